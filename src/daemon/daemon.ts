@@ -24,14 +24,14 @@ import { stampOf, watchConfig } from './watching/watch-config.ts';
 import { ledgerReplaced, watchExternalWrites, watchProcesses } from './watching/watch-ledger.ts';
 import { watchProgram } from './watching/watch-program.ts';
 
-/** How long `sync` waits for a carrier that is away, in ms. */
+/** How long `sync` waits for an unavailable carrier, in ms. */
 const CARRIER_PATIENCE_MS = 10_000;
-/** Polls and deliveries come before exports. */
+/** Value for nice(1): polls and deliveries get the CPU before exports. */
 const EXPORT_NICENESS = 5;
-/** What closing may take beyond the grace given to attempts, in ms. */
+/** Maximum time for closing after the grace period of attempts, in ms. */
 const CLOSING_MS = 3_000;
 
-/** A leadsync that runs: started part by part, and stopped in the opposite order. */
+/** A running leadsync. Starts its parts in order and stops them in reverse order. */
 export class Daemon {
   readonly #parts: Parts;
   readonly #closers: Closers;
@@ -66,11 +66,14 @@ export class Daemon {
     );
   }
 
-  /** Starts a leadsync. When starting fails, what was opened is closed again. @throws DataDirInUse, DataDirUnusable, LedgerError, AdminAddressError */
+  /**
+   * Starts leadsync. If a part fails to start, closes those that were opened. @throws DataDirInUse, DataDirUnusable, LedgerError,
+   * AdminAddressError
+   */
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
     const sources = new Map<string, SourceUnit>();
-    const loadedStamp = stampOf(options.config); // now: starting takes a while, in which a file may change
+    const loadedStamp = stampOf(options.config); // now: a file may change while leadsync starts
     try {
       const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
       const daemon = new Daemon(parts, sources, options, closers, loadedStamp);
@@ -105,7 +108,7 @@ export class Daemon {
     this.#started.resolve();
     if (role.kind !== 'worker') this.#startWatching();
     if (role.kind === 'run') this.#startUnattended();
-    this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
+    this.#loops.start('watching the ledger file', (signal) => this.#watchFile(signal));
     this.#loops.start('watching the program', (signal) =>
       watchProgram(this.#parts.clock, this.#emit, signal),
     );
@@ -125,18 +128,18 @@ export class Daemon {
     return this.#parts.current.config;
   }
 
-  /** Resolves, with why, when leadsync cannot go on: whoever runs it has to stop it, and start it anew. */
+  /** Resolves with the reason when leadsync cannot continue. The owner of the daemon must stop it; only a new start helps. */
   get failed(): Promise<string> {
     return this.#failed.promise;
   }
 
-  /** Puts the configuration's present text in force; one that is not valid changes nothing. */
+  /** Reads the configuration again and applies it. An invalid configuration changes nothing. */
   reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     return this.#reloader.reload(trigger);
   }
 
   async #openAdmin(listen: NonNullable<DaemonOptions['admin']>): Promise<void> {
-    const { serveAdmin } = await import('./api/serve-admin.ts'); // it takes memory that a leadsync without an address need not have
+    const { serveAdmin } = await import('./api/serve-admin.ts'); // lazy: without an admin address, this memory is not needed
     await serveAdmin(listen, this.#parts, this.#closers, {
       unready: () => this.#unready(),
       state: () => this.#reloader.state,
@@ -156,17 +159,15 @@ export class Daemon {
   #startWatching(): void {
     const { ledger, clock } = this.#parts;
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
-    this.#loops.start('watching the ledger', (signal) => watchExternalWrites(this.#parts, signal));
+    this.#loops.start('watching for external writes', (signal) => watchExternalWrites(this.#parts, signal));
     this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
-    this.#loops.start('giving memory back', (signal) =>
-      releaseMemory(ledger, processMemory(), clock, signal),
-    );
-    this.#loops.start('noting progress', (signal) => recordProgress(ledger, clock, signal));
-    const kept = () => this.config.retention;
+    this.#loops.start('releasing memory', (signal) => releaseMemory(ledger, processMemory(), clock, signal));
+    this.#loops.start('recording progress', (signal) => recordProgress(ledger, clock, signal));
+    const retentionNow = () => this.config.retention;
     const retaining = { ledger, clock, emit: this.#emit };
-    this.#loops.start('removing what is old', (signal) => retain(kept, retaining, signal));
+    this.#loops.start('applying retention', (signal) => retain(retentionNow, retaining, signal));
     const key = () => this.config.clientKey;
-    this.#loops.start('keying clients', (signal) => computeClientKeys(ledger, key, clock, signal));
+    this.#loops.start('computing client keys', (signal) => computeClientKeys(ledger, key, clock, signal));
     this.#loops.start('watching the other processes', (signal) => watchProcesses(this.#parts, signal));
   }
 
@@ -196,24 +197,24 @@ export class Daemon {
     this.#failed.resolve('the ledger was replaced');
   }
 
-  /** Polls every source once, at the same time. Gives the failures. */
+  /** Polls all sources once, concurrently. Returns the failures. */
   pollOnce(signal: AbortSignal): Promise<readonly PollFailure[]> {
     return this.#installation.pollOnce(signal);
   }
 
-  /** Brings every sink that holds it what the ledger knows beside the leads, once; a running daemon does so again and again. */
+  /** Updates every mirror once; `run` does so continuously. */
   mirrorOnce(signal: AbortSignal): Promise<void> {
     return this.#installation.mirrorOnce(signal);
   }
 
-  /** Gives every lead the key of its client, once; a running daemon does so again and again. */
+  /** Computes the client key of every lead once; `run` does so continuously. */
   keyClientsOnce(signal: AbortSignal): Promise<void> {
     return keyClientsOnce(this.#parts.ledger, this.config.clientKey, signal);
   }
 
   /**
-   * Resolves when everything is owed that is to be, nothing is on its way and nothing more is due now; when the carrier
-   * stays away, so that none of it can travel; or when the signal aborts.
+   * Resolves when every backfill has ended, no batch is in flight and no delivery is due; when the carrier has been unavailable
+   * for `CARRIER_PATIENCE_MS`; or when the signal aborts.
    */
   async drained(signal: AbortSignal): Promise<void> {
     const { carrier, clock } = this.#parts;
@@ -235,7 +236,7 @@ export class Daemon {
     return activities.some(({ inFlight, due }) => inFlight > 0 || due);
   }
 
-  /** How many deliveries wait for the sinks that there are. */
+  /** Returns the number of pending deliveries of the enabled sinks. */
   async pending(): Promise<number> {
     const names = new Set(enabledSinks(this.config).map(({ name }) => name));
     return (await this.#parts.ledger.backlog())
@@ -248,8 +249,8 @@ export class Daemon {
   }
 
   /**
-   * Stops in order: no new polls and claims, attempts under way may end within `graceMs`, then everything is closed.
-   * Gives false when something had to be cut off or could not be closed; nothing is lost either way.
+   * Stops in order: no new polls or claims, then `graceMs` for attempts in progress, then closes everything.
+   * Returns false if something was aborted or could not be closed. Nothing is lost in either case.
    */
   async stop(reason: string, graceMs: number): Promise<boolean> {
     this.#emit({ type: 'stopping', signal: reason, graceMs });
@@ -274,7 +275,7 @@ export class Daemon {
   }
 }
 
-/** Why the ledger cannot be read at present; undefined when it can. */
+/** Returns why the ledger cannot be read now; undefined if it can. */
 async function unreadable(ledger: Ledger): Promise<LedgerError | undefined> {
   try {
     await ledger.listingMark('');

@@ -401,7 +401,7 @@ it('leaves out what PostgreSQL refuses, says so, and brings the rest', async () 
     expect.objectContaining({
       type: 'mirror-failed',
       sink: 'warehouse',
-      reason: '2 rows of deliveries were refused, and left out.',
+      reason: '2 rows of deliveries were refused and left out.',
     }),
   ]);
 });

@@ -4,15 +4,15 @@ import { dirname, join } from 'node:path';
 import { disk } from '../../platform/files/files.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** A file is put aside at this size. */
+/** Size at which the file is rotated. */
 const MAX_BYTES = 10 * 1024 * 1024;
-/** So many files that were put aside are kept. */
+/** Maximum number of rotated files. */
 const MAX_ROTATED_FILES = 4;
 
-/** What a line says beside the time. */
+/** Fields of a line, except the time. */
 export type AuditFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A line that waits to be written. */
+/** A line waiting to be written. */
 interface Line {
   readonly text: string;
   readonly done: () => void;
@@ -20,8 +20,8 @@ interface Line {
 }
 
 /**
- * Who looked at which lead's content and who did what, a line of JSON each: `audit.jsonl`, and `audit.jsonl.1` to `.4` for
- * what was before. Only lines are added; those that come together share one flush to the disk.
+ * The audit log: one line of JSON for each view of a lead's content and each action. The current file is `audit.jsonl`; rotated files are
+ * `audit.jsonl.1` to `.4`. Appends only; concurrent lines share one flush to disk.
  */
 export class AuditLog {
   readonly #file: string;
@@ -37,7 +37,7 @@ export class AuditLog {
     this.#maxBytes = maxBytes;
   }
 
-  /** Resolves when the line is on disk, whatever happens to the power after it. @throws Node's error of the step that failed */
+  /** Appends a line and resolves when it is durable on disk. @throws Node's error of the step that failed */
   write(fields: AuditFields): Promise<void> {
     const text = `${JSON.stringify({ at: this.#clock.now(), ...fields })}\n`;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -60,12 +60,12 @@ export class AuditLog {
         await this.#append(lines.map(({ text }) => text).join(''));
         for (const { done } of lines) done();
       } catch (error) {
-        await this.#open?.handle.close().catch(() => undefined); // why it failed is told below
-        this.#open = undefined; // whatever was half written is ended by the next opening
+        await this.#open?.handle.close().catch(() => undefined); // the first error is reported below
+        this.#open = undefined; // opening the file again ends an incomplete line
         for (const { failed } of lines) failed(error);
       }
     }
-    this.#writing = undefined; // in the same turn as the look above: a line that comes later begins anew
+    this.#writing = undefined; // in the same turn as the check above: a later line starts a new write
   }
 
   async #append(text: string): Promise<void> {
@@ -94,9 +94,9 @@ export class AuditLog {
   }
 }
 
-/** A line that a crash has left half written is ended, so that it spoils no other. */
+/** Opens the file for appending. Ends an incomplete line that a crash left behind, so that the next line starts on its own. */
 async function openForAppend(file: string): Promise<{ handle: FileHandle; bytes: number }> {
-  // What else than that it is not there may be wrong with it, opening tells.
+  // Opening reports any error other than a missing file.
   const isNew = (await stat(file).catch(() => undefined)) === undefined;
   const handle = await open(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
   try {

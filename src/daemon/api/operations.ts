@@ -32,23 +32,23 @@ import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadResult } from '../units/reloader.ts';
 
-/** Hours of which new leads are counted. */
+/** Period for which new leads are counted, in hours. */
 const HOURS = 48;
-/** Leads of the last so many ms are measured for their speed. */
+/** Period for which the delivery times of leads are measured, in ms. */
 const SPEED_MS = 24 * 3_600_000;
 
-/** What the operations use: `queries`, a thread of its own, for every read, and the ledger of `parts` for changes only. */
+/** Parts of the operations. `queries`, a separate thread, answers every read; the ledger of `parts` only makes changes. */
 export interface OperationParts {
   readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'asTyped'>;
   readonly queries: QueryWorker;
-  /** Returns why leadsync cannot do its work now; empty when it can. */
+  /** Returns why leadsync is not ready; empty if it is ready. */
   readonly unready: () => Promise<readonly string[]>;
   readonly state: () => Reloader['state'];
   readonly configuration: () => Promise<Configuration>;
   readonly reload: () => Promise<ReloadResult>;
 }
 
-/** What pages and API show and do in a running leadsync: the query thread reads, and the daemon's own ledger makes the changes. */
+/** Returns the operations of the pages and the API of a running leadsync. The query thread reads; the daemon's ledger makes changes. */
 export function operationsOf(context: OperationParts): Operations {
   const { parts, queries, configuration, reload } = context;
   const { ledger, wakes } = parts;
@@ -118,7 +118,7 @@ export function operationsOf(context: OperationParts): Operations {
 
 type Ask = QueryWorker['ask'];
 
-/** Queries whose failures become HTTP errors. */
+/** Wraps the queries so that their failures become HTTP errors. */
 function withHttpErrors(queries: QueryWorker): Ask {
   return async (name, ...args) => {
     try {
@@ -174,7 +174,7 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
   };
 }
 
-/** A name that was misspelt would find nothing, which reads like good news. @throws RequestError */
+/** Requires known names: a misspelt name would find nothing, which looks like good news. @throws RequestError */
 async function requireNames(
   { parts }: OperationParts,
   query: Ask,
@@ -220,21 +220,21 @@ function timesOf({ since, until }: { since: string | undefined; until: string | 
   };
 }
 
-/** @throws RequestError */
+/** Returns the lead id in a text. @throws RequestError */
 function leadIdOf(text: string): LeadId {
   const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
   if (id >= 1n && id <= MAX_LEAD_ID) return id;
-  const hint = `It is a whole number from 1 to ${MAX_LEAD_ID}.`;
-  throw new RequestError(400, 'wrong-lead-id', 'That is no lead id.', hint);
+  const hint = `A lead id is a whole number from 1 to ${MAX_LEAD_ID}.`;
+  throw new RequestError(400, 'wrong-lead-id', 'This is not a lead id.', hint);
 }
 
-/** @throws RequestError */
+/** Returns the page request if its cursor is well-formed. @throws RequestError */
 function requireCursor(page: PageRequest): PageRequest {
   if (page.after === undefined || /^\d{1,15}\.\d{1,15}$/.test(page.after)) return page;
   throw new RequestError(
     400,
     'wrong-page',
-    'There is no such page.',
-    'Begin with the first one: leave `after` out.',
+    'The cursor of this page is invalid.',
+    'Omit `after` to get the first page.',
   );
 }

@@ -10,12 +10,15 @@ import type { Parts } from '../start/compose.ts';
 import { AuditLog } from './audit-log.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
 
-/** Serves probes, metrics, pages and API of a leadsync that runs; of a worker, what is its own. @throws AdminAddressError */
+/**
+ * Starts the admin server with probes, metrics, pages and API. A worker serves neither pages nor API of the ledger. @throws
+ * AdminAddressError
+ */
 export async function serveAdmin(
   { host, port }: { readonly host: string; readonly port: number },
   parts: Parts,
   closers: Closers,
-  of: Pick<OperationParts, 'unready' | 'state' | 'reload'>,
+  daemon: Pick<OperationParts, 'unready' | 'state' | 'reload'>,
 ): Promise<void> {
   const { current, carrier, clock, ledger, telemetry, role } = parts;
   const { dataDir } = current.config;
@@ -24,7 +27,7 @@ export async function serveAdmin(
   const queries = new QueryWorker(ledgerFile(dataDir), { onDamage: (damage) => ledger.reportDamage(damage) });
   closers.push(() => queries.close());
   const configuration = async () => {
-    const { generation, loadedAt, stale, values } = of.state();
+    const { generation, loadedAt, stale, values } = daemon.state();
     return {
       generation,
       loaded_at: loadedAt.toISOString(),
@@ -42,18 +45,19 @@ export async function serveAdmin(
     loopback: isLoopback(host),
     version,
     instance,
-    ready: of.unready,
+    ready: daemon.unready,
     registry: telemetry.registry,
     configuration,
-    reload: of.reload,
-    operations: role.kind === 'worker' ? undefined : operationsOf({ ...of, parts, queries, configuration }),
+    reload: daemon.reload,
+    operations:
+      role.kind === 'worker' ? undefined : operationsOf({ ...daemon, parts, queries, configuration }),
     boardQueues: current.config.queue.board ? carrier.boardQueues : undefined,
     asTyped: parts.asTyped,
     audit: (entry) => audit.write(entry),
     onFault: (error) => telemetry.logger.fault('answering a request', error),
   });
   closers.push(() => admin.close());
-  if (role.kind === 'worker') return; // it holds no data directory; `--at` names it
+  if (role.kind === 'worker') return; // a worker does not hold the data directory; commands reach it with `--at`
   writeAdminEndpoint(dataDir, { host, port: Number(new URL(admin.url).port), instance });
   closers.push(() => removeAdminEndpoint(dataDir));
 }

@@ -3,7 +3,7 @@ import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 
-/** Owes a sink that is new, or back, what was listed while it was not there; or records it as skipped. */
+/** Owes a new or returning sink the leads that were listed without it, or records them as skipped if its `backfill` is off. */
 export async function backfill(
   sink: string,
   parts: { ledger: LedgerControl; emit: Emit; wake: Wake },

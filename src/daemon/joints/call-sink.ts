@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import type { AttemptLease } from './attempt-lease.ts';
 
-/** What one call of a sink goes by. */
+/** Parameters of one call of a sink. */
 export interface SinkCall {
   readonly clock: Clock;
   /** Aborts when leadsync stops. */
@@ -15,15 +15,15 @@ export interface SinkCall {
   readonly traceparent: string | undefined;
 }
 
-/** What to do about an error that nobody thought of. */
+/** Hint of an error that leadsync does not expect. */
 export const REPORT_HINT = 'This is a fault in leadsync: please report it.';
-/** A reason at hand: without one an error with its stack would be made for every attempt. */
+/** Explicit abort reason: without one, each abort would create an error with a stack trace. */
 const DONE = 'done';
-/** How long a sink may take to notice that it was aborted, in ms; less when leadsync stops, and everything has to end. */
+/** Maximum time for a sink to react to an abort, in ms. `STOP_MS` applies while leadsync stops. */
 const ABORT_MS = 1_000;
 const STOP_MS = 500;
 
-/** Calls the sink with a deadline of its own. What it throws becomes every lead's outcome. */
+/** Calls the sink with a deadline. If the sink throws, every lead gets the error as its outcome. */
 export async function callSink(
   open: OpenSink,
   batch: Batch,
@@ -32,7 +32,7 @@ export async function callSink(
   const call = new AbortController();
   let wait = new AbortController();
   let done = false;
-  // Not `AbortSignal.any`, which costs ten times as much, and this is done for every delivery.
+  // Not `AbortSignal.any`: it costs ten times as much, and this runs for every attempt.
   const endEarly = () => {
     call.abort(stop.reason);
     wait.abort(DONE);
@@ -41,15 +41,15 @@ export async function callSink(
   else stop.addEventListener('abort', endEarly, { once: true });
   try {
     const overdue = clock.sleep(open.budgetMs, wait.signal).then(async () => {
-      if (done) return []; // the sink was first, and nobody waits for this any more
+      if (done) return []; // the sink was faster: the result is unused
       call.abort();
       wait = new AbortController();
       await clock.sleep(stop.aborted ? STOP_MS : ABORT_MS, wait.signal);
       throw new SinkUnavailable(`The attempt did not end within ${Math.round(open.budgetMs / 1000)} s.`, {
-        hint: 'See whether the destination hangs.',
+        hint: 'Check whether the destination hangs.',
       });
     });
-    overdue.catch(() => undefined); // taken up by the race, unless the sink was first
+    overdue.catch(() => undefined); // the race handles the rejection, unless the sink was faster
     const endMs = clock.monotonicMs() + open.budgetMs;
     const timeLeftMs = () => endMs - clock.monotonicMs();
     lease.confirm();
@@ -69,19 +69,19 @@ export async function callSink(
   }
 }
 
-/** What does not answer for every delivery answers for none: which outcome is whose could only be guessed. */
+/** Requires one outcome for each delivery: otherwise it is unknown which outcome belongs to which. @throws SinkUnavailable */
 function complete(outcomes: readonly Outcome[], batch: Batch): readonly Outcome[] {
   const wanted = batch.deliveries.length;
   if (Array.isArray(outcomes) && outcomes.filter(isOutcome).length === wanted && outcomes.length === wanted)
     return outcomes;
-  throw new SinkUnavailable('The sink did not say of every lead what became of it.', { hint: REPORT_HINT });
+  throw new SinkUnavailable('The sink did not return an outcome for every lead.', { hint: REPORT_HINT });
 }
 
 function isOutcome(value: Outcome | null | undefined): boolean {
   return ['delivered', 'refused', 'unavailable', 'untried'].includes(value?.kind ?? '');
 }
 
-/** A sink that throws anything else has a fault of its own; its text is not shown, for it may hold a lead's. */
+/** Any other error is a bug in the sink. Its message is not shown because it may contain a lead's data. */
 function faultOf(error: unknown): SinkUnavailable {
   const { message, hint } = replacedProgram() ?? {
     message: `The sink failed in an unexpected way (${errorName(error)}).`,
@@ -90,7 +90,7 @@ function faultOf(error: unknown): SinkUnavailable {
   return new SinkUnavailable(message, { hint, cause: error });
 }
 
-/** What kind of error it is, whatever was thrown. */
+/** Returns the code or class name of whatever was thrown. */
 export function errorName(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -2,26 +2,28 @@ import type { PollSchedule } from '../../config/contract/config.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { nextCronTime } from '../../status/cron-times.ts';
 
-/** How often the wall clock is read, in ms: it may have been set, or the machine may have slept. */
+/** Interval for reading the wall clock, in ms: it may have been set, or the machine may have been suspended. */
 const CHECK_INTERVAL_MS = 1_000;
-/** A wall clock that loses less than this against the monotonic one is being kept in time, in ms. */
+/** A wall clock that falls behind the monotonic clock by less than this, in ms, is being synchronised, not set back. */
 const STEP_MS = 1_000;
 
 /**
- * Waits for the times of a cron expression by the wall clock, and never longer than was left when the wait began: a clock that is
- * set back delays nothing. A time that passed while nobody looked, however long ago, is due at once, and once.
+ * Waits for the times of a cron expression by the wall clock. A clock that is set back does not delay a poll: the monotonic clock
+ * limits each wait to its initial length. Times that passed in the meantime make one poll due immediately.
  */
 export class CronTimer {
   readonly #schedule: Extract<PollSchedule, { cron: string }>;
   readonly #clock: Clock;
-  /** By the wall clock. */
+  /** Next due time by the wall clock. */
   #dueMs = 0;
-  /** By the monotonic clock. */
+  /** Latest due time by the monotonic clock. */
   #deadlineMs = 0;
-  /** How far the wall clock was ahead of the monotonic one when the times above were computed, in ms. */
+  /** Difference between wall clock and monotonic clock when the times above were computed, in ms. */
   #aheadMs = 0;
 
-  /** `last` is when the last poll began or ended, if there was one. One that lies in the future makes a poll due now: the clock was set back since. */
+  /**
+   * `last` is when the last complete poll began or ended, if any. If it lies in the future, the clock was set back and a poll is due now.
+   */
   constructor(schedule: Extract<PollSchedule, { cron: string }>, clock: Clock, last: Date | undefined) {
     this.#schedule = schedule;
     this.#clock = clock;
@@ -29,7 +31,7 @@ export class CronTimer {
     if (last === undefined || last <= now) this.restart(last ?? now);
   }
 
-  /** A poll began at `last`: counts from there. */
+  /** Computes the next due time after a poll that began at `last`. */
   restart(last: Date): void {
     this.#deadlineMs = Number.POSITIVE_INFINITY;
     this.#plan(last);

@@ -12,39 +12,39 @@ import type { Span, Tracing } from '../../telemetry/tracing.ts';
 import { AttemptLease } from './attempt-lease.ts';
 import { callSink, errorName, REPORT_HINT } from './call-sink.ts';
 
-/** Finds the sink of an attempt, and keeps it open until the attempt has ended. */
+/** Finds the sink of an attempt and keeps it open until the attempt has ended. */
 export interface SinkChoice {
-  /** Gives undefined, without calling `attempt`, when there is no such sink. */
+  /** Returns undefined without calling `attempt` if there is no such sink. */
   use<T>(name: string, attempt: (open: OpenSink) => Promise<T>): Promise<T | undefined>;
 }
 
-/** What all attempts of a process share. Sinks come and go with the configuration, the rest lasts. */
+/** Parts that all attempts of a process share. */
 export interface DeliverParts {
   readonly ledger: LedgerDelivering;
-  /** What is open to be delivered to. */
+  /** The open sinks; a reload replaces them. */
   readonly sinks: SinkChoice;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Absent: attempts are not traced. */
+  /** Absent: no tracing. */
   readonly tracing?: Tracing | undefined;
-  /** Told the sink's name after something of it was settled. */
+  /** Called with the sink's name after a batch was settled or released. */
   readonly onSettled: (sink: string) => void;
 }
 
-/** How long the lease outlives the attempt's budget, in ms: for settling. */
+/** Time by which the lease exceeds the attempt's budget, in ms: for settling. */
 const SETTLE_MS = 15_000;
 const SETTLE_RETRY_MS = 500;
 
-/** How long the lease of an attempt lasts, in ms: the sink's budget, and time to settle. */
+/** Returns the length of an attempt's lease in ms: the sink's budget plus time to settle. */
 export function attemptLeaseMs({ budgetMs }: OpenSink): number {
   return budgetMs + SETTLE_MS;
 }
 
-/** The joint between ledger and sink: begins an attempt, calls the sink, settles what came of it, and tells. */
+/** The joint between ledger and sink: begins an attempt, calls the sink, settles the outcomes and emits events. */
 export function deliverBatch(parts: DeliverParts): AttemptBatch {
   return async (ref, signal) => {
     try {
-      // Without such a sink in the configuration of this process, another process or a later one has it.
+      // If this process has no such sink, does nothing: another process or a later one has it.
       await parts.sinks.use(ref.sink, (open) => attempt(parts, open, ref, signal));
     } catch (error) {
       const { message: reason, hint } = error instanceof LedgerError ? error : unexpected(error);
@@ -79,10 +79,10 @@ async function attempt(
   const outcomes = keepable(lease.wasOver ? withoutUnsent(answered) : answered, batch);
   if (span) endSpan(span, outcomes);
   reach('accepted');
-  // Cut off by a stop, or with its lease over, the attempt says nothing of the destination. The same batch is attempted again,
-  // unless another process has it by now.
-  const said = outcomes.some(({ kind }) => kind !== 'unavailable' && kind !== 'untried');
-  if (!said && (signal.aborted || lease.wasOver)) {
+  // An attempt that was aborted by a stop, or whose lease ended, says nothing about the destination: release the batch, which is then
+  // attempted again as the same batch, unless another process already has it.
+  const hasAnswer = outcomes.some(({ kind }) => kind !== 'unavailable' && kind !== 'untried');
+  if (!hasAnswer && (signal.aborted || lease.wasOver)) {
     if (await ledger.release(ref, answered.some(mayHaveArrived))) parts.onSettled(batch.sink);
     else emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
     return;
@@ -95,7 +95,7 @@ async function attempt(
   parts.onSettled(settled.sink);
 }
 
-/** A sink that cannot be told of erased leads gets the others: what has no content would spoil the batch for them. */
+/** Withholds erased leads from a sink that does not take `erased` events: a lead without content would fail the whole batch. */
 async function withoutErased(
   { erasedRefusal: reason }: OpenSink,
   batch: Batch,
@@ -110,14 +110,14 @@ async function withoutErased(
   );
 }
 
-/** What could not be sent in time says nothing of the destination. */
+/** Turns outcomes of leads that were not sent in time into `untried`: they say nothing about the destination. */
 function withoutUnsent(outcomes: readonly Outcome[]): readonly Outcome[] {
   return outcomes.map((outcome) =>
     outcome.kind === 'unavailable' && outcome.unsent ? { kind: 'untried' } : outcome,
   );
 }
 
-/** Reasons stay out: an error in a trace is a word. */
+/** Ends the span. Leaves out the reasons, which may contain personal data: the error of a span is one word or an HTTP status. */
 function endSpan(span: Span, outcomes: readonly Outcome[]): void {
   const count = (kind: Outcome['kind']) => outcomes.filter((outcome) => outcome.kind === kind).length;
   const failed = outcomes.find(({ kind }) => kind === 'refused' || kind === 'unavailable');
@@ -131,13 +131,13 @@ function endSpan(span: Span, outcomes: readonly Outcome[]): void {
   span.end(attributes, failed && String(status ?? failed.kind));
 }
 
-/** A destination that is told of an erased lead may answer with what it still has of it: that is not kept. */
+/** Removes the answers to a batch with erased leads: the destination may answer with the content that it still holds. */
 function keepable(outcomes: readonly Outcome[], { deliveries }: Batch): readonly Outcome[] {
   if (deliveries.every(({ event }) => event !== 'erased')) return outcomes;
   return outcomes.map((outcome) => ('answer' in outcome ? { ...outcome, answer: undefined } : outcome));
 }
 
-/** A ledger that cannot write for a moment must not make the sink get everything again: it is tried while the lease lasts. */
+/** Settles, and retries transient ledger failures while the lease lasts: without a settlement, the sink would get the batch again. */
 async function settleSurely(
   parts: DeliverParts,
   ref: BatchRef,

@@ -8,25 +8,25 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 
-/** What one sink's dispatch works with: ledger and carrier are those of all sinks, the wake is its own. */
+/** Parts of one sink's dispatch. All sinks share the ledger and the carrier; each has its own wake. */
 export interface DispatchParts {
   readonly ledger: LedgerDelivering;
   readonly carrier: Carrier;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Notified when the sink may have something due, or room for more. */
+  /** Notified when a delivery may be due or the window may have room. */
   readonly wake: Wake;
 }
 
-/** What is offered and does not begin is offered again this often, in ms: a carrier may lose what it holds. */
+/** Interval for offering batches that have not begun again, in ms: a carrier may lose what it holds. */
 const REOFFER_MS = 5_000;
 const AFTER_LEDGER_FAILURE_MS = 1_000;
-/** By so much the lease of an attempt in this process is prolonged, in ms, each time that it is over and the attempt is not. */
+/** Extension of the lease of an attempt that still runs in this process when its lease ends, in ms. */
 const LEASE_EXTENSION_MS = 30_000;
 
 /**
- * The joint between ledger and carrier, for one sink: claims what is due and offers it, until the signal aborts. Each time as
- * much as `requestNow` says.
+ * The joint between ledger and carrier for one sink: claims due deliveries and offers them until the signal aborts. `requestNow`
+ * returns the limits of each claim.
  */
 export async function dispatch(
   sink: string,
@@ -36,11 +36,11 @@ export async function dispatch(
 ): Promise<void> {
   const { ledger, carrier, clock, emit, wake } = parts;
   let health: SinkHealth | undefined;
-  let reofferAtMs = clock.monotonicMs(); // at once: the process before this one may have offered to nobody
+  let reofferAtMs = clock.monotonicMs(); // immediately: the previous process may have ended before its offer arrived
   while (!signal.aborted) {
     let until: Date | undefined;
     try {
-      // While nothing can travel, nothing is claimed: it would only wait under a lease.
+      // While the carrier is unavailable, claim nothing: batches would only wait under a lease.
       if (carrier.unready() === undefined) {
         const activeLeases = { leases: carrier.attempting(), leaseMs: LEASE_EXTENSION_MS };
         const claimed = await ledger.claim({ sink, ...requestNow(), activeLeases });
@@ -59,14 +59,14 @@ export async function dispatch(
         if (waiting.length > 0) await carrier.offer(waiting);
       }
     } catch (error) {
-      // A carrier that is away says so itself; what was claimed is offered again until it begins or its lease ends.
+      // An unavailable carrier reports itself. Claimed batches are offered again until they begin or their leases end.
       if (!(error instanceof CarrierUnavailable)) until = reportFailure(error, sink, clock, emit);
     }
     await wake.sleep(earlier(until, new Date(clock.now().getTime() + REOFFER_MS)), signal);
   }
 }
 
-/** What somebody did with the sink, in another process mostly. That an attempt holds it, or ends that, is told by the attempt. */
+/** Reports that an operator paused or resumed the sink, mostly in another process. Attempts report holding and recovery themselves. */
 function reportChanges(
   sink: string,
   before: SinkHealth | undefined,
@@ -80,7 +80,7 @@ function reportChanges(
     emit({ type: 'sink-resumed', sink });
 }
 
-/** Whether the destination has taken or refused a lead since, of which nothing is left where somebody has resumed the sink. */
+/** Whether the destination has delivered or refused a lead since then. After an operator's `resume` there is no record of it. */
 function hasAnswered(health: SinkHealth | undefined, since: Date): boolean {
   if (!health) return true;
   const { lastDeliveredAt, refusals } = health;

@@ -4,7 +4,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 const AFTER_FAULT_MS = 1_000;
 
-/** The loops of a daemon: each goes on until the stop. A fault in one is told, and does not end the others. */
+/** The loops of a daemon. Each runs until the stop; a fault in one is reported and does not end the others. */
 export class Loops {
   readonly #clock: Clock;
   readonly #telemetry: Pick<Telemetry, 'emit' | 'logger'>;
@@ -16,24 +16,26 @@ export class Loops {
     this.#telemetry = telemetry;
   }
 
-  /** Aborts when the loops are asked to end. */
+  /** Aborts when the loops must end. */
   get signal(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** Runs a loop, anew after a fault, until it returns or the stop. `doing` is said of a fault: `polling main`. */
+  /**
+   * Runs a loop until it returns or is stopped, and restarts it after a fault. The log names the loop by `doing`, such as `polling main`.
+   */
   start(doing: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const loop = this.#keepGoing(doing, run);
     this.#running.push(loop);
     return loop;
   }
 
-  /** Asks all of them to end. */
+  /** Tells all loops to end. */
   stop(): void {
     this.#stopping.abort();
   }
 
-  /** Resolves when all of them have ended. */
+  /** Resolves when all loops have ended. */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#running);
   }

@@ -6,16 +6,16 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
-/** Rows in one transaction: small enough that reading them stops nobody for long. */
+/** Rows in one transaction: few enough that reading them does not delay others for long. */
 const ROWS_PER_PART = 1000;
-/** How many parts of each table a pass brings. */
+/** Parts of each table that one pass copies. */
 const PARTS_PER_PASS = 2;
 /** Duty cycle: after each part, the mirror sleeps this many times as long as the part took. */
 const REST = 3;
-/** How long nothing is tried after the destination did not work, in ms. */
+/** Minimum wait after the destination was unavailable, in ms. */
 const AFTER_FAILURE_MS = 30_000;
 
-/** What one sink's mirror is brought from, and who is told of rows that it refuses. */
+/** Parts of one sink's mirror. */
 export interface MirrorParts {
   readonly sink: string;
   readonly ledger: LedgerQueries & Pick<LedgerUpkeep, 'id'>;
@@ -26,8 +26,8 @@ export interface MirrorParts {
 }
 
 /**
- * Brings to a destination what the ledger knows beside the leads, again and again. How far it has come is in the destination
- * itself, so it goes on where it was, whatever was killed in between. Rests three times as long as each part took: deliveries come first.
+ * Keeps a mirror up to date until the signal aborts. The checkpoint is in the destination itself, so copying continues there even after
+ * a process was killed. If `isBackground`, sleeps three times as long as each part took, so that deliveries come first.
  */
 export async function mirrorLedger(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -36,7 +36,7 @@ export async function mirrorLedger(mirror: Mirror, parts: MirrorParts, signal: A
   }
 }
 
-/** Does so once. A destination that does not work is told as an event. Gives how long to wait before the next time, in ms. */
+/** Updates the mirror once. Reports an unavailable destination as an event. Returns the wait before the next update, in ms. */
 export async function mirrorOnce(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<number> {
   try {
     await copyAll(mirror, parts, signal);
@@ -51,9 +51,8 @@ export async function mirrorOnce(mirror: Mirror, parts: MirrorParts, signal: Abo
 }
 
 /**
- * Brings everything that is new, or may have changed, once. A long round goes through the tables in passes, a few parts of each,
- * and ends every pass with how sinks and sources are: whoever asks meanwhile finds leads with their deliveries, and no pipe that
- * looks dead.
+ * Copies all rows that are new or may have changed, once. A long round goes through the tables in passes of a few parts each. Every pass
+ * ends with the state of sinks and sources, so that a query during the round finds leads with their deliveries and a current state.
  */
 export async function copyAll(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   const { ledger } = parts;
@@ -61,39 +60,39 @@ export async function copyAll(mirror: Mirror, parts: MirrorParts, signal: AbortS
   const former = await mirror.formerNames(ledger.id, renamed, signal);
   const round: Progress[] = [];
   for (const table of mirrored) {
-    const isAnew = former.length > 0 && table.columns.some((column) => column.name === 'sink');
-    const known = isAnew ? 0 : await lastCommon(mirror, ledger, table.name, signal);
+    const isFull = former.length > 0 && table.columns.some((column) => column.name === 'sink');
+    const known = isFull ? 0 : await lastCommon(mirror, ledger, table.name, signal);
     round.push({ table, known, reached: known, ended: false });
   }
   for (let first = true, ended = false; !ended; first = false) {
     for (const progress of round) {
       await copyNew(mirror, progress, parts, signal);
       const { table, known, reached } = progress;
-      // What is new has just been brought as it is.
+      // Rows copied in this round are already current.
       if (first) await copyUnsettled(mirror, table.name, known, parts, signal);
       else if (table.fewUnsettled) await copyUnsettled(mirror, table.name, reached, parts, signal);
     }
     ended = round.every((progress) => progress.ended);
     const overview = await ledger.overview();
-    // A renamed sink must not be there by its new name before all that was brought of it; nor may one that was renamed
-    // since the round began: the next round sees to that one.
+    // Write a renamed sink's new name only after its rows were copied again. A sink that was renamed during this round waits for the
+    // next round.
     if ((former.length === 0 || ended) && isSameRenamed(overview.renamed, renamed))
       await mirror.writeOverview(ledger.id, overview, former, signal);
   }
 }
 
-/** How far a round has come with a table. */
+/** Progress of a round in one table. */
 interface Progress {
   readonly table: Mirrored;
-  /** Rows up to this number were there before the round. */
+  /** Rows up to this number were in the mirror before the round. */
   readonly known: number;
-  /** Rows up to this number are there now. */
+  /** Rows up to this number are in the mirror now. */
   reached: number;
-  /** Whether the round has seen the end of the table. */
+  /** Whether the round has reached the end of the table. */
   ended: boolean;
 }
 
-/** Brings the next parts of what is new in a table; while the destination writes one, the next is read. */
+/** Copies the next parts of new rows of a table. Reads each part while the destination writes the previous one. */
 async function copyNew(
   mirror: Mirror,
   progress: Progress,
@@ -109,7 +108,7 @@ async function copyNew(
       progress.ended = last === undefined;
       if (last === undefined) return;
       if (left > 1) reading = readNew(parts.ledger, name, last);
-      reading.catch(() => undefined); // whoever waits for it is told
+      reading.catch(() => undefined); // the next part awaits it and handles the rejection
       if (name === 'lead_versions') await copyContents(mirror, rows, parts, signal);
       await write(mirror, name, rows, parts, signal);
       progress.reached = last;
@@ -120,7 +119,10 @@ async function readNew(ledger: LedgerQueries, table: string, after: number): Pro
   return rowsOf(await ledger.historyAfter(table, after, ROWS_PER_PART));
 }
 
-/** Brings the contents of versions that the destination does not have: most came with their leads. Before the versions, so that none is there without. */
+/**
+ * Copies the contents of versions that the destination lacks; most arrived with their leads. Runs before the versions are written, so that
+ * none is there without content.
+ */
 async function copyContents(
   mirror: Mirror,
   versions: readonly HistoryRow[],
@@ -128,16 +130,16 @@ async function copyContents(
   signal: AbortSignal,
 ): Promise<void> {
   if (versions.length === 0) return;
-  let lacking = await mirror.missingContents(versions, signal);
-  while (lacking.length > 0) {
-    const contents = rowsOf(await parts.ledger.historyNow(leadContents.name, lacking));
+  let missing = await mirror.missingContents(versions, signal);
+  while (missing.length > 0) {
+    const contents = rowsOf(await parts.ledger.historyNow(leadContents.name, missing));
     await write(mirror, leadContents.name, contents, parts, signal);
     const last = contents.at(-1)?.no ?? Number.POSITIVE_INFINITY;
-    lacking = lacking.filter((no) => no > last);
+    missing = missing.filter((no) => no > last);
   }
 }
 
-/** Brings, as they are now, the rows of a table up to that number that may have changed since they were brought. */
+/** Copies again the rows of a table, up to number `upTo`, that may have changed since they were copied. */
 async function copyUnsettled(
   mirror: Mirror,
   name: string,
@@ -157,8 +159,8 @@ async function copyUnsettled(
 }
 
 /**
- * The number of the last row that both know, behind which it goes on. A disk that was set back has a ledger that knows less than it
- * has brought, and uses its numbers once more: what it brought and knows no longer stays there, as that of a ledger that was lost.
+ * Returns the number of the last row that ledger and mirror have in common: copying continues after it. After a rollback of the disk,
+ * the ledger lacks rows that it copied earlier, and assigns their numbers again. Marks those rows as rows of a lost ledger.
  */
 async function lastCommon(
   mirror: Mirror,
@@ -201,6 +203,6 @@ async function write(
   if (rows.length === 0) return;
   const refused = await mirror.write(ledger.id, table, rows, signal);
   if (refused === 0) return;
-  const reason = `${refused} rows of ${table} were refused, and left out.`;
-  emit({ type: 'mirror-failed', sink, reason, hint: "See the server's log." });
+  const reason = `${refused} rows of ${table} were refused and left out.`;
+  emit({ type: 'mirror-failed', sink, reason, hint: 'See the log of the PostgreSQL server.' });
 }

@@ -6,7 +6,7 @@ import type { ClaimRequest } from '../../ledger/contract/claim.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
-/** The carrier that the configuration asks for: BullMQ where a Redis is named, else this process. */
+/** Opens the configured carrier: BullMQ if the configuration names a Redis, otherwise in-process. */
 export async function openCarrier(
   config: Config,
   parts: {
@@ -21,11 +21,11 @@ export async function openCarrier(
   const { attempt, clock, deliver } = parts;
   const { redisUrl, prefix } = config.queue;
   if (!redisUrl) return new InProcessCarrier(attempt, clock);
-  // Only now: the queue's packages take 20 MB, which an install without Redis need not spend.
+  // Lazy: the queue's packages take 20 MB, which leadsync without Redis does not need.
   const { BullmqCarrier } = await import('../../delivery/bullmq-carrier.ts');
   return new BullmqCarrier({
     redisUrl,
-    // The braces keep a ledger's keys together on a Redis Cluster.
+    // Braces put all keys of a ledger into the same hash slot of a Redis Cluster.
     prefix: `{${prefix}:${parts.ledgerId}}`,
     marker: { prefix, ledger: parts.ledgerId },
     attempt: deliver ? attempt : undefined,
@@ -35,8 +35,8 @@ export async function openCarrier(
 }
 
 /**
- * How many batches of a sink may be on their way, and how long each may wait to begin, in ms. In this process nothing waits:
- * a batch begins as it is claimed, in the same commit, and its attempt may take `attemptMs`.
+ * Returns how many batches of a sink may be in flight, and how long a batch is leased until its attempt begins, in ms. In process,
+ * claiming a batch also begins its attempt in the same commit, and the attempt may take `attemptMs`.
  */
 export function claimLimits(
   config: { readonly queue: Pick<Config['queue'], 'redisUrl'> },
@@ -44,7 +44,7 @@ export function claimLimits(
   attemptMs: number,
 ): Pick<ClaimRequest, 'window' | 'leaseMs' | 'beginForMs'> {
   if (!config.queue.redisUrl) return { window: sink.concurrency, leaseMs: attemptMs, beginForMs: attemptMs };
-  // Enough for several worker processes, and bounded, so that Redis holds little however long the backlog is.
+  // Enough for several worker processes, but bounded, so that Redis holds few jobs even if the backlog is long.
   return { window: Math.min(Math.max(sink.concurrency * 8, 50), 1_000), leaseMs: 600_000 };
 }
 

@@ -1,16 +1,17 @@
 import type { PollFailure } from '../../status/shared-problems.ts';
 import type { Emit, EventOf } from '../../telemetry/events.ts';
 
-/** Why the last poll of each source failed. */
+/** The last failure of each source that has not had a complete poll since. */
 export class PollFailures {
   readonly #last = new Map<string, EventOf<'poll-failed'>>();
 
-  /** Takes every event. */
+  /** Subscriber of all events. */
   readonly observe: Emit = (event) => {
     if (event.type === 'poll-failed') this.#last.set(event.source, event);
     if (event.type === 'poll-finished') this.#last.delete(event.source);
   };
 
+  /** Returns the failure of a source; undefined if its last poll succeeded. */
   of(source: string): PollFailure | undefined {
     const last = this.#last.get(source);
     if (!last) return undefined;

@@ -7,30 +7,36 @@ import { type PollFailure, type PollParts, poll } from './poll.ts';
 
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
-/** What does not come right by asking: a wrong secret or address. A listing that answers 401 or 403 may think better of it, and is asked sooner. */
+/**
+ * Codes of failures that only a person can fix, such as a wrong secret or address. A listing that answers 401 or 403 may recover and is not
+ * among them.
+ */
 const CONFIGURATION_FAILURES: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'other-origin']);
-/** A login may mend these. */
+/** Codes of failures that a login may fix. */
 const LOGIN_HELPS: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'login-refused']);
-/** How long such a failure waits at least, in ms. */
+/** Minimum back-off after one of `CONFIGURATION_FAILURES`, in ms. */
 const CONFIGURATION_BACK_OFF_MS = 60_000;
-/** The ledger is asked before the service is, so trying again costs the service nothing: once there is room, leads come within seconds. */
+/**
+ * Maximum back-off after a ledger failure, in ms. Short, because the poll fails before it reaches the service, and must recover soon after
+ * the disk has room.
+ */
 const LAST_LEDGER_BACK_OFF_MS = 10_000;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
-/** How often a source that failed for its credentials looks whether somebody has logged in, in ms. */
+/** Interval for checking for a new login during a back-off, in ms. */
 const CHECK_LOGIN_MS = 1_000;
 
-/** What a source is polled with again and again, until `retired` aborts; a new schedule needs a new loop. */
+/** Parts of a source's poll loop. A new schedule needs a new loop. */
 export interface PollLoopParts extends PollParts {
   readonly schedule: PollSchedule;
   readonly random: Random;
-  /** Aborts when no further poll is to begin; the one under way ends by itself. Absent: only the stop ends the loop. */
+  /** Aborts when no further poll may begin; the poll in progress continues to its end. Absent: only the stop ends the loop. */
   readonly retired?: AbortSignal;
 }
 
 /**
- * Polls a source on its schedule until the signal aborts. Polls never overlap: one that takes longer than the interval
- * makes the next one late. After a failure it backs off with jitter, and waits as long as the service asks for, within limits.
- * By cron, a time that passed since the last complete poll, during a poll or while leadsync did not run, is made up for at once.
+ * Polls a source on its schedule until the signal aborts. Polls never overlap: a poll that takes longer than the interval delays the next.
+ * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if a time
+ * has passed since the last complete poll, during a poll or while leadsync was not running.
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
   const { clock, schedule, emit } = parts;
@@ -56,7 +62,7 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
   }
 }
 
-/** Waits for the next try. Another login than that of `lastLoginAt` ends the wait of a poll that failed for its credentials. */
+/** Waits before the next poll. A login other than that of `lastLoginAt` ends the wait after a failure that a login may fix. */
 async function backOff(
   { code }: PollFailure,
   waitMs: number,
@@ -67,13 +73,13 @@ async function backOff(
   if (!LOGIN_HELPS.has(code)) return clock.sleep(waitMs, signal);
   for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= CHECK_LOGIN_MS) {
     const loginAt = await source.lastLoginAt();
-    // Not "later": by a clock that was set since, a login may lie in the future, or another one before it.
+    // Compare for inequality: if the clock was set in between, a newer login may have an earlier time.
     if (loginAt && loginAt.getTime() !== lastLoginAt?.getTime()) return;
     await clock.sleep(Math.min(leftMs, CHECK_LOGIN_MS), signal);
   }
 }
 
-/** Tells of the failure and gives the wait before the next try, in ms. */
+/** Reports the failure and returns the wait before the next poll, in ms. */
 function report(failure: PollFailure, failures: number, random: Random, emit: Emit): number {
   const first = CONFIGURATION_FAILURES.has(failure.code) ? CONFIGURATION_BACK_OFF_MS : FIRST_BACK_OFF_MS;
   const asked = Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);

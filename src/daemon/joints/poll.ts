@@ -10,17 +10,17 @@ import { type ChangedListing, type Source, SourceError } from '../../source/cont
 import { pollError } from '../../status/poll-error.ts';
 import type { Emit, Event, EventOf } from '../../telemetry/events.ts';
 
-/** What every poll of one source works with, as long as its configuration is the same. */
+/** Parts that all polls of a source share. */
 export interface PollParts {
   readonly source: Source;
   readonly ledger: LedgerPolling;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Told after a block in which something new is owed. */
+  /** Called after a block in which something new is owed. */
   readonly onOwed: () => void;
 }
 
-/** Why a poll failed, for back-off and for people. */
+/** Why a poll failed: for the back-off, and for messages. */
 export interface PollFailure {
   readonly code: string;
   readonly reason: string;
@@ -31,7 +31,7 @@ export interface PollFailure {
 
 type FailureReport = Omit<EventOf<'poll-failed'>, 'retryInMs' | 'failures'>;
 
-/** What a poll has recorded so far. */
+/** What a poll has recorded so far, in numbers of leads. */
 interface Progress {
   listed: number;
   new: number;
@@ -43,8 +43,8 @@ interface Progress {
 const PROGRESS_MS = 1_000;
 
 /**
- * The joint between source and ledger: reads one listing and records it. Gives undefined when the listing was recorded
- * to its end (or is the last one again), else why not; what was recorded until then stays.
+ * The joint between source and ledger: reads one listing and records it. Returns undefined if the listing was recorded completely
+ * or has not changed; otherwise the failure. Leads recorded before a failure stay.
  */
 export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollFailure | undefined> {
   const { source, ledger, clock, emit } = parts;
@@ -84,7 +84,7 @@ async function record(
   try {
     for await (const listed of listing.blocks) {
       reach('listing-read');
-      // Behind something new there is more of it, most likely; the ledger is busy with that meanwhile.
+      // After a block of new leads, more new leads are likely: read them while the ledger records that block.
       const block: ListedBlock = isNews ? readAhead(listed) : listed;
       await recording;
       const elements = await parts.ledger.unknownElements(id, block);
@@ -92,17 +92,17 @@ async function record(
       isNews = items.length === block.size;
       progress.listed += block.size;
       if (items.length > 0) recording = recordItems(parts, id, items, progress);
-      recording.catch(() => undefined); // whoever waits for it is told
+      recording.catch(() => undefined); // the next await handles the rejection
       if (fault) throw fault;
       reportProgress(parts, id, progress, startMs);
-      await turn(); // where the ledger is in this thread, probes and deliveries get their turn between two blocks
+      await turn(); // if the ledger runs in this thread, lets probes and deliveries run between blocks
     }
   } finally {
     await recording;
   }
 }
 
-/** A block whose elements were read already. */
+/** Returns the same block with its elements already read. */
 function readAhead({ hash, size, elements }: ListedBlock): ListedBlock {
   const ahead = elements().map((element) => ({ ...element, read: readOnce(element) }));
   return { hash, size, elements: () => ahead };
@@ -113,7 +113,7 @@ function readOnce(element: ListedElement): ListedElement['read'] {
     const item = element.read();
     return () => item;
   } catch {
-    return () => element.read(); // fails once more, where that is expected
+    return () => element.read(); // throws again, where the caller expects it
   }
 }
 
@@ -130,10 +130,10 @@ async function recordItems(
   progress.rejected += recorded.rejected;
   if (recorded.new + recorded.changed === 0) return;
   onOwed();
-  await turn(); // what is owed is claimed before the poll writes again
+  await turn(); // lets dispatch claim the deliveries before the poll writes again
 }
 
-/** What stands before an element that cannot be read is as good as any lead. */
+/** Reads elements up to the first that cannot be read. Returns the items before it, and the fault. */
 function readAll(elements: readonly ListedElement[]): { items: ListedItem[]; fault?: unknown } {
   const items: ListedItem[] = [];
   try {
@@ -205,7 +205,7 @@ async function fail(
     await ledger
       .finishPoll(poll, { status, httpStatus, error: pollError({ code, reason }) })
       .catch((second: unknown) => {
-        // A ledger that cannot write is why we are here; the poll is marked when the next one starts.
+        // The ledger cannot write, which may be the failure itself. The next poll's start marks this one as failed.
         if (!(second instanceof LedgerError)) throw second;
       });
   }
@@ -243,7 +243,7 @@ function explain(error: unknown) {
       retryAfterMs: undefined,
     };
   }
-  // Nobody thought of this one. Its text is not shown, for it may hold a lead's; it is backed off from like any other.
+  // An unexpected error. Its message is not shown because it may contain a lead's data.
   const name = error instanceof Error ? error.name : typeof error;
   return {
     code: 'unexpected',

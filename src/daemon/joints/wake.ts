@@ -1,9 +1,9 @@
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** A reason at hand: without one an error with its stack would be made at every wake. */
+/** Explicit abort reason: without one, each abort would create an error with a stack trace. */
 const AWAKE = 'awake';
 
-/** Lets one loop sleep until something happened or a time has come. News while nobody sleeps is not lost. */
+/** Lets one loop sleep until it is notified or a time has come. Remembers a notification that arrives while the loop is awake. */
 export class Wake {
   readonly #clock: Clock;
   #news = false;
@@ -13,19 +13,20 @@ export class Wake {
     this.#clock = clock;
   }
 
+  /** Wakes the loop, or makes its next sleep return immediately. */
   notify(): void {
     this.#news = true;
     this.#sleeper?.abort(AWAKE);
   }
 
-  /** Resolves on news, at `until` (undefined: no such time), or when the signal aborts. */
+  /** Resolves on a notification, at `until` (undefined: never), or when the signal aborts. */
   async sleep(until: Date | undefined, signal: AbortSignal): Promise<void> {
     if (!this.#news && !signal.aborted) {
       const sleeper = new AbortController();
       this.#sleeper = sleeper;
       const ms =
         until === undefined ? 2 ** 31 - 1 : Math.max(0, until.getTime() - this.#clock.now().getTime());
-      // Not `AbortSignal.any`, which costs ten times as much, and there is a wake for every delivery.
+      // Not `AbortSignal.any`: it costs ten times as much, and there is a wake for every delivery.
       const stop = () => sleeper.abort(AWAKE);
       signal.addEventListener('abort', stop, { once: true });
       await this.#clock.sleep(ms, sleeper.signal);
@@ -36,7 +37,7 @@ export class Wake {
   }
 }
 
-/** A wake for the loop of each sink. */
+/** The wakes of all sinks' dispatch loops. */
 export class Wakes {
   readonly #clock: Clock;
   readonly #wakes = new Map<string, Wake>();
@@ -45,19 +46,19 @@ export class Wakes {
     this.#clock = clock;
   }
 
-  /** A new wake for a sink whose loop begins, in the place of the one before. */
+  /** Returns a new wake for a sink's loop and replaces the previous one. */
   open(sink: string): Wake {
     const wake = new Wake(this.#clock);
     this.#wakes.set(sink, wake);
     return wake;
   }
 
-  /** Something of this sink may be due, or have room. */
+  /** Wakes the loop of a sink: a delivery may be due, or the window may have room. */
   notify(sink: string): void {
     this.#wakes.get(sink)?.notify();
   }
 
-  /** Something may be due for any sink. */
+  /** Wakes the loops of all sinks. */
   notifyAll(): void {
     for (const wake of this.#wakes.values()) wake.notify();
   }

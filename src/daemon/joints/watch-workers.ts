@@ -4,7 +4,7 @@ import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.t
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
-/** What a watchdog looks at: what the ledger has waiting, and what the workers of this process begin. */
+/** Parts of the watchdog. */
 export interface WatchParts {
   readonly ledger: Pick<LedgerDelivering, 'unbegunBatches'>;
   readonly carrier: Pick<Carrier, 'offer' | 'unready' | 'workers'>;
@@ -13,14 +13,14 @@ export interface WatchParts {
 }
 
 const CHECK_INTERVAL_MS = 3_000;
-/** A worker is replaced that begins nothing at so many looks in a row. Looks are counted, since a process that was frozen sleeps too. */
+/** Consecutive silent checks before a worker is replaced. Counts checks and not time, because a process may be frozen for a while. */
 const CHECKS_BEFORE_REPLACING = 4;
-/** Where a new one is as silent, it is given longer each time, up to ten minutes. */
+/** Maximum of that number, which doubles each time the new worker is silent as well: ten minutes. */
 const MAX_CHECKS_BEFORE_REPLACING = 200;
 
 /**
- * The watchdog, for one sink: a worker that could begin an attempt and begins none, while the carrier is ready and a batch
- * waits for it, has fallen silent and is replaced. Watches until the signal aborts.
+ * The watchdog of one sink's worker, until the signal aborts. Replaces the worker if it begins no attempt although it has room, the
+ * carrier is ready and a batch is waiting.
  */
 export async function watchWorkers(sink: string, parts: WatchParts, signal: AbortSignal): Promise<void> {
   const { carrier, clock, emit } = parts;
@@ -41,7 +41,9 @@ export async function watchWorkers(sink: string, parts: WatchParts, signal: Abor
   }
 }
 
-/** Compares with the look before: whether anything began, and which batches were stuck although there is room for them. */
+/**
+ * Returns a function that compares with its previous call: whether an attempt began, and which batches are stuck although there is room.
+ */
 function silenceCheck(sink: string, workers: Workers, { ledger, carrier }: WatchParts) {
   let { begun } = workers.pulse(sink);
   let waited = new Set<string>();
@@ -57,14 +59,14 @@ function silenceCheck(sink: string, workers: Workers, { ledger, carrier }: Watch
   };
 }
 
-/** Whether the carrier has these batches. What it may have lost is not the workers' fault, so it is offered once more. */
+/** Offers the batches again, because the carrier may have lost them. Returns whether it has them now. */
 async function carrierHas(refs: readonly BatchRef[], carrier: WatchParts['carrier']): Promise<boolean> {
   if (carrier.unready() !== undefined) return false;
   try {
     await carrier.offer(refs);
     return true;
   } catch (error) {
-    if (error instanceof CarrierUnavailable) return false; // it says so itself
+    if (error instanceof CarrierUnavailable) return false; // the carrier reports this itself
     throw error;
   }
 }

@@ -26,44 +26,41 @@ import { Wakes } from '../joints/wake.ts';
 import { openThreadedLedger } from './threaded-ledger.ts';
 import { waitToStart } from './wait-to-start.ts';
 
-/** What this process is to do. */
+/** What this process does. */
 export type Role =
-  /** Polls on schedule, dispatches, and delivers unless other processes do. */
+  /** Polls on schedule, dispatches, and, if `deliver` is true, makes attempts. */
   | { readonly kind: 'run'; readonly deliver: boolean }
-  /** Delivers alone, beside a `run --no-deliver`. */
+  /** Only makes attempts, for a `run` process. */
   | { readonly kind: 'worker' }
-  /** Polls once, and does not wait for batches to fill. */
+  /** Polls once and dispatches without waiting for batches to fill. */
   | { readonly kind: 'sync' };
 
-/**
- * What a leadsync is started with. A reload puts what `load` gives in the place of `config`; the others stay until the
- * end.
- */
+/** Options of a daemon. A reload replaces `config` with the result of `load`; the others never change. */
 export interface DaemonOptions {
   readonly config: Config;
   readonly role: Role;
-  /** Where the admin server listens; undefined: nowhere. */
+  /** Address of the admin server. Undefined if there is none. */
   readonly admin: { readonly host: string; readonly port: number } | undefined;
   readonly log: LogStream;
-  /** Reads the configuration anew, for a reload. @throws ConfigError */
+  /** Reads the configuration again, for a reload. Absent: a reload finds `config` again. @throws ConfigError */
   readonly load?: () => Config;
-  /** Every value of the configuration as it is written now, with where it comes from. @throws ConfigError */
+  /** Returns every value of the configuration as written now, with its origin. @throws ConfigError */
   readonly describe?: () => readonly ConfigValue[];
-  /** Who else wants every event: progress on a terminal. */
+  /** Further receivers of every event, such as the progress display of a terminal. */
   readonly subscribers?: readonly Emit[];
-  /** Ends a start that still waits; afterwards whoever holds the daemon stops it. Absent: never. */
+  /** Aborts a start that is still waiting; a started daemon ignores it. Absent: the start cannot be aborted. */
   readonly stop?: AbortSignal;
-  /** The environment, in which OpenTelemetry's variables may ask for traces. Absent: none are made. */
+  /** Environment variables; those of OpenTelemetry turn tracing on. Absent: no tracing. */
   readonly env?: TracingParts['env'];
-  /** Another time than the machine's, for a test; the ledger is then in the same thread. */
+  /** A test's clock instead of the system's. The ledger then runs in the caller's thread. */
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
-/** What a leadsync has for as long as it runs: open, and not started. Sinks and sources come and go with the configuration. */
+/** Parts that stay open while leadsync runs. Sinks and sources are replaced on reload. */
 export interface Parts {
   readonly role: Role;
-  /** Whether attempts are made in this process. */
+  /** Whether this process makes attempts. */
   readonly delivers: boolean;
   /** The configuration in force. */
   readonly current: { config: Config };
@@ -76,19 +73,19 @@ export interface Parts {
   readonly wakes: Wakes;
   readonly clock: Clock;
   readonly random: Random;
-  /** Rewrites the commands in a text into what its readers type. */
+  /** Replaces the commands in a text with what the operator types for them. */
   readonly asTyped: (text: string) => string;
 }
 
-/** The sinks that leads are brought to. */
+/** Returns the sinks that are not disabled. */
 export function enabledSinks({ sinks }: Config): readonly SinkConfig[] {
   return sinks.filter((sink) => sink.enabled);
 }
 
 /**
- * Opens every lasting part and wires them: what is opened is pushed to `closers` at once. No connection is needed for it.
- * `tokenExpiresAt` tells of a source at work when the token in hand ends. @throws DataDirInUse, DataDirUnusable,
- * NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
+ * Opens and connects the long-lived parts, and pushes the close of each to `closers`. Needs no working connection.
+ * `tokenExpiresAt` returns when the current access token of a source expires, for the metrics. @throws DataDirInUse,
+ * DataDirUnusable, NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
  */
 export async function compose(
   options: DaemonOptions,
@@ -105,7 +102,7 @@ export async function compose(
   if (polls) {
     const lock = holdDataDir(config.dataDir);
     closers.push(() => lock.release());
-    removeAdminEndpoint(config.dataDir); // of one that was killed
+    removeAdminEndpoint(config.dataDir); // a killed process leaves its own behind
     await waitToStart(options, clock);
   }
   const ledger = await openLedger(current, { ...options, create: polls }, closers);
@@ -161,7 +158,7 @@ async function openLedger(
   closers: Closers,
 ): Promise<Ledger> {
   const { config } = current;
-  // Random by nature: it must differ from every name that was ever used here.
+  // Not from `random`: the name must differ from every name that was ever used here, even in a test with a seed.
   const holder = randomBytes(8).toString('hex');
   const parts = { create, holder, sinks: () => current.config.sinks };
   const ledger = clock
@@ -169,8 +166,8 @@ async function openLedger(
     : await openThreadedLedger(config.dataDir, parts);
   closers.push(() => ledger.close());
   if (create) closers.push(() => ledger.recordProgress());
-  const life = holdOwnProcessLock(config.dataDir, holder);
-  closers.push(() => life.release());
+  const processLock = holdOwnProcessLock(config.dataDir, holder);
+  closers.push(() => processLock.release());
   return ledger;
 }
 
@@ -205,13 +202,13 @@ function openTelemetry(
   });
 }
 
-/** The names that metrics are shown for. */
+/** Returns the names of sources, sinks and exports that get metrics. */
 export function namesOf(
   config: Config,
   role: Role,
 ): { sources: readonly string[]; sinks: readonly string[]; exports: readonly string[] } {
   return {
-    // A worker reads none: series that stay at 0 would look like polls that fail.
+    // A worker polls no source: series that stay at 0 would look like failing polls.
     sources: role.kind === 'worker' ? [] : config.sources.map(({ name }) => name),
     sinks: enabledSinks(config).map(({ name }) => name),
     exports: role.kind === 'run' ? config.exports.map(({ name }) => name) : [],

@@ -6,18 +6,18 @@ import type { RetryPolicies } from '../../operations/opening/open-ledger.ts';
 import { armFailpoints, parkWhenAsked } from '../../platform/process/failpoint.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 
-/** The thread of a daemon's ledger (threaded-ledger.ts). */
+/** The program of the ledger thread; threaded-ledger.ts starts it. */
 
-/** What it begins with; it is told the retry policies again when they have changed. */
+/** Options of the ledger thread. The daemon sends the retry policies again when they change. */
 export interface ThreadStart {
   readonly file: string;
   readonly create: boolean;
   readonly holder: string;
   readonly policies: RetryPolicies;
-  /** The policy of a sink that has none of its own. Handed over, so that the thread need not load the schemas of the configuration. */
+  /** Policy of a sink that is not in `policies`. Passed as a value so that the thread does not load the configuration schemas. */
   readonly defaultPolicy: RetryPolicy;
   readonly failpoints: string | undefined;
-  /** Where it is asked to park before the process freezes; only with failpoints. */
+  /** Shared flag that asks the thread to park before the process freezes. Undefined without failpoints. */
   readonly parking: Int32Array | undefined;
 }
 

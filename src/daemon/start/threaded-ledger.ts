@@ -12,19 +12,19 @@ import { failpointsAskedFor, threadToPark } from '../../platform/process/failpoi
 import { systemClock } from '../../platform/time/clock.ts';
 import type { ThreadStart } from './ledger-thread.ts';
 
-/** What a daemon opens its ledger with, beside where it is. */
+/** Options for opening a daemon's ledger in a thread. */
 export interface ThreadedLedgerParts {
-  /** Whether a missing ledger is made, or an error. */
+  /** Whether to create a missing ledger; otherwise a missing ledger is an error. */
   readonly create: boolean;
-  /** Names this process among those that attempt. */
+  /** Name under which the ledger records the leases of this process. */
   readonly holder: string;
-  /** The sinks at this moment, whose retry policies count. Another array once they have changed. */
+  /** Returns the current sinks with their retry policies: a different array after each change. */
   readonly sinks: () => readonly RetriedSink[];
 }
 
 /**
- * Opens the ledger of a data directory in a thread of its own: while a commit is on its way to the disk, or a question takes long, this
- * thread sends and reads on. @throws LedgerError
+ * Opens the ledger of a data directory in its own thread, so that slow commits and queries do not block network I/O in this one.
+ * @throws LedgerError
  */
 export async function openThreadedLedger(
   dataDir: string,

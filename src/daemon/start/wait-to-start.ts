@@ -7,22 +7,22 @@ import { version } from '../../platform/process/version.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { createLogger, type Logger, type LogStream } from '../../telemetry/logger.ts';
 
-/** How long `run` waits for places that could show an earlier ledger, in ms. */
+/** How long `run` waits for destinations and Redis to show whether there was an earlier ledger, in ms. */
 const RUN_PATIENCE_MS = 300_000;
-/** The same for `sync`, for which somebody waits. */
+/** The same for `sync`, in ms: shorter, because a person or a script waits for it. */
 const SYNC_PATIENCE_MS = 10_000;
 
 const NOT_STARTED =
-  'leadsync waits to start, and takes no changed configuration over before it has. Restart it to use the changed one.';
+  'leadsync is still waiting to start and cannot reload its configuration. Restart it to use the changed configuration.';
 
-/** A leadsync that is about to start. */
+/** The daemon's options that the wait needs. */
 export interface StartOptions {
   readonly config: Config;
   readonly role: { readonly kind: 'run' | 'worker' | 'sync' };
-  /** Where the admin server is going to listen; undefined: nowhere. */
+  /** Address of the admin server. Undefined if there is none. */
   readonly admin: Address | undefined;
   readonly log: LogStream;
-  /** Ends the wait. Absent: never. */
+  /** Aborts the wait. Absent: the wait cannot be aborted. */
   readonly stop?: AbortSignal;
 }
 
@@ -32,8 +32,9 @@ interface Address {
 }
 
 /**
- * Holds the start until a missing ledger may be made. Meanwhile the log names who is waited for, `/livez` answers, also to
- * `leadsync healthcheck`, and `/readyz` gives the reason. @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError
+ * Waits until it is known that leadsync may create a missing ledger. Meanwhile logs what it waits for, answers `/livez` (and so
+ * `leadsync healthcheck`), and reports the reason on `/readyz`.
+ * @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError
  */
 export async function waitToStart(options: StartOptions, clock: Clock): Promise<void> {
   const { config, role, admin, stop = new AbortController().signal } = options;
@@ -61,7 +62,7 @@ async function serveProbes(
   reasons: () => readonly string[],
   logger: Logger,
 ) {
-  const { startAdmin } = await import('../../admin/server.ts'); // it takes memory that a leadsync without an address need not have
+  const { startAdmin } = await import('../../admin/server.ts'); // lazy: without an admin address, this memory is not needed
   const loadedAt = new Date().toISOString();
   const instance = randomUUID();
   const { dataDir } = config;
@@ -75,7 +76,7 @@ async function serveProbes(
     version,
     instance,
     ready: () =>
-      reasons().map((reason) => `leadsync waits to start, since there is no ledger yet. ${reason}`),
+      reasons().map((reason) => `leadsync is waiting to start because there is no ledger yet. ${reason}`),
     registry: { contentType: 'text/plain; version=0.0.4; charset=utf-8', metrics: async () => '' },
     configuration: async () => ({ generation: 1, loaded_at: loadedAt, stale: null, values: [] }),
     reload: async () => ({ applied: false, generation: 1, faults: [NOT_STARTED] }),

@@ -15,25 +15,25 @@ import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import { SinkUnit } from './sink-unit.ts';
 import { SourceUnit } from './source-unit.ts';
 
-/** The sinks and sources at work, as the configuration in force has them. */
+/** The running sinks and sources of the current configuration. */
 export class Installation {
   readonly #parts: Parts;
   readonly #sinks = new Map<string, SinkUnit>();
   readonly #sources: Map<string, SourceUnit>;
-  /** What ends under a configuration that is in force no longer. */
+  /** Sinks and sources of earlier configurations that are still closing. */
   readonly #retiring = new Set<Promise<void>>();
   readonly #retiringSources = new Set<SourceUnit>();
-  /** By name of a source: when what polled it under earlier configurations has ended. */
+  /** By source name: resolves when the unit that polled the source under an earlier configuration has ended. */
   readonly #ended = new Map<string, Promise<void>>();
   #stopped = false;
 
-  /** `sources` is kept as the sources that are at work. */
+  /** Keeps `sources` up to date with the running sources. */
   constructor(parts: Parts, sources: Map<string, SourceUnit>) {
     this.#parts = parts;
     this.#sources = sources;
   }
 
-  /** Tells the ledger which sinks there are. @throws LedgerError */
+  /** Declares the configured sources and the enabled sinks to the ledger. @throws LedgerError */
   async declare(config = this.#parts.current.config): Promise<void> {
     const { ledger, role } = this.#parts;
     if (role.kind === 'worker') return;
@@ -48,16 +48,16 @@ export class Installation {
     );
   }
 
-  /** What a configuration would do, in a sentence for each thing. */
+  /** Returns what a configuration would change, one sentence for each source, sink and export. */
   async plan(config: Config, exact?: ConfigChanges): Promise<readonly string[]> {
-    // A worker finds in the ledger what the daemon beside it has told.
+    // The last declaration is that of the `run` process beside this worker: comparing with it would show no change.
     if (this.#parts.role.kind === 'worker') return exact ? describeChanges(exact) : [];
     const { ledger, exportStates } = this.#parts;
     const last = { ...(await ledger.lastDeclaration()), exports: await lastExports(exportStates) };
     return describePlan(planOf(last, config, exact));
   }
 
-  /** Starts what the configuration in force names. */
+  /** Starts the sinks and sources of the current configuration. */
   async start(): Promise<void> {
     const { current, carrier, role } = this.#parts;
     await carrier.serve(enabledSinks(current.config));
@@ -71,8 +71,8 @@ export class Installation {
   }
 
   /**
-   * Puts another configuration in force, as far as that needs no restart. What is under way ends under the old one. Gives
-   * what has changed. @throws LedgerError, and then the old configuration stays in force
+   * Applies the changes that need no restart. Polls and attempts in progress end under the old configuration. Returns the changes.
+   * @throws LedgerError, and then the old configuration stays in force
    */
   async apply(
     next: Config,
@@ -93,23 +93,23 @@ export class Installation {
     return { changes: [...plan, ...changes.live], restart: changes.restart };
   }
 
-  /** Polls every source once, at the same time. Gives the failures. */
+  /** Polls all sources once, concurrently. Returns the failures. */
   async pollOnce(signal: AbortSignal): Promise<readonly PollFailure[]> {
     const failures = await Promise.all([...this.#sources.values()].map((source) => source.pollOnce(signal)));
     return failures.filter((failure) => failure !== undefined);
   }
 
-  /** Brings every sink that holds it what the ledger knows beside the leads, once. */
+  /** Updates every mirror once. */
   async mirrorOnce(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#sinks.values()].map((unit) => unit.mirrorOnce(signal)));
   }
 
-  /** Resolves when every sink is owed what was listed before it was there. */
+  /** Resolves when the backfill of every sink has ended. */
   async owed(): Promise<void> {
     await Promise.all([...this.#sinks.values()].map((unit) => unit.owed));
   }
 
-  /** Cuts polls off, but for tokens that are being renewed, and claims no more. Resolves when nothing is at work but attempts. */
+  /** Aborts polls, except for a token renewal in progress, and stops claiming. Resolves when only attempts are still in progress. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     const sources = [...this.#sources.values(), ...this.#retiringSources];
@@ -117,13 +117,13 @@ export class Installation {
     await Promise.all([...ending, ...[...this.#sinks.values()].map((unit) => unit.stop())]);
   }
 
-  /** Resolves when what was to end under earlier configurations has ended; attempts among it may take as long as they may. */
+  /** Resolves when the sinks and sources of earlier configurations have closed, including their attempts. */
   async retired(): Promise<void> {
     await Promise.allSettled(this.#retiring);
   }
 
   #startSinks(): void {
-    if (this.#stopped) return; // in the middle of a reload
+    if (this.#stopped) return; // leadsync was stopped during a reload
     const { config } = this.#parts.current;
     for (const sink of enabledSinks(config))
       if (!this.#sinks.has(sink.name)) this.#sinks.set(sink.name, new SinkUnit(config, sink, this.#parts));
@@ -161,7 +161,7 @@ export class Installation {
     this.#retiring.add(ending);
     void ending
       .catch((error: unknown) =>
-        this.#parts.telemetry.logger.fault('closing what a reload has replaced', error),
+        this.#parts.telemetry.logger.fault('closing a sink or source that a reload replaced', error),
       )
       .then(() => this.#retiring.delete(ending));
   }

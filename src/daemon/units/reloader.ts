@@ -10,45 +10,45 @@ import type { StaleConfig } from '../../status/problem.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Installation } from './installation.ts';
 
-/** Who asked for a reload. */
+/** What triggered a reload. */
 export type ReloadTrigger = 'SIGHUP' | 'request' | 'watch';
 
-/** Which configuration is in force. */
+/** State of the current configuration. */
 interface ConfigState {
-  /** Counts the configurations that were put in force since the start; the first is 1. */
+  /** Number of configurations applied since the start; the first is 1. */
   readonly generation: number;
   readonly loadedAt: Date;
-  /** The file, or what it names, is no valid configuration since then, and why; undefined when it is. */
+  /** Since when and why the file, or a file that it names, is not a valid configuration. Undefined if it is valid. */
   readonly stale: StaleConfig | undefined;
-  /** Every value in force, with where it comes from; secrets are masked. */
+  /** Every current value with its origin; secrets are masked. */
   readonly values: readonly ConfigValue[];
 }
 
-/** What came of a reload: what has changed, or what is wrong with the configuration. */
+/** Result of a reload: the changes, or the faults of the configuration. */
 export type ReloadResult =
   | {
       readonly applied: true;
       readonly generation: number;
-      /** In a few words each; none: the configuration is the one that was in force. */
+      /** One short sentence each; empty if nothing changed. */
       readonly changes: readonly string[];
-      /** Options that have changed and take effect with the next restart. */
+      /** Changed options that take effect at the next restart. */
       readonly restart: readonly string[];
     }
   | { readonly applied: false; readonly generation: number; readonly faults: readonly string[] };
 
-/** Reads the configuration's present text. @throws ConfigError */
+/** Reads the configuration as it is written now. @throws ConfigError */
 export interface ConfigReader {
   readonly load: () => Config;
-  /** Every value of it, with where it comes from. */
+  /** Returns every value with its origin. */
   readonly describe: () => readonly ConfigValue[];
-  /** Differs when one of the files does. */
+  /** Returns a text that changes whenever one of the files changes. */
   readonly stamp: (files: ConfigFiles) => string;
 }
 
-/** What a configuration is read from. */
+/** The files that a configuration was read from. */
 export type ConfigFiles = Pick<Config, 'file' | 'secretFiles'>;
 
-/** Puts the configuration's present text in force, one reload at a time. One that fails leaves the last valid one in force. */
+/** Applies the configuration as it is written now, one reload at a time. A failed reload leaves the last valid configuration in force. */
 export class Reloader {
   readonly #installation: Pick<Installation, 'apply'>;
   readonly #read: ConfigReader;
@@ -59,7 +59,10 @@ export class Reloader {
   #files: ConfigFiles;
   #loadedStamp: string;
 
-  /** The first configuration was read from `files`, as `loadedStamp`. No reload begins before `ready`: it has to be at work. */
+  /**
+   * `loadedStamp` is the stamp of `files` when the first configuration was read. Reloads wait for `ready`: that configuration must be
+   * running.
+   */
   constructor(
     installation: Pick<Installation, 'apply'>,
     read: ConfigReader,
@@ -86,17 +89,17 @@ export class Reloader {
     return this.#state;
   }
 
-  /** What was read last, or could not be read. */
+  /** Files of the last reload, whether it succeeded or failed. */
   get files(): ConfigFiles {
     return this.#files;
   }
 
-  /** The stamp of what was read last, whatever came of it. */
+  /** Stamp of the files at the last reload, whether it succeeded or failed. */
   get loadedStamp(): string {
     return this.#loadedStamp;
   }
 
-  /** Never rejects: the result says what is wrong, and so does the log. */
+  /** Reloads the configuration. Never rejects: the result and the log say what is wrong. */
   reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const reload = this.#last.then(() => this.#reload(trigger));
     this.#last = reload;
@@ -126,8 +129,8 @@ export class Reloader {
   }
 
   /**
-   * Takes the stamp first: what changes while it is read is seen as a change. Which files hold secrets is known behind that; where
-   * they are others than before, all is read again. @throws ConfigError
+   * Takes the stamp before reading, so that an edit during the reading counts as a new change. Only the reading shows which files hold
+   * secrets; if that list has changed, reads everything again. @throws ConfigError
    */
   #load(): Config {
     const before = this.#files;
@@ -149,9 +152,9 @@ export class Reloader {
 function faultsOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.faults.map(formatFault);
   if (error instanceof LedgerError) return [`${error.message} ${error.hint}`];
-  // What it may have left undone, the next reload or start does: every sink without a unit gets one.
+  // The next reload or start completes what this one left undone: every sink without a unit gets one.
   const replaced = replacedProgram();
   if (replaced) return [`${replaced.message} ${replaced.hint}`];
   const name = error instanceof Error ? error.name : typeof error;
-  return [`An unexpected fault (${name}): reload once more or restart, and please report it`];
+  return [`Unexpected error (${name}): reload again or restart, and please report it`];
 }

@@ -10,16 +10,16 @@ import { claimLimits } from '../joints/open-carrier.ts';
 import { watchWorkers } from '../joints/watch-workers.ts';
 import type { Parts } from '../start/compose.ts';
 
-/** One sink at work, as one configuration has it. */
+/** One running sink under one configuration. */
 export class SinkUnit {
-  /** Resolves when what was listed before the sink was there is owed, or skipped. */
+  /** Resolves when the backfill has ended: earlier leads are owed or skipped. */
   readonly owed: Promise<void>;
   readonly #name: string;
   readonly #parts: Parts;
   readonly #loops: Loops;
   readonly #mirror: Mirror | undefined;
 
-  /** Opens the sink and starts its loops: dispatch and backfill, unless this process only delivers. */
+  /** Opens the sink and starts its loops. A worker starts neither dispatch nor backfill. */
   constructor(config: Config, sink: SinkConfig, parts: Parts) {
     this.#name = sink.name;
     this.#parts = parts;
@@ -34,7 +34,7 @@ export class SinkUnit {
     );
   }
 
-  /** Claims no more. Resolves when its loops have ended; attempts go on. */
+  /** Stops claiming. Resolves when the loops have ended; attempts continue. */
   async stop(): Promise<void> {
     this.#loops.stop();
     await this.#loops.ended();
@@ -51,20 +51,20 @@ export class SinkUnit {
     const parts = { ...this.#jointParts(), wake: wakes.open(name) };
     const waitMs = role.kind === 'sync' ? 0 : batch.waitMs;
     const request = { max: batch.max, waitMs, ...claimLimits(config, { concurrency }, attemptLeaseMs(open)) };
-    // What hangs at the former destination takes no place from the present one.
+    // Attempts that hang at the former destination must not use up the window of the current one.
     const requestNow = () => ({ ...request, window: request.window + openSinks.retiring(name) });
     this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(name, requestNow, parts, signal));
     return this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
   }
 
-  /** Brings the sink once what the ledger knows beside the leads, where it holds that. */
+  /** Updates the sink's mirror once, if it has one. */
   async mirrorOnce(signal: AbortSignal): Promise<void> {
     if (this.#mirror) await mirrorOnce(this.#mirror, this.#mirrorParts(), signal);
   }
 
   #mirrorParts() {
     const { ledger, clock, telemetry, role } = this.#parts;
-    // A sync has delivered what there was when it comes to this.
+    // When a sync gets here, it has delivered everything: nothing needs to come before the mirror.
     return { sink: this.#name, ledger, clock, emit: telemetry.emit, isBackground: role.kind !== 'sync' };
   }
 
@@ -77,7 +77,7 @@ export class SinkUnit {
       );
   }
 
-  /** Says at once what would otherwise show with the first lead. Deliveries do not wait for it. */
+  /** Checks the destination now and reports problems before the first lead. Deliveries do not wait for it. */
   #check({ sink }: OpenSink): void {
     const { signal } = this.#loops;
     sink.check(signal).catch((error: { message: string; hint?: string }) => {
@@ -87,7 +87,7 @@ export class SinkUnit {
     });
   }
 
-  /** What joints of ledger and carrier share. */
+  /** Returns the parts that the joints of ledger and carrier share. */
   #jointParts() {
     const { ledger, carrier, clock, telemetry } = this.#parts;
     return { ledger, carrier, clock, emit: telemetry.emit };

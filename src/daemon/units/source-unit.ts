@@ -6,7 +6,7 @@ import { type PollFailure, type PollParts, poll } from '../joints/poll.ts';
 import { pollLoop } from '../joints/poll-loop.ts';
 import type { Parts } from '../start/compose.ts';
 
-/** One source at work, as one configuration has it. */
+/** One running source under one configuration. */
 export class SourceUnit {
   readonly #config: SourceConfig;
   readonly #parts: Parts;
@@ -14,18 +14,19 @@ export class SourceUnit {
   readonly #retired = new AbortController();
   #source: Source | undefined;
 
-  /** Opens nothing. */
+  /** Does not open the source; the first poll does. */
   constructor(config: SourceConfig, parts: Parts) {
     this.#config = config;
     this.#parts = parts;
     this.#loops = new Loops(parts.clock, parts.telemetry);
   }
 
+  /** Returns when the current access token expires; undefined if there is none. */
   tokenExpiresAt(): Date | undefined {
     return this.#source?.tokenExpiresAt();
   }
 
-  /** Polls on schedule, once `after` has resolved: another that read the same source has to have ended. */
+  /** Polls on schedule once `after` has resolved: the previous unit of the same source must have ended. */
   startPolling(after: Promise<unknown> = Promise.resolve()): void {
     const { name, poll: schedule } = this.#config;
     const { random } = this.#parts;
@@ -36,19 +37,19 @@ export class SourceUnit {
     });
   }
 
-  /** Polls once. Gives the failure, if it failed. */
+  /** Polls once. Returns the failure, if any. */
   pollOnce(signal: AbortSignal): Promise<PollFailure | undefined> {
     return poll(this.#pollParts(), signal);
   }
 
-  /** Begins no further poll. Resolves when the one under way has ended, and the source is closed. */
+  /** Starts no further poll. Resolves when the poll in progress has ended and the source is closed. */
   async retire(): Promise<void> {
     this.#retired.abort();
     await this.#loops.ended();
     await this.#source?.close();
   }
 
-  /** Cuts the poll under way off, but for a token that is being renewed: that gets `graceMs`. Resolves when it has ended. */
+  /** Aborts the poll in progress; a token renewal gets `graceMs` to finish. Resolves when both have ended. */
   async stop(graceMs: number): Promise<void> {
     this.#loops.stop();
     this.#retired.abort();

@@ -4,10 +4,10 @@ import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
 const EVERY_MS = 2_000;
-/** Between two parts: others come first. */
+/** Pause between two parts, in ms: polls and deliveries come first. */
 const REST_MS = 5;
 
-/** Gives each new lead the key of its client, and all of them once the key in the configuration is another one. */
+/** Computes the client key of each new lead, and of all leads after the configured key has changed, until the signal aborts. */
 export async function computeClientKeys(
   ledger: LedgerControl,
   keyNow: () => Secret | undefined,
@@ -20,7 +20,7 @@ export async function computeClientKeys(
   }
 }
 
-/** Does so once, without a rest. */
+/** Computes all missing client keys once, without pauses. */
 export async function keyClientsOnce(
   ledger: LedgerControl,
   key: Secret | undefined,

@@ -4,16 +4,16 @@ import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
 const CHECK_INTERVAL_MS = 10_000;
-/** A process that has worked for less than this part of the time between two looks is idle. */
+/** A process whose load since the last check is below this share of the time is idle. */
 const IDLE_LOAD = 0.05;
-/** Worth giving back: so much more is held than after the last time, in bytes. */
+/** Minimum growth since the last release, in bytes. */
 const MIN_GROWTH_BYTES = 48 * 1024 * 1024;
-/** After one time the next comes so much later at the earliest, in ms: what every poll of a long listing takes and frees stays with the process. */
+/** Minimum time between two releases, in ms. Memory that every poll of a long listing needs again stays with the process. */
 const REST_MS = 600_000;
 
 /**
- * Gives memory back to the machine once a burst of work, such as a first sync, is over: V8 and SQLite keep what it took until they
- * need it again. Only while the process is idle, since it stands still for a moment. Until the signal aborts.
+ * Returns memory to the operating system after a burst of work, such as a first sync, because V8 and SQLite keep it for later use. Does so
+ * only while the process is idle, because it blocks the process for a moment. Runs until the signal aborts.
  */
 export async function releaseMemory(
   ledger: Pick<LedgerUpkeep, 'releaseMemory'>,
@@ -27,8 +27,8 @@ export async function releaseMemory(
   while (!signal.aborted) {
     await nextBeat(clock, CHECK_INTERVAL_MS, signal);
     const isIdle = memory.load() < IDLE_LOAD;
-    const isWorth = memory.residentBytes() - heldBytes >= MIN_GROWTH_BYTES;
-    if (signal.aborted || !isIdle || !isWorth || clock.monotonicMs() < restsUntilMs) continue;
+    const hasGrown = memory.residentBytes() - heldBytes >= MIN_GROWTH_BYTES;
+    if (signal.aborted || !isIdle || !hasGrown || clock.monotonicMs() < restsUntilMs) continue;
     await memory.collect();
     await ledger.releaseMemory();
     heldBytes = memory.residentBytes();

@@ -7,17 +7,17 @@ import type { Emit } from '../../telemetry/events.ts';
 const EVERY_MS = 3_600_000;
 /** Duty cycle: after each part, sleep three times as long as it took, because deliveries come first. */
 const REST = 3;
-/** Longest life of the copy that an upgrade leaves, in ms. It is removed sooner where `retention` names a shorter time. */
+/** Maximum age of the ledger copy that an upgrade leaves, in ms. A shorter `retention` removes it sooner. */
 const UPGRADE_COPY_MS = 7 * 24 * 3_600_000;
 
-/** What removing works with. One event tells of a whole round; of one that removed nothing there is none. */
+/** Parts of the retention. A round that removed something emits one event. */
 export interface RetainParts {
   readonly ledger: LedgerControl & LedgerUpkeep;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-/** Removes what the configuration no longer wants to be kept, once an hour, and says what that was. */
+/** Applies the retention once an hour, until the signal aborts. */
 export async function retain(
   retentionNow: () => Retention,
   parts: RetainParts,
@@ -29,7 +29,7 @@ export async function retain(
   }
 }
 
-/** Does so once. */
+/** Removes everything older than the retention allows, once, and reports how much it removed. */
 export async function retainOnce(
   retention: Retention,
   { ledger, clock, emit }: RetainParts,
@@ -53,7 +53,7 @@ export async function retainOnce(
   if (Object.values(removed).some((count) => count > 0)) emit({ type: 'retained', ...others, rejected });
 }
 
-/** The copy holds all that the ledger held at the upgrade, so it is kept no longer than any of that. */
+/** Removes old upgrade copies. A copy contains data of every kind, so the shortest retention applies to it. */
 async function removeUpgradeCopies(retention: Retention, ledger: LedgerUpkeep, clock: Clock): Promise<void> {
   const times = RETAINED.map((kind) => retention[kind] ?? UPGRADE_COPY_MS);
   const keptMs = Math.min(UPGRADE_COPY_MS, ...times);

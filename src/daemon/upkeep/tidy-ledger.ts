@@ -3,13 +3,13 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 const EVERY_MS = 30_000;
-/** From here on somebody's open query is worth a word. */
+/** Size of the write-ahead log that an open query pins from which leadsync reports it, in bytes. */
 const REPORTED_BYTES = 256 * 1024 * 1024;
 
-/** How long leadsync looks for damage, in ms; a ledger that takes longer is left to `leadsync check`. */
+/** Maximum time for inspecting the ledger, in ms. `leadsync check` has no such limit. */
 const INSPECTING_MS = 10 * 60_000;
 
-/** Looks once for damage in the ledger, beside polls and deliveries. What is found stays the reason why leadsync is not ready. */
+/** Inspects the ledger for damage once, concurrently with polls and deliveries. Damage makes leadsync report that it is not ready. */
 export async function inspectLedger(ledger: LedgerUpkeep, emit: Emit, signal: AbortSignal): Promise<void> {
   const damage = await ledger.inspect(AbortSignal.any([signal, AbortSignal.timeout(INSPECTING_MS)]));
   if (!damage) return;
@@ -17,7 +17,7 @@ export async function inspectLedger(ledger: LedgerUpkeep, emit: Emit, signal: Ab
   emit({ type: 'ledger-failed', operation: 'looking for damage', reason, hint });
 }
 
-/** Keeps the ledger's log short, and says when a query of somebody else's, left open, makes it grow. */
+/** Keeps the write-ahead log short, and reports when an open query of another process makes it grow. */
 export async function tidyLedger(
   ledger: LedgerUpkeep,
   clock: Clock,
@@ -32,7 +32,7 @@ export async function tidyLedger(
   }
 }
 
-/** Notes again and again how far the ledger has come, so that an older copy of it is noticed after a kill as well. */
+/** Records the ledger's progress every 30 s, so that the next start detects an older copy of the ledger even after a kill. */
 export async function recordProgress(ledger: LedgerUpkeep, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(EVERY_MS, signal);

@@ -1,23 +1,24 @@
 import type { PollSchedule } from '../../config/contract/config.ts';
 import { nextPollAfter } from '../../status/next-poll.ts';
 
+/** The last search through a source's schedule. */
 interface Search {
   readonly schedule: PollSchedule;
   readonly lastMs: number;
-  /** Nothing was due up to here. */
+  /** The search covered the time until here. */
   readonly until: Date;
   readonly found: Date | undefined;
 }
 
-/** When sources were due for a poll after their last complete one. A cron expression is slow to look through: no minute is looked at twice. */
+/** Finds since when a poll is overdue. Searching a cron expression is slow, so no minute is searched twice. */
 export class Overdue {
   readonly #searches = new Map<string, Search>();
 
-  /** When a source that was last read at `last` was first due again; undefined when it is not yet. */
+  /** Returns when the first poll after `last`, the last complete one, was due; undefined if none was due until `now`. */
   since(source: string, schedule: PollSchedule, last: Date, now: Date): Date | undefined {
     if ('everyMs' in schedule) return nextPollAfter(schedule, last, now);
     const before = this.#searches.get(source);
-    // What was looked at by a clock that was ahead says nothing of the times that come again.
+    // After the clock was set back, a search beyond `now` does not count.
     const continues =
       before?.schedule === schedule && before.lastMs === last.getTime() && before.until <= now;
     if (continues && before.found) return before.found;

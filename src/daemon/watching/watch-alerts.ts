@@ -12,14 +12,14 @@ import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import type { Reloader } from '../units/reloader.ts';
 import { Overdue } from './overdue.ts';
 
-/** How often it is looked whether something is wrong, in ms. */
+/** Interval for evaluating the alert conditions, in ms. */
 const CHECK_INTERVAL_MS = 15_000;
-/** What leads took to arrive is judged by those that were new so lately, in ms. */
+/** Delivery times are judged by the leads that were new in the last 30 minutes, in ms. */
 const RECENT_MS = 30 * 60_000;
-/** As far back as a source's history is learnt from, in ms. */
+/** Length of a source's history that the arrival model learns from, in ms. */
 const HISTORY_MS = 8 * 7 * 24 * 3_600_000;
 
-/** When leads of a source came, read from the ledger as far as it is not known yet. */
+/** Arrival history of a source, read from the ledger in parts. */
 interface History {
   readonly arrivals: ArrivalModel;
   through: number | undefined;
@@ -27,7 +27,7 @@ interface History {
   until: Date | undefined;
 }
 
-/** The joint between ledger and alerts: looks how things are, and lets the alerts tell whoever is to be told, until the signal aborts. */
+/** The joint between ledger and alerts: evaluates the conditions and hands the results to the alerts, until the signal aborts. */
 export async function watchAlerts(
   parts: Parts,
   reloader: Pick<Reloader, 'state'>,
@@ -52,7 +52,7 @@ export async function watchAlerts(
   }
 }
 
-/** Looks how things are. */
+/** Collects the state of sources, sinks, exports and ledger. */
 class Observer {
   readonly #parts: Parts;
   readonly #startedAt: Date;
@@ -64,6 +64,7 @@ class Observer {
     this.#startedAt = parts.clock.now();
   }
 
+  /** Returns the current state. If the ledger cannot be read, `sources` and `sinks` are undefined. */
   async observe(stale: Observation['stale'], signal: AbortSignal): Promise<Observation> {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
@@ -116,7 +117,7 @@ class Observer {
     return current.config.exports.map(({ name }) => ({ ...exportStates.read(name), name }));
   }
 
-  /** Reads the polls since the last look; at first, a thousand at a time, those of the last weeks. */
+  /** Reads the polls since the last call, in parts. The first call reads those of the last eight weeks. */
   async #learn(source: string, signal: AbortSignal): Promise<void> {
     const { ledger, clock } = this.#parts;
     const history = this.#histories.get(source) ?? {
@@ -134,7 +135,7 @@ class Observer {
       history.through = found.through;
       history.lastNewAt = found.lastNewAt ?? history.lastNewAt;
       history.until = found.until ?? history.until;
-      await clock.sleep(1, signal); // others get their turn between two parts
+      await clock.sleep(1, signal); // lets other work run between two parts
     }
   }
 }

@@ -4,15 +4,16 @@ import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
-/** Less than this is a clock being kept in time, in ms. */
+/** A wall clock that falls behind by less than this, in ms, is being synchronised, not set back. */
 const STEP_MS = 2_000;
 const CHECK_INTERVAL_MS = 1_000;
-/** The longest pause after a failure that trying again at once would only repeat, in ms. */
+/** Maximum pause after a failure that is not transient, in ms. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
 /**
- * Notices that the wall clock was set back, while leadsync runs or since it last did, and tells the ledger: what was due
- * at a time that now lies ahead would wait for it. A clock that is set ahead makes leads due early, which harms nobody; claiming sees to the leases then.
+ * Detects that the wall clock was set back, while leadsync runs or since its last run, and tells the ledger to move due times back:
+ * otherwise deliveries would wait until the clock reaches those times again. A clock that is set ahead only makes deliveries due early;
+ * claiming takes care of the leases.
  */
 export async function watchClock(
   ledger: LedgerControl,
@@ -26,14 +27,14 @@ export async function watchClock(
   while (!signal.aborted) {
     const aheadNow = clock.now().getTime() - clock.monotonicMs();
     const failure = await reportSetBack(ahead - aheadNow, ledger, emit);
-    // What the ledger could not be told is told with a later look; it must not be forgotten.
+    // If the ledger could not record the step, keep it for the next check.
     if (!failure) ahead = aheadNow;
     pauseMs = !failure || failure.isTransient ? CHECK_INTERVAL_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     await nextBeat(clock, pauseMs, signal);
   }
 }
 
-/** Gives why the ledger does not know it yet; undefined when it does, or when there is nothing to tell. */
+/** Records a step of `byMs` in the ledger. Returns the failure, if any; undefined also if the step is too small. */
 async function reportSetBack(
   byMs: number,
   ledger: LedgerControl,
@@ -47,7 +48,7 @@ async function reportSetBack(
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
     const { message: reason, hint } = error;
-    emit({ type: 'ledger-failed', operation: 'noting that the clock was set back', reason, hint });
+    emit({ type: 'ledger-failed', operation: 'recording that the clock was set back', reason, hint });
     return error;
   }
 }

@@ -6,8 +6,8 @@ import type { ConfigFiles } from '../units/reloader.ts';
 const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * Calls `onChange` when the files are others than were read last (`loadedStamp`, by whomever) and have kept still since the look before,
- * until the signal aborts. Looks instead of listening: links that are swapped, files that are mounted and network folders tell nobody.
+ * Calls `onChange` when the files differ from those of the last reload (`loadedStamp`) and have not changed since the previous check,
+ * until the signal aborts. Polls the files, because swapped symbolic links, mounted files and network folders cause no notification.
  */
 export async function watchConfig(
   stamp: () => string,
@@ -25,7 +25,7 @@ export async function watchConfig(
   }
 }
 
-/** Differs when one of the files does, or what its name leads to. */
+/** Returns a text that changes whenever one of the files changes, or the target of a link. */
 export function stampOf({ file, secretFiles }: ConfigFiles): string {
   return [file, ...secretFiles].map((name) => `${name} ${stampOfFile(name)}`).join('\n');
 }
@@ -35,6 +35,6 @@ function stampOfFile(file: string): string {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join();
   } catch {
-    return 'missing'; // the reload says so
+    return 'missing'; // the reload reports it
   }
 }

@@ -4,23 +4,23 @@ import { nextWrite } from '../../platform/files/next-write.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Parts } from '../start/compose.ts';
 
-/** After a look at what another process wrote to the ledger, the next one comes so much later at the earliest, in ms. */
+/** Minimum time between two checks for writes of other processes, in ms. */
 const MIN_CHECK_INTERVAL_MS = 100;
-/** And so much later at the latest, should the system not tell of a write, in ms. */
+/** Maximum time between two such checks, in case the system reports no write, in ms. */
 const MAX_CHECK_INTERVAL_MS = 2_000;
-/** How often it is looked whether the ledger's files are still those that were opened, in ms. */
+/** Interval for checking that the ledger's files are still those that were opened, in ms. */
 const CHECK_FILES_MS = 1_000;
-/** How often it is looked whether a process died in the middle of something, in ms. */
+/** Interval for checking for dead processes, in ms. */
 const CHECK_PROCESSES_MS = 2_000;
 
-/** Wakes dispatch when a worker has settled something or a command has changed something. */
+/** Wakes dispatch when another process has written to the ledger: a worker that settles, or a command. */
 export async function watchExternalWrites(
   { ledger, clock, wakes, current }: Parts,
   signal: AbortSignal,
 ): Promise<void> {
-  const log = `${ledgerFile(current.config.dataDir)}-wal`; // every commit is written there
+  const log = `${ledgerFile(current.config.dataDir)}-wal`; // every commit writes to it
   while (!signal.aborted) {
-    // Begun before the look: what is written during it is looked at as well.
+    // Watch before checking, so that a write during the check is not missed.
     const written = nextWrite(log, clock, MAX_CHECK_INTERVAL_MS, signal);
     if (await ledger.changedElsewhere()) wakes.notifyAll();
     await clock.sleep(MIN_CHECK_INTERVAL_MS, signal);
@@ -28,19 +28,19 @@ export async function watchExternalWrites(
   }
 }
 
-/** Goes on with what processes held or had begun that were killed. */
+/** Reclaims the leases of killed processes and finishes the replays that they had begun. */
 export async function watchProcesses(
   { ledger, clock, wakes, current }: Parts,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     await nextBeat(clock, CHECK_PROCESSES_MS, signal);
-    const freed = await reclaimLeases(ledger, current.config.dataDir);
-    if (freed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
+    const reclaimed = await reclaimLeases(ledger, current.config.dataDir);
+    if (reclaimed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
   }
 }
 
-/** Resolves to true when the ledger's files were removed or replaced; to false when the signal aborts before that. */
+/** Resolves to true when the ledger's files were removed or replaced, or to false when the signal aborts. */
 export async function ledgerReplaced({ ledger, clock }: Parts, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted) {
     await nextBeat(clock, CHECK_FILES_MS, signal);
