@@ -268,7 +268,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'platform/files/ is files, folders and locks on them; it must not know what is in them.',
     },
     options: {
-      imports: ['files'],
+      imports: ['failures', 'files'],
       because: 'platform/options/ is the kinds of options and secrets; it must not know any option.',
     },
   },

@@ -54,7 +54,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'an erasure removes what killed runs of former exports have left in the data directory',
     without: 'rows of an erased person stay in the data directory, and the certificate does not name them',
-    file: 'src/operations/erasure/erase-exports.ts',
+    file: 'src/operations/erasure/search-exports.ts',
     text: 'await removeStagedOfOthers(folder, new Set(exports.map(({ name }) => name)));',
     instead: '',
     tests: ['test/exports/erased.test.ts'],
