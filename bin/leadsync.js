@@ -1,10 +1,10 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
-// Plain JavaScript without anything recent, so that an old Node can read it and say what is wrong:
-// started by Node 20, one of the packages would crash the process without a word.
-// The flag is in MB: with V8's own default the garbage of a first sync takes another 100 MB.
+// Plain JavaScript without recent features, so that an old Node can run it and print what is wrong:
+// under Node 20, one of the packages would crash the process without a message.
+// The flag is in MB. With V8's default, the garbage of a first sync takes another 100 MB.
 import module from 'node:module';
 
-// An import statement would have Node load all that hangs on them.
+// require loads less code than import statements for these modules would.
 const require = module.createRequire(import.meta.url);
 const { existsSync } = require('node:fs');
 const { fileURLToPath } = require('node:url');
@@ -14,24 +14,24 @@ const isCheckout = existsSync(checkout);
 
 if (Number(process.versions.node.split('.')[0]) < wanted) {
   const remedy = isCheckout
-    ? 'run it as `npm run -s leadsync -- COMMAND`, which brings the right Node'
-    : 'install a newer one from https://nodejs.org, or put it first on the PATH';
+    ? 'run it as `npm run -s leadsync -- COMMAND`, which installs the right Node'
+    : 'install a newer one from https://nodejs.org, or put it first in PATH';
   process.stderr.write(
     `leadsync needs Node ${wanted} or newer, and this is Node ${process.versions.node} (${process.execPath}): ${remedy}.\n`,
   );
   process.exitCode = 1;
 } else {
-  // Compiling the packages is half of a start. Kept beside them, where only who could change them can change it; where
-  // nothing can be written, each start compiles anew.
+  // Half of the start-up time is compilation. The cache is next to the packages, so that only users who may change them may
+  // change it. If it cannot be written, each start compiles again.
   const compiled = fileURLToPath(new URL('../node_modules/.cache/leadsync', import.meta.url));
   module.enableCompileCache(compiled);
-  // The processes of a query, an export or an inspection inherit the cache by this variable alone.
+  // Child processes (query, export, recovery) inherit the cache only through this variable.
   process.env.NODE_COMPILE_CACHE ||= compiled;
   import(isCheckout ? checkout.href : '../dist/main.js').catch((error) => {
     const reason = error.code === 'ERR_MODULE_NOT_FOUND' ? error.message : error.stack;
     const remedy = isCheckout
       ? 'Run `npm ci`, then try again.'
-      : 'Its installation is not complete: install it again.';
+      : 'The installation is incomplete: install leadsync again.';
     process.stderr.write(`leadsync could not be loaded: ${reason}\n${remedy}\n`);
     process.exitCode = 1;
   });

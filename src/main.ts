@@ -4,21 +4,21 @@ const { stdout, stderr, stdin, env, argv } = process;
 
 let unwritten = false;
 stdout.on('error', sayUnlessUnread);
-// There is no other place to say it, and deliveries matter more than lines of the log.
+// A failed write to standard error cannot be reported anywhere, and must not stop deliveries.
 stderr.on('error', () => undefined);
 process.on('exit', () => {
   if (unwritten) process.exitCode = 1;
 });
 
 process.exitCode = await commandLine(argv.slice(2), { stdout, stderr, stdin, env });
-// Into a pipe it goes as fast as somebody reads there (`| less`).
+// Wait until the reader of a pipe (`| less`) has taken the output.
 await new Promise((written) => stdout.write('', written));
-// By itself the process ends now. A system call that hangs (a network mount, say) must not keep it.
+// The process normally ends by itself now. The timer ends it even if a system call hangs, for example on a network mount.
 setTimeout(() => process.exit(), 1_000).unref();
 
-/** Whoever read our output may have had enough (`| head`). What is under way is still done, and the exit code is right. */
+/** Ignores that the reader closed the pipe (`| head`): the command finishes with its usual exit code. Reports all other errors once. */
 function sayUnlessUnread({ code }: NodeJS.ErrnoException): void {
   if (unwritten || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return;
   unwritten = true;
-  stderr.write(`The output cannot be written (${code}): see whether there is room where it goes.\n`);
+  stderr.write(`The output cannot be written (${code}): check the free space of its destination.\n`);
 }

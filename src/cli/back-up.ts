@@ -11,7 +11,7 @@ import { ExitCode } from './shell/exit-code.ts';
 import { outputFailure } from './shell/output-failure.ts';
 import { RowProgress } from './shell/row-progress.ts';
 
-/** `leadsync ledger backup FILE`: copies the ledger while leadsync runs or not, whole or not at all. */
+/** `leadsync ledger backup FILE`: copies the ledger in an atomic write, whether leadsync is running or not. */
 export async function backUp(
   options: GlobalOptions,
   surroundings: Surroundings,
@@ -20,8 +20,8 @@ export async function backUp(
   if (output === undefined || output === '')
     throw new CommandFailure(
       ExitCode.usage,
-      'Where to?',
-      '`leadsync ledger backup FILE` names a file that is not there yet.',
+      'No output file was named.',
+      'Name a file that does not exist yet: `leadsync ledger backup FILE`.',
     );
   const file = ledgerFile(readableConfigOf(options, surroundings).dataDir);
   const { stdout, stderr } = surroundings;
@@ -43,7 +43,7 @@ export async function backUp(
 
 function explained(error: unknown, output: string, signal: AbortSignal): unknown {
   if (signal.aborted && error === signal.reason)
-    return new CommandFailure(ExitCode.notDone, 'The backup was stopped. Nothing was left behind.');
+    return new CommandFailure(ExitCode.notDone, 'The backup was stopped. No partial file was left.');
   if (error instanceof AlreadyThere)
     return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another file.');
   if (error instanceof RemovedMeanwhile)

@@ -11,7 +11,7 @@ import { ExitCode } from './shell/exit-code.ts';
 
 type Streams = Pick<Surroundings, 'stdout' | 'stderr' | 'stdin' | 'env'>;
 
-/** Runs one command line, says on standard error why it failed if it did, and gives the exit code. Never rejects. */
+/** Runs one command line, reports a failure on standard error, and returns the exit code. Never rejects. */
 export async function commandLine(
   args: readonly string[],
   given: Streams & Partial<Surroundings>,
@@ -27,16 +27,16 @@ export async function commandLine(
     await leadsync.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has printed what was wrong with the words; its own exit code for that is 1.
+    // Commander has already printed its message. Its own exit code for wrong usage is 1.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
-    const { explainFailure } = await import('./shell/failure.ts'); // it knows the errors of every part
+    const { explainFailure } = await import('./shell/failure.ts'); // imported late: it loads the errors of every room
     const failure = explainFailure(error);
     surroundings.stderr.write(`${printableLines(failure.message)}\n`);
     return failure.exitCode;
   }
 }
 
-/** Standard error is messages: each shows commands as its readers type them. Standard output is data, and stays as it is. */
+/** Returns a stream that rewrites commands in messages as its readers type them. Only for standard error; standard output is data. */
 function asTypedTo(stream: LogStream, env: Surroundings['env']): LogStream {
   if (typedCommand(env) === typedCommand({}) && startCommand(env) === undefined) return stream;
   return Object.create(stream, {

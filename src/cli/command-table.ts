@@ -1,37 +1,37 @@
 import { OWN_COMMANDS } from './own-commands.ts';
 import type { CompleteCommand } from './shell/command.ts';
 
-/** What the list of commands shows of a command, and where the rest of it is. */
+/** A command's entry in the list of commands, and how to load the command. */
 export interface ListedCommand {
   readonly name: string;
-  /** Behind the name: `<sink>`. */
+  /** The arguments after the name: `<sink>`. */
   readonly args: readonly string[];
   readonly summary: string;
-  /** Loads its options, its help and what it does. */
+  /** Loads the command's options, help and action. */
   readonly load: () => Promise<{ readonly command: CompleteCommand }>;
 }
 
-/** Every command, in the groups in which help lists them. Their own files hold what their own help says. */
+/** Every command, in the groups of the help. The command's file holds the rest of its help. */
 export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
   'Set up:': [
     entry(
       'init [file]',
-      'writes a commented configuration to begin with; never overwrites',
+      'creates a commented configuration; never overwrites a file',
       () => import('./commands/init.ts'),
     ),
     entry(
       'validate',
-      'is the configuration right? Opens no connection',
+      'checks the configuration without opening a connection',
       () => import('./commands/validate.ts'),
     ),
     entry(
       'config <what>',
-      'shows every value in force with where it comes from; secrets masked',
+      'shows every effective value with its origin; secrets are masked',
       () => import('./commands/config.ts'),
     ),
     entry(
       'plan',
-      'what a changed configuration would do: leads owed, deliveries kept',
+      'shows what a changed configuration would do: leads owed, deliveries kept',
       () => import('./commands/plan.ts'),
     ),
     entry(
@@ -41,17 +41,17 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'test-sink <sink>',
-      'sends one clearly marked test event; the ledger knows nothing of it',
+      'sends one clearly marked test event; the ledger does not record it',
       () => import('./commands/test-sink.ts'),
     ),
     entry(
       'test-alert [name]',
-      'sends one test to whom alerts go to, or to one of them',
+      'sends a test alert to every alert destination, or to one of them',
       () => import('./commands/test-alert.ts'),
     ),
     entry(
       'login <source>',
-      'authorization code grant: prints the address to open, takes the code, stores the tokens',
+      'logs a person in (authorization code grant) and stores the tokens',
       () => import('./commands/login.ts'),
     ),
     entry(
@@ -63,117 +63,121 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
   'Run:': [
     entry(
       'run',
-      'the daemon: polls on schedule and delivers until it is stopped',
+      'starts the daemon, which polls on schedule and delivers until it is stopped',
       () => import('./commands/run.ts'),
     ),
     entry(
       'reload',
-      'lets the running leadsync take its changed configuration over',
+      'makes the running leadsync apply its changed configuration',
       () => import('./commands/reload.ts'),
     ),
-    entry('sync', 'polls every source once and delivers all that is due', () => import('./commands/sync.ts')),
-    entry('worker', 'deliveries alone, beside a `run --no-deliver`', () => import('./commands/worker.ts')),
+    entry(
+      'sync',
+      'polls every source once and delivers everything that is due',
+      () => import('./commands/sync.ts'),
+    ),
+    entry('worker', 'only delivers, next to a `run --no-deliver`', () => import('./commands/worker.ts')),
     entry(
       'healthcheck',
-      'does the running leadsync answer? Exit 0 or 1; for containers',
+      'checks whether the running leadsync answers: exit 0 or 1; for containers',
       () => import('./commands/healthcheck.ts'),
     ),
   ],
-  'Look and mend, whether leadsync is running or not:': [
-    entry('status', 'sources, sinks, backlog, dead letters, last poll', () => import('./commands/status.ts')),
+  'Inspect and operate, whether leadsync is running or not:': [
+    entry(
+      'status',
+      'shows sources, sinks, backlog, dead letters and problems',
+      () => import('./commands/status.ts'),
+    ),
     entry(
       'top',
-      'how leads flow, live in the terminal: freshness, backlog, pace, problems',
+      'shows the flow of leads live: freshness, backlog, throughput, problems',
       () => import('./commands/top.ts'),
     ),
     entry(
       'tail',
-      'polls, leads and attempts as they happen, whatever process makes them',
+      'prints polls, leads and attempts of every process as they happen',
       () => import('./commands/tail.ts'),
     ),
     entry(
       'trace <lead>',
-      'everything that ever happened to one lead, as a timeline',
+      'shows the complete history of one lead as a timeline',
       () => import('./commands/trace.ts'),
     ),
     entry(
       'deliveries',
-      'lists deliveries by sink, state, time; shows why each dead one died',
+      'lists deliveries by sink, state or time, with the reason of each dead one',
       () => import('./commands/deliveries.ts'),
     ),
     entry(
       'query [sql]',
-      'asks the ledger in SQL, or one of the documented questions; changes nothing',
+      'queries the ledger with SQL or a documented query; read-only',
       () => import('./commands/query.ts'),
     ),
     entry(
       'export [output]',
-      'takes tables and views of the ledger away: Parquet, CSV, JSON lines or SQLite',
+      'exports tables and views of the ledger as Parquet, CSV, JSON lines or SQLite',
       () => import('./commands/export.ts'),
     ),
     entry(
       'preview',
-      'shows the exact request, file or rows that a sink would get of a lead; sends nothing',
+      'shows the exact request, file or rows that a sink would get for a lead; sends nothing',
       () => import('./commands/preview.ts'),
     ),
     entry(
       'retry [delivery...]',
-      'makes dead (or waiting) deliveries due now: by id, by sink, by time',
+      'makes dead or pending deliveries due now: by id, sink or time',
       () => import('./commands/retry.ts'),
     ),
     entry(
       'replay',
-      'owes leads to a sink again, by time or id; the receiver can tell that it is a replay',
+      'delivers leads to a sink again, by time or id, marked as replays',
       () => import('./commands/replay.ts'),
     ),
     entry(
       'reconcile',
-      'compares what was delivered with what a sink really holds; can owe the missing again',
+      'compares the ledger with what a sink holds; can deliver missing leads again',
       () => import('./commands/reconcile.ts'),
     ),
     entry(
       'pause <sink>',
-      'stops deliveries to a sink; its backlog is kept, also over restarts',
+      'stops deliveries to a sink, across restarts; its backlog is kept',
       () => import('./commands/pause.ts'),
     ),
-    entry(
-      'resume <sink>',
-      'goes on after a pause, or tries a held sink now',
-      () => import('./commands/resume.ts'),
-    ),
+    entry('resume <sink>', 'ends a pause, or tries a held sink now', () => import('./commands/resume.ts')),
     entry(
       'forget <sink>',
-      'skips what a removed sink is still owed, for good',
+      'permanently skips the pending deliveries of a removed sink',
       () => import('./commands/forget.ts'),
     ),
     entry(
       'erase [person]',
-      'removes a person from the ledger and PostgreSQL, tells webhooks, and says where else they are',
+      "erases a person's data from the ledger and PostgreSQL, notifies webhooks, and lists the other places",
       () => import('./commands/erase.ts'),
     ),
     entry(
       'export-subject <person>',
-      'everything that the ledger holds of a person, as JSON, for a request of access',
+      'prints everything that the ledger holds about a person as JSON, for a data access request',
       () => import('./commands/export-subject.ts'),
     ),
     entry(
       'moved <source>',
-      'says that the service of a source has moved to another address, with the same leads',
+      "confirms that a source's service has moved to another address, with the same leads",
       () => import('./commands/moved.ts'),
     ),
     entry(
       'ledger <action> [file]',
-      'backup: copies the ledger while leadsync runs; accept: makes a new one where leadsync asks for the old one',
+      'backup: copies the ledger, also while leadsync runs; accept: creates a new ledger although an earlier one is missing',
       () => import('./commands/ledger.ts'),
     ),
     entry(
       'recover',
-      'makes a new ledger of all that can be read of a damaged one',
+      'rebuilds a damaged ledger from everything that can be read',
       () => import('./commands/recover.ts'),
     ),
     entry(
       'support-bundle',
-      'one file for whoever is to help: no lead data, no secret',
+      'collects diagnostics in one file, without lead data or secrets',
       () => import('./commands/support-bundle.ts'),
     ),
   ],
@@ -186,7 +190,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
   ],
 };
 
-/** `usage` is the name and the arguments: `pause <sink>`. */
+/** `usage` is the name followed by the arguments: `pause <sink>`. */
 function entry(usage: string, summary: string, load: ListedCommand['load']): ListedCommand {
   const [name = '', ...args] = usage.split(' ');
   return { name, args, summary, load };

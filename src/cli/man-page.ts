@@ -7,7 +7,7 @@ import { EXIT_CODE_MEANINGS } from './shell/exit-code.ts';
 const FILES: readonly (readonly [string, string])[] = [
   [
     'leadsync.yaml',
-    'The configuration, in the current folder unless `-c` or LEADSYNC_CONFIG names another one.',
+    'The configuration in the current folder, unless `-c` or LEADSYNC_CONFIG names another file.',
   ],
   ['/etc/leadsync/leadsync.yaml', 'The configuration of the Debian package and of the container image.'],
 ];
@@ -16,15 +16,15 @@ const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['LEADSYNC_CONFIG', 'The configuration of a command without `-c`.'],
   [
     'LEADSYNC_COMMAND',
-    'How people who read the hints of this process start leadsync, such as `docker exec leadsync leadsync`. Messages, alerts and pages show the commands to type in this form.',
+    'The command with which readers of messages, alerts and pages run leadsync, such as `docker exec leadsync leadsync`. Hints show commands in this form.',
   ],
   [
     'LEADSYNC_START',
-    'What starts the daemon here in place of `leadsync run`, such as `systemctl start leadsync`. Hints show it.',
+    'The command that starts the daemon instead of `leadsync run`, such as `systemctl start leadsync`. Hints show it.',
   ],
 ];
 
-/** Returns the manual page leadsync(1) in the man(7) language. Its date is that of the build; `now` in a checkout. */
+/** Returns the manual page leadsync(1) in man(7) format. Its date is that of the build, or `now` in a checkout. */
 export function manPage(root: Command, now: Date): string {
   const { about, options, commands } = commandTree(root);
   const date = (buildInfo().built ?? now.toISOString()).slice(0, 10);
@@ -74,7 +74,7 @@ function optionLines({ flags, about }: TreeOption): string[] {
   return ['.TP', `.B ${text(flags)}`, text(about)];
 }
 
-/** Text in roff: nothing in it is taken for a request or an escape, and what stands in backticks is bold. */
+/** Escapes text for roff, and makes text in backticks bold. */
 function text(plain: string): string {
   const escaped = plain
     .trim()

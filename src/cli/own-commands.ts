@@ -7,17 +7,17 @@ import { CommandFailure } from './shell/command-failure.ts';
 import type { Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
 
-/** The commands about the command line itself, which need to see all the others. */
+/** The group of commands about the command line itself. They need access to all other commands. */
 export const OWN_COMMANDS = 'About leadsync:';
 
-/** Adds `help`, `completion` and `man`, which show whatever commands `root` has when they run. */
+/** Adds `help`, `completion` and `man`, which show the commands that `root` has when they run. */
 export function addOwnCommands(root: Command, { stdout, clock }: Surroundings): void {
-  root.commandsGroup(OWN_COMMANDS).helpCommand(false); // Commander's own says nothing about a command that does not exist
+  root.commandsGroup(OWN_COMMANDS).helpCommand(false); // Commander's own prints nothing for an unknown command
   addHelp(root);
   const completion = root
     .command('completion')
     .description('prints a completion script for bash, zsh or fish')
-    .addArgument(new Argument('<shell>', 'the shell that reads it').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'the shell that will read it').choices(SHELLS))
     .action(async (shell: Shell) => {
       const { completionScript } = await import('./completion/script.ts');
       stdout.write(completionScript(shell, root));
@@ -30,7 +30,7 @@ export function addOwnCommands(root: Command, { stdout, clock }: Surroundings): 
       'source <(leadsync completion bash)',
     ],
     notes:
-      'It completes commands, options and their values, with the names of sinks, sources and exports from the configuration.',
+      'The script completes commands, options and their values, including the names of sinks, sources and exports in the configuration.',
   });
   const man = root
     .command('man')
@@ -47,7 +47,7 @@ export function addOwnCommands(root: Command, { stdout, clock }: Surroundings): 
 function addHelp(root: Command): void {
   const help = root
     .command('help [command]')
-    .description('shows how a command is used')
+    .description('shows the help of a command')
     .action((name?: string) => {
       const known = root.commands.map((command) => command.name());
       const command = name === undefined ? root : root.commands.find((one) => one.name() === name);

@@ -9,8 +9,8 @@ import { defaultConfigFile } from './shell/default-config.ts';
 import { EXIT_CODE_MEANINGS } from './shell/exit-code.ts';
 
 /**
- * Returns the command line for these words: the command that they name, or the list of all where they name none. Only the commands
- * that are run or shown at length are loaded, with the packages of theirs. `exit` is told the exit code of the command that ran.
+ * Returns the command line for these words: the command that they name, or the list of all commands if they name none. Loads only the
+ * commands that will run or be shown in full. Calls `exit` with the exit code of the command that ran.
  */
 export async function program(
   words: readonly string[],
@@ -20,18 +20,18 @@ export async function program(
   const { stdout, stderr, env } = surroundings;
   const command = typedCommand(env);
   const root = new Command(command)
-    .exitOverride() // before the commands are added: they inherit it, and what follows
+    .exitOverride() // before the commands are added, because they inherit these settings
     .configureOutput({
       writeOut: (text) => void stdout.write(asTyped(text, env)),
-      writeErr: (text) => void stderr.write(printableLines(text)), // it repeats the words that were wrong
+      writeErr: (text) => void stderr.write(printableLines(text)), // messages quote the user's words
     })
     .showHelpAfterError('`leadsync --help` lists the commands.')
     .configureHelp({ showGlobalOptions: true })
-    .description('Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL.')
+    .description('Delivers every new lead from a lead listing service to webhooks, CSV files and PostgreSQL.')
     .version(version)
     .option(
       '-c, --config <file>',
-      'the configuration; without it the one that LEADSYNC_CONFIG names',
+      'the configuration file; LEADSYNC_CONFIG changes the default',
       defaultConfigFile(env),
     )
     .addHelpText(
@@ -57,13 +57,13 @@ export async function program(
   return root;
 }
 
-/** Of which commands more is needed than the list of commands shows. */
+/** Returns which commands need more than their entry in the list of commands. */
 function isShownAtLength(asked: string, about: string): (command: ListedCommand) => boolean {
   if (asked === 'man' || asked === 'completion') return () => true;
   return ({ name }) => name === (asked === 'help' ? about : asked);
 }
 
-/** In two lines, as wide as a terminal. */
+/** Returns the exit codes in two lines that fit a terminal. */
 function exitCodes(): string {
   const all = [...EXIT_CODE_MEANINGS].map(([code, meaning]) => `${code} ${meaning}`);
   return `Exit codes: ${all.slice(0, 4).join(', ')},\n${all.slice(4).join(', ')}.`;

@@ -6,7 +6,7 @@ import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from 
 import { ExitCode } from './shell/exit-code.ts';
 import { requireName } from './shell/names.ts';
 
-/** Makes a configured export now, beside a leadsync that runs or without one; it counts as the last one. @throws CommandFailure */
+/** Runs a configured export now, whether leadsync is running or not. It counts as the schedule's last one. @throws CommandFailure */
 export async function makeScheduled(
   options: GlobalOptions & { readonly name: string },
   surroundings: Surroundings,
@@ -32,12 +32,8 @@ export async function makeScheduled(
     case 'failed':
       throw new CommandFailure(ExitCode.notDone, printable(result.message), printable(result.hint));
     case 'busy':
-      throw new CommandFailure(
-        ExitCode.notDone,
-        `Export ${name} is being made at this moment.`,
-        'Nothing was done.',
-      );
+      throw new CommandFailure(ExitCode.notDone, `Export ${name} is already running.`, 'Nothing was done.');
     case 'stopped':
-      throw new CommandFailure(ExitCode.notDone, 'The export was stopped. Nothing was left behind.');
+      throw new CommandFailure(ExitCode.notDone, 'The export was stopped. No partial file was left.');
   }
 }

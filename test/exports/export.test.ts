@@ -337,13 +337,13 @@ describe('leadsync export', () => {
   it.each([
     [['--table', 'leds', 'a.csv'], 2, 'did you mean "leads"'],
     [['a.xlsx'], 2, 'What format is .xlsx?'],
-    [[''], 2, 'Where to?'],
-    [['-'], 2, 'Where to?'],
+    [[''], 2, 'No output was named.'],
+    [['-'], 2, 'No output was named.'],
     [['--partition', 'day', 'a.sqlite'], 2, 'An SQLite file has no partitions.'],
-    [['--all', '--table', 'leads', 'a'], 2, 'Give one of the two.'],
+    [['--all', '--table', 'leads', 'a'], 2, 'Remove one of the two.'],
     [['--since', 'yesterday', 'a.csv'], 2, 'Write a date'],
-    [['none/a.csv'], 1, 'Make the folder that it is to lie in.'],
-    [[], 2, 'Name a file or a folder'],
+    [['none/a.csv'], 1, 'Create its parent folder.'],
+    [[], 2, 'Name a file or folder'],
   ])('says what is wrong with %j', async (args, expected, words) => {
     const install = await withOddLeads();
     const { code, stderr } = await install.run(['export', ...args]);

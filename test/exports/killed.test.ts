@@ -23,7 +23,7 @@ test.each(['SIGHUP', 'SIGTERM'] as const)(
     await until('it writes', () => readdirSync(out).length > 0, PATIENCE_MS);
     if (signal === 'SIGHUP') stopped.process.kill(signal); // from the shell; the kernel sends the other one
     expect(await stopped.kill(signal)).toEqual({ code: 1, signal: null });
-    expect(stopped.stderr).toContain('The export was stopped. Nothing was left behind.');
+    expect(stopped.stderr).toContain('The export was stopped. No partial file was left.');
     expect(readdirSync(out)).toEqual([]);
   },
 );

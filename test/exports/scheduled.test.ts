@@ -193,8 +193,8 @@ describe('an export by its name', () => {
     const { stdout: meanwhile } = await install.run(['status']);
     const shown = await install.json('status');
     held.release();
-    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('is being made at this moment') });
-    expect(meanwhile).toMatch(/nightly .* being made /);
+    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('is already running') });
+    expect(meanwhile).toMatch(/nightly .* running /);
     expect(shown).toMatchObject({ exports: [{ export: 'nightly', running: true }] });
     expect(await install.json('status')).toMatchObject({ exports: [{ running: false }] });
     expect(filesOf(install)).toHaveLength(1);
@@ -202,9 +202,9 @@ describe('an export by its name', () => {
 
   test.each([
     [['export', '--name', 'nigthly'], 2, 'did you mean "nightly"?'],
-    [['export', '--name', 'nightly', 'leads.csv'], 2, 'the configuration says what is exported'],
-    [['export', '--name', 'nightly', '--since', '1d'], 2, 'the configuration says what is exported'],
-    [['export'], 2, 'Name a file or a folder'],
+    [['export', '--name', 'nightly', 'leads.csv'], 2, 'the configuration determines what is exported'],
+    [['export', '--name', 'nightly', '--since', '1d'], 2, 'the configuration determines what is exported'],
+    [['export'], 2, 'Name a file or folder'],
   ])('%j is told what is wrong', async (args, code, message) => {
     const install = withExport();
     await install.listed(1);

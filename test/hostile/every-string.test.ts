@@ -63,7 +63,7 @@ test(`a created_at or an id of each of them is set aside with its reason, keeps 
   ]);
   for (const raw of raws) scene.stub.addRaw(raw);
   const synced = await scene.run('sync');
-  expect(synced.stdout).toContain('crm: 3 delivered (3 in all), 0 pending, 0 dead');
+  expect(synced.stdout).toContain('crm: 3 delivered (3 in total), 0 pending, 0 dead');
   const kept = readLedger(scene, 'SELECT raw FROM rejected_leads').flat();
   expect(new Set(kept)).toEqual(new Set(raws));
   const status = await scene.run('status');

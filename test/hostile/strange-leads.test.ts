@@ -107,7 +107,7 @@ test('what breaks the description keeps nobody waiting and is set aside with its
   const scene = await aScene('in-process', { stub: { leads: 3, firstId: 1_000 } });
   for (const [at, make] of Object.values(SET_ASIDE).entries()) scene.stub.addRaw(make(at + 1));
   const { stdout, code } = await scene.run('sync');
-  expect(stdout).toContain('warehouse: 3 delivered (3 in all), 0 pending, 0 dead');
+  expect(stdout).toContain('warehouse: 3 delivered (3 in total), 0 pending, 0 dead');
   expect(code).toBe(0);
   const reasons = readLedger(
     scene,

@@ -16,7 +16,7 @@ test('a command asks the leadsync of its data directory, wherever that listens a
   expect((await scene.run('status')).stdout).not.toContain('does not answer');
   expect(await scene.run('reload')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('Only a restart changes admin.listen'),
+    stdout: expect.stringContaining('A restart is needed to apply admin.listen'),
   });
 });
 

@@ -240,7 +240,7 @@ test('by command prints what has changed and what takes a restart, and with faul
   });
   expect(await scene.run('reload')).toMatchObject({
     stdout:
-      'sink crm: timeout, from its next attempt on\nlog.level\nOnly a restart changes queue.prefix.\nGeneration 2 is in force.\n',
+      'sink crm: timeout, from its next attempt on\nlog.level\nA restart is needed to apply queue.prefix.\nGeneration 2 is in effect.\n',
     stderr: '',
     code: 0,
   });

@@ -7,7 +7,7 @@ import { freePort } from '../support/servers/server-process.ts';
 test.each(carriers)('sync brings everything everywhere and says so with exit 0 (%s)', async (carrier) => {
   const scene = await aScene(carrier, { stub: { leads: 30 } });
   const { code, stdout } = await scene.run('sync');
-  expect(stdout).toContain('crm: 30 delivered (30 in all), 0 pending, 0 dead');
+  expect(stdout).toContain('crm: 30 delivered (30 in total), 0 pending, 0 dead');
   expect(code).toBe(0);
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
@@ -27,8 +27,8 @@ test('sync with a sink that is down brings the others their leads and ends with 
   const scene = await aScene('in-process', { stub: { leads: 5 } });
   scene.receiver.answerAlways(503);
   const { code, stdout } = await scene.run('sync');
-  expect(stdout).toContain('crm: 0 delivered (0 in all), 5 pending, 0 dead');
-  expect(stdout).toContain('drop: 5 delivered (5 in all), 0 pending, 0 dead');
+  expect(stdout).toContain('crm: 0 delivered (0 in total), 5 pending, 0 dead');
+  expect(stdout).toContain('drop: 5 delivered (5 in total), 0 pending, 0 dead');
   expect(code).toBe(1);
 });
 
@@ -37,7 +37,7 @@ test('sync with a queue that stays away records the leads, says what is wrong an
   const scene = await aScene('in-process', { stub: { leads: 5 }, config: { queue } });
   expect(await scene.run('ledger', 'accept')).toMatchObject({ code: 0 }); // without a ledger it waits for Redis
   const { code, stdout, stderr } = await scene.run('sync');
-  expect(stdout).toContain('crm: 0 delivered (0 in all), 5 pending, 0 dead');
+  expect(stdout).toContain('crm: 0 delivered (0 in total), 5 pending, 0 dead');
   expect(stderr).toContain('Redis cannot be reached');
   expect(code).toBe(1);
 });

@@ -8,10 +8,10 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-declared.ts';
 import { printWarnings } from '../shell/print-warnings.ts';
 
-/** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
+/** `leadsync check`: checks whether every source and destination can be reached. Changes nothing. Continues after failures. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync check', "leadsync check --json | jq '.[] | select(.ok | not)'"],
-  notes: 'Exit 0 when all is well, 69 when something could not be reached.',
+  notes: 'Exit 0 if every check passes, else 69.',
   declare: (command) => command.option('--json', 'print the results as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
@@ -34,7 +34,7 @@ export const command = defineCommand<{ json?: boolean }>({
   },
 });
 
-/** A ledger that cannot be read keeps nobody from looking at the rest. */
+/** Ignores an unreadable ledger, so that the other checks still run. */
 function unknownLedger(error: unknown): undefined {
   if (!(error instanceof LedgerError)) throw error;
 }

@@ -5,11 +5,11 @@ import { defineCommand } from '../shell/command.ts';
 import { despiteFaults } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync complete-names KIND`: what completion scripts ask. Silent when there is no configuration to read. */
+/** `leadsync complete-names KIND`: prints configured names for completion scripts. Prints nothing if no configuration can be read. */
 export const command = defineCommand({
   examples: ['leadsync complete-names sink'],
   declare: (command) =>
-    command.addArgument(new Argument('<kind>', 'what is named').choices(CONFIGURED_NAMES)),
+    command.addArgument(new Argument('<kind>', 'the kind of names').choices(CONFIGURED_NAMES)),
   run: async (options, surroundings, [kind]) => {
     try {
       const { sinks, sources, exports } = despiteFaults(options, surroundings);

@@ -5,18 +5,18 @@ import { valuesOf, widthOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { table } from '../shell/table.ts';
 
-/** `leadsync config show`: every value in force, with where it comes from. */
+/** `leadsync config show`: prints every effective value with its origin. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: [
     'leadsync config show',
     'leadsync config show --json | jq \'.[] | select(.origin != "default")\'',
   ],
   notes:
-    'Origins are file:line, the variable of the environment, the file of a secret, or the default. The environment is that of this command, which may differ from that of a leadsync that is running.',
+    'The origin is file:line, an environment variable, the file of a secret, or the default. This command reads its own environment, which may differ from that of a running leadsync.',
   declare: (command) =>
     command
-      .addArgument(new Argument('<what>', 'what to do with it').choices(['show']))
-      .option('--json', 'print it as JSON'),
+      .addArgument(new Argument('<what>', 'the action').choices(['show']))
+      .option('--json', 'print the values as JSON'),
   run: async (options, surroundings) => {
     const values = valuesOf(options, surroundings);
     const rows = values.map(({ path, value, origin }) => [path, value, origin].map(printable));

@@ -33,14 +33,14 @@ interface Options extends FilterOptions {
 const STATES = ['pending', 'delivered', 'dead', 'skipped'] as const;
 const MAX_LIMIT = 100_000;
 
-/** `leadsync deliveries`: lists deliveries, newest first, and says why each dead one died. */
+/** `leadsync deliveries`: lists deliveries, newest first, with the reason of each dead one. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync deliveries --state dead',
     'leadsync deliveries --sink crm --state pending dead --since 2h',
     'leadsync deliveries --lead 42 --json',
   ],
-  notes: 'A delivery is named sink:source:lead:version:hash; `leadsync retry` takes that name.',
+  notes: 'The id of a delivery is sink:source:lead:version:hash; `leadsync retry` takes this id.',
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireOrder(options);
@@ -63,26 +63,26 @@ async function requireDelivery(delivery: string, ledger: LedgerQueries): Promise
   if ((await ledger.deliveries({ delivery }, { limit: 1 })).length > 0) return;
   throw new CommandFailure(
     ExitCode.usage,
-    `There is no delivery "${printable(delivery)}" to go on behind.`,
-    '--before takes a whole name as it stands under DELIVERY, such as crm:main:42:1:0a1b2c3d.',
+    `There is no delivery "${printable(delivery)}" to continue after.`,
+    '--before takes a complete id from the DELIVERY column, such as crm:main:42:1:0a1b2c3d.',
   );
 }
 
 function declareOptions(command: Command, surroundings: Surroundings): void {
   command
     .option('--sink <name>', 'only deliveries to this sink')
-    .addOption(new Option('--state <state...>', 'only those in one of these states').choices(STATES));
+    .addOption(new Option('--state <state...>', 'only deliveries in one of these states').choices(STATES));
   declareFilter(command, surroundings, 'owed');
   command
-    .option('--limit <n>', 'how many, newest first', readLimit, 50)
-    .option('--before <delivery>', 'go on behind this one, the last of the list before')
-    .option('--json', 'print them as JSON');
+    .option('--limit <n>', 'maximum deliveries, newest first', readLimit, 50)
+    .option('--before <delivery>', 'continue after this delivery, the last one of the previous list')
+    .option('--json', 'print the deliveries as JSON');
 }
 
 function readLimit(text: string): number {
   const limit = /^\d+$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > MAX_LIMIT)
-    throw new InvalidArgumentError(`It is a number from 1 to ${MAX_LIMIT}.`);
+    throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LIMIT}.`);
   return limit;
 }
 
@@ -107,7 +107,7 @@ function show(
     { head: 'DELIVERY' },
     { head: 'STATE' },
     { head: 'ATTEMPTS', align: 'right', spare: 1 },
-    { head: 'WHY, OR WHAT IS NEXT' },
+    { head: 'DETAIL' },
   ] as const;
   const now = clock.now();
   stdout.write(
@@ -126,7 +126,7 @@ function show(
   const last = rows.at(-1)?.delivery;
   if (more)
     stderr.write(
-      `These are the newest ${rows.length}; there are more: --before ${last} goes on, --limit shows more at once.\n`,
+      `These are the newest ${rows.length}; there are more. Continue with --before ${last}, or raise --limit.\n`,
     );
   const dead = rows.filter(({ state }) => state === 'dead');
   if (dead.length > 0) stderr.write(whatToDo(dead, commandShown(options, surroundings)));
@@ -134,11 +134,10 @@ function show(
 
 function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {
   const erased = dead.filter(({ event }) => event === 'erased').length;
-  const kept = `${command('trace LEAD --show-data')} shows what a destination answered.`;
-  const unkept =
-    'What was answered to the word of an erased lead is not kept: ask whoever runs the receiver.';
-  const answers = [erased < dead.length && kept, erased > 0 && unkept].filter(Boolean);
-  return `${answers.join(' ')} Once the cause is mended, ${command('retry DELIVERY')} tries one of the dead again, and ${command('retry --sink SINK --state dead')} all of a sink.\n`;
+  const stored = `${command('trace LEAD --show-data')} shows the destination's answers.`;
+  const notStored = 'Answers to an erasure request are not stored: ask the operator of the receiver.';
+  const answers = [erased < dead.length && stored, erased > 0 && notStored].filter(Boolean);
+  return `${answers.join(' ')} After fixing the cause, retry one dead delivery with ${command('retry DELIVERY')}, or all of a sink with ${command('retry --sink SINK --state dead')}.\n`;
 }
 
 const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = HELD_BACK;
@@ -156,6 +155,6 @@ function explanation(
         : `next attempt ${printMomentAndAge(nextAttemptAt, now)}`,
     );
   if (state === 'delivered' && settledAt) why.push(`delivered ${printMomentAndAge(settledAt, now)}`);
-  if (reason) why.push(printable(reason)); // last, since it is a sentence with its full stop
+  if (reason) why.push(printable(reason)); // last, because it is a sentence with a full stop
   return why.join('; ');
 }

@@ -20,7 +20,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync erase LEAD|EMAIL|PHONE`: removes a person. */
+/** `leadsync erase LEAD|EMAIL|PHONE`: erases a person's data. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync erase 42',
@@ -30,11 +30,11 @@ export const command = defineCommand<Options>({
     'leadsync erase --yes',
   ],
   notes:
-    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it, also those that PostgreSQL alone still has the content of. With - the person is read from standard input, since an argument shows in the list of processes and in the shell history.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the leads back. Webhooks that got the leads are owed lead.erased, which a leadsync that is running brings. What an earlier erase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
+    'The person is a lead id, an email address or a phone number. An address or number selects every lead that ever had it, even if only PostgreSQL still holds its content. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.\nWithout --yes it shows what it would erase, and changes nothing. Ids and hashes are kept, so that no poll brings the leads back. Webhooks that received the leads are owed a lead.erased event, which a running leadsync delivers. Each erase also continues earlier ones that did not reach every place; without a person, it does only that.\nWorks while leadsync is running. Exit 0 if every place was reached, else 1.',
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')
-      .option('--yes', 'erase; without it nothing is changed')
+      .option('--yes', 'erase; without this option nothing is changed')
       .option('--json', 'print the certificate as JSON'),
   run: async (options, surroundings, [given]) => {
     const subject = given === undefined ? undefined : await subjectOf(given, surroundings.stdin);
@@ -42,7 +42,7 @@ export const command = defineCommand<Options>({
     const { clock, stdout } = surroundings;
     return withLedger(config, surroundings, async (ledger) => {
       requireName('source', options.source, sourceNames(config, await ledger.status()));
-      // Nothing is changed while it looks: a signal ends it.
+      // The search changes nothing, so a stop signal may end the process immediately.
       const looking = { ledger, clock, signal: new AbortController().signal };
       const person = await personToErase(config.sinks, subject, options.source, looking);
       if (person.leads.length + person.rejected.length === 0) throw nobody(given, person);
@@ -60,13 +60,13 @@ function nobody(given: string | undefined, { unasked }: PersonToErase): CommandF
   return given === undefined
     ? new CommandFailure(
         ExitCode.usage,
-        'Say who: a lead id, an email address or a phone number.',
+        'No person was named: add a lead id, an email address or a phone number.',
         'No earlier erase is unfinished.',
       )
     : new CommandFailure(
         ExitCode.notDone,
-        `The ledger holds nobody of that id, address or number.${notAsked(unasked)}`,
-        'If it was erased before, or its content was removed by `retention`, only its lead id is left: look that up where the person still is, and erase it.',
+        `The ledger holds no person with that id, address or number.${notAsked(unasked)}`,
+        'If the person was erased before, or `retention` removed the content, only the lead id is left: look it up where the person still is, and erase that id.',
       );
 }
 
@@ -79,8 +79,8 @@ function unconfirmed({ leads, rejected, unasked }: PersonToErase): CommandFailur
   const what = [...names, ...(rejected.length > 0 ? [countOf(rejected.length, 'rejected lead')] : [])];
   return new CommandFailure(
     ExitCode.notDone,
-    `Nothing was erased. This would be: ${what.join(', ')}.${notAsked(unasked)}`,
-    'It cannot be undone. The same with --yes erases it.',
+    `Nothing was erased. This command would erase: ${what.join(', ')}.${notAsked(unasked)}`,
+    'Erasing cannot be undone. To erase, run the same command with --yes.',
   );
 }
 
@@ -96,7 +96,7 @@ function printed({ at, leads, erased, places }: Certificate): string {
       ...(files ?? []).map((file) => `               ${printable(file)}`),
     ]),
     '',
-    "Not looked at: files of leadsync export, backups of the ledger and of PostgreSQL, PostgreSQL's WAL and free space, logs of receivers, copies that others made.",
+    "Not searched: files of leadsync export, backups of the ledger and of PostgreSQL, PostgreSQL's WAL and free space, logs of receivers, copies made by others.",
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -113,7 +113,7 @@ function certificateJson({ at, leads, rejected, erased, places }: Certificate) {
       'backups',
       "PostgreSQL's WAL and free space",
       'logs of receivers',
-      'copies that others made',
+      'copies made by others',
     ],
   };
 }

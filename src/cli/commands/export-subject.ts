@@ -6,7 +6,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
 import { subjectOf } from '../shell/subject.ts';
 
-/** `leadsync export-subject LEAD|EMAIL|PHONE`: everything that is held of a person. */
+/** `leadsync export-subject LEAD|EMAIL|PHONE`: prints everything that the ledger holds about a person. */
 export const command = defineCommand<{ source?: string }>({
   examples: [
     'leadsync export-subject 42',
@@ -15,7 +15,7 @@ export const command = defineCommand<{ source?: string }>({
     "leadsync export-subject '+44 20 7946 0018' --source main",
   ],
   notes:
-    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it. It is personal data: each content as received, what destinations answered, and what was set aside. `deliveries` says which sinks were given it. With - the person is read from standard input, since an argument shows in the list of processes and in the shell history.',
+    "The person is a lead id, an email address or a phone number. An address or number selects every lead that ever had it.\nThe output is personal data: every content as received, the destinations' answers, and rejected leads. `deliveries` shows which sinks received it. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.",
   declare: (command) => command.option('--source <name>', 'only leads of this source'),
   run: async (options, surroundings, [given = '']) => {
     const subject = await subjectOf(given, surroundings.stdin);
@@ -26,8 +26,8 @@ export const command = defineCommand<{ source?: string }>({
       if (person.leads.length + person.rejected.length === 0)
         throw new CommandFailure(
           ExitCode.notDone,
-          'The ledger holds nobody of that id, address or number.',
-          'Of somebody who was erased, or is past `retention`, only the lead id is left.',
+          'The ledger holds no person with that id, address or number.',
+          'If the person was erased, or `retention` removed the content, only the lead id is left.',
         );
       const record = await ledger.personRecord(person);
       surroundings.stdout.write(printJson({ exported_at: surroundings.clock.now(), ...record }));

@@ -29,7 +29,7 @@ interface Options {
   readonly since?: Date;
 }
 
-/** `leadsync export OUTPUT`: tables of the ledger as files. */
+/** `leadsync export OUTPUT`: exports tables and views of the ledger as files. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync export leads.parquet',
@@ -39,21 +39,25 @@ export const command = defineCommand<Options>({
     'leadsync export --name nightly',
   ],
   notes:
-    'The output is a file, or a folder for several tables or days, and must not be there yet. It appears complete or not at all, is readable by you alone, and holds personal data unless only v_leads_no_pii is taken. leadsync may run meanwhile. docs/exporting.md says what is in it.\nWith --name the configuration says all that, and the export counts as the last one of its schedule.',
+    'The output is a file, or a folder for several tables or days, and must not exist yet. It appears only when it is complete, is readable by you alone, and holds personal data unless you export only v_leads_no_pii. leadsync may be running. docs/exporting.md describes the content.\nWith --name the configuration determines all this, and the export counts as the last one of its schedule.',
   declare: (command, { clock }) => {
     command
-      .option('--name <export>', 'make this export of the configuration now; no other option goes with it')
-      .option('--table <name>', 'a table or view, and another one with another --table (leads)', readTable)
+      .option('--name <export>', 'run this configured export now; excludes all other options')
+      .option('--table <name>', 'a table or view; repeat for several (default: leads)', readTable)
       .option('--all', 'every table and view')
       .addOption(
         new Option(
           '--format <format>',
-          "what the file's ending says; in a folder, and without an ending, parquet",
+          "the default follows the file's extension; parquet for a folder, or without an extension",
         ).choices(EXPORT_FORMATS),
       )
-      .addOption(new Option('--partition <by>', 'a folder for each day of the rows, in UTC').choices(['day']))
-      .option('--since <time>', `only what came or changed since: ${MOMENT_FORMS}`, (text: string) =>
-        readMoment(text, clock.now()),
+      .addOption(
+        new Option('--partition <by>', 'write a folder for each day of the rows, in UTC').choices(['day']),
+      )
+      .option(
+        '--since <time>',
+        `only rows that are new or changed since then: ${MOMENT_FORMS}`,
+        (text: string) => readMoment(text, clock.now()),
       );
   },
   run: async (options, surroundings, [output]) => {
@@ -75,7 +79,7 @@ export const command = defineCommand<Options>({
       stop.release();
     }
     for (const { name } of request.relations.filter((one) => isWhole(one, request)))
-      stderr.write(`${name} was taken whole: of its rows nobody can tell since when they are.\n`);
+      stderr.write(`${name} was exported completely, because its rows have no time.\n`);
     stdout.write(progress.summary());
     stdout.write(`Wrote ${printable(output)}\n`);
     return ExitCode.done;
@@ -84,16 +88,16 @@ export const command = defineCommand<Options>({
 
 const NO_OUTPUT = new CommandFailure(
   ExitCode.usage,
-  'Where to?',
-  'Name a file or a folder that is not there yet, or a configured export with --name. Rows on standard output are what `leadsync query` gives.',
+  'No output was named.',
+  'Name a file or folder that does not exist yet, or a configured export with --name. To print rows, use `leadsync query`.',
 );
 
 function refuseOthers({ table, all, format, partition, since }: Options, output: string | undefined): void {
   if ([output, table, all, format, partition, since].every((one) => one === undefined)) return;
   throw new CommandFailure(
     ExitCode.usage,
-    'With --name, the configuration says what is exported and where to.',
-    'Leave the output and the other options away, or --name.',
+    'With --name, the configuration determines what is exported and where.',
+    'Remove the output and the other options, or --name.',
   );
 }
 
@@ -108,7 +112,7 @@ function requestOf(
     throw new CommandFailure(
       ExitCode.usage,
       'An SQLite file has no partitions.',
-      'Leave --partition away, or choose another --format.',
+      'Remove --partition, or choose another --format.',
     );
   const isFolder = /\/$/.test(output) || (chosen.length > 1 && format !== 'sqlite');
   return {
@@ -126,8 +130,8 @@ function chosenTables({ table, all }: Options): readonly Relation[] {
   if (all && table)
     throw new CommandFailure(
       ExitCode.usage,
-      '--all takes every table, and --table some.',
-      'Give one of the two.',
+      '--all and --table cannot be combined.',
+      'Remove one of the two.',
     );
   const chosen = new Set(all ? relations : (table ?? relations.filter(({ name }) => name === 'leads')));
   return [...chosen];
@@ -148,8 +152,8 @@ function formatOf(output: string, { format }: Options): ExportFormat {
   if (named !== undefined) return named;
   throw new CommandFailure(
     ExitCode.usage,
-    `What format is ${printable(ending)}?`,
-    `Name the output with one of ${Object.keys(ENDINGS).join(', ')}, or give --format.`,
+    `The format of ${printable(ending)} is unknown.`,
+    `Use one of the extensions ${Object.keys(ENDINGS).join(', ')}, or set --format.`,
   );
 }
 
@@ -171,7 +175,7 @@ function readTable(name: string, before: readonly Relation[] = []): readonly Rel
 
 function explained(error: unknown, output: string, stop: AbortSignal): unknown {
   if (stop.aborted)
-    return new CommandFailure(ExitCode.notDone, 'The export was stopped. Nothing was left behind.');
+    return new CommandFailure(ExitCode.notDone, 'The export was stopped. No partial file was left.');
   if (error instanceof AlreadyThere)
     return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another output.');
   if (error instanceof RemovedMeanwhile)

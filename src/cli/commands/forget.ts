@@ -6,11 +6,11 @@ import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames } from '../shell/names.ts';
 
-/** `leadsync forget SINK`: skips what a sink is owed that was removed from the configuration. */
+/** `leadsync forget SINK`: skips the pending deliveries of a sink that was removed from the configuration. */
 export const command = defineCommand({
   examples: ['leadsync forget old-crm'],
   notes:
-    'Deliveries that are pending for a sink that the configuration no longer has are kept until it is back. This gives them up: they are recorded as skipped. A sink that was renamed needs `formerly: OLD-NAME` instead.',
+    'The ledger keeps the pending deliveries of a removed sink until the sink is back in the configuration. This command records them as skipped. For a renamed sink, set `formerly: OLD-NAME` instead.',
   run: async (options, surroundings, [sink = '']) => {
     const config = ledgerConfigOf(options, surroundings);
     const skipped = await withLedger(config, surroundings, async (ledger) => {
@@ -28,7 +28,7 @@ export const command = defineCommand({
 function stillThere(sink: string): CommandFailure {
   return new CommandFailure(
     ExitCode.usage,
-    `${printable(sink)} is in the configuration: what it is owed will be delivered.`,
+    `${printable(sink)} is in the configuration, so its pending deliveries will be attempted.`,
     'Remove it first, or set `enabled: false`.',
   );
 }
@@ -36,7 +36,7 @@ function stillThere(sink: string): CommandFailure {
 function notTakenOver(sink: string, reload: string): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `${printable(sink)} was removed from the configuration, and the ledger was not told so yet.`,
-    `${reload} tells it where leadsync runs; else its next start does.`,
+    `${printable(sink)} was removed from the configuration, but leadsync has not applied that yet.`,
+    `If leadsync is running, use ${reload}; otherwise its next start applies the change.`,
   );
 }

@@ -6,13 +6,12 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { commandShown, readableConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync healthcheck`: does the running leadsync answer? For containers; needs no other program. */
+/** `leadsync healthcheck`: checks whether the running leadsync answers. For containers; needs no other program. */
 export const command = defineCommand<{ at?: Address }>({
   examples: ['leadsync healthcheck', 'leadsync healthcheck --at 127.0.0.1:9465'],
-  notes:
-    'It asks for /livez where the leadsync that holds the data directory listens, and waits for 3 seconds.',
+  notes: 'It requests /livez from the leadsync that holds the data directory, and waits up to 3 seconds.',
   declare: (command) =>
-    command.option('--at <host:port>', 'ask there: a worker with --listen, say', readAddress),
+    command.option('--at <host:port>', 'check this address, for example a worker with --listen', readAddress),
   run: async (options, surroundings) => {
     const asked: Asked | undefined = options.at
       ? { address: options.at, instance: 'any' }
@@ -20,18 +19,20 @@ export const command = defineCommand<{ at?: Address }>({
     if (!asked)
       throw new CommandFailure(
         ExitCode.notDone,
-        'There is nobody to ask: admin.listen is off in this configuration.',
-        'Give it an address such as 127.0.0.1:9464, or name one by --at.',
+        'There is no address to check: admin.listen is off in this configuration.',
+        'Set it to an address such as 127.0.0.1:9464, or use --at.',
       );
     const shown = hostAndPort(reachable(asked.address));
     const answer = await askDaemon(asked, '/livez');
     const fault =
-      'failure' in answer ? answer.failure : answer.status !== 200 && `it answers with HTTP ${answer.status}`;
+      'failure' in answer
+        ? answer.failure
+        : answer.status !== 200 && `it answered with HTTP ${answer.status}`;
     if (fault)
       throw new CommandFailure(
         ExitCode.notDone,
-        `leadsync at ${shown} is not well: ${fault}.`,
-        `See whether ${commandShown(options, surroundings)('run')} is running, and what it logs.`,
+        `leadsync at ${shown} is not healthy: ${fault}.`,
+        `Check whether ${commandShown(options, surroundings)('run')} is running, and its log.`,
       );
     surroundings.stdout.write(`leadsync at ${shown} answers.\n`);
     return ExitCode.done;

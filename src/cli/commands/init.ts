@@ -12,13 +12,13 @@ import { alreadyThere, writeNewFile } from '../shell/new-file.ts';
 
 const HINT = 'Name another file: `leadsync init other.yaml`.';
 
-/** `leadsync init`: writes a commented configuration to begin with. Never overwrites. */
+/** `leadsync init`: creates a commented configuration. Never overwrites a file. */
 export const command = defineCommand({
   examples: ['leadsync init', 'leadsync init /etc/leadsync.yaml', 'leadsync init < /dev/null'],
   notes:
-    'On a terminal it asks a few questions: the address of the service, and where leads go. Elsewhere it writes an example.',
+    'On a terminal it asks a few questions: the address of the service, and where to deliver leads. Otherwise it writes an example.',
   run: async ({ config }, surroundings, [file = config]) => {
-    if (existsSync(file)) throw alreadyThere(file, HINT); // before anybody answers questions in vain
+    if (existsSync(file)) throw alreadyThere(file, HINT); // before the user answers questions in vain
     const text = canAsk(surroundings) ? await askForText(surroundings) : exampleConfig(sinkTypes);
     writeNewFile(file, text, HINT);
     surroundings.stderr.write(nextSteps(file, text));
@@ -34,10 +34,10 @@ function nextSteps(file: string, text: string): string {
   const option = file === 'leadsync.yaml' ? '' : ` -c ${printable(file)}`;
   const example = text === exampleConfig(sinkTypes);
   const steps = [
-    ...(example ? ['Put the address of your service and your destinations into it.'] : []),
-    `Set the variables that it names: ${listed(variablesIn(text))}.`,
-    `\`leadsync validate${option}\` says whether it is right, \`leadsync check${option}\` whether everything can be reached.`,
-    `\`leadsync run${option}\` starts.`,
+    ...(example ? ['Enter the address of your service and your destinations in it.'] : []),
+    `Set its environment variables: ${listed(variablesIn(text))}.`,
+    `Check the file with \`leadsync validate${option}\`, and the connections with \`leadsync check${option}\`.`,
+    `Start with \`leadsync run${option}\`.`,
   ];
   return [
     `Wrote ${printable(file)}. Next:`,

@@ -7,18 +7,18 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { asTypedHere, type GlobalOptions, ledgerConfigOf, type Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync ledger ACTION`: copies the ledger, or makes a new one where leadsync asks whether one is meant. */
+/** `leadsync ledger ACTION`: copies the ledger, or creates a new one when leadsync refuses to do so by itself. */
 export const command = defineCommand<object>({
   examples: ['leadsync ledger backup ledger-backup.db', 'leadsync ledger accept'],
   notes:
-    'backup writes a copy of one moment, readable by you alone; leadsync may run meanwhile. docs/operating.md says how to restore it.\nleadsync does not make a ledger by itself where something shows that there was one. With a new one every listed lead goes to every sink again, but to those with `backfill: false`.',
+    'backup writes a consistent copy that is readable by you alone; leadsync may be running. docs/operating.md describes how to restore it.\nleadsync does not create a ledger by itself if there are signs of an earlier one; accept does. With a new ledger every listed lead goes again to every sink without `backfill: false`.',
   run: async (options, surroundings, [action, file]) => {
     if (action === 'backup') return backUp(options, surroundings, file);
     if (action === 'accept') return accept(options, surroundings);
     throw new CommandFailure(
       ExitCode.usage,
-      `There is no "${printable(String(action))}" of ledger.`,
-      'There are: `leadsync ledger accept`, `leadsync ledger backup FILE`.',
+      `ledger has no action "${printable(String(action))}".`,
+      'The actions are: `leadsync ledger accept`, `leadsync ledger backup FILE`.',
     );
   },
 });
@@ -27,14 +27,14 @@ function accept(options: GlobalOptions, surroundings: Surroundings): number {
   const config = ledgerConfigOf(options, surroundings);
   const { made, aside } = acceptNewLedger(config, surroundings);
   const { stdout } = surroundings;
-  for (const path of aside) stdout.write(`${printable(path)} is what was left of the old ledger.\n`);
+  for (const path of aside) stdout.write(`${printable(path)} holds the rest of the old ledger.\n`);
   stdout.write(
     made
       ? asTypedHere(
-          `${printable(ledgerFile(config.dataDir))} is a new ledger. The next \`leadsync run\` brings every listed lead to every sink with \`backfill\`.\n`,
+          `${printable(ledgerFile(config.dataDir))} is a new ledger. The next \`leadsync run\` delivers every listed lead to every sink with \`backfill\`.\n`,
           surroundings,
         )
-      : `There is a ledger in ${printable(config.dataDir)} already: nothing was done.\n`,
+      : `There already is a ledger in ${printable(config.dataDir)}: nothing was done.\n`,
   );
   return ExitCode.done;
 }

@@ -12,11 +12,11 @@ import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
 
-/** `leadsync login SOURCE`: authorization code grant. Prints the address to open, takes the code, stores the tokens. */
+/** `leadsync login SOURCE`: logs a person in with the authorization code grant, and stores the tokens. */
 export const command = defineCommand({
   examples: ['leadsync login main'],
   notes:
-    'Only needed where leads are read on behalf of a person; with client credentials leadsync gets its tokens itself.\nOnce a person has logged in, leadsync never reads the source as the client itself: when the login ends, polls fail until somebody logs in again. `grant` of the source says which of the two is meant.\nThe answer is taken from the browser when it is on this machine, else from the address that you paste.',
+    'Only needed if leads are read on behalf of a person. With client credentials leadsync gets its tokens itself.\nAfter a login, leadsync never reads the source with client credentials: when the login ends, polls fail until a person logs in again. The option `grant` of the source selects one of the two.\nA browser on this machine returns the code to leadsync. Otherwise paste the address of the last page.',
   run: async (options, surroundings, [name = '']) => {
     const config = configOf(options, surroundings);
     const { stdout, stderr, stdin } = surroundings;
@@ -30,10 +30,12 @@ export const command = defineCommand({
     requireWanted(source);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const loggedIn = await withLogin(config, source, surroundings, async (login) => {
-      stderr.write('Open this address in a browser, and agree there:\n');
+      stderr.write('Open this address in a browser, and grant access there:\n');
       stdout.write(`${printable(login.address)}\n`);
       if (login.unheard)
-        stderr.write(`${printable(login.unheard)} So the browser cannot come back to leadsync by itself.\n`);
+        stderr.write(
+          `${printable(login.unheard)} The browser cannot return the code to leadsync by itself.\n`,
+        );
       stderr.write(login.redirected ? ON_THIS_MACHINE : ELSEWHERE);
       const answer = await answerTo(login, stdin, stderr, stop.signal);
       stop.signal.addEventListener('abort', () => void stderr.write(EXCHANGING), { once: true });
@@ -47,33 +49,33 @@ export const command = defineCommand({
 
 function whatFollows(name: string, { renewable, expiresAt }: LoggedIn): string {
   if (renewable) return 'leadsync uses and renews them from now on.';
-  const end = expiresAt ? `ends at ${printMoment(expiresAt)}` : 'ends when the service says so';
-  return `leadsync uses them from now on.\nThe service gave no refresh token, so the login ${end}. Then run \`leadsync login ${name}\` again, or have the service give refresh tokens to this client.`;
+  const end = expiresAt ? `ends at ${printMoment(expiresAt)}` : 'ends when the service ends it';
+  return `leadsync uses them from now on.\nThe service returned no refresh token, so the login ${end}. Then run \`leadsync login ${name}\` again, or have the service issue refresh tokens to this client.`;
 }
 
 const EXCHANGING =
-  'leadsync is getting the tokens from the service, and to end now would lose them. Ctrl-C again ends it all the same.\n';
+  'leadsync is requesting the tokens from the service; stopping now would lose them. Press Ctrl-C again to stop anyway.\n';
 
 const TO_BE_SURE =
-  'Set `grant: authorization_code` at the source: then it waits for a login even where data_dir is lost or new.\n';
+  'Set `grant: authorization_code` for this source: then it waits for a login even if data_dir is lost or new.\n';
 
-/** @throws CommandFailure where the configuration has no use for a login */
+/** @throws CommandFailure if the source uses client credentials, and no login */
 function requireWanted({ name, options }: SourceConfig): void {
   if (options.grant !== 'client_credentials') return;
   throw new CommandFailure(
     ExitCode.configuration,
-    `Source ${name} is read by the client itself (grant: client_credentials): a login would not be used.`,
-    'Set `grant: authorization_code` at the source, or leave grant out. Then log in.',
+    `Source ${name} uses client credentials (grant: client_credentials), so a login would have no effect.`,
+    'Set `grant: authorization_code` for the source, or remove grant. Then log in.',
   );
 }
 
 const ON_THIS_MACHINE =
-  'leadsync waits for the browser to come back. Where the browser runs on another machine, its last page will not load:\nthen paste the whole address of that page here.\n';
-const ELSEWHERE = 'Then paste the whole address of the page where the browser ends here:\n';
+  'leadsync waits for the code from the browser. If the browser runs on another machine, its last page does not load:\nthen paste the complete address of that page here.\n';
+const ELSEWHERE = 'Then paste the complete address of the last page here:\n';
 
 /**
- * Where the browser ended: it came by itself, or somebody pasted it. What is no answer to this login is asked for again.
- * @throws CommandFailure
+ * Returns the address of the browser's last page, from the browser or as the user pasted it. Asks again if an address does not belong
+ * to this login. @throws CommandFailure
  */
 async function answerTo(
   login: Login,
@@ -90,7 +92,7 @@ async function answerTo(
       new CommandFailure(
         ExitCode.notDone,
         message,
-        'Nothing was stored. Start the login again when you like.',
+        'Nothing was stored. You can start the login again at any time.',
       ),
     );
   const stopped = () => giveUp('The login was stopped.');
@@ -105,8 +107,8 @@ async function answerTo(
     stderr.write(`${printable(`${wrong.message} ${wrong.hint}`)}\nThen paste it here:\n`);
   });
   lines.on('close', () => {
-    // Without a terminal there may be nobody to paste; the browser can still come. Whoever pasted awaits an end.
-    if (mistaken) giveUp('No address that was pasted answers this login.');
+    // Without a terminal, the input may be closed from the start, and only the browser can answer. After a wrong address, end.
+    if (mistaken) giveUp('None of the pasted addresses belongs to this login.');
     else if (!redirected) giveUp('Nothing was pasted.');
   });
   if (stop.aborted) stopped();

@@ -5,11 +5,11 @@ import { ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
 
-/** `leadsync moved SOURCE`: the service is the same as before, at another address. */
+/** `leadsync moved SOURCE`: confirms that a source's service has another address, but the same leads. */
 export const command = defineCommand({
   examples: ['leadsync moved main'],
   notes:
-    'Where the leads of a source come from is kept in the ledger. A poll of another address fails until this is said, for the leads of another service or account would be taken for changes of those that are known; such a source needs another name.',
+    'The ledger records the origin of the leads of each source. A poll of another address fails until you confirm the move, because leadsync would take the leads of another service or account for changes of the known ones. Give a source with different leads another name.',
   run: async (options, surroundings, [source = '']) => {
     const config = ledgerConfigOf(options, surroundings);
     await withLedger(config, surroundings, async (ledger) => {
@@ -17,12 +17,12 @@ export const command = defineCommand({
       if (!(await ledger.forgetOrigin(source)))
         throw new CommandFailure(
           ExitCode.notDone,
-          `${printable(source)} was never polled: there is nothing that could have moved.`,
-          'Its first poll keeps where its leads come from.',
+          `${printable(source)} was never polled, so no origin is recorded.`,
+          'Its first poll records the origin of its leads.',
         );
     });
     surroundings.stderr.write(
-      `${source}: whatever address its next poll reads is taken for the one where its leads are.\n`,
+      `${source}: its next poll records the configured address as the origin of its leads.\n`,
     );
     return ExitCode.done;
   },

@@ -5,7 +5,7 @@ import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { notStartedYet, requireName, sinkNames } from '../shell/names.ts';
 
-/** `leadsync pause SINK`: nothing goes to it until it is resumed. Survives restarts. */
+/** `leadsync pause SINK`: stops deliveries to a sink until it is resumed, across restarts. */
 export const command = defineCommand<{ reason: string }>({
   examples: ['leadsync pause crm', 'leadsync pause crm --reason "CRM is being moved until noon"'],
   declare: (command) =>
@@ -22,8 +22,8 @@ export const command = defineCommand<{ reason: string }>({
     const since = before?.pausedSince && printMomentAndAge(before.pausedSince, surroundings.clock.now());
     surroundings.stderr.write(
       since
-        ? `${sink} was paused already, since ${since}: ${printable(before?.pausedReason ?? '')}\n`
-        : `${sink} is paused. Its leads wait in the ledger; ${commandShown(options, surroundings)(`resume ${sink}`)} goes on. What is under way ends by itself.\n`,
+        ? `${sink} was already paused, since ${since}: ${printable(before?.pausedReason ?? '')}\n`
+        : `${sink} is paused. Attempts that have started will finish; all other leads wait in the ledger. Resume with ${commandShown(options, surroundings)(`resume ${sink}`)}.\n`,
     );
     return ExitCode.done;
   },

@@ -7,14 +7,14 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-declared.ts';
 
 const NOTHING =
-  'No source, sink or export would change. Secrets (the url of a webhook is one) and other options are not compared; `leadsync reload` says what becomes of them.';
+  'No source, sink or export would change. Secrets (such as the url of a webhook) and other options are not compared; `leadsync reload` reports their changes.';
 
-/** `leadsync plan`: what a changed configuration would do. Changes nothing. */
+/** `leadsync plan`: shows what a changed configuration would do. Changes nothing. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync plan', 'leadsync plan -c new.yaml', "leadsync plan --json | jq '.sinks'"],
   notes:
-    'Compares the configuration with the one that leadsync last ran with, and changes nothing. That a secret has another value is not seen: the ledger keeps none. `leadsync reload` then does it.',
-  declare: (command) => command.option('--json', 'print it as JSON'),
+    'Compares the configuration with the one that leadsync last ran with. Changes of secrets are not shown, because the ledger does not store secrets. `leadsync reload` applies the changes.',
+  declare: (command) => command.option('--json', 'print the plan as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
     const last = {

@@ -20,20 +20,20 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync preview`: what would be sent of a lead, by the code that sends it. */
+/** `leadsync preview`: shows what a sink would send for a lead, produced by the code that sends it. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync preview --sink crm --lead 42',
     'leadsync preview --sink drop --lead 42 --source main --json',
   ],
   notes:
-    'It shows personal data: that of the lead that was asked for. Secrets are masked; a signature is that of this moment. The number in the name of a file is only known when it is written. In --json every character is as it is sent; else what a terminal would obey is escaped.',
+    'The output contains the personal data of the lead. Secrets are masked; a signature is computed for the current time. The number in a file name is assigned only when the file is written. With --json every character is as it would be sent; otherwise terminal control characters are escaped.',
   declare: (command) =>
     command
       .requiredOption('--sink <name>', 'the sink that would get it')
       .requiredOption('--lead <id>', "the lead's id", readLeadId)
-      .option('--source <name>', 'where several sources have a lead of that id: this one')
-      .option('--json', 'print it as JSON'),
+      .option('--source <name>', 'the source, if several sources have a lead with that id')
+      .option('--json', 'print the preview as JSON'),
   run: async (options, surroundings) => {
     const { sink: name, lead, source } = options;
     const config = configOf(options, surroundings);
@@ -65,8 +65,8 @@ export const command = defineCommand<Options>({
 function withoutContent(lead: LeadId, command: ShowCommand): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `The ledger has no content of lead ${lead} that could be sent: it was set aside, was erased, or is past \`retention\`.`,
-    `${command(`trace ${lead}`)} says what became of it.`,
+    `The ledger has no content of lead ${lead} to send: it was rejected or erased, or \`retention\` removed its content.`,
+    `${command(`trace ${lead}`)} shows what happened to it.`,
   );
 }
 
@@ -86,23 +86,24 @@ function requireOne(
   );
 }
 
-/** @throws CommandFailure for what the sink does not get */
+/** @throws CommandFailure if the sink does not get the lead */
 function requireSent({ state, reason, delivery }: Upcoming, sink: SinkConfig, command: ShowCommand): void {
   const name = printable(sink.name);
-  const why = state === 'skipped' ? (reason ?? 'no reason was kept') : state === undefined && refusal(sink);
+  const why =
+    state === 'skipped' ? (reason ?? 'no reason was recorded') : state === undefined && refusal(sink);
   if (!why) return;
   throw new CommandFailure(
     ExitCode.notDone,
-    `${name} does not get lead ${delivery.leadId}, so there is nothing to show: ${printable(why)}.`,
-    `${command(`replay --sink ${name} --lead ${delivery.leadId} --source ${printable(delivery.source)}`)} sends it all the same.`,
+    `${name} does not get lead ${delivery.leadId}, so there is no preview: ${printable(why)}.`,
+    `${command(`replay --sink ${name} --lead ${delivery.leadId} --source ${printable(delivery.source)}`)} delivers it anyway.`,
   );
 }
 
-/** Why a sink that was never owed a lead will not be. */
+/** Returns why a lead that was never owed to a sink will not be; undefined if it will. */
 function refusal({ events, backfill }: SinkConfig): string | undefined {
   if (!events.includes('created'))
-    return 'its `events` ask for changes alone, and this lead has not changed since';
-  return backfill ? undefined : 'it was listed before the sink was there, and `backfill` is false';
+    return 'its `events` include only changes, and this lead has not changed since';
+  return backfill ? undefined : 'it was listed before the sink was added, and `backfill` is false';
 }
 
 function printed({ target, fields, content }: Preview): string {
@@ -113,7 +114,7 @@ function printed({ target, fields, content }: Preview): string {
   return `${head}\n${text}${text.endsWith('\n') ? '' : '\n'}`;
 }
 
-/** What a reader of the preview would else wonder about. */
+/** Returns a note on the delivery's state, if it affects whether the preview will be sent. */
 function noteOn(
   { state, reason, settledAt, delivery }: Upcoming,
   { name, enabled }: SinkConfig,
@@ -125,12 +126,12 @@ function noteOn(
   switch (state) {
     case 'delivered':
       if (delivery.event === 'erased')
-        return `It was delivered${when}; of the lead nothing is left that could be sent.`;
-      return `It was delivered${when}, and is not sent again by itself; ${command(`replay --sink ${name} --lead ${delivery.leadId}`)} sends it as a new delivery.`;
+        return `It was delivered${when}; no content of the lead is left to send.`;
+      return `It was delivered${when}, and is not sent again automatically; ${command(`replay --sink ${name} --lead ${delivery.leadId}`)} sends it as a new delivery.`;
     case 'dead':
-      return `It died${when}: ${printable(reason ?? 'no reason was kept')} ${command(`retry --sink ${name} --lead ${delivery.leadId}`)} sends this.`;
+      return `It is dead${when && `, since${when}`}: ${printable(reason ?? 'no reason was recorded')} ${command(`retry --sink ${name} --lead ${delivery.leadId}`)} sends this.`;
     case undefined:
-      return `It is not owed to ${name} yet: the next ${command('run')} or ${command('reload')} does that.`;
+      return `It is not owed to ${name} yet; the next ${command('run')} or ${command('reload')} changes that.`;
     default:
       return undefined;
   }

@@ -25,13 +25,13 @@ interface Options {
   readonly memory: number;
 }
 
-/** So many rows are shown on a terminal, or in a table, unless more are asked for. */
+/** Default maximum of rows on a terminal or in a table. */
 const ROWS_SHOWN = 1_000;
 const LONGEST_S = 86_400;
-/** The program alone takes almost as much. */
+/** Minimum of `--memory`. The program alone uses almost as much. */
 const LEAST_BYTES = 128 * 1024 ** 2;
 
-/** `leadsync query SQL`: asks the ledger. */
+/** `leadsync query SQL`: runs a query on the ledger. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync query --list',
@@ -41,20 +41,27 @@ export const command = defineCommand<Options>({
     'leadsync query --format jsonl - < question.sql',
   ],
   notes:
-    'The ledger is SQLite, opened read-only; docs/store.md says what its tables and views hold. An answer may be personal data. ' +
-    'A text that looks like a number, such as a telephone number, needs quotes: --set "phone=\'61412345678\'".',
+    'The ledger is SQLite, opened read-only; docs/store.md describes its tables and views. The result may be personal data. ' +
+    'Text that looks like a number, such as a telephone number, needs quotes: --set "phone=\'61412345678\'".',
   declare: (command) => {
     command
-      .option('--list', 'show the tables, views and documented queries; with the name of one, its columns')
-      .addOption(new Option('--format <format>', 'table on a terminal, else csv').choices(FORMATS))
-      .option('--limit <n>', `at most so many rows; ${ROWS_SHOWN} on a terminal, else all`, readCount)
+      .option(
+        '--list',
+        'show the tables, views and documented queries; with the name of a table or view, its columns',
+      )
+      .addOption(
+        new Option('--format <format>', 'the format; default: table on a terminal, else csv').choices(
+          FORMATS,
+        ),
+      )
+      .option('--limit <n>', `maximum rows; default: ${ROWS_SHOWN} on a terminal, else all`, readCount)
       .option(
         '--set <name=value...>',
-        "the value of a :name in the query: a number (25000), how long ago (7d), or text; in SQL's quotes always text ('25000')",
+        "the value of :name in the query: a number (25000), a time before now (7d), or text; in SQL quotes always text ('25000')",
       )
-      .option('--timeout <seconds>', 'how long it may take', readSeconds, 30)
+      .option('--timeout <seconds>', 'maximum duration', readSeconds, 30)
       .addOption(
-        new Option('--memory <size>', 'how much memory it may take: 512mb, 4gb')
+        new Option('--memory <size>', 'maximum memory: 512mb, 4gb')
           .argParser(readSize)
           .default(readSize('1gb'), '1gb'),
       );
@@ -72,7 +79,7 @@ export const command = defineCommand<Options>({
       throw new CommandFailure(
         ExitCode.usage,
         'No query was given.',
-        'Give SQL in quotes, @ and the name of a documented query, or - to read SQL from standard input; --list shows what there is.',
+        'Add SQL in quotes, @ and the name of a documented query, or - to read SQL from standard input; --list shows tables and queries.',
       );
     const query = await queryOf(asked, surroundings);
     const values = readValues(set ?? [], query, surroundings.clock.now());
@@ -88,13 +95,13 @@ export const command = defineCommand<Options>({
       options.timeout * 1_000,
       surroundings,
     );
-    if (more) stderr.write(`These are the first ${rows} rows; there are more: --limit shows them.\n`);
-    if (rows === 0) stderr.write(`No row.\n${query.parameters === undefined ? noteOnNumbers(values) : ''}`);
+    if (more) stderr.write(`These are the first ${rows} rows; there are more: raise --limit to show them.\n`);
+    if (rows === 0) stderr.write(`No rows.\n${query.parameters === undefined ? noteOnNumbers(values) : ''}`);
     return ExitCode.done;
   },
 });
 
-/** `--set` takes all words that follow it, so a query that stands last is among its values. */
+/** Separates a query at the end from the values of `--set`, which takes all words that follow it. */
 function behindValues(words: readonly string[]): { asked: string | undefined; set: readonly string[] } {
   const last = words.at(-1);
   if (last === undefined || /^\w+=/.test(last)) return { asked: undefined, set: words };
@@ -118,12 +125,12 @@ function documented(name: string): Query {
   );
 }
 
-/** @throws CommandFailure where nothing has that name */
+/** Returns the columns of a table or view. @throws CommandFailure if there is none of that name */
 function columnsOf(name: string, width: number | undefined): string {
   const found = relations.find((one) => one.name === name);
   if (found)
     return table(
-      [{ head: 'COLUMN' }, { head: 'TYPE' }, { head: 'WHAT IT HOLDS' }],
+      [{ head: 'COLUMN' }, { head: 'TYPE' }, { head: 'MEANING' }],
       found.columns.map((column) => [column.name, column.type, column.means]),
       width,
     );
@@ -134,18 +141,18 @@ function columnsOf(name: string, width: number | undefined): string {
   throw new CommandFailure(
     ExitCode.usage,
     `There is no table or view "${printable(name)}"${nearest ? `: ${nearest}` : '.'}`,
-    '`leadsync query --list` shows what there is.',
+    '`leadsync query --list` shows the tables and views.',
   );
 }
 
 function list(width: number | undefined): string {
   const shown = table(
-    [{ head: 'TABLE, VIEW' }, { head: 'ONE ROW PER' }],
+    [{ head: 'TABLE OR VIEW' }, { head: 'ONE ROW PER' }],
     relations.map(({ name, grain }) => [name, grain]),
     width,
   );
   const asked = table(
-    [{ head: 'QUERY' }, { head: 'TAKES' }, { head: 'ASKS' }],
+    [{ head: 'QUERY' }, { head: 'PARAMETERS' }, { head: 'QUESTION' }],
     queries.map(({ name, parameters, asks }) => [
       `@${name}`,
       parameters.map((one) => one.name).join(' '),
@@ -158,17 +165,17 @@ function list(width: number | undefined): string {
 
 function readCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is a number from 1.');
+  throw new InvalidArgumentError('It must be a whole number of 1 or more.');
 }
 
 function readSize(text: string): number {
   const read = size().safeParse(text);
   if (read.success && read.data >= LEAST_BYTES) return read.data;
-  throw new InvalidArgumentError('It is a size from 128mb.');
+  throw new InvalidArgumentError('It must be a size of at least 128mb.');
 }
 
 function readSeconds(text: string): number {
   const seconds = /^\d+(\.\d+)?s?$/.test(text) ? Number.parseFloat(text) : 0;
   if (seconds > 0 && seconds <= LONGEST_S) return seconds;
-  throw new InvalidArgumentError(`It is a number of seconds up to ${LONGEST_S}.`);
+  throw new InvalidArgumentError(`It must be a number of seconds up to ${LONGEST_S}.`);
 }

@@ -16,7 +16,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync reconcile`: compares the ledger with what a sink really holds. */
+/** `leadsync reconcile`: compares the ledger with what a sink holds. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync reconcile --sink warehouse',
@@ -24,11 +24,11 @@ export const command = defineCommand<Options>({
     'leadsync reconcile --sink warehouse --repair',
   ],
   notes:
-    'Missing is what the ledger says was delivered and the sink does not hold, or holds in an older version. Foreign is what it holds and this ledger never delivered, or erased since. Databases and folders can tell what they hold; a webhook cannot. Exit 0 when nothing is missing or foreign, else 1.',
+    'Missing leads were delivered according to the ledger, but the sink does not hold them, or holds an older version.\nForeign leads are in the sink, but this ledger never delivered them, or has erased them since. Databases and folders can be compared; webhooks cannot. Exit 0 if no lead is missing or foreign, else 1.',
   declare: (command) =>
     command
-      .requiredOption('--sink <name>', 'the sink to look into')
-      .option('--repair', 'owe what is missing once more, as replays')
+      .requiredOption('--sink <name>', 'the sink to compare')
+      .option('--repair', 'deliver missing leads again, as replays')
       .option('--json', 'print the result as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
@@ -59,7 +59,8 @@ export const command = defineCommand<Options>({
         return found.missing + found.foreign === 0 ? ExitCode.done : ExitCode.notDone;
       });
     } catch (error) {
-      if (stop.signal.aborted) throw new CommandFailure(ExitCode.notDone, 'Stopped before all was compared.');
+      if (stop.signal.aborted)
+        throw new CommandFailure(ExitCode.notDone, 'The comparison was stopped before it was complete.');
       throw error instanceof SinkUnavailable ? unavailable(options.sink, error) : error;
     } finally {
       stop.release();
@@ -71,22 +72,22 @@ export const command = defineCommand<Options>({
 function cannotTell(sink: string, type: string): CommandFailure {
   return new CommandFailure(
     ExitCode.usage,
-    `${printable(sink)} is a ${type}, which cannot be asked what it holds.`,
-    'Its receiver knows each delivery by its id; `leadsync deliveries` shows what was delivered.',
+    `${printable(sink)} is a ${type} sink, whose content leadsync cannot read.`,
+    'The receiver can identify each delivery by its id; `leadsync deliveries` shows what was delivered.',
   );
 }
 
 function unavailable(sink: string, { message, hint }: SinkUnavailable): CommandFailure {
   return new CommandFailure(
     ExitCode.unreachable,
-    `Sink ${printable(sink)} could not be asked: ${printable(message)}`,
+    `Sink ${printable(sink)} could not be read: ${printable(message)}`,
     hint,
   );
 }
 
 function line({ kind, source, leadId, why, file, owed }: Difference): string {
   const where = file === undefined ? '' : ` (${printable(file)})`;
-  return `${kind}  ${printable(source)} ${leadId}: ${why}${where}${kind === 'missing' && owed ? ' It is owed again.' : ''}\n`;
+  return `${kind}  ${printable(source)} ${leadId}: ${why}${where}${kind === 'missing' && owed ? ' It will be delivered again.' : ''}\n`;
 }
 
 function summary(sink: string, { delivered, held, missing, foreign }: ReconcileResult): string {

@@ -13,21 +13,21 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync recover`: makes a new ledger of what can be read of a damaged one. */
+/** `leadsync recover`: rebuilds a damaged ledger from everything that can be read. */
 export const command = defineCommand<Options>({
   examples: ['leadsync recover', 'leadsync recover --yes', 'leadsync recover --json | jq .tables'],
   notes:
-    'Stop leadsync and its workers first. Without --yes it says what can be recovered, and changes nothing. With --yes the recovered ledger takes the place of the damaged one, which is kept beside it under another name.\nDeliveries of which nothing is known any more are made under the same id, so a receiver may get them twice.\nExit 0 when the ledger is sound or was recovered, 1 when it was not, 75 while a leadsync or a worker runs.',
+    'Stop leadsync and its workers first. Without --yes the command shows what can be recovered, and changes nothing. With --yes the recovered ledger replaces the damaged one, which is kept next to it under another name.\nDeliveries whose records are lost are made again under the same id, so a receiver may get them twice.\nExit 0 if the ledger is undamaged or was recovered, 75 if leadsync or a worker is running, else 1.',
   declare: (command) =>
     command
-      .option('--yes', 'put the recovered ledger in the place of the damaged one')
-      .option('--json', 'print what was found as JSON'),
+      .option('--yes', 'replace the damaged ledger by the recovered one')
+      .option('--json', 'print the findings as JSON'),
   run: async (options, surroundings) => {
     const config = ledgerConfigOf(options, surroundings);
     const { clock, stdout, stderr } = surroundings;
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const progress = new RowProgress(stderr);
-    progress.say('Looking for damage in the whole file …');
+    progress.say('Checking the whole file for damage …');
     const onCopied = (table: string, rows: number) => progress.howFar(table, rows, 'copied');
     const parts = { clock, signal: stop.signal, onCopied };
     const recovery = await recoverLedger(config, parts, options.yes === true)
@@ -46,7 +46,7 @@ export const command = defineCommand<Options>({
     throw new CommandFailure(
       ExitCode.notDone,
       'Nothing was changed.',
-      `${shown} puts the recovered ledger in the place of the damaged one, which is kept beside it. If you have a recent backup, compare: a backup has what was lost here, and lacks what came after it.`,
+      `${shown} replaces the damaged ledger by the recovered one, and keeps the damaged one next to it. If you have a recent backup, compare both: the backup has what is lost here, but lacks everything after it.`,
     );
   },
 });

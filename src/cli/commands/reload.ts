@@ -7,25 +7,25 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { despiteFaults } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** A poll's end is not waited for, but sinks and the queue are told. */
+/** Maximum duration of a reload, in ms. It does not wait for polls, but for sinks and the queue. */
 const RELOAD_MS = 30_000;
 
-/** `leadsync reload`: lets the running leadsync take its changed configuration over. */
+/** `leadsync reload`: makes the running leadsync apply its changed configuration. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync reload', 'leadsync validate && leadsync reload'],
   notes:
-    'What is under way ends under the old configuration. One that is not valid changes nothing: exit 78, with every fault.\nSIGHUP does the same; with `watch: true` in the configuration it happens by itself.',
+    'Polls and attempts that have started finish with the old configuration. An invalid configuration changes nothing: exit 78, with every fault. SIGHUP does the same; with `watch: true` in the configuration, leadsync reloads automatically.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async ({ json, ...options }, surroundings) => {
-    // Of a configuration with faults the address may be all right; then it is for the running one to say what is wrong.
+    // The address may be readable despite faults. Then the running leadsync reports the faults.
     const config = despiteFaults(options, surroundings);
     const { adminToken, faults: here = [] } = config;
     const asked = whomToAsk(config);
     if (!asked)
       throw new CommandFailure(
         ExitCode.usage,
-        'admin.listen is off, so the running leadsync cannot be asked.',
-        'Send it SIGHUP instead: kill -HUP and its process id.',
+        'admin.listen is off, so this command cannot reach the running leadsync.',
+        'Send it SIGHUP instead: kill -HUP PID.',
       );
     const answer = await askDaemon(asked, '/-/reload', {
       method: 'POST',
@@ -37,40 +37,40 @@ export const command = defineCommand<{ json?: boolean }>({
     if (!result) {
       const isLocked = !('failure' in answer) && answer.status === 401;
       if (isLocked && here.length === 0) throw wrongToken(address);
-      const other = isLocked ? 'it wants another admin.token' : 'something else answers';
+      const other = isLocked ? 'it requires another admin.token' : 'something else answers';
       const why = 'failure' in answer ? answer.failure : `${other} (${answer.status})`;
       if (here.length > 0) throw notAsked(here, address, why);
       throw new CommandFailure(
         ExitCode.unreachable,
-        `The running leadsync could not be asked at ${address}: ${why}.`,
-        'See whether it runs; if admin.listen or data_dir has changed since it started, restart it.',
+        `The running leadsync could not be reached at ${address}: ${why}.`,
+        'Check whether it is running. If admin.listen or data_dir has changed since it started, restart it.',
       );
     }
     if (result.applied && here.length > 0)
-      throw notAsked(here, address, 'what answers there runs with another file');
+      throw notAsked(here, address, 'the leadsync there uses another configuration file');
     if (json) surroundings.stdout.write(printJson(result));
     else if (result.applied) surroundings.stdout.write(`${applied(result)}\n`);
     else for (const fault of result.faults) surroundings.stderr.write(`${printable(fault)}\n`);
     if (!result.applied && !json)
-      surroundings.stderr.write(`Nothing has changed: generation ${result.generation} stays in force.\n`);
+      surroundings.stderr.write(`Nothing was changed: generation ${result.generation} stays in effect.\n`);
     return result.applied ? ExitCode.done : ExitCode.configuration;
   },
 });
 
-/** The file has faults, and because of them, perhaps, the running leadsync was looked for at a wrong place. */
+/** Returns the failure for a file whose faults may have led to a wrong address of the running leadsync. */
 function notAsked(faults: readonly Fault[], address: string, why: string): CommandFailure {
   return new CommandFailure(
     ExitCode.configuration,
     faults.map(formatFault).join('\n'),
-    `Nothing has changed. The running leadsync was looked for at ${address}, which may be wrong for the faults above: ${why}.`,
+    `Nothing was changed. leadsync was expected at ${address}, which may be wrong because of the faults above: ${why}.`,
   );
 }
 
 function wrongToken(address: string): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `The running leadsync at ${address} wants another admin.token than this configuration has at hand.`,
-    'Set what admin.token names for this command as well; or send it SIGHUP: kill -HUP and its process id.',
+    `The running leadsync at ${address} requires another admin.token than this configuration provides.`,
+    'Provide its admin.token to this command as well, or send it SIGHUP: kill -HUP PID.',
   );
 }
 
@@ -83,12 +83,12 @@ function readResult(body: string): Result | undefined {
     const result = JSON.parse(body) as Partial<Result> | null;
     return typeof result?.applied === 'boolean' ? (result as Result) : undefined;
   } catch {
-    return undefined; // whoever listens there is no leadsync
+    return undefined; // the server is not a leadsync
   }
 }
 
 function applied({ generation, changes, restart }: Extract<Result, { applied: true }>): string {
   const what = changes.length > 0 ? `${changes.map(printable).join('\n')}\n` : 'Nothing has changed.\n';
-  const later = restart.length > 0 ? `Only a restart changes ${restart.join(', ')}.\n` : '';
-  return `${what}${later}Generation ${generation} is in force.`;
+  const later = restart.length > 0 ? `A restart is needed to apply ${restart.join(', ')}.\n` : '';
+  return `${what}${later}Generation ${generation} is in effect.`;
 }

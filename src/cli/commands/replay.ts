@@ -26,7 +26,7 @@ interface Options extends FilterOptions {
   readonly all?: boolean;
 }
 
-/** `leadsync replay`: owes leads to a sink once more, as deliveries that are marked as replays. */
+/** `leadsync replay`: owes leads to a sink again, as deliveries that are marked as replays. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync replay --sink crm --since 2026-11-19 --until 2026-11-20',
@@ -34,7 +34,7 @@ export const command = defineCommand<Options>({
     'leadsync replay --sink warehouse --all',
   ],
   notes:
-    'The current content of each lead is sent, delivered before or not, as a new delivery with an id of its own.\n--since and --until mean leads that were first seen in that time, and leads whose present content came in it: a destination that lost an hour, or was restored from a backup, gets back what it had from then.\nTo try again what failed, use `leadsync retry`.',
+    'Sends the current content of each lead, whether it was delivered before or not, as a new delivery with its own id.\n--since and --until select leads that were first seen or last changed in that time. They restore what a destination lost in that time, for example after a restore from a backup.\nTo retry failed deliveries, use `leadsync retry`.',
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireChoice(options);
@@ -52,27 +52,27 @@ export const command = defineCommand<Options>({
       );
       if (n === 0) surroundings.stderr.write(nothingFound(options, commandShown(options, surroundings)));
       await sayWhatWaits(config, ledger, options, surroundings, [options.sink]);
-      // A lead that was asked for by its id and is not there is no success; an empty stretch of time may be.
+      // A missing lead with a given id is a failure; an empty time range is not.
       return n === 0 && options.lead !== undefined ? ExitCode.notDone : ExitCode.done;
     });
   },
 });
 
-const NO_CONTENT = 'What was erased, or is past `retention`, cannot be sent again.';
+const NO_CONTENT = 'Leads that were erased, or whose content `retention` removed, cannot be sent again.';
 
 function nothingFound({ lead }: Options, command: ShowCommand): string {
   if (lead !== undefined)
-    return `${command(`trace ${lead}`)} says whether any listing had it, and why it was set aside if it was. ${NO_CONTENT}\n`;
-  return `No lead in the ledger fits. ${NO_CONTENT} --since and --until ask when a lead was first seen or last changed; ${command('deliveries')} shows what is there.\n`;
+    return `${command(`trace ${lead}`)} shows whether a listing contained it, and why it was rejected if it was. ${NO_CONTENT}\n`;
+  return `No lead in the ledger matches. ${NO_CONTENT} --since and --until refer to when a lead was first seen or last changed; ${command('deliveries')} lists deliveries.\n`;
 }
 
 function declareOptions(command: Command, surroundings: Surroundings): void {
-  command.requiredOption('--sink <name>', 'where the leads go again');
+  command.requiredOption('--sink <name>', 'the sink to deliver to');
   declareFilter(command, surroundings, 'first seen or last changed');
   command.option('--all', 'every lead in the ledger');
 }
 
-/** Sending everything again should not happen by leaving a word out. */
+/** Refuses a missing selection, so that omitting an option does not send everything again. */
 function requireChoice(options: Options): void {
   requireOrder(options);
   const { sink: _, ...leads } = filterOf(options);
@@ -80,7 +80,7 @@ function requireChoice(options: Options): void {
   if (options.all || choosesAnything(leads)) return;
   throw new CommandFailure(
     ExitCode.usage,
-    'Say which leads: by --lead, --source, --since or --until.',
+    'Select leads with --lead, --source, --since or --until.',
     `--all sends every lead in the ledger to the sink again.`,
   );
 }

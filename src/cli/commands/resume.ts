@@ -5,7 +5,7 @@ import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { notStartedYet, requireName, sinkNames } from '../shell/names.ts';
 
-/** `leadsync resume SINK`: ends a pause, and a hold: the sink is tried now. */
+/** `leadsync resume SINK`: ends a pause or a hold, so that the sink is tried now. */
 export const command = defineCommand({
   examples: ['leadsync resume crm'],
   run: async (options, surroundings, [sink = '']) => {
@@ -23,9 +23,9 @@ export const command = defineCommand({
 
 function whatChanged(sink: string, before: SinkStatus | undefined): string {
   const waiting = before?.pending
-    ? `${countOf(before.pending, 'lead')} can go out now`
-    : 'nothing waits for it';
-  if (before?.health.pausedSince) return `${sink} goes on: ${waiting}.`;
-  if (before?.health.heldSince) return `${sink} is held no longer, and is tried at once: ${waiting}.`;
+    ? `${countOf(before.pending, 'lead')} can be delivered now`
+    : 'no leads are pending';
+  if (before?.health.pausedSince) return `${sink} is resumed: ${waiting}.`;
+  if (before?.health.heldSince) return `${sink} is no longer held, and is tried immediately: ${waiting}.`;
   return `${sink} was neither paused nor held.`;
 }

@@ -30,7 +30,7 @@ interface Options extends FilterOptions {
   readonly all?: boolean;
 }
 
-/** `leadsync retry`: makes dead or waiting deliveries due now, with a fresh retry schedule. */
+/** `leadsync retry`: makes dead or pending deliveries due now, with a new retry schedule. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync retry --sink crm --state dead',
@@ -39,7 +39,7 @@ export const command = defineCommand<Options>({
     'leadsync retry --all',
   ],
   notes:
-    'Without --state both dead and waiting deliveries are meant. What is being attempted at this moment is left alone.\n`leadsync deliveries` shows the names of deliveries.',
+    'Without --state it selects both dead and pending deliveries. Deliveries that are being attempted are not changed.\n`leadsync deliveries` shows the ids of deliveries.',
   declare: declareOptions,
   run: async (options, surroundings, given) => {
     const ids = [...new Set(given)];
@@ -65,21 +65,21 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
   command
     .option('--sink <name>', 'only deliveries to this sink')
     .addOption(
-      new Option('--state <state...>', 'only those in one of these states').choices(['dead', 'pending']),
+      new Option('--state <state...>', 'only deliveries in one of these states').choices(['dead', 'pending']),
     );
   declareFilter(command, surroundings, 'owed');
-  command.option('--all', 'every dead or waiting delivery of every sink');
+  command.option('--all', 'every dead or pending delivery of every sink');
 }
 
-/** Retrying all that there is should not happen by leaving a word out. */
+/** Refuses a missing selection, so that omitting an option does not retry everything. */
 function requireChoice(options: Options, ids: readonly string[]): void {
   requireOrder(options);
   requireAllAlone(options.all, ids.length > 0 || options.state !== undefined || choosesAnything(options));
   if (options.all || ids.length > 0 || options.state || choosesAnything(options)) return;
   throw new CommandFailure(
     ExitCode.usage,
-    'Say which deliveries: by name, or by --sink, --state, --source, --lead, --since or --until.',
-    '--all means every dead or waiting delivery of every sink.',
+    'Select deliveries by id, or with --sink, --state, --source, --lead, --since or --until.',
+    '--all selects every dead or pending delivery of every sink.',
   );
 }
 
@@ -92,16 +92,16 @@ async function retryAll(
   const n = await ledger.retry(filter);
   stdout.write(`${countOf(n, 'delivery')} ${n === 1 ? 'is' : 'are'} due now.\n`);
   if (n > 0) return ExitCode.done;
-  // None, although `status` counts some: that needs a word.
+  // `status` may count some nevertheless, so say why none was retried.
   const [left] = await ledger.deliveries(
     { ...filter, states: filter.states ?? ['dead', 'pending'] },
     { limit: 1 },
   );
-  if (left) stderr.write(`${printable(left.delivery)}, for one, ${whyLeft(left, command)}\n`);
+  if (left) stderr.write(`For example, ${printable(left.delivery)} ${whyLeft(left, command)}\n`);
   return ExitCode.done;
 }
 
-/** Retries deliveries by name, and says of each that is left why. */
+/** Retries deliveries by id, and reports why any of them was not retried. */
 async function retryEach(
   ids: readonly string[],
   filter: DeliveryFilter,
@@ -125,14 +125,14 @@ async function retryEach(
 function whyLeft(row: DeliveryRow | undefined, command: ShowCommand): string {
   switch (row?.state) {
     case undefined:
-      return `is not in the ledger; ${command('deliveries')} shows the names of deliveries.`;
+      return `is not in the ledger; ${command('deliveries')} shows the ids of deliveries.`;
     case 'delivered':
     case 'skipped':
       return `is ${row.state}; ${replayOf(row, command)} sends the lead again.`;
     case 'dead':
-      return `was left dead: a newer delivery of the same lead has come after it, or the other options exclude it; ${replayOf(row, command)} sends the lead as it is now.`;
+      return `stays dead: there is a newer delivery of the same lead, or the other options exclude this one; ${replayOf(row, command)} sends the lead's current content.`;
     default:
-      return 'was left alone: it is being attempted at this moment, or the other options exclude it.';
+      return 'was not changed: it is being attempted now, or the other options exclude it.';
   }
 }
 

@@ -7,19 +7,19 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, valuesOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync run`: polls on schedule and delivers, until a signal asks it to stop. */
+/** `leadsync run`: polls on schedule and delivers until a stop signal. */
 export const command = defineCommand<{ deliver: boolean }>({
   examples: ['leadsync run', 'leadsync run -c /etc/leadsync.yaml', 'leadsync run --no-deliver'],
   notes:
-    'SIGHUP and `leadsync reload` take a changed configuration over while it runs. SIGTERM or Ctrl-C lets what is under way end (stop.grace); a second one ends at once. Nothing is lost.',
+    'SIGHUP and `leadsync reload` apply a changed configuration while it runs. On SIGTERM or Ctrl-C it first finishes current polls and attempts (stop.grace); a second signal ends it immediately. Nothing is lost.',
   declare: (command) => command.option('--no-deliver', 'leave the deliveries to `leadsync worker`'),
   run: async ({ deliver, ...options }, surroundings) => {
     const config = configOf(options, surroundings);
     if (!deliver && !config.queue.redisUrl) {
       throw new CommandFailure(
         ExitCode.configuration,
-        'Without a queue, deliveries run in this very process, so --no-deliver would leave them undone.',
-        'Set queue.redis_url and start `leadsync worker` beside it, or leave --no-deliver out.',
+        'Without a queue, only this process can deliver, so nothing would be delivered with --no-deliver.',
+        'Set queue.redis_url and also start `leadsync worker`, or remove --no-deliver.',
       );
     }
     const role: Role = { kind: 'run', deliver };
@@ -30,12 +30,12 @@ export const command = defineCommand<{ deliver: boolean }>({
   },
 });
 
-/** Keeps a daemon running until the first signal to stop, and ends at once with the second. SIGHUP reloads. */
+/** Runs a daemon until the first stop signal; the second one ends the process immediately. SIGHUP reloads the configuration. */
 export async function untilStopped(options: DaemonOptions): Promise<number> {
   const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143), { hangup: 'reloads' });
   const started = Promise.withResolvers<Daemon>();
   let isStopping = false;
-  // While it starts, the reload waits: the file may have changed since it was read. SIGHUP ends it at no time.
+  // During the start, a reload waits, because the file may have changed since it was read. SIGHUP never ends the process.
   listenForReload(() => {
     void started.promise.then((daemon) => (isStopping ? undefined : daemon.reload('SIGHUP')));
   });

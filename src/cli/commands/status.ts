@@ -11,17 +11,17 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { explainFailure } from '../shell/failure.ts';
 import { statusReport } from '../views/status-report.ts';
 
-/** `leadsync status`: sources, sinks, backlog, dead letters, and what needs attention. */
+/** `leadsync status`: shows sources, sinks, backlog, dead letters and problems. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],
   notes:
-    'A configuration with faults is read as far as possible: status shows how leads flow, lists each fault below, and exits with 78.',
-  declare: (command) => command.option('--json', 'print it as JSON'),
+    'If the configuration has faults, the status shows everything that can be read, followed by each fault; then the exit code is 78.',
+  declare: (command) => command.option('--json', 'print the status as JSON'),
   run: async (options, surroundings) => {
     const config = despiteFaults(options, surroundings);
     const faults = (config.faults ?? []).map(formatFault);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status()).catch((error) => {
-      // A fault may hide where the ledger is: it is told before what may only follow from it.
+      // A fault may hide the path of the ledger, so report faults before this error, which may only follow from them.
       throw faults.length === 0
         ? error
         : new CommandFailure(ExitCode.configuration, faults.join('\n'), explainFailure(error).message);
@@ -40,7 +40,7 @@ export const command = defineCommand<{ json?: boolean }>({
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
           ...holder,
-          // What is wrong with the file as it is now is told below, once.
+          // The report shows the current faults of the file once, at its end.
           stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
           exports,
           restoredAt: known.restoredAt,

@@ -12,7 +12,7 @@ interface Options {
   readonly log?: string;
 }
 
-/** `leadsync support-bundle`: one file to send to whoever is to help. */
+/** `leadsync support-bundle`: collects diagnostics in one file, to send to a helper. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync support-bundle',
@@ -20,11 +20,14 @@ export const command = defineCommand<Options>({
     'journalctl -u leadsync -n 2000 -o cat | leadsync support-bundle --log -',
   ],
   notes:
-    "Works whether leadsync is running or not; what cannot be had is left out, and that is said. Of a log only leadsync's own lines in JSON are taken: they hold no personal data.",
+    "Works whether leadsync is running or not. Files whose content is not available are left out and listed. Of a log it takes only leadsync's own JSON lines, which hold no personal data.",
   declare: (command) =>
     command
-      .option('--output <file>', 'where it is written; without it leadsync-support-TIME.tar.gz here')
-      .option('--log <file>', "a file with leadsync's log; - reads standard input"),
+      .option(
+        '--output <file>',
+        'the output file; default: leadsync-support-TIME.tar.gz in the current folder',
+      )
+      .option('--log <file>', "a file with leadsync's log; - for standard input"),
   run: async (options, surroundings) => {
     const { clock, stdout } = surroundings;
     const now = clock.now();

@@ -18,11 +18,11 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { Progress } from '../shell/progress.ts';
 import { SyncResult } from '../views/sync-result.ts';
 
-/** `leadsync sync`: polls every source once and delivers all that is due. Exit 0 when nothing is pending or dead. */
+/** `leadsync sync`: polls every source once and delivers everything that is due. Exit 0 if no delivery is pending or dead. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync sync', 'leadsync sync --json'],
   notes:
-    'It prints what this run read and delivered; the number in brackets counts every run. It does not wait for batches to fill. Exit 0 when nothing is pending or dead, else 1.',
+    'Prints what this run read and delivered; the number in brackets includes all earlier runs. It does not wait for batches to fill. Exit 0 if every poll succeeded and no delivery is pending or dead, else 1.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
@@ -46,7 +46,7 @@ interface Synced {
 async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal): Promise<Synced> {
   const progress = new Progress(stderr);
   const result = new SyncResult();
-  // Problems are told by the log; what goes well is told by the progress and the result.
+  // The log reports only problems; the progress line and the result report the rest.
   const level = config.log.level === 'info' ? 'warn' : config.log.level;
   const daemon = await Daemon.start({
     config: { ...config, log: { ...config.log, level } },
@@ -56,7 +56,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
     subscribers: [progress.observe, result.observe],
     stop: signal,
   });
-  // Only shown: where it cannot be read, what fails next says why.
+  // Errors can be ignored: the number is only shown, and the next operation that fails reports why.
   const look = () => void daemon.pending().then(progress.pending, () => undefined);
   const looking = setInterval(look, SHOW_PENDING_MS);
   try {
@@ -93,7 +93,7 @@ function tell(
   const sinks = status.sinks.filter(({ active }) => active);
   for (const { sink, delivered, pending, dead } of sinks)
     stdout.write(
-      `${sink}: ${result.deliveredTo(sink)} delivered (${delivered} in all), ${pending} pending, ${dead} dead\n`,
+      `${sink}: ${result.deliveredTo(sink)} delivered (${delivered} in total), ${pending} pending, ${dead} dead\n`,
     );
   for (const { sink, pending, health, retrying } of sinks) {
     const reason = health.pausedReason ?? health.heldReason ?? retrying?.reason;
@@ -101,7 +101,7 @@ function tell(
   }
   if (sinks.some(({ pending, dead }) => pending + dead > 0))
     stderr.write(
-      `${commandShown(options, surroundings)('status')} says what is left, and what to do about it.\n`,
+      `${commandShown(options, surroundings)('status')} shows the remaining deliveries, and what to do about them.\n`,
     );
 }
 

@@ -15,7 +15,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync tail`: what happens, as it happens, until Ctrl-C. */
+/** `leadsync tail`: prints polls, leads and attempts as they happen, until Ctrl-C. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync tail',
@@ -23,13 +23,16 @@ export const command = defineCommand<Options>({
     'leadsync tail --json | jq -c \'select(.outcome == "refused")\'',
   ],
   notes:
-    'It begins at this moment, and reads the ledger: `leadsync trace` and `leadsync deliveries` tell what was before. Times are UTC. Polls that found nothing are left out; attempts that fail alike one after another are told once.',
+    'It reads the ledger and starts from now; for the past use `leadsync trace` and `leadsync deliveries`. Times are in UTC. Polls that found nothing are left out; consecutive attempts with the same failure are shown once.',
   declare: (command) =>
     command
-      .option('--sink <name>', 'only what concerns this sink: attempts, and how it is')
-      .option('--source <name>', 'only what concerns leads of this source')
-      .option('--show-data', "show leads' contents and the destinations' answers: personal data")
-      .option('--json', 'print a JSON object a line'),
+      .option('--sink <name>', 'only attempts and state changes of this sink')
+      .option('--source <name>', 'only polls, leads and attempts of this source')
+      .option(
+        '--show-data',
+        "also show leads' contents and the destinations' answers, which hold personal data",
+      )
+      .option('--json', 'print one JSON object per line'),
   run: async (options, surroundings) => {
     const config = readableConfigOf(options, surroundings);
     await withLedger(config, surroundings, async (ledger) => {

@@ -7,11 +7,10 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync test-alert`: does a notice arrive? Sends one that is marked as a test, to one destination or to all. */
+/** `leadsync test-alert`: sends a notice that is marked as a test to one alert destination, or to all. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync test-alert', 'leadsync test-alert ops'],
-  notes:
-    'Exit 0 when every test was taken, 69 when one was not. Whether leadsync is running does not matter.',
+  notes: 'Works whether leadsync is running or not. Exit 0 if every destination accepted its test, else 69.',
   declare: (command) => command.option('--json', 'print the results as JSON'),
   run: async ({ json, ...options }, surroundings, [wanted]) => {
     const { to } = configOf(options, surroundings).alerts;
@@ -34,16 +33,16 @@ function namesFrom(known: readonly string[], wanted: string | undefined): readon
   if (known.length === 0)
     throw new CommandFailure(
       ExitCode.notDone,
-      'The configuration names nobody whom alerts go to.',
-      'Add somebody under `alerts.to`: docs/configuration.md shows how.',
+      'The configuration has no alert destination.',
+      'Add one under `alerts.to`: docs/configuration.md describes the options.',
     );
   if (wanted === undefined) return known;
   if (known.includes(wanted)) return [wanted];
   const nearest = didYouMean(wanted, known);
   throw new CommandFailure(
     ExitCode.usage,
-    `Alerts go to no "${printable(wanted)}"${nearest ? `: ${nearest}` : '.'}`,
-    `They go to: ${known.join(', ')}.`,
+    `There is no alert destination "${printable(wanted)}"${nearest ? `: ${nearest}` : '.'}`,
+    `The alert destinations are: ${known.join(', ')}.`,
   );
 }
 

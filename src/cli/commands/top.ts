@@ -30,7 +30,7 @@ import { topJson } from '../views/top-json.ts';
 const FRAME_MS = 1_000;
 /** Every so many frames the configuration is read and the running leadsync asked. */
 const ASK_EVERY = 5;
-/** Attempts that the pace is reckoned from. */
+/** Maximum attempts from which the throughput is computed. */
 const ATTEMPTS = 5_000;
 
 interface Options {
@@ -38,7 +38,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync top`: how leads flow, live in the terminal. */
+/** `leadsync top`: shows the flow of leads live in the terminal. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync top',
@@ -47,11 +47,11 @@ export const command = defineCommand<Options>({
     "leadsync top --once --json | jq '.sinks[] | {sink, delivered_per_minute}'",
   ],
   notes:
-    'q or Ctrl-C ends it. FRESHNESS is the time since the listing was last known to its end, SPEED the time from first seen to delivered, of new leads of the last hour. Rates are those of the last minute; attempts that fail alike count as one.',
+    'Press q or Ctrl-C to quit. FRESHNESS is the time since the last complete listing, SPEED the time from first seen to delivered, for new leads of the last hour. Rates cover the last minute; consecutive attempts with the same failure count as one.',
   declare: (command) => {
     command
-      .option('--once', 'print one frame and end: for pipes')
-      .option('--json', 'with --once: print it as JSON, with what `status --json` says');
+      .option('--once', 'print one frame and exit, for pipes')
+      .option('--json', 'with --once: print the frame as JSON, including the output of `status --json`');
   },
   run: async (options, surroundings) => {
     if (options.json && !options.once) throw NOT_LIVE;
@@ -74,7 +74,7 @@ export const command = defineCommand<Options>({
 
 const NOT_LIVE = new CommandFailure(
   ExitCode.usage,
-  'A live picture is not JSON.',
+  '--json needs --once.',
   '`leadsync top --once --json` prints one frame.',
 );
 
@@ -82,7 +82,7 @@ function requireTerminal({ stdout, stdin }: Surroundings): void {
   if (stdout.isTTY && stdin.isTTY) return;
   throw new CommandFailure(
     ExitCode.usage,
-    'This is no terminal to show a live picture in.',
+    'Input and output are not a terminal, which the live display needs.',
     '`leadsync top --once` prints one frame; `leadsync status --json` is for programs.',
   );
 }
@@ -105,13 +105,13 @@ async function live(watch: Watch, surroundings: Surroundings): Promise<void> {
   }
 }
 
-/** What a frame is made from; no status before it was read for the first time. */
+/** The data of a frame. `status` is undefined before the first read. */
 interface Read extends Pick<Shown, 'sources' | 'sinks'> {
   readonly attempts: Awaited<ReturnType<Ledger['recentAttempts']>>;
   readonly status: LedgerStatus | undefined;
 }
 
-/** What is shown, read again and again; what cannot be read stays as it was, and that is said. */
+/** The data of the display, read repeatedly. If a read fails, the frame keeps the previous data and says so. */
 class Watch {
   readonly #options: GlobalOptions;
   readonly #surroundings: Surroundings;
@@ -145,7 +145,7 @@ class Watch {
       await this.read();
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error;
-      this.#unread = `What stands here is not of this moment. ${error.message}`;
+      this.#unread = `This display is out of date. ${error.message}`;
       await this.close();
     }
   }
@@ -154,7 +154,7 @@ class Watch {
     try {
       this.#config = despiteFaults(this.#options, this.#surroundings);
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error; // a running leadsync keeps to the former one as well, and says so
+      if (!(error instanceof ConfigError)) throw error; // keep the previous configuration, as a running leadsync does
     }
   }
 
@@ -181,7 +181,7 @@ class Watch {
     });
   }
 
-  /** Returns the same for programs. Undefined before it was read. */
+  /** Returns the frame as JSON; undefined before the first read. */
   json(): object | undefined {
     const { status, attempts } = this.#read;
     if (status === undefined) return undefined;

@@ -16,17 +16,17 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync trace LEAD`: everything that ever happened to one lead. */
+/** `leadsync trace LEAD`: shows the complete history of one lead. */
 export const command = defineCommand<Options>({
   examples: ['leadsync trace 42', 'leadsync trace 42 --source main --show-data', 'leadsync trace 42 --json'],
   notes:
-    'Times are UTC. A delivery is named sink:source:lead:version:hash; its receiver knows it by that name.',
+    'Times are in UTC. The id of a delivery is sink:source:lead:version:hash; its receiver gets the same id.',
   declare: (command) =>
     command
       .addArgument(new Argument('<lead>', "the lead's id").argParser(readLeadId))
-      .option('--source <name>', 'where several sources have a lead of that id: only this one')
-      .option('--show-data', "show the destinations' answers too; they may repeat personal data")
-      .option('--json', 'print it as JSON'),
+      .option('--source <name>', 'the source, if several sources have a lead with that id')
+      .option('--show-data', "also show the destinations' answers, which may hold personal data")
+      .option('--json', 'print the history as JSON'),
   run: async (options, surroundings, [lead = '']) => {
     const config = readableConfigOf(options, surroundings);
     const id = readLeadId(lead);
@@ -42,7 +42,7 @@ export const command = defineCommand<Options>({
     surroundings.stdout.write(text);
     if (!options.showData && entries.some(({ answer }) => answer !== undefined))
       surroundings.stderr.write(
-        '--show-data shows what the destinations answered; it may hold personal data.\n',
+        "--show-data also shows the destinations' answers, which may hold personal data.\n",
       );
     return ExitCode.done;
   },

@@ -8,7 +8,7 @@ import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { printWarnings } from '../shell/print-warnings.ts';
 
-/** `leadsync validate`: is the configuration right? Opens no connection. */
+/** `leadsync validate`: checks the configuration. Opens no connection. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: [
     'leadsync validate',
@@ -16,8 +16,8 @@ export const command = defineCommand<{ json?: boolean }>({
     "leadsync validate --json | jq '.faults[] | .path'",
   ],
   notes:
-    'Every fault is told at once, as file:line:column; then the exit code is 78. A warning on standard error leaves it at 0.',
-  declare: (command) => command.option('--json', 'print it as JSON, with faults and warnings'),
+    'It reports all faults with file:line:column, and exits with 78. Warnings, on standard error, do not change the exit code.',
+  declare: (command) => command.option('--json', 'print the result as JSON, with faults and warnings'),
   run: async (options, surroundings) => {
     const { stdout, stderr } = surroundings;
     try {
@@ -36,7 +36,7 @@ export const command = defineCommand<{ json?: boolean }>({
 function inWords({ file, sources, sinks }: Config): string {
   const disabled = sinks.filter(({ enabled }) => !enabled).length;
   const enabled = disabled > 0 ? `, ${disabled} of them disabled` : '';
-  return `${file} is right: ${countOf(sources.length, 'source')}, ${countOf(sinks.length, 'sink')}${enabled}.`;
+  return `${file} is valid: ${countOf(sources.length, 'source')}, ${countOf(sinks.length, 'sink')}${enabled}.`;
 }
 
 function asJson(config: Config) {

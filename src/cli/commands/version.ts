@@ -3,11 +3,11 @@ import { buildInfo } from '../shell/build-info.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync version`: what this leadsync was made from, and what it runs on. */
+/** `leadsync version`: prints the build of this leadsync and the platform that it runs on. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync version', 'leadsync version --json | jq -r .commit'],
   notes: '`leadsync --version` prints the version alone.',
-  declare: (command) => command.option('--json', 'print it as JSON'),
+  declare: (command) => command.option('--json', 'print the versions as JSON'),
   run: async ({ json }, { stdout }) => {
     const info = buildInfo();
     const { version, commit, built, node, sqlite, platform } = info;

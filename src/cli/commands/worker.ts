@@ -7,20 +7,24 @@ import { configOf, valuesOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { untilStopped } from './run.ts';
 
-/** `leadsync worker`: delivers what a `run` on the same machine dispatches, until a signal asks it to stop. */
+/** `leadsync worker`: delivers what a `run` on the same machine dispatches, until a stop signal. */
 export const command = defineCommand<{ listen?: Address }>({
   examples: ['leadsync worker', 'leadsync worker --listen 127.0.0.1:9465'],
   notes:
-    'Start as many as you like, on the machine where `leadsync run` is: they share its ledger. SIGHUP takes a changed configuration over.',
+    'Start any number of workers on the machine of `leadsync run`: they share its ledger. SIGHUP applies a changed configuration.',
   declare: (command) =>
-    command.option('--listen <host:port>', 'serve probes and metrics of this worker there', readAddress),
+    command.option(
+      '--listen <host:port>',
+      "serve this worker's probes and metrics on this address",
+      readAddress,
+    ),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
     if (!config.queue.redisUrl) {
       throw new CommandFailure(
         ExitCode.configuration,
-        'A worker takes its deliveries from a queue, and this configuration has none.',
-        'Set queue.redis_url; or run no worker, for without a queue `leadsync run` delivers by itself.',
+        'A worker takes its deliveries from a queue, but this configuration has none.',
+        'Set queue.redis_url. Without a queue you need no worker: `leadsync run` delivers by itself.',
       );
     }
     requireToken(options.listen, config);
@@ -37,12 +41,12 @@ export const command = defineCommand<{ listen?: Address }>({
   },
 });
 
-/** What other machines reach tells of the installation: it needs a credential. */
+/** Probes and metrics reveal details of the installation, so other machines need a credential. */
 function requireToken(listen: Address | undefined, { adminToken }: Config): void {
   if (!listen || adminToken || isLoopback(listen.host)) return;
   throw new CommandFailure(
     ExitCode.configuration,
-    `Other machines can reach ${listen.host}, and no admin.token is set.`,
+    `Other machines can reach ${listen.host}, but no admin.token is set.`,
     'Set admin.token in the configuration (`openssl rand -hex 32` makes one), or listen on 127.0.0.1.',
   );
 }

@@ -1,8 +1,8 @@
 import type { CommandTree, Completes, TreeOption } from './command-tree.ts';
 
 /**
- * Returns the completion script for bash 3.2 and newer. It needs no other package. Words that bash splits, such as
- * `@speed-to-lead`, are put together again.
+ * Returns the completion script for bash 3.2 and newer, which needs no other package. The script joins words that bash splits, such as
+ * `@speed-to-lead`.
  */
 export function bashCompletion({ options, commands }: CommandTree): string {
   const cases = commands.map(
@@ -14,7 +14,7 @@ export function bashCompletion({ options, commands }: CommandTree): string {
     .replace('@CASES@', cases.join('\n'));
 }
 
-/** `--sink=sink --json`: each option, with what its value may be behind it. */
+/** Returns the options with the kinds of their values: `--sink=:sink --json`. */
 function tableOf(options: readonly TreeOption[]): string {
   return options
     .flatMap(({ words, value }) => words.map((word) => (value ? `${word}=${wordOf(value)}` : word)))
@@ -34,7 +34,7 @@ _leadsync_describe() {
   esac
 }
 
-# What is listed in the table of options behind an option's word; fails for one that takes no value.
+# Sets value to the kind of an option's value. Fails for an option that takes none.
 _leadsync_value_of() {
   local entry
   for entry in $global $options; do
@@ -92,7 +92,7 @@ _leadsync() {
     value=\${kinds[position]:-}
     _leadsync_offer "\${value%\\*}"
   fi
-  # bash replaces what stands behind the last character of COMP_WORDBREAKS, and not the whole word.
+  # bash replaces only the text after the last character of COMP_WORDBREAKS, not the whole word.
   local before=\${current%"\${current##*[@=:]}"}
   [[ -n $before && $COMP_WORDBREAKS == *"\${before: -1}"* ]] && COMPREPLY=("\${COMPREPLY[@]#"$before"}")
   return 0

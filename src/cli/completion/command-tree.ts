@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from 'commander';
 import { queries, relations } from '../../catalog/documented.ts';
 import { helpOf } from '../shell/command.ts';
 
-/** What a word on the command line may be. `names`: one of these; `configured`: a name from the configuration file. */
+/** What can complete a word. `names`: one of these; `configured`: a name from the configuration file. */
 export type Completes =
   | { readonly kind: 'names'; readonly names: readonly string[] }
   | { readonly kind: 'configured'; readonly what: ConfiguredName }
@@ -16,7 +16,7 @@ export type ConfiguredName = (typeof CONFIGURED_NAMES)[number];
 
 /** An option of a command. `value` is undefined for one that takes none. */
 export interface TreeOption {
-  /** As help shows it: `-c, --config <file>`. */
+  /** As in the help: `-c, --config <file>`. */
   readonly flags: string;
   /** The words themselves: `-c` and `--config`. */
   readonly words: readonly string[];
@@ -34,7 +34,7 @@ export interface TreeArgument {
 /** A command as completion scripts and the manual page show it. */
 export interface TreeCommand {
   readonly name: string;
-  /** Behind the name: `<sink> [options]`. */
+  /** The text after the name: `<sink> [options]`. */
   readonly usage: string;
   readonly about: string;
   /** The group in which help lists it: `Run:`. */
@@ -53,7 +53,7 @@ export interface CommandTree {
   readonly commands: readonly TreeCommand[];
 }
 
-/** Reads the definition of the command line. `root` must have every command. */
+/** Reads the definition of the command line. `root` must have every command loaded. */
 export function commandTree(root: Command): CommandTree {
   const help = root.createHelp();
   return {
@@ -97,7 +97,7 @@ function treeArgument(argument: Argument, commands: readonly string[]): TreeArgu
   return { name, variadic: argument.variadic, value: completes(name, name, choices) };
 }
 
-/** What may stand for a value, by its choices, else by the name of the option or argument and its placeholder. */
+/** Returns what completes a value: its choices, or what the name of the option or argument and its placeholder imply. */
 function completes(name: string, placeholder: string, choices: readonly string[] | undefined): Completes {
   if (choices) return { kind: 'names', names: choices };
   const what = CONFIGURED_NAMES.find((one) => one === name || one === placeholder);

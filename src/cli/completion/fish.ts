@@ -39,7 +39,7 @@ function quoted(text: string): string {
 
 const HEAD = `# fish completion for leadsync, printed by \`leadsync completion fish\`
 function __leadsync_words
-    # The command and its arguments, without options; -c and --config are the only options that may stand before a command.
+    # The command and its arguments, without options. Only -c and --config are allowed before a command.
     set -l skip 0
     for word in (commandline -opc)[2..-1]
         if test $skip = 1

@@ -4,18 +4,18 @@ import type { Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import type { Conversation } from './init-dialog.ts';
 
-/** Whether somebody sits at a terminal who can be asked. */
+/** Whether input and output are a terminal, so that a person can answer questions. */
 export function canAsk({ stdin, stdout }: Surroundings): boolean {
   return stdin.isTTY === true && stdout.isTTY === true;
 }
 
-/** Asks somebody at the terminal for as long as `use` takes. @throws CommandFailure when he leaves: Ctrl-C, Ctrl-D */
+/** Opens the terminal for questions while `use` runs. @throws CommandFailure if the user quits with Ctrl-C or Ctrl-D */
 export async function converse<T>(
   { stdin, stdout }: Surroundings,
   use: (conversation: Conversation) => Promise<T>,
 ): Promise<T> {
   const terminal = createInterface({ input: stdin, output: stdout as unknown as NodeJS.WritableStream });
-  // Lines that were typed or pasted ahead wait for their question.
+  // The iterator buffers lines that were typed or pasted ahead of their question.
   const lines = terminal[Symbol.asyncIterator]();
   try {
     return await use({

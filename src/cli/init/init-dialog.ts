@@ -5,24 +5,24 @@ import { printable } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 
-/** Somebody at a terminal. */
+/** A dialog with a user at a terminal. */
 export interface Conversation {
-  /** Shows a question, and gives the line that was typed. */
+  /** Shows a question and returns the typed line. */
   ask(question: string): Promise<string>;
   say(text: string): void;
 }
 
-/** Judges an answer. @returns what is wrong with it, undefined when nothing is */
+/** Returns what is wrong with an answer, or undefined if it is valid. */
 type Judge = (answer: string) => string | undefined;
 
 const TYPES = sinkTypes.map(({ type }) => type);
 const WIDTH = 78;
 const VARIABLES = /\$\{[A-Za-z_]\w*\}/g;
 
-/** Asks for what a first configuration needs. Wrong answers are asked for again. Nothing secret is asked for. */
+/** Asks for the values of a first configuration. Repeats a question until the answer is valid. Asks for no secrets. */
 export async function askForConfig(conversation: Conversation): Promise<NewConfig> {
   conversation.say(
-    'A few questions for a first configuration. An empty line takes what stands in\n[ ]. Nothing secret is asked for: write ${NAME} wherever the environment, or a\nsecret store, is to provide a value.\n\n',
+    'These questions create a first configuration. Press Enter to accept the value in\n[ ]. Do not type secrets: write ${NAME} where an environment variable is to\nprovide the value.\n\n',
   );
   const one = (question: string, standard: string, judge: Judge) =>
     answerTo(conversation, question, standard, judge);
@@ -31,9 +31,9 @@ export async function askForConfig(conversation: Conversation): Promise<NewConfi
     'https://leads.example.com',
     sourceJudge('base_url'),
   );
-  const every = await one('How often to look for new leads', '30s', everyJudge);
-  conversation.say(`${inLines(['Leads', 'can', 'go', 'to', ...separated(TYPES)])}\n`);
-  const types = await one('Where leads go, by commas, or none', 'csv', typesJudge);
+  const every = await one('How often to poll for new leads', '30s', everyJudge);
+  conversation.say(`${inLines(['Types', 'of', 'destinations:', ...separated(TYPES)])}\n`);
+  const types = await one('Where to deliver leads (comma-separated types, or none)', 'csv', typesJudge);
   const sinks: Record<string, string> = {};
   for (const sinkType of typesIn(types)) {
     const { type, setup } = sinkType;
@@ -46,7 +46,7 @@ function separated(words: readonly string[]): string[] {
   return words.map((word, at) => (at === words.length - 1 ? word : `${word},`));
 }
 
-/** Words in lines of a terminal's width. */
+/** Joins words to lines of at most `WIDTH` characters. */
 function inLines(words: readonly string[]): string {
   return words.reduce((text, word) => {
     const line = text.slice(text.lastIndexOf('\n') + 1);
@@ -81,23 +81,22 @@ function sinkJudge({ options, setup }: SinkType): Judge {
     faultOf(answer, (value) => options.shape[setup.option].safeParse(value)) ?? secretIn(answer);
 }
 
-/** What the option's own schema says; of a text with a variable in it nobody can tell yet. */
+/** Returns the message of the option's schema. Accepts every answer with a variable, whose value is not known yet. */
 function faultOf(
   answer: string,
   parse: (value: string) => { error?: { issues: readonly { message: string }[] } | undefined } | undefined,
 ): string | undefined {
-  if (answer.replaceAll(VARIABLES, '').includes('${'))
-    return 'It has a ${ that begins no variable: write ${NAME}.';
+  if (answer.replaceAll(VARIABLES, '').includes('${')) return 'It contains an invalid ${: write ${NAME}.';
   if (answer.search(VARIABLES) !== -1) return undefined;
   const message = parse(answer)?.error?.issues[0]?.message;
   return message === undefined ? undefined : `It ${message}.`;
 }
 
-/** Whether an address has something in it that should not stand in a file. */
+/** Returns a message if an address may contain a secret, which does not belong in the file. */
 function secretIn(answer: string): string | undefined {
   const hasPassword = /\/\/[^/@]*:[^/@]*@/.test(answer.replaceAll(VARIABLES, ''));
   if (!hasPassword && !/[?&][^=]*=(?!\$\{)/.test(answer)) return undefined;
-  return 'It may hold a secret, which does not belong into the file: write ${NAME}, and set that variable to the whole of it.';
+  return 'It may contain a secret, which does not belong in the file: write ${NAME}, and set that variable to the whole address.';
 }
 
 function typesIn(answer: string): readonly SinkType[] {

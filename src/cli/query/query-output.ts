@@ -3,23 +3,23 @@ import { csvLine } from '../../platform/text/csv-line.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { table } from '../shell/table.ts';
 
-/** How an answer is written. `table` is for people: it waits for all rows, to know how wide columns are. */
+/** The formats of a query's result. `table` is for people; it needs all rows to compute the column widths. */
 export const FORMATS = ['table', 'csv', 'jsonl'] as const;
-/** What `--format` of `leadsync query` takes. */
+/** A value of `leadsync query --format`. */
 export type Format = (typeof FORMATS)[number];
 
-/** How an answer is written, and how much of it. Travels to the process of the query: data alone, no functions. */
+/** How to write a result, and how much of it. Sent to the query process, so it holds no functions. */
 export interface OutputOptions {
   readonly format: Format;
-  /** At most so many rows. */
+  /** Maximum rows. */
   readonly limit: number;
-  /** How wide a `table` may be, in characters; undefined: as wide as it likes. */
+  /** Maximum width of a `table`, in characters; undefined if unlimited. */
   readonly room: number | undefined;
-  /** Whether a terminal reads it: then `csv`, as the others always do, shows what that would obey. */
+  /** Whether the output is a terminal. Then `csv` escapes control characters, as the other formats always do. */
   readonly terminal: boolean;
 }
 
-/** Writes an answer. Gives how many rows were written, and whether there are more. */
+/** Writes a result. Returns the number of written rows, and whether there are more. */
 export function writeAnswer(
   { columns, rows }: QueryResult,
   options: OutputOptions,
@@ -88,22 +88,22 @@ function isNumeric(rows: readonly (readonly Cell[])[], at: number): boolean {
   return values.length > 0 && values.every((cell) => typeof cell === 'bigint' || typeof cell === 'number');
 }
 
-/** Null is empty; bytes are hexadecimal. */
+/** Returns a cell as text: null as an empty text, bytes in hexadecimal. */
 function plain(cell: Cell): string {
   if (cell === null) return '';
   return Buffer.isBuffer(cell) ? cell.toString('hex') : String(cell);
 }
 
-/** @throws QueryRefused for two columns of one name: most readers of a JSON object keep one value of a key that is there twice */
+/** @throws QueryRefused if two columns have the same name, because JSON parsers keep only one value of a repeated key */
 function requireDistinct(columns: readonly string[]): void {
   const twice = columns.find((name, at) => columns.indexOf(name) !== at);
   if (twice !== undefined)
     throw new QueryRefused(
-      `Two columns are named "${printable(twice)}", and a JSON object holds one value for each name. Rename one with AS, or use --format csv.`,
+      `Two columns are named "${printable(twice)}", and a JSON object holds one value per name. Rename one with AS, or use --format csv.`,
     );
 }
 
-/** Integers to the last digit. */
+/** Returns a cell as JSON. Integers keep every digit. */
 function json(cell: Cell): string {
   if (typeof cell === 'bigint') return String(cell);
   if (typeof cell === 'number') return Number.isFinite(cell) ? String(cell) : 'null';

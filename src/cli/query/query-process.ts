@@ -5,7 +5,7 @@ import { explainFailure } from '../shell/failure.ts';
 import { writeAnswer } from './query-output.ts';
 import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './run-query.ts';
 
-// The process that a query runs in: gets its job as a message, writes the answer to standard output, and tells what it came to.
+// The process that runs a query. It receives its job as a message, writes the rows to standard output, and sends back the outcome.
 
 const STDOUT = 1;
 const AT_ONCE = 64 * 1024;
@@ -39,7 +39,7 @@ function answer({ file, sql, values, output }: QueryJob): QueryResult {
   }
 }
 
-/** Waits for whoever reads it, so that an answer of any size takes little memory. */
+/** Blocks until the reader has taken the text, so that a result of any size needs little memory. */
 function writeAll(text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) rest = rest.subarray(writeSync(STDOUT, rest));

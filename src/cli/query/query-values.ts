@@ -8,11 +8,11 @@ import { isAge, readMoment } from '../shell/moment.ts';
 
 const DAY_MS = 86_400_000;
 
-/** How SQL writes a number. A telephone number with a leading zero or a plus is none. */
+/** A number in SQL syntax, so no telephone number with a leading zero or plus. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 const QUOTED = /^'((?:[^']|'')*)'$/;
 
-/** Reads what `--set` gives for each `:name` of a query. @throws CommandFailure */
+/** Reads the values of `--set` for each `:name` of a query. @throws CommandFailure */
 export function readValues(
   given: readonly string[],
   { sql, parameters }: Pick<Query, 'sql'> & Partial<Query>,
@@ -25,7 +25,7 @@ export function readValues(
     throw new CommandFailure(
       ExitCode.usage,
       `The query has no :${printable(unknown)}.`,
-      known.length === 0 ? 'It takes nothing.' : `It takes ${known.join(', ')}.`,
+      known.length === 0 ? 'It has no parameters.' : `Its parameters are ${known.join(', ')}.`,
     );
   return parameters === undefined
     ? Object.fromEntries([...values].map(([name, text]) => [name, ownValue(text, now)]))
@@ -34,7 +34,7 @@ export function readValues(
       );
 }
 
-/** Tells a user whose query found nothing which of their values were bound as numbers: an expression of text equals none. */
+/** Returns a note on the values that were bound as numbers, which never equal a text. For a query that found nothing. */
 export function noteOnNumbers(values: QueryValues): string {
   const numbers = Object.entries(values).filter(([, value]) => typeof value !== 'string');
   return numbers
@@ -45,15 +45,17 @@ export function noteOnNumbers(values: QueryValues): string {
     .join('');
 }
 
-/** What may be a parameter in SQL (https://www.sqlite.org/lang_expr.html#varparam); a text that looks like one as well. */
+/**
+ * Returns the names of the parameters in SQL (https://www.sqlite.org/lang_expr.html#varparam), and of what looks like one inside a
+ * string literal.
+ */
 function namesIn(sql: string): string[] {
   return [...new Set([...sql.matchAll(/[:@$]([A-Za-z_]\w*)/g)].map(([, name = '']) => name))];
 }
 
 /**
- * Reads a value for a user's own SQL, which declares no types: the value is what the same characters mean in SQL, and an
- * age is the time that long ago. SQLite orders every number before every text, so a number bound as text compares wrongly
- * without an error.
+ * Reads a value for a user's own SQL, which declares no types: the value that the same characters have in SQL, or the time for an age.
+ * SQLite orders every number before every text, so a number bound as text would compare wrongly without an error.
  */
 function ownValue(text: string, now: Date): QueryValue {
   const quoted = QUOTED.exec(text)?.[1];
@@ -71,8 +73,8 @@ function pairOf(text: string): [string, string] {
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
   throw new CommandFailure(
     ExitCode.usage,
-    `--set takes name=value, and not "${printable(text)}".`,
-    'Give the name of a parameter of the query: --set since=7d.',
+    `--set needs name=value, not "${printable(text)}".`,
+    'Name a parameter of the query: --set since=7d.',
   );
 }
 
@@ -84,7 +86,8 @@ function readValue(
   if (given === undefined && daysAgo !== undefined)
     return new Date(now.getTime() - daysAgo * DAY_MS).toISOString();
   const hint = `--set ${name}=${example ?? '7d'}, for ${means}.`;
-  if (given === undefined) throw new CommandFailure(ExitCode.usage, `The query needs :${name}.`, hint);
+  if (given === undefined)
+    throw new CommandFailure(ExitCode.usage, `The query needs a value for :${name}.`, hint);
   try {
     if (type === 'time') return readMoment(given, now).toISOString();
     return type === 'id' ? readLeadId(given) : given;

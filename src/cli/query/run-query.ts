@@ -10,11 +10,11 @@ import type { Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import type { OutputOptions } from './query-output.ts';
 
-/** What the process of a query is asked. */
+/** The job of a query process. */
 export interface QueryJob {
-  /** Whoever asks, by the id of its process: without it nobody waits for an answer. */
+  /** The id of the command's process. The query process ends when that process does. */
   readonly parent: number;
-  /** The process ends itself when it takes more memory than this. */
+  /** Maximum memory. The process ends itself when it uses more. */
   readonly maxBytes: number;
   readonly file: string;
   readonly sql: string;
@@ -24,18 +24,18 @@ export interface QueryJob {
 
 const MB = 1024 ** 2;
 
-/** The signal by which the process of a query ends itself when it takes too much memory. */
+/** The signal with which a query process ends itself when it uses too much memory. */
 export const TOO_MUCH_MEMORY = 'SIGUSR2';
 
-/** What a query came to. */
+/** The outcome of a query. */
 export type QueryResult =
   | { readonly kind: 'answered'; readonly rows: number; readonly more: boolean }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number };
 
 /**
- * Runs a query in a process of its own and passes on what it writes. When its time is over the process is ended: SQLite
- * itself cannot be interrupted. @throws CommandFailure when the query is wrong, or takes longer
+ * Runs a query in a process of its own and forwards its output. Kills the process after `timeoutMs`, because SQLite cannot be
+ * interrupted here. @throws CommandFailure if the query is invalid, or exceeds its time or memory
  */
 export async function runQuery(
   job: Omit<QueryJob, 'parent'>,
@@ -61,13 +61,13 @@ export async function runQuery(
   }
 }
 
-/** Beside this file, and TypeScript or JavaScript as this one is. */
+/** Starts the process from the file next to this one: TypeScript in a checkout, JavaScript in a build. */
 function start(): ChildProcess {
   const file = new URL(`./query-process${extname(import.meta.url)}`, import.meta.url);
   return fork(file, { stdio: ['ignore', 'pipe', 'ignore', 'ipc'], serialization: 'advanced', execArgv: [] });
 }
 
-/** Undefined when the process ended without a word; `unread` when whoever reads our output has had enough. */
+/** Returns the outcome; undefined if the process ended without one, `unread` if the reader of the output closed it. */
 async function resultOf(
   child: ChildProcess,
   job: QueryJob,
@@ -85,7 +85,7 @@ async function resultOf(
   return result;
 }
 
-/** Waits until it can be written, so that we read no faster than that. */
+/** Writes with back-pressure. Returns false if the output was closed. */
 async function isWritten(stdout: Surroundings['stdout'], text: string): Promise<boolean> {
   if (stdout.write(text) !== false || !(stdout instanceof Writable)) return true;
   return once(stdout, 'drain').then(
@@ -100,11 +100,11 @@ function failure(result: Exclude<QueryResult, { kind: 'answered' }>, sql: string
     ExitCode.usage,
     result.message,
     columnsFor(result.message, sql) ??
-      '`leadsync query --list` shows the tables, views and documented queries; docs/store.md says what they hold.',
+      '`leadsync query --list` shows the tables, views and documented queries; docs/store.md describes them.',
   );
 }
 
-/** The columns of the tables that the SQL names, when SQLite misses a column; undefined when it misses none or no table is known. */
+/** Returns the columns of the tables in the SQL if the message reports an unknown column; undefined otherwise, or if no table is known. */
 function columnsFor(message: string, sql: string): string | undefined {
   const [, missing] = /no such column: (?:\w+\.)*(\w+)/.exec(message) ?? [];
   if (missing === undefined) return undefined;
@@ -121,22 +121,22 @@ function tookTooLong(timeoutMs: number): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
     `The query took longer than ${timeoutMs / 1000} s and was ended.`,
-    'Ask for less (a time from which on, one source), or for longer with --timeout.',
+    'Select less (a time range, one source), or allow more time with --timeout.',
   );
 }
 
 function tookTooMuch(maxBytes: number): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `The query took more than ${Math.round(maxBytes / MB)} MB of memory and was ended.`,
-    'Ask for less (a time from which on, one source, no sorting of whole leads), or allow more with --memory.',
+    `The query used more than ${Math.round(maxBytes / MB)} MB of memory and was ended.`,
+    'Select less (a time range, one source, no sorting of whole leads), or allow more with --memory.',
   );
 }
 
 function ended(): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    'The process of the query was ended from outside.',
-    'The machine may have run out of memory: runSql for less.',
+    'Another process or the system ended the query process.',
+    'The machine may have run out of memory: select less.',
   );
 }

@@ -6,26 +6,26 @@ import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import type { StaleConfig } from '../../status/problem.ts';
 import type { Address } from '../shell/address.ts';
 
-/** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */
+/** Maximum time of the running leadsync to answer, in ms. Longer than it waits for its own parts. */
 const ANSWER_MS = 3_000;
 const MAX_BYTES = 64 * 1024;
 
-/** What an HTTP address of the running leadsync answers, or in a few words why it does not. */
+/** The answer of a running leadsync, or a short reason why there is none. */
 export type DaemonAnswer = { readonly status: number; readonly body: string } | { readonly failure: string };
 
-/** The token that the running leadsync asks for, as far as it is at hand. */
+/** The running leadsync's `admin.token`, if it is available. */
 type Token = LedgerConfig['adminToken'];
 
-/** Whom a command asks. */
+/** The leadsync that a command sends its requests to. */
 export interface Asked {
   readonly address: Address;
-  /** The instance that has to answer; `none`: one that tells no instance; `any`: whoever listens there. */
+  /** The instance that has to answer; `none`: one that names no instance; `any`: every server. */
   readonly instance: string | 'none' | 'any';
 }
 
 /**
- * Returns where the leadsync of a configuration is to be asked. The one that holds the data directory says so there, whatever the
- * configuration says by now; without that, it is asked where the configuration says. Undefined: it answers nowhere.
+ * Returns the address of a configuration's leadsync. The process that holds the data directory records it there, which counts more
+ * than the configuration, since that may have changed. Undefined if it does not listen.
  */
 export function whomToAsk({ dataDir, admin }: Pick<LedgerConfig, 'dataDir' | 'admin'>): Asked | undefined {
   const found = readAdminEndpoint(dataDir);
@@ -33,9 +33,7 @@ export function whomToAsk({ dataDir, admin }: Pick<LedgerConfig, 'dataDir' | 'ad
   return admin && { address: admin, instance: 'none' };
 }
 
-/**
- * Asks a leadsync for one of its paths, by GET unless said otherwise. The answer of another leadsync counts as none. Never rejects.
- */
+/** Sends a request to a leadsync, GET by default. The answer of another leadsync counts as a failure. Never rejects. */
 export function askDaemon(
   { address, instance }: Asked,
   path: string,
@@ -82,15 +80,15 @@ export function askDaemon(
   });
 }
 
-/** How a running leadsync is, in whole sentences: why it cannot do its work, as it says itself, or that it says nothing. */
+/** The state of a running leadsync: the reasons that it reports for not being ready, or that it does not answer. Each is a sentence. */
 export interface Readiness {
   readonly answers: boolean;
   readonly unready: readonly string[];
 }
 
 /**
- * Asks the leadsync that holds the data directory how it is. Of a configuration with faults the address may be none that
- * it ever had. Never rejects.
+ * Asks the leadsync that holds the data directory for its state. `isFaulty`: the configuration has faults, so the address may be
+ * wrong. Never rejects.
  */
 export async function askReadiness(asked: Asked, token: Token, isFaulty = false): Promise<Readiness> {
   const answer = await askDaemon(asked, '/readyz', { token });
@@ -99,8 +97,8 @@ export async function askReadiness(asked: Asked, token: Token, isFaulty = false)
   const shown = hostAndPort(reachable(asked.address));
   const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
   const cause = isFaulty
-    ? 'The configuration has faults, so this may not be where it listens, and says nothing about how it is: correct them, and ask again.'
-    : 'It may be starting or stopping, or admin.listen may have changed since it started; if it stays so, its process hangs or is frozen, and nothing is polled or delivered: end that process and start leadsync again. Nothing is lost by that.';
+    ? 'The configuration has faults, so this may be the wrong address: fix them, and try again.'
+    : 'It may be starting or stopping, or admin.listen may have changed since it started. If this continues, its process hangs, and nothing is polled or delivered: end that process and start leadsync again. Nothing is lost.';
   const silence = `A leadsync holds the data directory and does not answer at ${shown}: ${why}. ${cause}`;
   return { answers: false, unready: [silence] };
 }
@@ -110,13 +108,13 @@ function reasonsIn(body: string): readonly string[] | undefined {
     const { ready, reasons } = JSON.parse(body) as { ready?: unknown; reasons?: unknown };
     if (Array.isArray(reasons)) return reasons.filter((reason) => typeof reason === 'string');
     if (typeof ready !== 'boolean') return undefined;
-    return ready ? [] : ['it says why to those alone who show admin.token, which is not at hand here.'];
+    return ready ? [] : ['it reports the reason only with admin.token, which is not available here.'];
   } catch {
-    return undefined; // whoever listens there is no leadsync
+    return undefined; // the server is not a leadsync
   }
 }
 
-/** Why the running leadsync keeps to an earlier configuration: since when its file is not valid, and each fault; undefined when it does not. */
+/** Returns why the running leadsync uses an earlier configuration: since when its file is invalid, and each fault. Undefined if it does not. */
 export async function staleConfig(asked: Asked, token: Token): Promise<StaleConfig | undefined> {
   const answer = await askDaemon(asked, '/api/v1/configuration', { token });
   if ('failure' in answer) return undefined;
@@ -124,11 +122,11 @@ export async function staleConfig(asked: Asked, token: Token): Promise<StaleConf
     const { stale } = JSON.parse(answer.body) as { stale?: { since: string; faults: unknown[] } | null };
     return stale ? { since: new Date(stale.since), faults: stale.faults.map(String) } : undefined;
   } catch {
-    return undefined; // whoever listens there is no leadsync, or an older one
+    return undefined; // the server is not a leadsync, or an older one
   }
 }
 
-/** A server that listens on every address of the machine is asked on its loopback. */
+/** Returns an address to connect to: loopback for a server that listens on every address of the machine. */
 export function reachable({ host, port }: Address): Address {
   if (host === '0.0.0.0') return { host: '127.0.0.1', port };
   return { host: host === '::' ? '::1' : host, port };

@@ -5,7 +5,7 @@ import { askReadiness, type Readiness, staleConfig, whomToAsk } from './ask-daem
 /** The leadsync that uses a data directory, and its state. */
 export interface RunningDaemon extends Readiness {
   readonly running: boolean;
-  /** Set while it runs an earlier configuration: since when the file is invalid, and its faults. */
+  /** Since when the file is invalid, and its faults; undefined unless it runs with an earlier configuration. */
   readonly stale: Awaited<ReturnType<typeof staleConfig>>;
 }
 
@@ -23,7 +23,7 @@ export async function askRunningDaemon({
   const address = whomToAsk({ dataDir, admin });
   if (!address) return { ...NOT_RUNNING, running: true };
   const readiness = await askReadiness(address, adminToken, faults.length > 0);
-  // It was stopping, and is gone by now.
+  // It was stopping, and has ended by now.
   if (!readiness.answers && !isDataDirInUse(dataDir)) return NOT_RUNNING;
   const stale = readiness.answers ? await staleConfig(address, adminToken) : undefined;
   return { running: true, ...readiness, stale };

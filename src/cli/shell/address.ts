@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 
-/** Where to listen, or whom to ask. */
+/** A host and port to listen on or connect to. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** Reads `host:port` or `[::1]:port`. @throws InvalidArgumentError */
+/** Parses `host:port` or `[::1]:port`. @throws InvalidArgumentError */
 export function readAddress(text: string): Address {
   const [, v6, name, port] = /^(?:\[([0-9a-f:.]+)\]|([^:]+)):(\d{1,5})$/i.exec(text) ?? [];
   const host = v6 ?? name;

@@ -5,20 +5,20 @@ import { isBuilt, packageRoot } from '../../platform/process/package-root.ts';
 import { sqliteVersion } from '../../platform/process/sqlite-version.ts';
 import { version } from '../../platform/process/version.ts';
 
-/** What this leadsync was made from, and what it runs on. */
+/** The build of this leadsync, and the platform that it runs on. */
 export interface BuildInfo {
   readonly version: string;
-  /** The git commit, with `-dirty` behind it when tracked files differed; `unknown` where nobody could tell. */
+  /** The git commit, followed by `-dirty` if tracked files differed; `unknown` without git. */
   readonly commit: string;
-  /** When it was built, as an ISO time; null in a checkout, which runs without a build. */
+  /** The ISO time of the build; null in a checkout, which runs without a build. */
   readonly built: string | null;
   readonly node: string;
   readonly sqlite: string;
-  /** The operating system and the processor: `linux x64`. */
+  /** The operating system and the architecture: `linux x64`. */
   readonly platform: string;
 }
 
-/** Reads what the build wrote beside the code; in a checkout, asks git. */
+/** Returns the information that the build stored; in a checkout, asks git. */
 export function buildInfo(): BuildInfo {
   const { commit, built } = bakedIn() ?? {
     commit: commitOf(packageRoot),
@@ -35,9 +35,9 @@ export function buildInfo(): BuildInfo {
   };
 }
 
-/** Returns the commit that a checkout is at, with `-dirty` behind it when tracked files differ; `unknown` without git. */
+/** Returns the commit of a checkout, followed by `-dirty` if tracked files differ; `unknown` without git. */
 export function commitOf(checkout: string): string {
-  // --git-dir: an unpacked archive may lie inside somebody else's repository.
+  // --git-dir: an unpacked archive may be inside an unrelated repository.
   const args = ['--git-dir=.git', 'describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
   const { status, stdout } = spawnSync('git', args, { cwd: checkout, encoding: 'utf8', timeout: 5_000 });
   return status === 0 ? stdout.trim() : 'unknown';

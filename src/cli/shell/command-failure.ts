@@ -1,4 +1,4 @@
-/** A command that cannot do what it was asked, with what to say and the exit code. */
+/** A command failed for a known reason. Holds the message, a hint and the exit code. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: number;

@@ -2,22 +2,22 @@ import type { Command } from 'commander';
 import type { GlobalOptions, Surroundings } from './context.ts';
 import { fold } from './table.ts';
 
-/** In characters, as Commander has it where the output is no terminal. */
+/** Commander's width of help without a terminal, in characters. */
 const HELP_WIDTH = 80;
 
-/** What the help of a command says beside its options. */
+/** The help of a command, apart from its options. */
 export interface CommandHelp {
-  /** Stand at the top of its help. */
+  /** Shown at the top of the help. */
   readonly examples: readonly string[];
-  /** What else its help should say, at the end. */
+  /** Shown at the end of the help. */
   readonly notes?: string;
 }
 
-/** What a command is beside its entry in the table of commands: its help, its options, and what it does. */
+/** A command, apart from its entry in the command table: its help, its options and its action. */
 interface CliCommand<Options extends object = object> extends CommandHelp {
-  /** Declares its options. Arguments are those of the table, unless it declares them itself. */
+  /** Declares the options. The arguments come from the table, unless it declares them itself. */
   readonly declare?: (command: Command, surroundings: Surroundings) => void;
-  /** Does it, and gives the exit code. @throws what `explainFailure` can explain */
+  /** Runs the command and returns the exit code. @throws errors that `explainFailure` can explain */
   readonly run: (
     options: Options & GlobalOptions,
     surroundings: Surroundings,
@@ -25,14 +25,14 @@ interface CliCommand<Options extends object = object> extends CommandHelp {
   ) => Promise<number>;
 }
 
-/** Gives a command of the table its help, its options, and what it does. `exit` is told its exit code. */
+/** Adds help, options and action to a command of the table. The action calls `exit` with its exit code. */
 export type CompleteCommand = (
   command: Command,
   surroundings: Surroundings,
   exit: (code: number) => void,
 ) => void;
 
-/** A command, ready to be part of the program. `Options` are what its `declare` makes. */
+/** Defines a command of the program. `Options` are the options that `declare` declares. */
 export function defineCommand<Options extends object>({
   declare,
   run,
@@ -47,7 +47,7 @@ export function defineCommand<Options extends object>({
   };
 }
 
-/** Gives a command its help: the examples at the top, the notes at the end. */
+/** Adds the examples at the top and the notes at the end of a command's help. */
 export function describeCommand(command: Command, help: CommandHelp): void {
   const { examples, notes } = help;
   command
@@ -60,7 +60,7 @@ export function describeCommand(command: Command, help: CommandHelp): void {
   helps.set(command, help);
 }
 
-/** Divides notes where the other lines of the help are divided. */
+/** Folds notes at the width of the rest of the help. */
 function foldNotes(notes: string, command: Command): string {
   const room = command.configureOutput().getOutHelpWidth?.() ?? HELP_WIDTH;
   return notes
@@ -69,12 +69,12 @@ function foldNotes(notes: string, command: Command): string {
     .join('\n');
 }
 
-/** Returns what `describeCommand` gave a command: Commander itself does not hand it out. */
+/** Returns the help that `describeCommand` added, which Commander does not expose. */
 export function helpOf(command: Command): CommandHelp | undefined {
   return helps.get(command);
 }
 
-/** The command where it is called, in an example; not in the name of a file or a unit. */
+/** Matches `leadsync` as a command in an example, not as part of a file or unit name. */
 const CALL = /(?<=^|[|&(] ?|top |-n \d+ )leadsync(?= [a-z-])/g;
 
 function nameOfRoot(command: Command): string {

@@ -13,16 +13,16 @@ import { sinkTypes } from '../../sinks/registry.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { defaultConfigFile } from './default-config.ts';
 
-/** What a command has of its surroundings. Standard output is data, standard error is messages. */
+/** The environment of a command. Standard output is for data, standard error for messages. */
 export interface Surroundings {
-  /** `columns` and `rows`: of its terminal, where it is one. */
+  /** `columns` and `rows` are set if it is a terminal. */
   readonly stdout: LogStream & {
     readonly columns?: number;
     readonly rows?: number;
     on?(event: 'resize', listener: () => void): unknown;
   };
   readonly stderr: LogStream;
-  /** `setRawMode`: where it is a terminal, lets every key through by itself. */
+  /** `setRawMode` is set if it is a terminal. In raw mode every key press arrives immediately. */
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -34,10 +34,13 @@ export interface GlobalOptions {
   readonly config: string;
 }
 
-/** Gives a command as it is shown to people, from its words: `status`. */
+/** Returns a command as shown to people, given its words: `status`. */
 export type ShowCommand = (words: string) => string;
 
-/** Shows commands that are the next step as this user types them, with `-c` where the present one was given it: without it they would mean another ledger. */
+/**
+ * Returns a function that prints commands as this user types them. It adds the `-c` of the current command, without which they would
+ * use another ledger.
+ */
 export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
   const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
   const start = startCommand(env);
@@ -45,12 +48,12 @@ export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundin
     words === 'run' && start !== undefined ? `\`${start}\`` : `\`${typedCommand(env)} ${words}${option}\``;
 }
 
-/** Gives a text for people, on standard output, with its commands as this user types them. Standard error is rewritten as a whole. */
+/** Rewrites the commands in a text for standard output as this user types them. For standard error this happens automatically. */
 export function asTypedHere(text: string, { env }: Pick<Surroundings, 'env'>): string {
   return asTyped(text, env);
 }
 
-/** How wide standard output is; undefined where nobody looks at it on a terminal. */
+/** Returns the width of standard output in columns; undefined if it is not a terminal. */
 export function widthOf({ stdout }: Surroundings): number | undefined {
   return stdout.isTTY === true ? stdout.columns : undefined;
 }
@@ -64,27 +67,27 @@ export function configOf(options: GlobalOptions, { env }: Surroundings): Config 
   return loadConfig(options.config, { sinkTypes, env });
 }
 
-/** Every value of the configuration that `-c` names, with where it comes from. @throws ConfigError */
+/** Returns every effective value of the configuration that `-c` names, with its origin. @throws ConfigError */
 export function valuesOf(options: GlobalOptions, { env }: Surroundings): readonly ConfigValue[] {
   return describeConfig(options.config, { sinkTypes, env });
 }
 
 /**
- * Reads what the ledger needs of that configuration: nobody has to have the daemon's secrets to mend what is in it.
+ * Reads the part of that configuration that commands on the ledger need. They do not need the daemon's secrets.
  * @throws ConfigError
  */
 export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
   return loadLedgerConfig(options.config, { sinkTypes, env });
 }
 
-/** What is remembered of the scheduled exports of a configuration. */
+/** Returns the stored states of a configuration's scheduled exports. */
 export function exportStatesOf({ dataDir }: Pick<LedgerConfig, 'dataDir'>): ExportStates {
   return new ExportStates(disk, dataDir);
 }
 
 /**
- * The same as far as it can be read, for what only looks: a mistake in the file hides nobody's leads. That there is one is
- * said on standard error. @throws ConfigError when not even data_dir can be read
+ * Like `ledgerConfigOf`, but ignores faults, for read-only commands: a mistake in the file does not hide leads. Notes faults on
+ * standard error. @throws ConfigError if not even data_dir can be read
  */
 export function readableConfigOf(options: GlobalOptions, surroundings: Surroundings): LedgerConfig {
   const config = despiteFaults(options, surroundings);
@@ -93,7 +96,7 @@ export function readableConfigOf(options: GlobalOptions, surroundings: Surroundi
   return config;
 }
 
-/** That a file has faults, in a sentence; undefined when it has none. */
+/** Returns a note that the configuration has faults; undefined if it has none. */
 export function faultsNote(
   { faults = [] }: LedgerConfig,
   options: GlobalOptions,
@@ -101,17 +104,17 @@ export function faultsNote(
 ): string | undefined {
   if (faults.length === 0) return undefined;
   const shown = commandShown(options, surroundings)('validate');
-  return `${printable(options.config)} has ${countOf(faults.length, 'fault')}, and is read as far as it can be; ${shown} shows each.`;
+  return `${printable(options.config)} has ${countOf(faults.length, 'fault')}; the rest of it is used. ${shown} shows each fault.`;
 }
 
-/** The same without a word: `faults` says what is wrong. @throws ConfigError when not even data_dir can be read */
+/** Like `readableConfigOf`, but silent; `faults` holds the faults. @throws ConfigError if not even data_dir can be read */
 export function despiteFaults(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
   return loadDespiteFaults(options.config, { sinkTypes, env });
 }
 
 /**
- * Opens the ledger for as long as `use` takes. No lock is needed: a daemon may be running or not.
- * @throws LedgerError, among others when there is no ledger yet
+ * Opens the ledger while `use` runs. Needs no lock, so it works whether a daemon is running or not.
+ * @throws LedgerError, also if there is no ledger yet
  */
 export async function withLedger<T>(
   config: LedgerConfig,

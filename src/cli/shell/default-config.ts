@@ -1,4 +1,4 @@
-/** The configuration of a command without `-c`. An empty variable counts as none, as in a shell's ${LEADSYNC_CONFIG:-leadsync.yaml}. */
+/** Returns the configuration file of a command without `-c`: `${LEADSYNC_CONFIG:-leadsync.yaml}` in shell notation. */
 export function defaultConfigFile(env: Readonly<Record<string, string | undefined>>): string {
   return env['LEADSYNC_CONFIG'] || 'leadsync.yaml';
 }

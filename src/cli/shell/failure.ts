@@ -11,7 +11,7 @@ import { SourceError, type SourceErrorCode } from '../../source/contract/source.
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 
-/** What to print for an error, in plain sentences without any of a lead's text, and how to exit. */
+/** Returns the message and exit code for an error. The message holds no text of a lead. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } {
   if (error instanceof ConfigError)
     return { message: error.faults.map(formatFault).join('\n'), exitCode: ExitCode.configuration };
@@ -21,14 +21,11 @@ export function explainFailure(error: unknown): { message: string; exitCode: num
   return { message: hint ? `${message}\n${hint}` : message, exitCode };
 }
 
-/** The message of an error that nobody foresaw may quote a lead; where it happened does not. */
+/** Returns the name and stack of an unexpected error, without its message, which may quote a lead. */
 function unforeseen(error: unknown): string {
   const { name, stack = '' } = error instanceof Error ? error : new Error();
   const places = stack.split('\n').filter((line) => /^ {4}at /.test(line));
-  const lines = [
-    'leadsync failed in a way that nobody foresaw',
-    `(${name}). Please report it with these lines:`,
-  ];
+  const lines = ['leadsync failed with an unexpected error', `(${name}). Please report it with these lines:`];
   return [lines.join(' '), ...places].join('\n');
 }
 

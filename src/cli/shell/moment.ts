@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { AGE, MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
 
-/** Reads what `--since` and `--until` were given. @throws InvalidArgumentError */
+/** Parses the value of `--since` or `--until`. @throws InvalidArgumentError */
 export function readMoment(text: string, now: Date): Date {
   const at = momentOf(text, now);
   if (at === undefined)
@@ -9,7 +9,7 @@ export function readMoment(text: string, now: Date): Date {
   return at;
 }
 
-/** Whether a moment is written as how long ago: `7d`. */
+/** Whether a time is written as a duration before now: `7d`. */
 export function isAge(text: string, now: Date): boolean {
   return AGE.test(text) && momentOf(text, now) !== undefined;
 }

@@ -6,17 +6,17 @@ import { CommandFailure } from './command-failure.ts';
 import type { ShowCommand } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 
-/** Every sink that a command may name: those configured, and those that the ledger remembers. */
+/** Returns every sink that a command may name: those in the configuration and those in the ledger. */
 export function sinkNames(config: LedgerConfig, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {
   return [...new Set([...config.sinks.map(({ name }) => name), ...sinks.map(({ sink }) => sink)])];
 }
 
-/** Every source that a command may name: those configured, and those that the ledger remembers. */
+/** Returns every source that a command may name: those in the configuration and those in the ledger. */
 export function sourceNames(config: LedgerConfig, { sources }: Pick<LedgerStatus, 'sources'>): string[] {
   return [...new Set([...config.sources.map(({ name }) => name), ...sources.map(({ source }) => source)])];
 }
 
-/** Makes sure that a sink, source or export of that name is known. @throws CommandFailure with the nearest name and the list */
+/** Refuses an unknown sink, source or export. @throws CommandFailure with the most similar name and the list */
 export function requireName(
   kind: 'sink' | 'source' | 'export',
   name: string | undefined,
@@ -32,11 +32,11 @@ export function requireName(
   );
 }
 
-/** A sink that is configured, and that the ledger does not know yet. */
+/** Returns the failure for a sink that is in the configuration, but not yet in the ledger. */
 export function notStartedYet(sink: string, command: ShowCommand): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `${printable(sink)} is configured, and leadsync has not run with it yet: nothing is owed to it.`,
-    `Start ${command('run')} (or ${command('sync')}) first. To keep it from starting, set \`enabled: false\`.`,
+    `${printable(sink)} is configured, but leadsync has not run with it yet: nothing is owed to it.`,
+    `Run ${command('run')} or ${command('sync')} first. To keep the sink from starting, set \`enabled: false\`.`,
   );
 }

@@ -5,7 +5,7 @@ import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 import { outputFailure } from './output-failure.ts';
 
-/** Writes a file that is not there yet, whole or not at all. `hint` says what to do when it is. @throws CommandFailure */
+/** Writes a new file, and removes it if that fails. `hint` is the next step if it exists already. @throws CommandFailure */
 export function writeNewFile(file: string, content: string | Buffer, hint: string, mode = 0o666): void {
   try {
     const open = openSync(file, 'wx', mode);
@@ -22,11 +22,7 @@ export function writeNewFile(file: string, content: string | Buffer, hint: strin
   }
 }
 
-/** A file that must not be overwritten. */
+/** Returns the failure for a file that exists and must not be overwritten. */
 export function alreadyThere(file: string, hint: string): CommandFailure {
-  return new CommandFailure(
-    ExitCode.notDone,
-    `${printable(file)} is there already, and was left as it is.`,
-    hint,
-  );
+  return new CommandFailure(ExitCode.notDone, `${printable(file)} already exists and was not changed.`, hint);
 }

@@ -3,10 +3,10 @@ import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 
-/** Of a folder that somebody named, and that was never there. */
-const NO_FOLDER = { what: 'cannot be written', hint: 'Make the folder that it is to lie in.' };
+/** For a folder in the user's path that does not exist. */
+const NO_FOLDER = { what: 'cannot be written', hint: 'Create its parent folder.' };
 
-/** A file or folder that a command was to write and cannot, in words; undefined where it is another fault. */
+/** Returns the failure for a file or folder that cannot be written; undefined if the error has another cause. */
 export function outputFailure(output: string, error: unknown): CommandFailure | undefined {
   const failure = diskFailure(error, { ENOENT: NO_FOLDER });
   return (
@@ -14,7 +14,7 @@ export function outputFailure(output: string, error: unknown): CommandFailure | 
     new CommandFailure(
       ExitCode.notDone,
       `${printable(output)} ${failure.what}.`,
-      `${failure.hint} Nothing was left behind.`,
+      `${failure.hint} No partial file was left.`,
     )
   );
 }

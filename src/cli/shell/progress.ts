@@ -4,12 +4,12 @@ import type { LogStream } from '../../telemetry/logger.ts';
 const SHOW_MS = 200;
 
 /**
- * Shows on a terminal how far long work is, in one line that is written over; elsewhere as plain lines, a few a minute.
- * Log lines go through it, so that they never run into the progress line.
+ * Shows the progress of a sync: on a terminal in one line that it overwrites, elsewhere as a plain line every ten seconds.
+ * Log lines pass through it, so that they do not mix with the progress line.
  */
 export class Progress implements LogStream {
   readonly #stream: LogStream;
-  /** What each source's poll has come to. */
+  /** The progress of each source's poll. */
   readonly #polls = new Map<string, { listed: number; recorded: number; rate: number }>();
   #delivered = 0;
   #pending: number | undefined;
@@ -42,20 +42,20 @@ export class Progress implements LogStream {
     this.#show();
   };
 
-  /** Takes how many deliveries wait at this moment. */
+  /** Sets the number of pending deliveries. */
   readonly pending = (count: number): void => {
     this.#pending = count;
     this.#show();
   };
 
-  /** Takes a line of the log. */
+  /** Writes a log line. */
   write(text: string): void {
     this.#clear();
     this.#stream.write(text);
     if (this.#line) this.#stream.write(this.#line);
   }
 
-  /** Ends the line that was written over. */
+  /** Ends the progress line. */
   end(): void {
     if (this.#line) this.#stream.write('\n');
     this.#line = '';
@@ -80,7 +80,7 @@ export class Progress implements LogStream {
       this.#polls.values().reduce((total, poll) => total + poll[of], 0);
     const rate = sum('rate') > 0 ? `, ${sum('rate')} leads/s` : '';
     const pending = this.#pending === undefined ? '' : `, ${this.#pending} pending`;
-    return `${sum('listed')} listed, ${sum('recorded')} new or changed${rate}, ${this.#delivered} deliveries done${pending}`;
+    return `${sum('listed')} listed, ${sum('recorded')} new or changed${rate}, ${this.#delivered} delivered${pending}`;
   }
 
   #clear(): void {

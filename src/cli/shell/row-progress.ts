@@ -2,7 +2,7 @@ import type { LogStream } from '../../telemetry/logger.ts';
 
 const SHOW_MS = 200;
 
-/** Shows how far an export or a recovery is: on a terminal in one line that is written over, elsewhere nowhere. */
+/** Shows the progress of a backup, export or recovery, in one line that it overwrites. Shows nothing without a terminal. */
 export class RowProgress {
   readonly #stream: LogStream;
   readonly #startMs = performance.now();
@@ -14,12 +14,12 @@ export class RowProgress {
     this.#stream = stream;
   }
 
-  /** Says what is done before or after the rows. */
+  /** Shows a step before or after the rows. */
   readonly say = (doing: string): void => {
     if (this.#stream.isTTY === true) this.#show(doing);
   };
 
-  /** Takes how many rows of a table are `done` so far: written, sorted by their days, copied. */
+  /** Sets the number of rows of a table that are `done` so far: written, sorted by day, copied. */
   readonly howFar = (table: string, rows: number, done: string): void => {
     this.#tables.set(table, rows);
     const now = performance.now();
@@ -30,13 +30,13 @@ export class RowProgress {
     this.#show(`${table}: ${rows} rows ${done}, ${rate} rows/s`);
   };
 
-  /** Takes the line away. */
+  /** Clears the line. */
   readonly end = (): void => {
     this.#clear();
     this.#line = false;
   };
 
-  /** A line for each table. */
+  /** Returns a line with the number of rows for each table. */
   summary(): string {
     const width = Math.max(...[...this.#tables.keys()].map((name) => name.length), 0);
     return [...this.#tables].map(([name, rows]) => `${name.padEnd(width)}  ${rows} rows\n`).join('');

@@ -4,12 +4,12 @@ import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { readLeadId } from './filter.ts';
 
-/** Longer than any email address. */
+/** Maximum characters of a subject; longer than any email address. */
 const LONGEST = 1_000;
 
 /**
- * The person whom a command's argument means. With `-` it is the first line of standard input: other users of the machine
- * can read arguments in the list of processes, and the shell keeps them. @throws CommandFailure
+ * Returns the person that a command's argument identifies. With `-`, reads the first line of standard input, because arguments appear
+ * in the process list and the shell history. @throws CommandFailure
  */
 export async function subjectOf(given: string, stdin: Surroundings['stdin']): Promise<Subject> {
   return readSubject(given === '-' ? await firstLine(stdin) : given);
@@ -25,8 +25,8 @@ async function firstLine(stdin: Surroundings['stdin']): Promise<string> {
 }
 
 /**
- * Reads whom a command means: digits alone are a lead's id, with an `@` it is an email address, else a phone number, which begins with
- * `+` or `0`, or has spaces or signs in it. @throws CommandFailure
+ * Parses a subject: digits alone are a lead id, a text with an `@` is an email address, and everything else must be a phone number,
+ * which begins with `+` or `0`, or contains spaces or signs. @throws CommandFailure
  */
 function readSubject(text: string): Subject {
   if (/^[1-9]\d{0,18}$/.test(text)) return { kind: 'lead', lead: readLeadId(text) };
@@ -34,8 +34,8 @@ function readSubject(text: string): Subject {
   if (/^[+\d][\d\s()./-]{4,}$/.test(text.trim())) return { kind: 'phone', contact: text };
   throw new CommandFailure(
     ExitCode.usage,
-    // It may be a name, and what is printed may be kept: it is not repeated.
-    'This is no lead id, email address or phone number.',
+    // Does not quote the text, which may be a name, because output may be stored.
+    'This is not a lead id, email address or phone number.',
     'A phone number begins with + or 0.',
   );
 }

@@ -1,21 +1,21 @@
-/** A column's heading; numbers stand at the right. */
+/** A column of a table. Numbers are aligned right. */
 export interface Column {
   readonly head: string;
   readonly align?: 'right';
-  /** Where there is no room, columns that can be spared are left out, the lowest number first. */
+  /** The order in which optional columns are left out of a narrow table, lowest first; undefined if never. */
   readonly spare?: number;
 }
 
 type Row = readonly string[];
 
 const GAP = '  ';
-/** A last column narrower than this is no pleasure to read. */
+/** Minimum width of a folded last column, for readability. */
 const NARROWEST_LAST = 24;
 
 /**
- * Rows as aligned text, a line each, under their headings. The last column is as wide as it likes. Where lines may only
- * be `room` characters long, columns that can be spared are left out and the last one is folded between words; when that
- * is not enough, each row stands as lines of its own. Only a word that is longer than `room` makes a longer line.
+ * Returns rows as aligned lines of text under their headings. If lines may have at most `room` characters, it folds the last column
+ * between words and leaves out optional columns; if that is not enough, it prints each row as a record with a line per column. Only a
+ * word longer than `room` exceeds the limit.
  */
 export function table(columns: readonly Column[], rows: readonly Row[], room?: number): string {
   const lines = [columns.map(({ head }) => head), ...rows];
@@ -32,7 +32,7 @@ export function table(columns: readonly Column[], rows: readonly Row[], room?: n
   return table(without(columns), rows.map(without), room);
 }
 
-/** The place of the column to leave out first; -1 when none can be spared. */
+/** Returns the index of the column to leave out first, or -1 if none is optional. */
 function firstToSpare(columns: readonly Column[]): number {
   const lowest = Math.min(...columns.map(({ spare }) => spare ?? Number.POSITIVE_INFINITY));
   return columns.findIndex(({ spare }) => spare === lowest);
@@ -74,7 +74,7 @@ function records(columns: readonly Column[], rows: readonly Row[], room: number)
   return rows.map((row) => `${record(row).join('\n')}\n`).join('\n');
 }
 
-/** A text as lines of at most `room` characters, divided between words. A longer word has a longer line. */
+/** Splits a text between words into lines of at most `room` characters. Only a longer word exceeds the limit. */
 export function fold(text: string, room: number): string[] {
   const lines: string[] = [''];
   for (const word of text.split(' ')) {
@@ -85,7 +85,7 @@ export function fold(text: string, room: number): string[] {
   return lines;
 }
 
-/** How long a line with these columns is. */
+/** Returns the length of a line with columns of these widths. */
 function sum(widths: readonly number[]): number {
   return widths.reduce((all, each) => all + each, 0) + GAP.length * (widths.length - 1);
 }

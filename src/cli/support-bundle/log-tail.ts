@@ -1,20 +1,20 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-/** The last lines of a log that leadsync itself wrote. */
+/** The last lines of leadsync's log. */
 export interface LogTail {
   readonly lines: readonly string[];
-  /** How many lines were passed by, because something else wrote them or they are of another form. */
+  /** Number of skipped lines, which another program wrote or which have another format. */
   readonly others: number;
 }
 
-/** Lines that are kept. */
+/** Maximum lines. */
 const KEPT = 2_000;
 const LEVELS: ReadonlySet<unknown> = new Set(['trace', 'debug', 'info', 'warn', 'error']);
 
 /**
- * Reads the end of a log: from a file, or from a stream until it ends. Only leadsync's own JSON lines are kept, which hold no personal data
- * and no secret; of what others write beside them nobody can tell. @throws Node's error when the file cannot be read
+ * Reads the end of a log from a file, or from a stream until it ends. Keeps only leadsync's own JSON lines, which hold no personal data
+ * and no secrets; lines of other programs may. @throws Node's error if the file cannot be read
  */
 export async function readLogTail(from: string | NodeJS.ReadableStream): Promise<LogTail> {
   const input: NodeJS.ReadableStream = typeof from === 'string' ? createReadStream(from) : from;
@@ -35,7 +35,7 @@ async function collect(input: NodeJS.ReadableStream): Promise<LogTail> {
   return { lines: lines.slice(-KEPT), others };
 }
 
-/** What is left of a line without what a container engine may have put before it; undefined for somebody else's. */
+/** Returns leadsync's part of a line, without a container engine's prefix; undefined if another program wrote the line. */
 function ownLine(line: string): string | undefined {
   const text = line.slice(Math.max(0, line.indexOf('{"level":')));
   try {
@@ -45,6 +45,6 @@ function ownLine(line: string): string | undefined {
     const isOurs = level === 'level' && time === 'time' && pid === 'pid' && event === 'event';
     return isOurs && LEVELS.has(Reflect.get(read, 'level')) ? text : undefined;
   } catch {
-    return undefined; // another form, such as that for terminals
+    return undefined; // another format, such as `pretty`
   }
 }

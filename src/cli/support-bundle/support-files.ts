@@ -22,27 +22,27 @@ import { readLogTail } from './log-tail.ts';
 /** One file of a support bundle: its content, or why it was left out. */
 export interface SupportFile {
   readonly name: string;
-  /** What is in it, in a few words. */
+  /** A short description of the content. */
   readonly about: string;
   readonly content: string | undefined;
   readonly leftOut: string | undefined;
 }
 
-/** What decides on a bundle's contents; where it is written is the command's own option. */
+/** The options that determine a bundle's contents. */
 export interface SupportOptions extends GlobalOptions {
   /** A file with leadsync's log, or `-` for standard input. */
   readonly log?: string;
 }
 
-/** Polls that are told. */
+/** Maximum polls. */
 const POLLS = 100;
-/** Metrics of hundreds of sinks are as large as that. */
+/** Maximum size of an answer. Metrics of hundreds of sinks can be this large. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Something that there is none of, with the reason. */
+/** A file's content is not available. The message says why. */
 class NotThere extends Error {}
 
-/** Everything that helps to find a fault from afar and holds neither leads' data nor secrets. What cannot be had is left out. */
+/** Collects diagnostics without lead data or secrets. Leaves out files whose content is not available. */
 export async function supportFiles(
   options: SupportOptions,
   surroundings: Surroundings,
@@ -55,10 +55,10 @@ export async function supportFiles(
   };
   return [
     await file('versions.json', 'leadsync, Node and the operating system', async () => json(versions())),
-    await file('config.json', 'every value in force with its origin, secrets masked', async () =>
+    await file('config.json', 'every effective value with its origin, secrets masked', async () =>
       json(describeConfig(options.config, { sinkTypes, env })),
     ),
-    await file('daemon.json', 'whether leadsync runs, and what it says of itself', async () =>
+    await file('daemon.json', 'whether leadsync runs, and the state that it reports', async () =>
       json(await askRunningDaemon(config())),
     ),
     await file(
@@ -75,13 +75,13 @@ export async function supportFiles(
     ),
     await file(
       'ledger.json',
-      "the ledger's schema, size and numbers of rows",
+      "the ledger's schema, size and row counts",
       ofLedger((ledger) => ledger.databaseStats()),
     ),
-    await file('in-force.json', 'the configuration that it runs with, which may be another', () =>
+    await file('in-force.json', 'the configuration of the running leadsync, which may differ', () =>
       answerOf(config(), '/api/v1/configuration'),
     ),
-    await file('metrics.prom', 'what /metrics answers', () => answerOf(config(), '/metrics')),
+    await file('metrics.prom', 'the answer of /metrics', () => answerOf(config(), '/metrics')),
     await file('log.jsonl', 'the end of the log', () => logOf(options.log, stdin)),
   ];
 }
@@ -97,7 +97,7 @@ async function file(name: string, about: string, make: () => Promise<string>): P
 function whyNot(error: unknown): string {
   if (error instanceof NotThere) return error.message;
   if (error instanceof ConfigError)
-    return `the configuration is wrong: ${error.faults.map(formatFault).join('; ')}`;
+    return `the configuration is invalid: ${error.faults.map(formatFault).join('; ')}`;
   return explainFailure(error).message.split('\n', 1)[0] ?? '';
 }
 
@@ -119,14 +119,14 @@ async function answerOf(config: LedgerConfig, path: string): Promise<string> {
   const answer = await askDaemon(asked, path, { maxBytes: MOST_BYTES, token: config.adminToken });
   if ('failure' in answer) throw new NotThere(`leadsync does not answer: ${answer.failure}`);
   if (answer.status === 401)
-    throw new NotThere('leadsync wants admin.token, which is another one or not at hand here');
-  if (answer.status !== 200) throw new NotThere(`it was answered with HTTP ${answer.status}`);
+    throw new NotThere('leadsync requires admin.token, which is different or not available here');
+  if (answer.status !== 200) throw new NotThere(`leadsync answered with HTTP ${answer.status}`);
   return answer.body;
 }
 
 async function logOf(log: string | undefined, stdin: NodeJS.ReadableStream): Promise<string> {
   if (log === undefined)
-    throw new NotThere('leadsync logs to standard error; --log names the file where that goes');
+    throw new NotThere('leadsync logs to standard error; name the file of the log with --log');
   const { lines, others } = await readLogTail(log === '-' ? stdin : log).catch(
     (error: NodeJS.ErrnoException) => {
       throw new NotThere(`the log cannot be read (${error.code})`);
@@ -134,7 +134,7 @@ async function logOf(log: string | undefined, stdin: NodeJS.ReadableStream): Pro
   );
   if (lines.length === 0)
     throw new NotThere(
-      `there is no line of leadsync's in JSON among ${others} (\`log.format: json\` writes them)`,
+      `none of ${others} lines is a JSON log line of leadsync (\`log.format: json\` writes them)`,
     );
   return `${lines.join('\n')}\n`;
 }

@@ -3,7 +3,7 @@ import type { FollowEvent, SinkChange } from '../../operations/follow-ledger.ts'
 import { printable } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
 
-/** What something that happened is about, for those who want to hear of a part of it. */
+/** Whether an event concerns the given sink or source. */
 export function isAbout(
   happening: FollowEvent,
   { sink, source }: { readonly sink?: string; readonly source?: string },
@@ -13,14 +13,14 @@ export function isAbout(
   return source === undefined || ('source' in happening && happening.source === source);
 }
 
-/** Whether there is anything to tell: most polls find what the one before has found. */
+/** Whether to show an event. Polls that found nothing new are left out. */
 export function isWorthTelling(happening: FollowEvent): boolean {
   if (happening.kind !== 'poll') return true;
   const { status, new: found, changed } = happening;
   return status === 'failed' || status === 'partial' || found + changed > 0;
 }
 
-/** One thing that happened as one line: when, what, about what, and more in words. */
+/** Returns an event as one line: time, kind, subject and details. */
 export function happeningLine(happening: FollowEvent): string {
   const [what, about, ...more] = wordsOf(happening);
   const detail = more.filter((word) => word !== undefined && word !== '').join(', ');
@@ -38,7 +38,7 @@ function wordsOf(happening: FollowEvent): Words {
       return leadWords(happening);
     case 'rejection': {
       const { source, lead, path, reason } = happening;
-      return ['set aside', `${source} ${lead ?? 'without an id'}`, path ? `${path}: ${reason}` : reason];
+      return ['rejected', `${source} ${lead ?? 'without an id'}`, path ? `${path}: ${reason}` : reason];
     }
     case 'attempt':
       return attemptWords(happening);
@@ -50,9 +50,9 @@ function wordsOf(happening: FollowEvent): Words {
 }
 
 const LEDGER_WORDS = {
-  away: 'cannot be read at present',
+  away: 'cannot be read now',
   back: 'can be read again',
-  another: 'is another one now, which is followed from here on',
+  another: 'was replaced; the new one is followed from now on',
 } as const;
 
 function pollWords({ source, status, listed, new: found, changed, error }: PollEntry): Words {
@@ -78,7 +78,7 @@ function attemptWords(attempt: AttemptEntry): Words {
   ];
 }
 
-/** The same for programs, by the names of the store's columns. What is absent is null. */
+/** Returns an event as JSON, with the column names of the ledger's views. Absent values are null. */
 export function happeningJson(happening: FollowEvent): Record<string, unknown> {
   const { at, kind } = happening;
   switch (kind) {

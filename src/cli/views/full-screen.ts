@@ -1,6 +1,6 @@
 import type { Surroundings } from '../shell/context.ts';
 
-/** Another screen beside the one with the shell's lines, no cursor, and lines that do not wrap (xterm's private modes). */
+/** Switches to the alternate screen, hides the cursor, and turns line wrapping off (xterm's private modes). */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
@@ -8,24 +8,21 @@ const REST_OF_LINE = '\u001b[K';
 const REST_OF_SCREEN = '\u001b[J';
 const CTRL_C = '\u0003';
 
-/**
- * The whole terminal, taken for as long as a command runs. However the process ends, short of SIGKILL, the terminal is given back as it
- * was.
- */
+/** Uses the whole terminal until it is closed. Restores the terminal however the process ends, except after SIGKILL. */
 export class FullScreen {
   readonly #stdout: Surroundings['stdout'];
   readonly #stdin: Surroundings['stdin'];
   readonly #leave = () => this.close();
   #open = true;
 
-  /** `end` is called when somebody presses q or Ctrl-C or the input ends, `resize` when the terminal has another size. */
+  /** Calls `end` when the user presses q or Ctrl-C or the input ends, and `resize` when the terminal's size changes. */
   constructor(
     { stdout, stdin }: Surroundings,
     on: { readonly end: () => void; readonly resize: () => void },
   ) {
     this.#stdout = stdout;
     this.#stdin = stdin;
-    process.once('exit', this.#leave); // also after an error that nobody has caught
+    process.once('exit', this.#leave); // also after an uncaught error
     stdout.write(ENTER);
     stdout.on?.('resize', on.resize);
     stdin.setRawMode?.(true);
@@ -43,7 +40,7 @@ export class FullScreen {
     return this.#stdout.rows || 24;
   }
 
-  /** Shows lines in place of those before; what does not fit below is left out. */
+  /** Replaces the shown lines. Leaves out lines that do not fit. */
   show(lines: readonly string[]): void {
     if (!this.#open) return;
     const fitting = lines.length <= this.rows ? lines : [...lines.slice(0, this.rows - 1), '…'];

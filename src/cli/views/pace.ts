@@ -1,11 +1,11 @@
 import type { RecentAttempt } from '../../ledger/contract/feed-entries.ts';
 
-/** How deliveries to one sink go at this moment. */
+/** The current throughput of one sink. */
 export interface Pace {
   readonly deliveredPerMinute: number;
-  /** Attempts that failed; those that fail alike one after another count as one. */
+  /** Failed attempts. Consecutive attempts with the same failure count as one. */
   readonly failedPerMinute: number;
-  /** From first seen to delivered, of the last new leads that were delivered within an hour; undefined without any. */
+  /** Time from first seen to delivered, over the new leads delivered in the last hour; undefined if there are none. */
   readonly speedP50Ms: number | undefined;
   readonly speedP95Ms: number | undefined;
 }
@@ -14,8 +14,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * The pace of every sink in `attempts`: the latest first, and at most `limit` of them. When these reach back less than a
- * minute, the rates are those of the time that they do reach back.
+ * Returns the throughput of every sink in `attempts`, which are the newest `limit` attempts, newest first. If these cover less than a
+ * minute, the rates are computed over the time that they cover.
  */
 export function paceOf(
   attempts: readonly RecentAttempt[],
@@ -46,7 +46,7 @@ export function paceOf(
   );
 }
 
-/** By the nearest rank: a value that was there. */
+/** Returns a percentile by the nearest-rank method, so one of the values. */
 function percentile(values: readonly number[], part: number): number | undefined {
   return values.toSorted((one, other) => one - other)[Math.ceil(values.length * part) - 1];
 }

@@ -7,13 +7,13 @@ import { table } from '../shell/table.ts';
 const COLUMNS = [
   { head: 'table' },
   { head: 'rows kept', align: 'right' },
-  { head: 'unusable, at most', align: 'right' },
+  { head: 'unusable (max.)', align: 'right' },
 ] as const;
 
-/** What a recovery found and did, for people. Names nobody. */
+/** Returns what a recovery found and did, as text without personal data. */
 export function recoveryText(recovery: Recovery): string {
   const { file, damage, recovered, aside } = recovery;
-  if (isSound(recovery)) return `The ledger ${printable(file)} is sound: there is nothing to recover.\n`;
+  if (isSound(recovery)) return `The ledger ${printable(file)} is undamaged: there is nothing to recover.\n`;
   const rows = recovered.tables.map(({ table, kept, unusable }) => [
     table,
     printCount(kept),
@@ -22,7 +22,7 @@ export function recoveryText(recovery: Recovery): string {
   const lines = [
     damage
       ? printable(damage.message)
-      : `SQLite finds nothing wrong with the ledger ${printable(file)}, but some of its rows are not as leadsync wrote them.`,
+      : `SQLite finds no damage in the ledger ${printable(file)}, but some of its rows are not as leadsync wrote them.`,
     '',
     table(COLUMNS, rows).trimEnd(),
     '',
@@ -43,12 +43,12 @@ function consequences(recovered: Recovered): string[] {
   return [
     ...(leadsWithoutText > 0
       ? [
-          `The text of ${countOf(leadsWithoutText, 'content')} is lost. The next poll brings back each one that is still listed.`,
+          `The text of ${countOf(leadsWithoutText, 'content')} is lost. The next poll restores each one that is still listed.`,
         ]
       : []),
     ...(deliveriesWaiting > 0
       ? [
-          `Without it ${countOf(deliveriesWaiting, 'delivery')} cannot be made, and count as dead. They go out when the source lists the lead again.`,
+          `Without it, leadsync cannot make ${countOf(deliveriesWaiting, 'delivery')}, which it counts as dead until the source lists the lead again.`,
         ]
       : []),
     ...(deliveriesRestored > 0
@@ -58,19 +58,20 @@ function consequences(recovered: Recovered): string[] {
       : []),
     ...(deliveriesRepeated > 0
       ? [
-          `The records of ${countOf(deliveriesRepeated, 'delivery')} are lost. They are made under the same ids as before, so a receiver that got such a lead gets it twice.`,
+          `The records of ${countOf(deliveriesRepeated, 'delivery')} are lost. leadsync makes them again under the same ids, so a receiver may get such a lead twice.`,
         ]
       : []),
     ...sinksRestored.map(
-      (sink) => `Only the name of sink ${printable(sink)} is left. The configuration says the rest.`,
+      (sink) =>
+        `Only the name of sink ${printable(sink)} could be recovered. The rest comes from the configuration.`,
     ),
-    'Each source reads its whole listing again. Leads that were lost entirely are new then, and go to every sink.',
+    'The next poll of each source reads the whole listing. Leads that were lost entirely count as new, and go to every sink.',
   ];
 }
 
 function exchanged(file: string, aside: string): string[] {
   return [
-    `${printable(file)} is the recovered ledger now. Start leadsync and its workers again.`,
-    `${printable(aside)} is the damaged one. It holds personal data that \`leadsync erase\` does not reach: remove it when you no longer need it.`,
+    `${printable(file)} is now the recovered ledger. Start leadsync and its workers again.`,
+    `${printable(aside)} is the damaged ledger. It holds personal data that \`leadsync erase\` does not reach: remove it when you no longer need it.`,
   ];
 }

@@ -12,18 +12,18 @@ import type { Problem, ProblemContext } from '../../status/problem.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { table } from '../shell/table.ts';
 
-/** So many sources or sinks are named that something is wrong with alike. */
+/** Maximum sources or sinks with the same problem that are named. */
 const NAMES_SAID = 10;
 
-/** What is known beside the ledger, and where it is shown. */
+/** Facts for a report that are not in the ledger, and the width of the terminal. */
 export interface Given extends ProblemContext {
-  /** Columns of the terminal; undefined where there is none, and lines may be as long as they like. */
+  /** Columns of the terminal; undefined without a terminal, so that lines have any length. */
   readonly columns: number | undefined;
-  /** What is wrong with the configuration file, each with its place. */
+  /** The faults of the configuration file, each with its position. */
   readonly faults?: readonly string[];
 }
 
-/** Sources and sinks as two tables, with what needs somebody's attention below, each with the next step. */
+/** Returns tables of sources, sinks and exports, followed by each problem and its next step. */
 export function statusReport(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
@@ -31,7 +31,7 @@ export function statusReport(
 ): string {
   const attention = attentionLines(sources, sinks, given);
   const nothing =
-    sinks.length === 0 ? 'No sinks: leads are remembered, and go nowhere.\n' : sinkTable(sinks, given);
+    sinks.length === 0 ? 'No sinks: leads are recorded, but not delivered.\n' : sinkTable(sinks, given);
   const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
   const lines = [...all, ...faultLines(given)];
   return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
@@ -40,7 +40,7 @@ export function statusReport(
 function faultLines({ faults = [], running, command }: Given): string[] {
   if (faults.length === 0) return [];
   const meanwhile = running
-    ? 'The leadsync that runs keeps to its last valid configuration'
+    ? 'The running leadsync keeps its last valid configuration'
     : 'leadsync does not start with it';
   return [
     '',
@@ -49,7 +49,7 @@ function faultLines({ faults = [], running, command }: Given): string[] {
   ];
 }
 
-/** What needs somebody's attention, in words, each with the next step below it. */
+/** Returns the lines for each problem, followed by its next step. Merges problems that differ only in the name. */
 export function attentionLines(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
@@ -62,7 +62,7 @@ export function attentionLines(
   });
 }
 
-/** What is wrong but for its name: the same for all sources that fail alike. */
+/** Returns a problem's text without its name, which is the same for all sources with the same problem. */
 function withoutName({ about, what, next }: Problem): string {
   const text = `${what}\n${next}`;
   return about === null ? text : text.replaceAll(about, '\0');
@@ -72,10 +72,10 @@ function othersLine(others: readonly Problem[]): string[] {
   const names = others.flatMap(({ about }) => about ?? []);
   if (names.length === 0) return [];
   const more = names.length > NAMES_SAID ? ` and ${countOf(names.length - NAMES_SAID, 'other')}` : '';
-  return [`  The same holds for ${printable(names.slice(0, NAMES_SAID).join(', '))}${more}.`];
+  return [`  The same is true of ${printable(names.slice(0, NAMES_SAID).join(', '))}${more}.`];
 }
 
-/** What is wrong on a line of its own, with what to do next below. */
+/** Returns a problem on one line, and its next step on another. */
 export function problemLines({ what, next }: Problem): string[] {
   return [printable(what), ...(next ? [`  ${printable(next)}`] : [])];
 }
@@ -125,21 +125,21 @@ function sinkTable(sinks: readonly SinkView[], { now, columns: width }: Given): 
   return table(columns, rows, width);
 }
 
-/** Nothing where no export is configured. */
+/** Returns an empty text if no export is configured. */
 function exportTable({ exports, now, columns: width }: Given): string {
   if (exports.length === 0) return '';
   const columns = [
     { head: 'EXPORT' },
     { head: 'ROWS', align: 'right', spare: 1 },
-    { head: 'LAST MADE' },
+    { head: 'LAST EXPORT' },
     { head: 'NEXT', spare: 2 },
-    { head: 'PLACE', spare: 3 },
+    { head: 'OUTPUT', spare: 3 },
   ] as const;
   const rows = exports.map(({ config: { name }, state, dueAt, running }) => [
     name,
     count(state?.done?.rows),
     state?.done ? printMomentAndAge(state.done.startedAt, now) : 'never',
-    running ? 'being made' : dueAt ? (dueAt > now ? printMoment(dueAt) : 'due') : '-',
+    running ? 'running' : dueAt ? (dueAt > now ? printMoment(dueAt) : 'due') : '-',
     state?.done ? printable(state.done.place) : '-',
   ]);
   return `${table(columns, rows, width)}\n`;

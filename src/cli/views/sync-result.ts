@@ -1,6 +1,6 @@
 import type { Event } from '../../telemetry/events.ts';
 
-/** What a poll of this run found in one source's listing. */
+/** The counts of a poll in this run. */
 interface PollResult {
   readonly listed: number;
   readonly new: number;
@@ -8,12 +8,12 @@ interface PollResult {
   readonly rejected: number;
 }
 
-/** What one run has done, collected from its events: the ledger's totals also count every run before it. */
+/** Collects the results of one run from its events. The ledger's totals also include earlier runs. */
 export class SyncResult {
   readonly #polls = new Map<string, PollResult>();
   readonly #delivered = new Map<string, number>();
 
-  /** Takes every event. */
+  /** Receives every event. */
   readonly observe = (event: Event): void => {
     if (event.type === 'poll-finished') this.#polls.set(event.source, event);
     else if (event.type === 'poll-failed' && event.recorded) this.#polls.set(event.source, event.recorded);
@@ -21,17 +21,17 @@ export class SyncResult {
       this.#delivered.set(event.sink, this.deliveredTo(event.sink) + event.delivered);
   };
 
-  /** How many deliveries of this run have reached a sink. */
+  /** Returns the number of deliveries to a sink in this run. */
   deliveredTo(sink: string): number {
     return this.#delivered.get(sink) ?? 0;
   }
 
-  /** What the run read from a source: `50 listed, 3 new`. Undefined when it read nothing. */
+  /** Returns what the run read from a source: `50 listed, 3 new`. Undefined if it read nothing. */
   readFrom(source: string): string | undefined {
     const poll = this.#polls.get(source);
     if (!poll) return undefined;
     const changed = poll.changed > 0 ? `, ${poll.changed} changed` : '';
-    const setAside = poll.rejected > 0 ? `, ${poll.rejected} set aside` : '';
-    return `${poll.listed} listed, ${poll.new} new${changed}${setAside}`;
+    const rejected = poll.rejected > 0 ? `, ${poll.rejected} rejected` : '';
+    return `${poll.listed} listed, ${poll.new} new${changed}${rejected}`;
   }
 }

@@ -6,17 +6,17 @@ import { fold, table } from '../shell/table.ts';
 import type { Pace } from './pace.ts';
 import { attentionLines, type Given } from './status-report.ts';
 
-/** What a frame shows. */
+/** The content of a frame. */
 export interface Shown {
   readonly sources: readonly SourceView[];
   readonly sinks: readonly SinkView[];
   readonly pace: ReadonlyMap<string, Pace>;
   readonly given: Given;
-  /** Why what is shown is not of this moment: the ledger cannot be read. */
+  /** Why the content is out of date; undefined if it is current. */
   readonly unread: string | undefined;
 }
 
-/** One picture of how leads flow, as lines: what is wrong, the sources, the sinks. No line of words is longer than the terminal. */
+/** Returns a frame as lines: the problems, the sources, the sinks. Folds sentences to the width of the terminal. */
 export function topFrame({ sources, sinks, pace, given, unread }: Shown): string[] {
   const { now, running, columns } = given;
   const state = running ? 'running' : 'NOT RUNNING';
@@ -34,7 +34,7 @@ export function topFrame({ sources, sinks, pace, given, unread }: Shown): string
   ];
 }
 
-/** Lines that follow one on one are indented: what to do next. */
+/** Folds a line to the width of the terminal, and indents the continuation lines. */
 function folded(line: string, columns: number | undefined): string[] {
   if (columns === undefined) return [line];
   const indent = /^ */.exec(line)?.[0] ?? '';

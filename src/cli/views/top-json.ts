@@ -4,7 +4,7 @@ import type { ExportView } from '../../status/export-view.ts';
 import { statusJson } from '../../status/json.ts';
 import type { Pace } from './pace.ts';
 
-/** Returns what `top` shows, for scripts: the status, with the pace of each sink. What is absent is null. */
+/** Returns what `top` shows as JSON: the status, with the throughput of each sink. Absent values are null. */
 export function topJson(
   config: LedgerConfig,
   status: LedgerStatus,

@@ -6,8 +6,8 @@ import { commandShown, type GlobalOptions, type Surroundings } from '../shell/co
 import { problemLines } from './status-report.ts';
 
 /**
- * Says on standard error which of these sinks (of all, when undefined) keep their leads waiting, and why: a delivery
- * that was made due goes nowhere while its sink is held back.
+ * Reports on standard error which of these sinks (all, if undefined) hold back pending leads, and why. A delivery that was made due is
+ * not attempted while its sink is paused or held.
  */
 export async function sayWhatWaits(
   config: LedgerConfig,

@@ -27,8 +27,8 @@ describe('leadsync deliveries', () => {
   test('says what to do about the dead, and nothing of it where there are none', async () => {
     const { install } = await someDead();
     const { stderr } = await install.run(['deliveries', '--state', 'dead']);
-    expect(stderr).toContain('`leadsync trace LEAD --show-data` shows what a destination answered.');
-    expect(stderr).toContain('`leadsync retry --sink SINK --state dead` all of a sink.');
+    expect(stderr).toContain("`leadsync trace LEAD --show-data` shows the destination's answers.");
+    expect(stderr).toContain('or all of a sink with `leadsync retry --sink SINK --state dead`.');
     expect((await install.run(['deliveries', '--sink', 'drop'])).stderr).toBe('');
   });
 
@@ -37,9 +37,7 @@ describe('leadsync deliveries', () => {
     await ledger.erase({ leads: [{ source: 'main', leadId: 1n }], rejected: [] }, ['crm']);
     await attemptDue(ledger, 'crm', install.clock, () => refused);
     const said = async (...args: string[]) => (await install.run(['deliveries', ...args])).stderr;
-    expect(await said('--lead', '1')).toMatch(
-      /^What was answered to the word of an erased lead is not kept: /,
-    );
+    expect(await said('--lead', '1')).toMatch(/^Answers to an erasure request are not stored: /);
     expect(await said()).toMatch(/^`leadsync trace LEAD --show-data` shows .* is not kept: /);
   });
 
@@ -56,7 +54,7 @@ describe('leadsync deliveries', () => {
     const { stdout, stderr } = await install.run(['deliveries', '--sink', 'crm', '--limit', '2']);
     expect([...stdout.matchAll(/crm:main:(\d)/g)].map(([, lead]) => lead)).toEqual(['3', '2']);
     expect(stderr).toMatch(
-      /^These are the newest 2; there are more: --before crm:main:2:1:[0-9a-f]{8} goes on/,
+      /^These are the newest 2; there are more\. Continue with --before crm:main:2:1:[0-9a-f]{8}, or raise --limit\./,
     );
     const before = /--before (\S+)/.exec(stderr)?.[1] ?? '';
     const next = await install.run(['deliveries', '--sink', 'crm', '--limit', '2', '--before', before]);
@@ -129,12 +127,12 @@ describe('leadsync deliveries', () => {
     [['--sink', 'cmr'], 'There is no sink "cmr": did you mean "crm"?\nThe sinks are: crm, drop.'],
     [['--source', 'x'], 'There is no source "x".\nThe sources are: main.'],
     [['--state', 'deed'], 'Allowed choices are pending, delivered, dead, skipped'],
-    [['--limit', '0'], 'It is a number from 1 to 100000'],
-    [['--lead', 'abc'], "'abc' is no lead id: a whole number from 1 to 9223372036854775807."],
-    [['--lead', '9223372036854775808'], "'9223372036854775808' is no lead id: a whole number from 1 to"],
-    [['--lead', '0'], "'0' is no lead id"],
-    [['--lead', '1', '--lead', '2'], '--lead names one lead, and was given 1 and 2.'],
-    [['--before', 'nope'], 'There is no delivery "nope" to go on behind.'],
+    [['--limit', '0'], 'It must be a number from 1 to 100000'],
+    [['--lead', 'abc'], "'abc' is not a lead id: a whole number from 1 to 9223372036854775807."],
+    [['--lead', '9223372036854775808'], "'9223372036854775808' is not a lead id: a whole number from 1 to"],
+    [['--lead', '0'], "'0' is not a lead id"],
+    [['--lead', '1', '--lead', '2'], '--lead takes one lead, but got 1 and 2.'],
+    [['--before', 'nope'], 'There is no delivery "nope" to continue after.'],
     [['--since', 'yesterday'], 'how long ago: 2h, 1d'],
     [['--since', '2026-02-30'], 'how long ago: 2h, 1d'],
     [['--since', '1h', '--until', '2h'], 'Nothing lies between'],

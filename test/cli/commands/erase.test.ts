@@ -18,7 +18,7 @@ test('says whom it would erase, and erases nobody, without --yes', async () => {
   const { code, stdout, stderr } = await install.run(['erase', 'ADA@example.com']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
-    'Nothing was erased. This would be: main 1.\nIt cannot be undone. The same with --yes erases it.\n',
+    'Nothing was erased. This command would erase: main 1.\nErasing cannot be undone. To erase, run the same command with --yes.\n',
   );
   expect((await ledger.findPerson({ kind: 'email', contact: 'ada@example.com' })).leads).toHaveLength(1);
 });
@@ -28,7 +28,7 @@ test('takes the person from standard input', async () => {
   await install.recorded(people);
   const { code, stderr } = await install.run(['erase', '-'], { stdin: 'ada@example.com' });
   expect(code).toBe(1);
-  expect(stderr).toContain('Nothing was erased. This would be: main 1.');
+  expect(stderr).toContain('Nothing was erased. This command would erase: main 1.');
 });
 
 test('erases, and certifies what was reached, what was not, and which files still hold the person', async () => {
@@ -227,14 +227,14 @@ test('finds nobody by an address whose lead is past its retention, says what to 
   await ledger.removeOld('leads', install.clock.in(1), 0);
   const { code, stderr } = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(code).toBe(1);
-  expect(stderr).toContain('removed by `retention`, only its lead id is left');
+  expect(stderr).toContain('or `retention` removed the content, only the lead id is left');
   expect((await install.run(['erase', '1', '--yes'])).stdout).toMatch(/It got 1 lead/);
 });
 
 test.each([
-  [['erase', 'ada'], 2, /^This is no lead id, email address or phone number\./],
+  [['erase', 'ada'], 2, /^This is not a lead id, email address or phone number\./],
   [['erase'], 2, /Say who/],
-  [['erase', 'nobody@example.com', '--yes'], 1, /The ledger holds nobody/],
+  [['erase', 'nobody@example.com', '--yes'], 1, /The ledger holds no person/],
   [['erase', '1', '--source', 'mian', '--yes'], 2, /did you mean "main"/],
 ])('%j is told what is wrong', async (args, code, message) => {
   const install = new Install();

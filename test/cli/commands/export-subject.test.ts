@@ -55,7 +55,7 @@ test('of a lead that was erased, says that and no more', async () => {
 
 test.each([
   ['nobody@example.com', 1, /holds nobody/],
-  ['ada', 2, /no lead id, email address or phone number/],
+  ['ada', 2, /not a lead id, email address or phone number/],
 ])('%s is told what is wrong', async (person, code, message) => {
   const install = new Install();
   await install.listed(1);
@@ -72,7 +72,7 @@ test('takes the person from the first line of standard input, without repeating 
   for (const stdin of ['', 'Ada Lovelace\n', 'x'.repeat(5_000)]) {
     const { code, stderr } = await install.run(['export-subject', '-'], { stdin });
     expect(code).toBe(2);
-    expect(stderr).toContain('This is no lead id, email address or phone number.');
+    expect(stderr).toContain('This is not a lead id, email address or phone number.');
     expect(stderr).not.toMatch(/Lovelace|xxx/);
   }
 });

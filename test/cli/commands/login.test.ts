@@ -62,7 +62,7 @@ describe('leadsync login', () => {
     const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
     const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
     expect(stderr).toContain(`leadsync cannot listen for the browser at 127.0.0.1:${port} (EADDRINUSE).`);
-    expect(stderr).toContain('paste the whole address');
+    expect(stderr).toContain('paste the complete address');
     expect(code).toBe(0);
     expect(existsSync(tokenFile)).toBe(true);
   });
@@ -143,7 +143,9 @@ describe('leadsync login', () => {
     await fetch(address);
     await until('the code is exchanged', () => stub.tokenRequests > before);
     login.process.kill('SIGINT');
-    await until('it says why it goes on', () => login.stderr.includes('getting the tokens from the service'));
+    await until('it says why it goes on', () =>
+      login.stderr.includes('requesting the tokens from the service'),
+    );
     expect(await login.kill('SIGTERM')).toEqual({ code: 1, signal: null });
     expect(existsSync(tokenFile)).toBe(false);
   });
@@ -196,7 +198,7 @@ describe('leadsync login', () => {
     const { code, stdout, stderr } = await install.run(['login', 'main']);
     expect(code).toBe(78);
     expect(stdout).toBe('');
-    expect(stderr).toContain('a login would not be used');
+    expect(stderr).toContain('a login would have no effect');
     expect(existsSync(tokenFile)).toBe(false);
   });
 

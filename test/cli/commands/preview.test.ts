@@ -109,7 +109,7 @@ describe('leadsync preview shows nothing', () => {
 
   test.each([
     ['a lead that no listing had', ['--sink', 'drop', '--lead', '43'], 1, /^Lead 43 is not in the ledger/],
-    ['what is no id', ['--sink', 'drop', '--lead', 'x'], 2, /'x' is no lead id/],
+    ['what is no id', ['--sink', 'drop', '--lead', 'x'], 2, /'x' is not a lead id/],
     ['a sink that is not there', ['--sink', 'dorp', '--lead', '42'], 2, /did you mean "drop"/],
     [
       'a source that is not there',
@@ -143,13 +143,13 @@ describe('leadsync preview shows nothing', () => {
     for (const lead of ['1', '2', '3']) {
       const { code, stderr } = await install.run(['preview', '--sink', 'drop', '--lead', lead]);
       expect(code).toBe(1);
-      expect(stderr).toMatch(
-        /^The ledger has no content of lead \d that could be sent: .*\n`leadsync trace \d`/,
-      );
+      expect(stderr).toMatch(/^The ledger has no content of lead \d to send: .*\n`leadsync trace \d`/);
     }
     const { stdout, stderr } = await install.run(['replay', '--sink', 'drop', '--lead', '2']);
     expect(stdout).toBe('0 leads are owed to drop again.\n');
-    expect(stderr).toContain('What was erased, or is past `retention`, cannot be sent again.');
+    expect(stderr).toContain(
+      'Leads that were erased, or whose content `retention` removed, cannot be sent again.',
+    );
   });
 
   test('of a lead that two sources have, before one is named', async () => {

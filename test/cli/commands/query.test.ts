@@ -143,7 +143,7 @@ describe('leadsync query', () => {
       ? ['--set', 'source=main', 'lead=1', 'at=1h']
       : [];
     const { code, stderr } = await install.run(['query', `@${name}`, ...set]);
-    expect(`${code} ${stderr.replace('No row.\n', '')}`).toBe('0 ');
+    expect(`${code} ${stderr.replace('No rows.\n', '')}`).toBe('0 ');
   });
 
   it('gives a documented query the values that are set, ids to the last digit', async () => {
@@ -238,7 +238,7 @@ describe('leadsync query', () => {
     expect(await install.run([...expression, 'phone=61412345678'])).toMatchObject({
       stdout: 'id\r\n',
       stderr:
-        'No row.\n:phone was read as a number. If it is compared with text, put it in quotes: --set "phone=\'…\'".\n',
+        'No rows.\n:phone was read as a number. If it is compared with text, put it in quotes: --set "phone=\'…\'".\n',
     });
   });
 
@@ -259,7 +259,7 @@ describe('leadsync query', () => {
     ['SELECT zeroblob(2000000000)', 'SQLite says: string or blob too big.'],
     ['@nothing', 'There is no documented query "nothing"'],
     ['@speed-to-led', 'did you mean "speed-to-lead"'],
-    ['@lead-as-of', 'The query needs :source.'],
+    ['@lead-as-of', 'The query needs a value for :source.'],
   ])('says what is wrong with: %s', async (sql, sentence) => {
     const install = await withLeads();
     const { code, stdout, stderr } = await install.run(['query', sql]);

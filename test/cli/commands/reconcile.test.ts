@@ -41,7 +41,7 @@ test('names what is missing and what is foreign, and owes the missing again, onc
     '',
   ]);
   const repaired = await install.run(['reconcile', '--sink', 'drop', '--repair']);
-  expect(repaired.stdout).toContain('missing  main 2: Version 1 was delivered. It is owed again.');
+  expect(repaired.stdout).toContain('missing  main 2: Version 1 was delivered. It will be delivered again.');
   install.clock.jump(1000);
   await install.run(['reconcile', '--sink', 'drop', '--repair']);
   expect(await ledger.deliveries({ sink: 'drop', states: ['pending'] }, { limit: 10 })).toHaveLength(2);
@@ -98,7 +98,7 @@ test('what is held of a lead that was erased is foreign', async () => {
 });
 
 test.each([
-  ['crm', 2, 'crm is a webhook, which cannot be asked what it holds.'],
+  ['crm', 2, 'crm is a webhook sink, whose content leadsync cannot read.'],
   ['dorp', 2, 'There is no sink "dorp": did you mean "drop"?'],
 ])('of %s it says that it cannot', async (sink, code, message) => {
   const install = new Install();
@@ -115,5 +115,5 @@ test('a sink that cannot be reached is told, and nothing counts as missing', asy
   await ledger.declareSinks([{ name: 'warehouse', events: ['created'], backfill: true }]);
   const said = await install.run(['reconcile', '--sink', 'warehouse', '--repair']);
   expect(said).toMatchObject({ code: 69, stdout: '' });
-  expect(said.stderr).toMatch(/^Sink warehouse could not be asked: PostgreSQL at 127\.0\.0\.1:9 /);
+  expect(said.stderr).toMatch(/^Sink warehouse could not be read: PostgreSQL at 127\.0\.0\.1:9 /);
 });

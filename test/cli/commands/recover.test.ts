@@ -56,7 +56,7 @@ test('says what it would recover, and changes nothing, without --yes', async () 
 test('says on a terminal how far it is, and nothing of it elsewhere', async () => {
   damage('_versions');
   const { stderr } = await install.run(['recover'], { stderrColumns: 80 });
-  expect(stderr).toMatch(/^Looking for damage in the whole file …\r/);
+  expect(stderr).toMatch(/^Checking the whole file for damage …\r/);
   expect(stderr).toMatch(/_ledger: 1 rows copied, \d+ rows\/s\r/);
   expect((await install.run(['recover'])).stderr).not.toMatch(/copied|Looking/);
 });
@@ -66,16 +66,16 @@ test('puts the recovered ledger in place with --yes, keeps the damaged one, and 
   const before = readFileSync(file);
   const { code, stdout, stderr } = await install.run(['recover', '--yes']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(/ledger\.db is the recovered ledger now\. Start leadsync and its workers again\./);
+  expect(stdout).toMatch(/ledger\.db is now the recovered ledger\. Start leadsync and its workers again\./);
   const aside = 'ledger.db.damaged-20261120T100000.000Z';
-  expect(stdout).toContain(`${aside} is the damaged one.`);
+  expect(stdout).toContain(`${aside} is the damaged ledger.`);
   expect(files().sort()).toEqual(['ledger.db', aside]);
   expect(readFileSync(join(dataDir, aside)).equals(before)).toBe(true);
   expect(rowsOf(file, 'SELECT 1 FROM _leads')).toHaveLength(118);
   const again = await install.run(['recover', '--yes']);
   expect(again).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/is sound: there is nothing to recover/),
+    stdout: expect.stringMatching(/is undamaged: there is nothing to recover/),
   });
   expect(files().sort()).toEqual(['ledger.db', aside]);
 });
@@ -137,7 +137,7 @@ test('a ledger whose list of tables is damaged is recovered, and says which tabl
   expect(stdout).toMatch(/The recovered ledger has 118 leads \(3 erased\), 4 sinks,/);
   expect(await install.run(['recover'])).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/is sound/),
+    stdout: expect.stringMatching(/is undamaged/),
   });
 });
 

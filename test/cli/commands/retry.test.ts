@@ -39,9 +39,7 @@ describe('leadsync retry', () => {
     await attemptDue(ledger, 'crm', install.clock, () => delivered);
     const { stdout, stderr, code } = await install.run(['retry', '--lead', '2', '--state', 'dead']);
     expect({ stdout, code }).toEqual({ stdout: '0 deliveries are due now.\n', code: 0 });
-    expect(stderr).toContain(
-      `${name}, for one, was left dead: a newer delivery of the same lead has come after it`,
-    );
+    expect(stderr).toContain(`For example, ${name} stays dead: there is a newer delivery of the same lead`);
     expect(stderr).toContain('`leadsync replay --sink crm --source main --lead 2`');
   });
 
@@ -93,7 +91,7 @@ describe('leadsync retry', () => {
     const { install, ledger } = await twoDead();
     const { stderr, code } = await install.run(['retry']);
     expect(code).toBe(2);
-    expect(stderr).toContain('--all means every dead or waiting delivery of every sink.');
+    expect(stderr).toContain('--all selects every dead or pending delivery of every sink.');
     expect(await statesOf(ledger, 'crm')).toContain('2 dead');
     const all = await install.run(['retry', '--all']);
     expect(all).toMatchObject({ stdout: '6 deliveries are due now.\n', code: 0 });
@@ -211,7 +209,7 @@ describe('leadsync pause and resume', () => {
     const paused = await install.run(['pause', 'crm', '--reason', 'moving house']);
     expect(paused.code).toBe(0);
     expect(paused.stderr).toContain(
-      'crm is paused. Its leads wait in the ledger; `leadsync resume crm` goes on.',
+      'crm is paused. Attempts that have started will finish; all other leads wait in the ledger. Resume with `leadsync resume crm`.',
     );
     expect(await install.json('status')).toMatchObject({
       sinks: [{ state: 'paused', paused_reason: 'moving house' }, {}],
@@ -219,7 +217,7 @@ describe('leadsync pause and resume', () => {
     await attemptDue(ledger, 'crm', install.clock, () => delivered);
     expect(await statesOf(ledger, 'crm')).toEqual(['1 pending']);
     const resumed = await install.run(['resume', 'crm']);
-    expect(resumed).toMatchObject({ code: 0, stderr: 'crm goes on: 1 lead can go out now.\n' });
+    expect(resumed).toMatchObject({ code: 0, stderr: 'crm is resumed: 1 lead can be delivered now.\n' });
     await attemptDue(ledger, 'crm', install.clock, () => delivered);
     expect(await statesOf(ledger, 'crm')).toEqual(['1 delivered']);
   });
@@ -230,7 +228,7 @@ describe('leadsync pause and resume', () => {
     await install.run(['pause', 'crm', '--reason', 'moving house']);
     install.clock.jump(180_000);
     const { stderr, code } = await install.run(['pause', 'crm', '--reason', 'another']);
-    expect(stderr).toBe('crm was paused already, since 2026-11-20T10:00:00Z (3 min ago): moving house\n');
+    expect(stderr).toBe('crm was already paused, since 2026-11-20T10:00:00Z (3 min ago): moving house\n');
     expect(code).toBe(0);
   });
 
@@ -247,7 +245,7 @@ describe('leadsync pause and resume', () => {
     const install = new Install({ data_dir: `${first.folder}/data`, sinks });
     for (const command of ['pause', 'resume']) {
       const { code, stderr } = await install.run([command, 'fresh']);
-      expect(stderr).toContain('fresh is configured, and leadsync has not run with it yet');
+      expect(stderr).toContain('fresh is configured, but leadsync has not run with it yet');
       expect(code).toBe(1);
     }
   });

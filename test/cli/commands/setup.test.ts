@@ -21,7 +21,7 @@ describe('leadsync init', () => {
     expect(stderr).toContain('`leadsync schema > leadsync.schema.json`');
     const env = { LEADS_CLIENT_ID: 'id', LEADS_CLIENT_SECRET: 'secret' };
     const validated = await install.run(['validate', '-c', file], { env });
-    expect(validated).toEqual({ code: 0, stdout: `${file} is right: 1 source, 1 sink.\n`, stderr: '' });
+    expect(validated).toEqual({ code: 0, stdout: `${file} is valid: 1 source, 1 sink.\n`, stderr: '' });
   });
 
   test('never overwrites', async () => {
@@ -29,7 +29,7 @@ describe('leadsync init', () => {
     const before = readFileSync(install.configFile, 'utf8');
     const { code, stderr } = await install.run(['init']);
     expect(code).toBe(1);
-    expect(stderr).toContain('is there already, and was left as it is');
+    expect(stderr).toContain('already exists and was not changed');
     expect(readFileSync(install.configFile, 'utf8')).toBe(before);
   });
 
@@ -37,7 +37,7 @@ describe('leadsync init', () => {
     const file = join(tempDir(), 'no', 'such', 'folder.yaml');
     const { code, stderr } = await new Install().run(['init', file]);
     expect(code).toBe(1);
-    expect(stderr).toContain(`${file} cannot be written (ENOENT).\nMake the folder that it is to lie in.`);
+    expect(stderr).toContain(`${file} cannot be written (ENOENT).\nCreate its parent folder.`);
   });
 
   test('leaves nothing half on a full disk', async (context) => {
@@ -270,10 +270,10 @@ describe('leadsync healthcheck', () => {
     const listen = `127.0.0.1:${await freePort()}`;
     const nobody = await new Install({ admin: { listen } }).run(['healthcheck']);
     expect(nobody.code).toBe(1);
-    expect(nobody.stderr).toContain(`leadsync at ${listen} is not well: no connection (ECONNREFUSED).`);
+    expect(nobody.stderr).toContain(`leadsync at ${listen} is not healthy: no connection (ECONNREFUSED).`);
     const ill = await new Install({ admin: { listen: await aServer(503) } }).run(['healthcheck']);
     expect(ill.code).toBe(1);
-    expect(ill.stderr).toContain('it answers with HTTP 503');
+    expect(ill.stderr).toContain('it answered with HTTP 503');
   });
 
   test('exits with 1 within seconds when there is no answer', async () => {

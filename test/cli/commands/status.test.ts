@@ -106,11 +106,11 @@ describe('leadsync status', () => {
     const faulty = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
     expect(faulty.stdout).toContain('is not valid since 2026-11-20T09:59:00Z (60 s ago).\n');
     expect(faulty.stdout).toMatch(
-      /has 1 fault\. The leadsync that runs keeps [^\n]*\n[^\n]*unknown key "wacth"/,
+      /has 1 fault\. The running leadsync keeps [^\n]*\n[^\n]*unknown key "wacth"/,
     );
     writeFileSync(install.configFile, readFileSync(install.configFile, 'utf8').replace('wacth: true\n', ''));
     const bare = await install.run(['status']);
-    expect(bare.stdout).toContain('not ready: it says why to those alone who show admin.token');
+    expect(bare.stdout).toContain('not ready: it reports the reason only with admin.token');
     expect(bare.code).toBe(0);
   });
 
@@ -144,7 +144,7 @@ describe('leadsync status', () => {
     install.running();
     writeFileSync(install.configFile, `${readFileSync(install.configFile, 'utf8')}wacth: true\n`);
     const { stdout } = await install.run(['status']);
-    expect(stdout).toContain('so this may not be where it listens, and says nothing about how it is');
+    expect(stdout).toContain('so this may be the wrong address: fix them, and try again');
     expect(stdout).not.toContain('end that process');
   });
 
@@ -207,7 +207,7 @@ describe('leadsync status', () => {
     expect(stdout).toContain(
       [
         'gone10 is no longer in the configuration, so leadsync does not poll it.',
-        `  The same holds for ${names.slice(1, 11).join(', ')} and 4 others.`,
+        `  The same is true of ${names.slice(1, 11).join(', ')} and 4 others.`,
         '  Add it again to poll it. Its leads stay in the ledger in any case.',
       ].join('\n'),
     );

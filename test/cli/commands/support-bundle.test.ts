@@ -45,7 +45,7 @@ describe('leadsync support-bundle', () => {
     ]);
     for (const name of ['in-force.json', 'metrics.prom'])
       expect(stdout).toMatch(new RegExp(`^${name} +LEFT OUT: admin\\.listen is off$`, 'm'));
-    expect(stdout).toMatch(/^log\.jsonl +LEFT OUT: leadsync logs to standard error; --log names/m);
+    expect(stdout).toMatch(/^log\.jsonl +LEFT OUT: leadsync logs to standard error; name the file/m);
     expect(stdout.startsWith(read('CONTENTS.txt'))).toBe(true);
     expect(JSON.parse(read('ledger.json'))).toMatchObject({
       sqlite: expect.stringMatching(/^\d+\.\d+/),
@@ -112,7 +112,7 @@ describe('leadsync support-bundle', () => {
 
   test.each([
     ['a log that is not there', ['--log', '/nowhere/leadsync.log'], /log cannot be read \(ENOENT\)/],
-    ['a log of another form', ['--log', '/dev/null'], /no line of leadsync's in JSON among 0/],
+    ['a log of another form', ['--log', '/dev/null'], /none of 0 lines is a JSON log line of leadsync/],
   ])('goes without %s, and says so', async (_, args, words) => {
     const install = new Install();
     await install.listed(1);
@@ -130,7 +130,7 @@ describe('leadsync support-bundle', () => {
     expect(wrong.code).toBe(0);
     expect(wrong.names).toEqual(['CONTENTS.txt', 'daemon.json', 'versions.json']);
     expect(wrong.read('CONTENTS.txt')).toMatch(
-      /config\.json +LEFT OUT: the configuration is wrong: .*must be one of/,
+      /config\.json +LEFT OUT: the configuration is invalid: .*must be one of/,
     );
   });
 
@@ -161,7 +161,7 @@ describe('leadsync support-bundle', () => {
     const before = readFileSync(output);
     const { code, stdout, stderr } = await install.run(['support-bundle', '--output', output]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/is there already, and was left as it is\.\nName another file with --output\./);
+    expect(stderr).toMatch(/already exists and was not changed\.\nName another file with --output\./);
     expect(readFileSync(output).equals(before)).toBe(true);
   });
 

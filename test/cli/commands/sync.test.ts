@@ -21,8 +21,8 @@ describe('leadsync sync', () => {
       code: 0,
       stdout: [
         'main: 2 listed, 2 new\n',
-        'crm: 2 delivered (2 in all), 0 pending, 0 dead\n',
-        'drop: 2 delivered (2 in all), 0 pending, 0 dead\n',
+        'crm: 2 delivered (2 in total), 0 pending, 0 dead\n',
+        'drop: 2 delivered (2 in total), 0 pending, 0 dead\n',
       ].join(''),
       stderr: '',
     });
@@ -37,7 +37,7 @@ describe('leadsync sync', () => {
     stub.addLeads(1);
     stub.addRaw('{"id":7}');
     expect((await install.run(['sync'])).stdout).toMatch(
-      /^main: 3 listed, 1 new, 1 set aside\ncrm: 1 delivered \(3 in all\), 0 pending, 0 dead\n/,
+      /^main: 3 listed, 1 new, 1 rejected\ncrm: 1 delivered \(3 in total\), 0 pending, 0 dead\n/,
     );
     const { sources, sinks } = JSON.parse((await install.run(['sync', '--json'])).stdout);
     expect(sources[0].leads).toBe(3);
@@ -48,7 +48,7 @@ describe('leadsync sync', () => {
     const { install, receiver } = await anInstall();
     receiver.answerAlways(503);
     const { code, stdout, stderr } = await install.run(['sync']);
-    expect(stdout).toContain('crm: 0 delivered (0 in all), 2 pending, 0 dead');
+    expect(stdout).toContain('crm: 0 delivered (0 in total), 2 pending, 0 dead');
     expect(stderr).toMatch(/^crm: .*503.*$/m);
     expect(stderr).not.toMatch(/^drop: /m);
     expect(stderr).toContain('`leadsync status` says what is left, and what to do about it.');

@@ -52,11 +52,11 @@ describe('leadsync test-alert', () => {
     const to = { ops: { type: 'slack', url: 'http://127.0.0.1:9/x' } };
     expect(await new Install({ alerts: { to } }).run(['test-alert', 'opps'])).toMatchObject({
       code: 2,
-      stderr: 'Alerts go to no "opps": did you mean "ops"?\nThey go to: ops.\n',
+      stderr: 'There is no alert destination "opps": did you mean "ops"?\nThe alert destinations are: ops.\n',
     });
     expect(await new Install().run(['test-alert'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('names nobody whom alerts go to'),
+      stderr: expect.stringContaining('has no alert destination'),
     });
   });
 });

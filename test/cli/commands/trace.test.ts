@@ -126,7 +126,7 @@ describe('leadsync trace', () => {
 
   test.each([
     [['trace'], "missing required argument 'lead'"],
-    [['trace', 'anna'], "'anna' is no lead id: a whole number from 1 to 9223372036854775807."],
+    [['trace', 'anna'], "'anna' is not a lead id: a whole number from 1 to 9223372036854775807."],
     [['trace', '42', '43'], 'too many arguments'],
     [['trace', '42', '--source', 'mian'], 'There is no source "mian": did you mean "main"?'],
   ])('takes %j for wrong usage', async (args, message) => {

@@ -68,7 +68,7 @@ describe('with a configuration that was saved with a mistake', () => {
     const { code, stderr } = await install.run(['reload']);
     expect({ code, stderr }).toEqual({
       code: 78,
-      stderr: `${result.faults[0]}\nNothing has changed: generation 3 stays in force.\n`,
+      stderr: `${result.faults[0]}\nNothing was changed: generation 3 stays in effect.\n`,
     });
     const without = new Install({ admin: { listen, token: '${NOWHERE}' }, log: { level: 'loud' } });
     const { code: rest, stderr: said } = await without.run(['reload']);
@@ -101,7 +101,7 @@ describe('with a configuration that was saved with a mistake', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(shown);
     expect(stdout + stderr).toMatch(
-      /leadsync\.yaml has 1 fault, and is read as far as it can be; `leadsync validate/,
+      /leadsync\.yaml has 1 fault; the rest of it is used\. `leadsync validate/,
     );
   });
 

@@ -16,7 +16,7 @@ test('shows on a terminal leads per second, what is done and what is pending, in
   const progress = new Progress(stream, () => ms);
   ms = 1_000;
   progress.observe(progressEvent('main', 1_000));
-  expect(stream.written).toEqual(['1000 listed, 500 new or changed, 100 leads/s, 0 deliveries done']);
+  expect(stream.written).toEqual(['1000 listed, 500 new or changed, 100 leads/s, 0 delivered']);
   progress.write('a line of the log\n');
   expect(stream.written.slice(1, 3)).toEqual(['\r\u001b[K', 'a line of the log\n']);
   expect(stream.written[3]).toBe(stream.written[0]);
@@ -30,7 +30,7 @@ test('counts what is pending, where it is told', () => {
   const progress = new Progress(stream, () => ms);
   ms = 60_000;
   progress.pending(7);
-  expect(stream.written).toEqual(['0 listed, 0 new or changed, 0 deliveries done, 7 pending\n']);
+  expect(stream.written).toEqual(['0 listed, 0 new or changed, 0 delivered, 7 pending\n']);
 });
 
 test('writes plain lines, and few, where there is no terminal', () => {

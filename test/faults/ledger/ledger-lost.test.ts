@@ -239,7 +239,7 @@ test('a new ledger that is accepted is used from then on, unasked; what was left
   const accepted = await scene.run('ledger', 'accept');
   expect(accepted).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/ledger\.db\.left-.*-wal is what was left/),
+    stdout: expect.stringMatching(/ledger\.db\.left-.*-wal holds the rest/),
   });
   expect(await scene.run('ledger', 'accept')).toMatchObject({
     code: 0,
