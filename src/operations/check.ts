@@ -25,73 +25,72 @@ import { DataDirUnusable, ledgerFile } from './opening/open-ledger.ts';
 import { openSink } from './opening/open-sinks.ts';
 import { requireOrigin } from './require-origin.ts';
 
-/** What came of looking at one thing. */
+/** Result of one check. */
 export interface CheckResult {
   readonly kind: 'data_dir' | 'ledger' | 'source' | 'sink' | 'queue' | 'export' | 'alerts';
-  /** The source's, sink's, export's or destination's name; empty for what there is only one of. */
+  /** Name of the source, sink, export or alert destination. Empty for kinds of which there is only one. */
   readonly name: string;
   readonly ok: boolean;
-  /** What was found, or what is wrong, in one sentence without any of a lead's text. */
+  /** The finding or the problem in one sentence, without any data of a lead. */
   readonly detail: string;
-  /** What to do next; empty where there is nothing to do. */
+  /** The next step for the operator. Empty if there is nothing to do. */
   readonly hint: string;
 }
 
-/** Where time and chance come from while sources, sinks and alerts are opened to be looked at. */
+/** Parts that the checks use. */
 export interface CheckParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Where the ledger's leads of a source come from; undefined without any. */
+  /** Returns the address that the recorded leads of a source come from; undefined if it has none. */
   originOfLeads(source: string): Promise<string | undefined>;
 }
 
 /**
- * Looks at everything that the configuration names, all at the same time: one result each, in the order of the
- * configuration. Records nothing in the ledger, and delivers nothing. The client's credentials are tried even where a token of
- * theirs is stored. The stored token of a login is used, and renewed when it must be; one that does not fit the configuration stays
- * as it is, and is a failure. Where none was stored, the one that is got is kept.
+ * Checks everything that the configuration names, concurrently. Returns one result each, in the order of the configuration. Writes nothing
+ * to the ledger and delivers nothing. Tests the client credentials even if a token obtained with them is stored. Uses the stored token of
+ * a login and renews it if necessary; a stored token that does not match the configuration is a failure and stays unchanged. Stores a new
+ * token if none was stored.
  */
 export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<CheckResult>[] {
   const { redisUrl } = config.queue;
-  const checked = (kind: CheckResult['kind'], name: string, look: () => Promise<string>) =>
-    runCheck(kind, name, look, signal);
-  const looks = [
-    checked('data_dir', '', () => checkDataDir(config.dataDir)),
+  const start = (kind: CheckResult['kind'], name: string, run: () => Promise<string>) =>
+    runCheck(kind, name, run, signal);
+  const checks = [
+    start('data_dir', '', () => checkDataDir(config.dataDir)),
     ...(mayHaveLedger(config.dataDir)
-      ? [checked('ledger', '', () => checkLedger(config.dataDir, signal))]
+      ? [start('ledger', '', () => checkLedger(config.dataDir, signal))]
       : []),
     ...config.sources.map((source) =>
-      checked('source', source.name, () => checkSource(source, config, parts, signal)),
+      start('source', source.name, () => checkSource(source, config, parts, signal)),
     ),
-    ...(redisUrl ? [checked('queue', '', () => checkQueue(redisUrl, signal))] : []),
+    ...(redisUrl ? [start('queue', '', () => checkQueue(redisUrl, signal))] : []),
     ...config.sinks
       .filter(({ enabled }) => enabled)
-      .map((sink) => checked('sink', sink.name, () => checkSink(sink, parts.clock, signal))),
-    ...config.exports.map((one) =>
-      checked('export', one.name, () => checkExport(one, config.dataDir, signal)),
-    ),
+      .map((sink) => start('sink', sink.name, () => checkSink(sink, parts.clock, signal))),
+    ...config.exports.map((one) => start('export', one.name, () => checkExport(one, config.dataDir, signal))),
     ...Object.entries(config.alerts.to).map(([name, to]) =>
-      checked('alerts', name, async () => {
+      start('alerts', name, async () => {
         await openDestination(to, parts.clock).check(signal);
-        return to.type === 'email' ? 'The mail server takes us.' : 'The server answers.';
+        return to.type === 'email' ? 'The mail server accepts leadsync.' : 'The server answers.';
       }),
     ),
   ];
-  for (const look of looks) look.catch(() => undefined); // whoever awaits it in its turn hears of it
-  return looks;
+  for (const check of checks) check.catch(() => undefined); // the caller awaits each in turn and handles the rejection
+  return checks;
 }
 
 async function runCheck(
   kind: CheckResult['kind'],
   name: string,
-  look: () => Promise<string>,
+  run: () => Promise<string>,
   signal: AbortSignal,
 ): Promise<CheckResult> {
   try {
-    return { kind, name, ok: true, detail: await look(), hint: '' };
+    return { kind, name, ok: true, detail: await run(), hint: '' };
   } catch (error) {
-    if (signal.aborted) return { kind, name, ok: false, detail: 'Stopped before it was known.', hint: '' };
-    const foreseen =
+    if (signal.aborted)
+      return { kind, name, ok: false, detail: 'Stopped before the check was complete.', hint: '' };
+    const isExpected =
       error instanceof SourceError ||
       error instanceof SinkUnavailable ||
       error instanceof CarrierUnavailable ||
@@ -100,21 +99,21 @@ async function runCheck(
       error instanceof DataDirUnusable ||
       error instanceof LedgerError ||
       error instanceof StoredTokenUnusable;
-    if (!foreseen) throw error;
+    if (!isExpected) throw error;
     return { kind, name, ok: false, detail: error.message, hint: error.hint };
   }
 }
 
-/** A disk with less room counts as full, in bytes. */
+/** A disk with less free space than this counts as full, in bytes. */
 const FULL_BYTES = 1024 * 1024;
 
-/** Whether the data directory can be used, or made. */
+/** Checks that the data directory is writable or can be created. @throws DataDirUnusable */
 async function checkDataDir(dataDir: string): Promise<string> {
   for (let folder = dataDir; ; folder = dirname(folder)) {
     try {
       await access(folder, constants.W_OK | constants.X_OK);
       await requireRoom(folder);
-      return folder === dataDir ? `${dataDir} can be written.` : `${dataDir} will be made by the first run.`;
+      return folder === dataDir ? `${dataDir} is writable.` : `The first run creates ${dataDir}.`;
     } catch (error) {
       if (codeOf(error) === 'ENOENT' && dirname(folder) !== folder) continue;
       throw new DataDirUnusable(folder, error);
@@ -122,27 +121,27 @@ async function checkDataDir(dataDir: string): Promise<string> {
   }
 }
 
-/** Whether there is a ledger to look at, or something else in its place. */
+/** Whether there is a ledger to check, or something else in its place. */
 function mayHaveLedger(dataDir: string): boolean {
   try {
     return !lacksLedger(dataDir);
   } catch {
-    return true; // the look at it says what is wrong
+    return true; // its check reports the problem
   }
 }
 
-/** Whether the whole ledger is undamaged, each index compared with its table. */
+/** Checks the whole ledger for damage, including each index against its table. @throws LedgerError */
 async function checkLedger(dataDir: string, signal: AbortSignal): Promise<string> {
-  lacksLedger(dataDir); // throws where it cannot be reached
+  lacksLedger(dataDir); // throws if the file cannot be reached
   const damage = await inspectFile(ledgerFile(dataDir), 'whole', signal);
   if (damage) throw damage;
   signal.throwIfAborted();
-  return 'It is whole.';
+  return 'The ledger is undamaged.';
 }
 
 async function requireRoom(folder: string): Promise<void> {
   const { blocks, bavail, bsize } = await statfs(folder);
-  // A file system that counts no blocks does not say how much room it has.
+  // A file system that reports no blocks does not say how much space is free.
   if (blocks > 0 && bavail * bsize < FULL_BYTES)
     throw Object.assign(new Error('no room'), { code: 'ENOSPC' });
 }
@@ -153,10 +152,10 @@ async function checkSource(
   { clock, random, originOfLeads }: CheckParts,
   signal: AbortSignal,
 ): Promise<string> {
-  const misfits: string[] = [];
+  const mismatches: string[] = [];
   let isTokenNew = false;
   const emit = (event: Event) => {
-    if (event.type === 'token-fallback') misfits.push(event.reason);
+    if (event.type === 'token-fallback') mismatches.push(event.reason);
     if (event.type === 'token-renewed') isTokenNew = true;
   };
   const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
@@ -164,35 +163,29 @@ async function checkSource(
     const listing = await readListing(source, signal);
     requireOrigin(source, await originOfLeads(name));
     const found = isTokenNew
-      ? `A token was got, and ${listing}`
-      : `${LOGIN_WORKS[0]}, and ${listing} ${LOGIN_WORKS[1]}`;
-    if (misfits.length === 0) return found;
-    throw new StoredTokenUnusable(`${misfits.join(' ')} The client's own credentials work: ${found}`);
+      ? `Got a token and read ${listing}`
+      : `The login's token works: read ${listing} client_secret was not tested; leadsync needs it when that token expires.`;
+    if (mismatches.length === 0) return found;
+    throw new StoredTokenUnusable(`${mismatches.join(' ')} The client credentials work: ${found}`);
   } catch (error) {
-    if (misfits.length === 0 || !(error instanceof SourceError)) throw error;
-    throw new StoredTokenUnusable(`${misfits.join(' ')} ${error.message}`, { cause: error });
+    if (mismatches.length === 0 || !(error instanceof SourceError)) throw error;
+    throw new StoredTokenUnusable(`${mismatches.join(' ')} ${error.message}`, { cause: error });
   } finally {
     await source.close();
   }
 }
 
-/** The beginning of the sentence on a listing, and what follows it. */
-const LOGIN_WORKS = [
-  "The login's token works",
-  'client_secret was not tried: it is needed when that token ends.',
-] as const;
-
-/** The listing cannot be read with what a login, or an earlier run, has stored. */
+/** The stored token of a login or an earlier run does not match the configuration. */
 class StoredTokenUnusable extends Error {
   override readonly name = 'StoredTokenUnusable';
   readonly hint =
-    'Put right what has changed in base_url, client_id, scope or tokens.encryption_key; or log in again with `leadsync login`.';
+    'Correct base_url, client_id, scope or tokens.encryption_key, whichever has changed, or log in again with `leadsync login`.';
 }
 
-/** Returns what was read, as the end of a sentence, and what is wrong with it. */
+/** Reads the listing. Returns the end of a sentence that says what was read, and a sentence about rejected leads, if any. */
 async function readListing(source: Source, signal: AbortSignal): Promise<string> {
   const listing = await source.list(undefined, signal);
-  if (listing.kind === 'unchanged') return 'the listing is unchanged.';
+  if (listing.kind === 'unchanged') return 'an unchanged listing.';
   let listed = 0;
   let rejected = 0;
   const reasons = new Set<string>();
@@ -209,21 +202,21 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
     rejected > 0
       ? ` ${rejected} of them ${rejected === 1 ? 'breaks' : 'break'} the service's description (${[...reasons].join('; ')}).`
       : '';
-  return `a listing of ${countOf(listed, 'lead')} was read.${broken}`;
+  return `a listing of ${countOf(listed, 'lead')}.${broken}`;
 }
 
 async function checkExport(config: ExportConfig, dataDir: string, signal: AbortSignal): Promise<string> {
   const destination = await openExportDestination(config, new ExportStates(disk, dataDir).folder);
   try {
     await destination.check(signal);
-    return 'Files can be brought there.';
+    return 'Files can be written there.';
   } finally {
     destination.close();
   }
 }
 
 async function checkQueue(url: Secret, signal: AbortSignal): Promise<string> {
-  const { checkRedis } = await import('../delivery/check-redis.ts'); // with the queue's packages, which few need
+  const { checkRedis } = await import('../delivery/check-redis.ts'); // lazy: loads the queue's packages
   const warning = await checkRedis(url, signal);
   return warning === undefined ? 'Redis answers.' : `Redis answers, but ${warning}.`;
 }

@@ -5,7 +5,7 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { Backlog } from '../ledger/contract/status-rows.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
-/** A sink is held, paused, or neither any more. */
+/** A sink is held or paused, or is no longer. */
 export interface SinkChange {
   readonly kind: 'sink';
   readonly at: Date;
@@ -14,7 +14,7 @@ export interface SinkChange {
   readonly reason: string | undefined;
 }
 
-/** The ledger cannot be read, or can be again; `another`: it is not the one that it was. */
+/** The ledger cannot be read, or can be read again. `another`: it was replaced by another ledger. */
 export interface LedgerChange {
   readonly kind: 'ledger';
   readonly at: Date;
@@ -22,29 +22,29 @@ export interface LedgerChange {
   readonly reason: string | undefined;
 }
 
-/** Something that has happened, `at` a time; `kind` says what. */
+/** An event of the feed. */
 export type FollowEvent = FeedEntry | SinkChange | LedgerChange;
 
 /**
- * What following works with. `open` is called at the start, and each time the ledger was away or replaced; what it
- * gives is closed here.
+ * Parts of following. `open` is called at the start, and again each time the ledger was unreadable or replaced. `followLedger` closes the
+ * ledgers that it returns.
  */
 export interface FollowParts {
   readonly open: () => Ledger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Whether leads' contents and destinations' answers are read as well. */
+  /** Whether to include the contents of leads and the answers of destinations. */
   readonly withData: boolean;
 }
 
-/** How soon something that has happened is told, in ms. */
+/** Interval for checking for new events, in ms. */
 const CHECK_INTERVAL_MS = 250;
-/** How often a ledger that is away is looked for, in ms. */
+/** Interval for trying to open an unreadable ledger, in ms. */
 const AWAY_MS = 1_000;
 
 /**
- * Gives what happens from now on, whatever process does it, until the signal aborts. A ledger that cannot be read is waited for; what
- * happened meanwhile is then given. @throws LedgerError when it cannot be opened at the start
+ * Yields the events of all processes from now on, until the signal aborts. Waits for a ledger that cannot be read, then yields the events
+ * in between. @throws LedgerError if the ledger cannot be opened at the start
  */
 export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly FollowEvent[], void> {
   const { open, clock, signal } = parts;
@@ -73,7 +73,7 @@ export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly
   }
 }
 
-/** One ledger, and how far it was read. */
+/** One ledger and its cursor. */
 class FollowedLedger {
   readonly #parts: FollowParts;
   readonly #id: string;
@@ -98,7 +98,10 @@ class FollowedLedger {
     return this.#ledger.isReplaced();
   }
 
-  /** Goes on with a ledger that was opened anew: this one where it is the same, else from how far the other has come. */
+  /**
+   * Continues with a ledger that was opened again. Returns this object if it is the same ledger; otherwise one that starts at the other's
+   * end.
+   */
   async reopen(ledger: Ledger): Promise<FollowedLedger> {
     await this.close();
     if (ledger.id !== this.#id) return FollowedLedger.begin(ledger, this.#parts);
@@ -124,7 +127,7 @@ class FollowedLedger {
   }
 }
 
-/** What differs in how sinks are. A sink that is new begins as one that is well. */
+/** Returns the changes of the sinks' states. A new sink starts as neither held nor paused. */
 function sinkChanges(before: readonly Backlog[], after: readonly Backlog[], at: Date): SinkChange[] {
   return after.flatMap(({ sink, health }) => {
     const was = before.find((one) => one.sink === sink)?.health;

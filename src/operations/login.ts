@@ -4,8 +4,8 @@ import type { Login } from '../source/auth/login.ts';
 import { openSource } from '../source/http-source.ts';
 
 /**
- * Starts a login at a source, whose tokens then are in the data directory. `use` is handed the login under way, and
- * everything is closed when it ends. @throws SourceError
+ * Starts a login at a source, calls `use` with it, and closes the login and the source when `use` ends. A completed login stores its
+ * tokens in the data directory. @throws SourceError
  */
 export async function withLogin<T>(
   config: Config,

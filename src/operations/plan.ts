@@ -14,11 +14,11 @@ import { originOf } from '../source/http-source.ts';
 
 type LastSink = LastDeclaration['sinks'][number];
 
-/** What a configuration would do to one sink, beside what the ledger was last told. */
+/** What a configuration would change for one sink, compared with the last configuration that the ledger recorded. */
 export type PlannedSink =
   /**
-   * `leads`: what was listed before, and is owed to it, or skipped when its backfill is off. `formerly`: the name that it
-   * gives as its former one, when no sink had it while sinks (`leaving`) are removed, so that a rename may be meant.
+   * `leads`: number of leads listed before, which are owed to the sink, or skipped if its `backfill` is off. `formerly`: its former name,
+   * set if no known sink has that name but other sinks (`leaving`) are removed: a rename was probably intended.
    */
   | {
       readonly kind: 'added';
@@ -28,7 +28,7 @@ export type PlannedSink =
       readonly formerly?: string;
       readonly leaving?: readonly string[];
     }
-  /** `leads`: what was listed or changed while it was not there. */
+  /** `leads`: number of leads that were listed or changed while the sink was not configured. */
   | {
       readonly kind: 'back';
       readonly name: string;
@@ -36,7 +36,7 @@ export type PlannedSink =
       readonly backfill: boolean;
       readonly pending: number;
     }
-  /** `options`: what differs beside the name. */
+  /** `options`: changed options, except the name. */
   | {
       readonly kind: 'renamed';
       readonly name: string;
@@ -44,7 +44,7 @@ export type PlannedSink =
       readonly options: readonly string[];
       readonly pending: number;
     }
-  /** `disabled`: it is still in the configuration. */
+  /** `disabled`: whether the sink is still in the configuration. */
   | { readonly kind: 'removed'; readonly name: string; readonly disabled: boolean; readonly pending: number }
   | {
       readonly kind: 'altered';
@@ -53,13 +53,13 @@ export type PlannedSink =
       readonly pending: number;
     };
 
-/** What a configuration would do to one source; the leads of a removed one stay. `options`: what differs. */
+/** What a configuration would change for one source. The leads of a removed source stay. `options`: changed options. */
 export type PlannedSource =
-  /** `leads`: what it listed when it was there before. */
+  /** `leads`: number of leads known from an earlier time in the configuration. */
   | { readonly kind: 'added'; readonly name: string; readonly leads: number }
   | { readonly kind: 'removed'; readonly name: string; readonly leads: number }
   | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] }
-  /** It names another address than its leads come from, and is not polled until `leadsync moved`. */
+  /** The source has another address than the one its leads come from. leadsync does not poll it until `leadsync moved`. */
   | {
       readonly kind: 'elsewhere';
       readonly name: string;
@@ -67,27 +67,27 @@ export type PlannedSource =
       readonly leads_from: string;
     };
 
-/** What a configuration would do to one export; the files of a removed one stay. `options`: what differs. */
+/** What a configuration would change for one export. The files of a removed export stay. `options`: changed options. */
 export type PlannedExport =
   | { readonly kind: 'added'; readonly name: string }
   | { readonly kind: 'removed'; readonly name: string }
   | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] };
 
-/** What a configuration would do. */
+/** What a configuration would change. */
 export interface Plan {
   readonly sources: readonly PlannedSource[];
   readonly sinks: readonly PlannedSink[];
   readonly exports: readonly PlannedExport[];
 }
 
-/** What the last configuration was, as far as it was noted. */
+/** The last configuration, as far as it was recorded. */
 export interface LastConfiguration extends LastDeclaration {
   readonly exports: readonly { readonly name: string; readonly config: string }[];
 }
 
 /**
- * Compares a configuration with what the ledger was last told. With `exact`, which compares it with the one in force, a secret
- * that has changed is seen as well; the ledger keeps none.
+ * Compares a configuration with the last one that was recorded. The record contains no secrets; only `exact`, a comparison with the
+ * configuration in force, also shows changed secrets.
  */
 export function planOf(last: LastConfiguration, config: Config, exact?: ConfigChanges): Plan {
   return {
@@ -97,7 +97,7 @@ export function planOf(last: LastConfiguration, config: Config, exact?: ConfigCh
   };
 }
 
-/** A plan in a sentence for each of its parts. */
+/** Returns one sentence for each part of a plan. */
 export function describePlan({ sources, sinks, exports }: Plan): string[] {
   return [
     ...sources.map(describePlannedSource),
@@ -151,7 +151,7 @@ function planSinks(last: LastDeclaration, config: Config, exact: Changes | undef
   ];
 }
 
-/** A new sink with a former name was to take over from one that is known: with a mistyped name it does not. */
+/** Marks a new sink whose `formerly` names no known sink: with a mistyped name it does not take over from the old sink. */
 function withUnknownFormer(
   planned: PlannedSink,
   sinks: readonly SinkConfig[],
@@ -206,7 +206,7 @@ function planExports(
   ];
 }
 
-/** Undefined without an exact comparison. */
+/** Returns the changed options by the exact comparison; undefined if there is none. */
 function optionsOf(name: string, exact: Changes | undefined): readonly string[] | undefined {
   return exact && (exact.altered.find((one) => one.name === name)?.options ?? []);
 }
@@ -218,9 +218,9 @@ function describePlannedSource(source: PlannedSource): string {
         ? `source ${source.name} is back, with ${countOf(source.leads, 'lead')} that leadsync knows`
         : `source ${source.name} is new`;
     case 'removed':
-      return `source ${source.name} is gone: it is polled no more, and its ${countOf(source.leads, 'lead')} stay`;
+      return `source ${source.name} is gone: leadsync no longer polls it, and its ${countOf(source.leads, 'lead')} stay`;
     case 'elsewhere':
-      return `source ${source.name} names ${source.origin}, and its leads are those of ${source.leads_from}: it is not polled until \`leadsync moved ${source.name}\` says that the service has moved; another service needs another name`;
+      return `source ${source.name} names ${source.origin}, but its leads come from ${source.leads_from}: it is not polled until \`leadsync moved ${source.name}\` confirms that the service has moved; another service needs another source name`;
     case 'altered':
       return `source ${source.name}: ${source.options.join(', ')}, from its next poll on`;
   }
@@ -232,9 +232,9 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'added':
       return `sink ${name} is new: ${backfillPart(sink, 'listed before')}${unknownFormerPart(sink)}`;
     case 'back':
-      return `sink ${name} is back: ${backfillPart(sink, 'of the meantime')}${pendingPart(sink.pending)}`;
+      return `sink ${name} is back: ${backfillPart(sink, 'listed in the meantime')}${pendingPart(sink.pending)}`;
     case 'renamed':
-      return `sink ${name} was ${sink.formerly}: what it was owed and has got goes on${alteredPart(sink.options)}${pendingPart(sink.pending)}`;
+      return `sink ${name} was ${sink.formerly}: its deliveries continue${alteredPart(sink.options)}${pendingPart(sink.pending)}`;
     case 'removed':
       return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
     case 'altered':
@@ -248,7 +248,7 @@ function describePlannedExport(planned: PlannedExport): string {
     case 'added':
       return `export ${name} is new`;
     case 'removed':
-      return `export ${name} is gone: none is made any more, and those that were made stay`;
+      return `export ${name} is gone: leadsync no longer runs it, and its files stay`;
     case 'altered':
       return `export ${name}: ${planned.options.join(', ')}`;
   }

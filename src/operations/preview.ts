@@ -4,7 +4,7 @@ import type { Clock } from '../platform/time/clock.ts';
 import type { Preview } from '../sinks/sink.ts';
 import { openSink } from './opening/open-sinks.ts';
 
-/** What a sink would send of a delivery at this moment, as a batch of its own. Sends nothing. */
+/** Returns what a sink would send for a delivery now, as a batch of one. Sends nothing. */
 export async function preview(
   config: SinkConfig,
   delivery: Delivery,
@@ -12,7 +12,7 @@ export async function preview(
 ): Promise<readonly Preview[]> {
   const sink = openSink(config, clock);
   try {
-    // The number of a batch is not known before there is one.
+    // There is no batch yet, so this id replaces its real one.
     const batch = { id: 'preview', sink: config.name, createdAt: clock.now(), deliveries: [delivery] };
     return sink.preview(batch);
   } finally {

@@ -5,36 +5,36 @@ import { IdSet } from '../ledger/recording/id-set.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { StoredLead } from '../sinks/sink.ts';
 
-/** Leads in one look at the ledger. */
+/** Maximum leads per query of the ledger. */
 const CHUNK = 500;
-/** What was delivered later than this from now, in ms, was so before the clock was set back, and not while it is compared. */
+/** A delivery that lies further in the future than this, in ms, was made before the clock was set back, and not during the comparison. */
 const AHEAD_MS = 60_000;
 
-/** Where ledger and sink disagree about a lead. */
+/** A difference between ledger and sink in one lead. */
 export interface Difference {
-  /** `missing`: delivered, and not held. `foreign`: held, and not by a delivery of this ledger. */
+  /** `missing`: delivered, but the sink does not hold it. `foreign`: the sink holds it, but not from a delivery of this ledger. */
   readonly kind: 'missing' | 'foreign';
   readonly source: string;
   readonly leadId: bigint;
   readonly why: string;
-  /** The file that holds it, where it is foreign. */
+  /** The file that contains a foreign lead, for sinks that write files. */
   readonly file?: string | undefined;
-  /** It is owed: again since this repair, or already. */
+  /** Whether the lead is owed, either already or because of this repair. */
   readonly owed: boolean;
 }
 
-/** What a comparison found, in numbers. */
+/** Result of a comparison, in numbers. */
 export interface ReconcileResult {
-  /** Leads that the ledger says were delivered. */
+  /** Leads that were delivered according to the ledger. */
   readonly delivered: number;
-  /** Leads, or rows of files, that the sink holds. */
+  /** Leads, or rows in files, that the sink holds. */
   readonly held: number;
   readonly missing: number;
   readonly foreign: number;
 }
 
 /**
- * What is compared, and whether it is mended. Of differences, `onDifference` hears the foreign first, then the missing.
+ * Parts of a comparison. `repair`: whether to owe missing leads again. `onDifference` receives the foreign leads first, then the missing.
  */
 export interface ReconcileParts {
   readonly sink: string;
@@ -45,8 +45,8 @@ export interface ReconcileParts {
 }
 
 /**
- * Compares what the ledger says was delivered to a sink with what the sink holds, and with `repair` owes again what is
- * missing. Keeps one bit of each lead in memory. What is delivered while it goes on is left out of it.
+ * Compares the leads delivered to a sink, according to the ledger, with the leads that the sink holds. With `repair`, owes missing leads
+ * again. Keeps one bit per lead in memory. Ignores deliveries made during the comparison.
  * @throws SinkUnavailable, LedgerError
  */
 export async function reconcile(
@@ -81,15 +81,15 @@ async function readHeld(
   return { rows, foreign };
 }
 
-/** What is owed may have arrived already, without that being known. */
+/** Returns why a lead is foreign; undefined if it is not. An owed lead is not foreign: it may have arrived without acknowledgement. */
 function whyForeign({ lead, erased, delivered, owed }: LeadAtSink): string | undefined {
   if (lead === undefined) return 'The ledger does not know it.';
   if (erased) return 'It was erased.';
   return delivered === undefined && !owed ? 'The ledger never delivered it there.' : undefined;
 }
 
-/** Behind what a repair cannot mend. */
-const NO_CONTENT = ' The ledger no longer has its content, so nobody can bring it again.';
+/** Appended to a missing lead that a repair cannot owe again. */
+const NO_CONTENT = ' The ledger no longer has its content, so it cannot be delivered again.';
 
 async function findMissing(
   present: IdSet,

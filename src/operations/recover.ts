@@ -11,32 +11,31 @@ import { lacksLedger } from './opening/new-ledger.ts';
 import { DataDirInUse, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
 import { hasLiveProcess } from './opening/reclaim-leases.ts';
 
-/** What a recovery found, and did. */
+/** Result of a recovery. */
 export interface Recovery {
   readonly file: string;
-  /** What SQLite says of the file; undefined when it finds nothing wrong. */
+  /** Damage that SQLite found in the file. Undefined if it found none. */
   readonly damage: LedgerError | undefined;
   readonly recovered: Recovered;
-  /** Where the damaged ledger is now; undefined when it was left in its place. */
+  /** Path to which the damaged ledger was moved. Undefined if it was left in its place. */
   readonly aside: string | undefined;
 }
 
-/** What a recovery needs of its surroundings. `signal` stops it; `onCopied` is told how many rows of each table were copied so far. */
+/** Parts of a recovery. `signal` stops it; `onCopied` receives the number of rows of each table copied so far. */
 export interface RecoveryParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onCopied?: (table: string, rows: number) => void;
 }
 
-/** Whether the ledger is sound: there is nothing to recover. */
+/** Whether the ledger is undamaged and needs no recovery. */
 export function isSound({ damage, recovered }: Recovery): boolean {
   return damage === undefined && recovered.whole;
 }
 
 /**
- * Makes a new ledger of what can be read of a damaged one and, if `exchange` says so, puts it in the place of the old one, which is kept.
- * Otherwise nothing is changed. Only while no leadsync and no worker runs.
- * Nothing is changed once the signal has aborted.
+ * Builds a new ledger from the readable parts of a damaged one. If `exchange` is true, moves the old ledger aside and puts the new one in
+ * its place; otherwise changes nothing. Changes nothing after the signal has aborted. No leadsync and no worker may run.
  * @throws DataDirInUse, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function recoverLedger(
@@ -52,18 +51,18 @@ export async function recoverLedger(
     requireNoWorker(dataDir);
     const damage = await inspectFile(file, 'whole', signal);
     signal.throwIfAborted();
-    if (damage && damage.code !== 'damaged') throw damage; // a ledger that could not be looked at may be sound
+    if (damage && damage.code !== 'damaged') throw damage; // a ledger that could not be inspected may be undamaged
     const now = clock.now();
     const read = stateOf(file);
     const recovered = await runBuild(file, target, now, onCopied ? { signal, onCopied } : { signal });
     const found = { file, damage, recovered, aside: undefined };
     if (!exchange || isSound(found)) return found;
     const aside = `${file}.damaged-${printStamp(now)}`;
-    requireNoWorker(dataDir); // a large ledger takes minutes, and a worker needs no leadsync to start
+    requireNoWorker(dataDir); // again: building takes minutes, and a worker may have started in the meantime
     exchangeLedger(file, target, aside, read);
     return { ...found, aside };
   } finally {
-    removeLedger(target); // where it was not put in place: it holds personal data that `erase` would not find
+    removeLedger(target); // if it was not exchanged: it contains personal data that `erase` would not find
     held.release();
   }
 }
@@ -77,6 +76,6 @@ function requireLedger(dataDir: string, file: string): void {
   throw new LedgerError(
     'missing',
     `There is nothing to recover: ${file} is missing or empty.`,
-    'Check data_dir. If the ledger was removed or cut off, restore it from a backup; without one, `leadsync ledger accept` makes a new ledger, and every listed lead goes out again.',
+    'Check data_dir. If the ledger was removed or truncated, restore it from a backup. Without a backup, `leadsync ledger accept` creates a new ledger, and every listed lead goes to every sink again.',
   );
 }

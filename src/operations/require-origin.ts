@@ -1,8 +1,8 @@
 import { SourceError } from '../source/contract/source.ts';
 
 /**
- * Refuses to read a source whose leads come from another address: the leads of another service would be taken for changes of
- * those that are known under the same ids. `kept` is where they come from; undefined: the source has none yet.
+ * Requires that a source still has the address that its recorded leads come from. The leads of another service would look like changes of
+ * the known leads with the same ids. `known` is that address; undefined if the source has no leads yet.
  * @throws SourceError `other-origin`
  */
 export function requireOrigin(
@@ -12,9 +12,9 @@ export function requireOrigin(
   if (known === undefined || origin === known) return;
   throw new SourceError(
     'other-origin',
-    `The ledger's leads of source ${name} are those of ${known}, and it now names ${origin}.`,
+    `The leads of source ${name} in the ledger come from ${known}, but the source now names ${origin}.`,
     {
-      hint: `If that is another service or account, give the source another name. If the same service has moved, \`leadsync moved ${name}\` says so.`,
+      hint: `If this is another service or account, give the source another name. If the same service has moved, confirm it with \`leadsync moved ${name}\`.`,
     },
   );
 }

@@ -10,38 +10,37 @@ import { dueAt } from '../status/export-view.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { ledgerFile } from './opening/open-ledger.ts';
 
-/** How often it is looked whether an export is due, in ms. */
+/** Interval for checking whether an export is due, in ms. */
 const CHECK_INTERVAL_MS = 2_000;
 const FIRST_BACK_OFF_MS = 60_000;
 const LAST_BACK_OFF_MS = 3_600_000;
 /**
- * Rows that are new since the last export are looked for from so much earlier on, in ms: what began before it, a long poll say,
- * may have been written behind it under the time at which it began.
+ * Overlap of an export of new rows with the previous one, in ms. A long poll that began before the previous export may have written rows
+ * after it that carry the time at which the poll began.
  */
 const OVERLAP_MS = 3_600_000;
 
-/** Options that change when an export is made, and not what is in it or where it goes. */
+/** Options that affect when an export runs, but neither its content nor its destination. */
 const WHEN: ReadonlySet<string> = new Set(['every', 'at', 'timezone', 'keep']);
 
-/** In the place of its configuration, where an export has none any more. */
+/** Stored instead of the configuration of an export that is no longer configured. */
 const NOT_CONFIGURED = '';
 
 /**
- * What runs of exports work with, the daemon's and those of `leadsync export --name`: in `states` each finds the
- * others' results.
+ * Parts of an export run, by the daemon or by `leadsync export --name`. Both share their results through `states`.
  */
 export interface ExportParts {
   readonly states: ExportStates;
   readonly dataDir: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** By how much others come first, as for nice(1). */
+  /** Niceness of the export process, as for nice(1). */
   readonly niceness: number;
 }
 
-/** What is remembered of exports, as `planOf` compares it. */
+/** Returns the last configurations of the exports, for `planOf`. */
 export async function lastExports(states: ExportStates): Promise<{ name: string; config: string }[]> {
-  const names = await states.names().catch(() => []); // each export says itself that the folder cannot be used
+  const names = await states.names().catch(() => []); // each export reports an unusable folder itself
   return names.flatMap((name) => {
     const config = states.read(name)?.config;
     return config === undefined || config === NOT_CONFIGURED ? [] : [{ name, config }];
@@ -49,8 +48,8 @@ export async function lastExports(states: ExportStates): Promise<{ name: string;
 }
 
 /**
- * Exports that are not configured any more, and have made files: they may be there still. `place` is where the last one is; undefined
- * when what is remembered cannot be read. @throws Node's error when nothing of it can be
+ * Returns exports that are no longer configured but have written files, which may still exist. `place` is where the last run wrote;
+ * undefined if the state of the export cannot be read. @throws Node's error if the folder of states cannot be read
  */
 export async function formerExports(
   exports: readonly ExportConfig[],
@@ -63,10 +62,10 @@ export async function formerExports(
   });
 }
 
-/** Takes what became of a run. */
+/** Called after each run with its result. */
 type OnRunEnd = (name: string, result: ExportResult, run: { startedMs: number; state: ExportState }) => void;
 
-/** Makes events of what becomes of runs; one that was put off or cut off is no news. */
+/** Returns a callback that emits an event for each completed or failed run; a postponed or aborted run causes none. */
 export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
   return (name, result, { startedMs, state }) => {
     if (result.kind === 'made') {
@@ -86,8 +85,8 @@ export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
 }
 
 /**
- * Makes every export when it is due, one after the other, until the signal aborts. One that was missed is made once, as soon as leadsync
- * runs; one that failed is tried again with growing pauses.
+ * Runs every export when it is due, one at a time, until the signal aborts. Exports that were due while leadsync was not running run once
+ * at the start. Failed exports are retried with back-off.
  */
 export async function exportOnSchedule(
   exportsNow: () => readonly ExportConfig[],
@@ -113,7 +112,7 @@ export async function exportOnSchedule(
   }
 }
 
-/** Makes an export now, and remembers what came of it. */
+/** Runs an export now and stores its result. */
 export async function exportOnce(
   config: ExportConfig,
   parts: ExportParts,
@@ -155,7 +154,7 @@ function after(
   return { ...before, failed: { at: now, times, message, hint, retryAt } };
 }
 
-/** What is remembered of it. Under another configuration a failure counts no more: somebody may have mended it. */
+/** Returns the state of an export. After a change of its configuration, clears the failure, because the change may have fixed it. */
 async function currentState(config: ExportConfig, { states, clock }: ExportParts): Promise<ExportState> {
   const state = states.read(config.name);
   const described = describeExport(config);
@@ -166,13 +165,13 @@ async function currentState(config: ExportConfig, { states, clock }: ExportParts
   return now;
 }
 
-/** Where files of theirs may be is still known: whoever erases a person has to look there. */
+/** Forgets exports that are no longer configured, except those that wrote files: an erasure must still report where the files are. */
 async function forgetOthers(exports: readonly ExportConfig[], states: ExportStates): Promise<void> {
-  // That the folder cannot be used, each export says itself; an erasure looks into it as well.
+  // Each export reports an unusable folder itself, and so does an erasure.
   await removeStagedOfOthers(states.folder, new Set(exports.map(({ name }) => name))).catch(() => undefined);
   for (const name of await namesOfOthers(exports, states).catch(() => [])) {
     const state = states.read(name);
-    if (!state) continue; // what cannot be read now may say where files are
+    if (!state) continue; // a state that cannot be read now may name files
     if (!state.done) await states.forget(name);
     else if (state.config !== NOT_CONFIGURED) await states.write(name, { ...state, config: NOT_CONFIGURED });
   }
@@ -183,21 +182,24 @@ async function namesOfOthers(exports: readonly ExportConfig[], states: ExportSta
   return (await states.names()).filter((name) => !names.has(name));
 }
 
-/** What is noted of a time to come was noted before the clock was set back: nobody waits for that to come again. */
+/** Whether an export is due. A state with a future time dates from before the clock was set back: the export is then due immediately. */
 function isDue(config: ExportConfig, state: ExportState, now: Date): boolean {
   if (state.failed) return state.failed.retryAt <= now || state.failed.at > now;
   return dueAt(config, state) <= now || (state.done?.startedAt ?? state.since) > now;
 }
 
-/** A copy of a row with a later time replaces one with an earlier time, so the times of runs must grow even if the clock was set back. */
+/**
+ * Returns a time after that of the last run. Of several copies of a row the latest counts, so these times must grow even if the clock was
+ * set back.
+ */
 function exportedAtOf({ done }: ExportState, now: Date): Date {
   const last = done?.exportedAt ?? done?.startedAt;
   return last && last >= now ? new Date(last.getTime() + 1) : now;
 }
 
 /**
- * Everything if the clock was set back since, and after a version whose rows had no `_exported_at`: its exports also left out rows
- * that had changed.
+ * Returns from when on an export selects rows. Undefined (all rows) if the clock was set back since, or if the last run was by a version
+ * that wrote no `_exported_at`: its exports also omitted changed rows.
  */
 function sinceOf({ done }: ExportState, now: Date): Date | undefined {
   if (!done?.exportedAt || done.startedAt > now) return undefined;

@@ -4,7 +4,7 @@ import { openDestination } from '../alerts/options.ts';
 import type { Config } from '../config/contract/config.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
-/** What came of one test message. */
+/** Result of one test message. */
 export interface AlertTestResult {
   readonly name: string;
   readonly ok: boolean;
@@ -12,7 +12,7 @@ export interface AlertTestResult {
   readonly hint: string;
 }
 
-/** Sends a message that is marked as a test to one destination. Never rejects for a destination that does not take it. */
+/** Sends a message marked as a test to one destination. A destination that does not accept it is a result, not a rejection. */
 export async function testAlert(
   name: string,
   to: Config['alerts']['to'][string],
@@ -22,7 +22,7 @@ export async function testAlert(
   try {
     const message = { id: `alert_${randomUUID()}`, at: clock.now(), test: true, notices: [] };
     await openDestination(to, clock).send(message, signal);
-    return { name, ok: true, detail: `A test was sent by ${to.type}, and taken.`, hint: '' };
+    return { name, ok: true, detail: `A test message was sent by ${to.type} and accepted.`, hint: '' };
   } catch (error) {
     if (!(error instanceof DestinationError)) throw error;
     return { name, ok: false, detail: error.message, hint: error.hint };

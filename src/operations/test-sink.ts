@@ -4,14 +4,14 @@ import { SinkUnavailable, type TestResult } from '../sinks/sink.ts';
 import { testBatch } from '../sinks/test-batch.ts';
 import { openSink } from './opening/open-sinks.ts';
 
-/** What a test event came to, and how long it took in all. */
+/** Result of a test event, and its duration. */
 export interface SinkTestResult extends TestResult {
   readonly durationMs: number;
 }
 
 /**
- * Sends one test event to a configured sink, by the sink's own code, whether the sink is enabled or not. The ledger is not
- * touched. @throws Error when there is no such sink: its caller has to look
+ * Sends one test event through a configured sink, whether the sink is enabled or not. Does not use the ledger.
+ * @throws Error if there is no such sink: the caller must check
  */
 export async function testSink(
   { sinks }: Pick<Config, 'sinks'>,

@@ -77,7 +77,7 @@ it('a repair says of a lead that is missing and has no content that it cannot be
     void said.push(`${leadId} ${owed} ${why}`);
   await reconcile(held, { sink: 'warehouse', ledger, clock, repair: true, onDifference });
   expect(said).toEqual([
-    '1 false Version 1 was delivered. The ledger no longer has its content, so nobody can bring it again.',
+    '1 false Version 1 was delivered. The ledger no longer has its content, so it cannot be delivered again.',
     '2 true Version 1 was delivered.',
   ]);
 });

@@ -56,7 +56,7 @@ test.each([{ tables: ['v_leads_no_pii'] }, { tables: ['deliveries', 'polls', 'at
     const { install } = await exported(options);
     const said = await install.run(['erase', String(LARGEST), '--yes']);
     expect(said).toMatchObject({ code: 0, stderr: '' });
-    expect(said.stdout).toContain('reached      nightly (export to directory): None of its files holds');
+    expect(said.stdout).toContain('reached      nightly (export to directory): None of its files contains');
   },
 );
 
@@ -65,7 +65,7 @@ test('a file that cannot be read may hold the person, and is listed as such', as
   writeFileSync(file, readFileSync(file).subarray(0, 300));
   const said = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(said.code).toBe(1);
-  expect(said.stdout).toContain(`${file} (cannot be read, and may hold them)\n`);
+  expect(said.stdout).toContain(`${file} (cannot be read, and may contain them)\n`);
 });
 
 test('a named pipe in the place of a file is listed as such, and holds nobody up', async () => {
@@ -77,7 +77,7 @@ test('a named pipe in the place of a file is listed as such, and holds nobody up
   onTestFinished(() => void writer.kill());
   const said = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(said.code).toBe(1);
-  expect(said.stdout).toContain(`${pipe} (cannot be read, and may hold them)\n`);
+  expect(said.stdout).toContain(`${pipe} (cannot be read, and may contain them)\n`);
 });
 
 test('what a killed run has left is removed with the person', async () => {
@@ -119,7 +119,7 @@ test('an export that is being made is waited for, and counts as not reached when
   await install.clock.pass(1_000);
   const said = await saying;
   expect(said.code).toBe(1);
-  expect(said.stdout).toContain('It is being made. Run this again when it is done.');
+  expect(said.stdout).toContain('The export is running. Run this again when it has finished.');
   expect((await install.run(['erase'])).stderr).toContain(`This would be: main ${LARGEST}.`);
 });
 
@@ -134,7 +134,7 @@ test.each(['no leadsync has run since', 'leadsync has run since'])(
     const state = join(install.folder, 'data', 'exports', 'nightly.json');
     expect(said.code).toBe(1);
     expect(said.stdout).toContain(
-      `NOT REACHED  nightly (export, not configured): Not looked into. It was made last as ${file}: remove what is there of it, and then ${state}.\n`,
+      `NOT REACHED  nightly (export, not configured): Not searched. The last run wrote ${file}: remove the files of this export, then remove ${state}.\n`,
     );
     rmSync(state);
     expect((await install.run(['erase', String(LARGEST), '--yes'])).code).toBe(0);

@@ -94,7 +94,7 @@ test.each(['../../planted.csv', 'a/../../../planted.csv', '..', '', 'a/planted.c
       isListing(asked) ? listingOf(`${run}/_SUCCESS`, `${run}/${rest}`) : undefined,
     );
     const { stdout } = await install.run(['erase', '1', '--yes']);
-    expect(stdout).toContain(`s3://exports/${run} (cannot be read, and may hold them)`);
+    expect(stdout).toContain(`s3://exports/${run} (cannot be read, and may contain them)`);
     expect(storage.asked.filter((asked) => isObject(asked))).toEqual([]);
   },
 );

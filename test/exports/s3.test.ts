@@ -93,7 +93,7 @@ test('check proves that it can write there, and leaves nothing', async () => {
   const storage = await aStorage();
   const install = withExport(storage);
   expect((await install.run(['check'])).stdout).toContain(
-    'ok      export nightly: Files can be brought there.',
+    'ok      export nightly: Files can be written there.',
   );
   expect(storage.keys()).toEqual([]);
 });

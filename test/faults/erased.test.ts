@@ -97,7 +97,7 @@ test('a person whose attempt was killed is erased at once, and the certificate s
   const { places } = JSON.parse(stdout) as { places: { place: string; reached: boolean; what: string }[] };
   expect(places.find(({ place }) => place === 'crm')).toMatchObject({
     reached: false,
-    what: expect.stringMatching(/^It may have got 1 lead, and was told of 0\./),
+    what: expect.stringMatching(/^It may have received 1 lead, and was notified of 0 erasures\./),
   });
 });
 

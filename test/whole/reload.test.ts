@@ -170,7 +170,7 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
     expect(scene.receiver.received).toHaveLength(15);
     writeFileSync(configFile, whole);
     expect(await hangUp(daemon)).toMatchObject({
-      changes: ['sink crm is back: 7 leads of the meantime are owed to it'],
+      changes: ['sink crm is back: 7 leads listed in the meantime are owed to it'],
       generation: 4,
     });
     await until('the webhook has them too', () => scene.complete(), 30_000);
@@ -274,7 +274,7 @@ test('of a source that is gone and back while its poll is under way: the next on
   await until('the poll is under way', () => scene.stub.listingRequests === 1);
   rewrite(scene, ({ sources }) => delete sources.main);
   expect(await hangUp(daemon)).toMatchObject({
-    changes: ['source main is gone: it is polled no more, and its 0 leads stay'],
+    changes: ['source main is gone: leadsync no longer polls it, and its 0 leads stay'],
   });
   expect((await scene.run('plan')).stdout).toContain('No source, sink or export would change.');
   writeFileSync(scene.configFile, whole);
@@ -359,7 +359,7 @@ test('of a sink under another name goes on with what it was owed, under the ids 
     delete sinks.crm;
   });
   expect((await scene.run('plan')).stdout).toBe(
-    'sink customers was crm: what it was owed and has got goes on, with timeout from its next attempt on; still pending: 3 deliveries\n',
+    'sink customers was crm: its deliveries continue, with timeout from its next attempt on; still pending: 3 deliveries\n',
   );
   scene.receiver.answerAlways(204);
   expect(await hangUp(daemon)).toMatchObject({ generation: 2 });

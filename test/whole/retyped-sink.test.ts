@@ -32,6 +32,6 @@ test('what a webhook was owed goes on when it becomes a folder of files; what su
   for (const id of added) expect(rows.join('')).toMatch(new RegExp(`^${id},`, 'm'));
   const { stdout: dead } = await scene.run('deliveries', '--sink', 'crm', '--state', 'dead', '--json');
   expect(dead).toContain(':erased');
-  expect(dead).toContain('A csv sink cannot be told that a lead is erased.');
+  expect(dead).toContain('A csv sink does not take `lead.erased`.');
   expect(dead).not.toContain('fault in leadsync');
 });

@@ -1,24 +1,24 @@
 import type { ErasureCounts, LeadKey } from '../../leads/person.ts';
 
-/** What became of a person at one place. */
+/** What an erasure achieved at one place. */
 export interface PlaceReport {
-  /** `ledger`, or the sink's name. */
+  /** `ledger`, or the name of the sink or export. */
   readonly place: string;
   readonly type: string;
-  /** Nothing of the person is left there, as far as leadsync put it there. */
+  /** Whether none of the data that leadsync put there is left, or the destination has accepted `lead.erased`. */
   readonly reached: boolean;
-  /** It could not be reached now, and a later erasure goes on with it. */
+  /** Whether the place could not be reached now and a later erasure must try it again. */
   readonly again: boolean;
   readonly what: string;
-  /** The files that still hold the person, for somebody to remove. */
+  /** Files that still contain the person's data. A person must remove them. */
   readonly files?: readonly string[];
 }
 
-/** What an erasure came to. Names no person: leads by their ids. */
+/** Result of an erasure. Names leads by their ids and contains no personal data. */
 export interface Certificate {
   readonly at: Date;
   readonly leads: readonly LeadKey[];
-  /** Elements of listings that were set aside. */
+  /** Number of rejected leads that were erased. */
   readonly rejected: number;
   readonly erased: Omit<ErasureCounts, 'underWay'>;
   readonly places: readonly PlaceReport[];

@@ -28,19 +28,19 @@ import {
 } from './erasure-report.ts';
 import { searchExports } from './search-exports.ts';
 
-/** How long is waited for attempts that are under way, and for readers of the ledger, in ms. */
+/** Maximum wait for attempts in progress, and for readers of the ledger, in ms. */
 const PATIENCE_MS = 60_000;
-/** How long is waited for a leadsync that is running to tell sinks that can only be told, in ms. */
+/** Maximum wait for a running leadsync to deliver `lead.erased`, in ms. */
 const NOTIFY_MS = 5_000;
 const RETRY_MS = 200;
-/** Nobody keeps an address or a number for it. */
+/** Hint for a destination that could not be searched: the ledger does not store the email address or phone number for a later erasure. */
 const REPEAT_HINT =
-  'Then erase by the address or number once more: leads of which the ledger has no content are found there alone.';
+  'Then erase by the email address or phone number again: only this destination can find leads whose content the ledger no longer has.';
 
-const NOBODY: Person = { leads: [], rejected: [] };
+const NO_LEADS: Person = { leads: [], rejected: [] };
 
 /**
- * What an erasure works with. The signal ends every wait; what was not done by then stays noted for a later erasure.
+ * Parts of an erasure. The signal ends every wait; the ledger records unfinished work for a later erasure.
  */
 export interface EraseParts {
   readonly ledger: LedgerPersons & LedgerUpkeep & LedgerDelivering;
@@ -48,14 +48,14 @@ export interface EraseParts {
   readonly signal: AbortSignal;
 }
 
-/** Whom an erasure takes, and the names of the sinks that could not be asked whom of the person they hold. */
+/** The leads to erase, and the names of the sinks that could not be searched for the person. */
 export interface PersonToErase extends Person {
   readonly unasked: readonly string[];
 }
 
 /**
- * Whom an erasure takes: whoever is meant, and whatever an earlier one that was cut off, or did not reach every place, has left. Sinks
- * that can be asked may hold leads of the person whose content the ledger no longer has.
+ * Returns the leads to erase: those of the person, and those that an earlier erasure did not finish. Also searches the sinks that support
+ * it, because they may hold leads whose content the ledger no longer has.
  */
 export async function personToErase(
   sinks: readonly SinkConfig[],
@@ -64,11 +64,11 @@ export async function personToErase(
   parts: EraseParts,
 ): Promise<PersonToErase> {
   const { ledger } = parts;
-  const found = subject ? await ledger.findPerson(subject, source) : NOBODY;
+  const found = subject ? await ledger.findPerson(subject, source) : NO_LEADS;
   const { held, unasked } =
     subject && subject.kind !== 'lead'
       ? await askSinks(sinks, subject, parts)
-      : { held: [NOBODY], unasked: [] };
+      : { held: [NO_LEADS], unasked: [] };
   const left = await ledger.unfinishedErasures();
   const isMeant = (one: LeadKey | RejectedKey) => source === undefined || one.source === source;
   const meant = held.flatMap(({ leads }) => leads).filter(isMeant);
@@ -92,7 +92,7 @@ async function askSinks(
   for (const config of sinks) {
     const sink = openSink(config, clock);
     try {
-      held.push((await sink.findPerson?.(subject, signal)) ?? NOBODY);
+      held.push((await sink.findPerson?.(subject, signal)) ?? NO_LEADS);
     } catch (error) {
       if (!(error instanceof SinkUnavailable)) throw error;
       unasked.push(config.name);
@@ -104,8 +104,8 @@ async function askSinks(
 }
 
 /**
- * Erases a person: first from the ledger, so that nobody sends anything any more, then from the sinks. What could not be reached stays
- * noted in the ledger until a later erasure reaches it.
+ * Erases a person: first from the ledger, so that leadsync sends nothing more, then from the sinks. The ledger keeps a record of places
+ * that could not be reached until a later erasure reaches them.
  */
 export async function erase(
   { sinks, exports, dataDir }: Pick<Config, 'sinks' | 'exports' | 'dataDir'>,
@@ -113,7 +113,7 @@ export async function erase(
   parts: EraseParts,
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
-  await reclaimLeases(ledger, dataDir); // nobody waits for the end of an attempt whose process was killed
+  await reclaimLeases(ledger, dataDir); // an attempt whose process was killed must not delay the erasure
   await recordErasures(dataDir, person.leads);
   const { underWay, ...erased } = await eraseFromLedger(person, sinksWithErasedEvents(sinks), parts);
   reach('erased');
@@ -138,22 +138,22 @@ function ledgerReport(underWay: number, scrubbed: boolean): Pick<PlaceReport, 'r
     return {
       reached: false,
       again: true,
-      what: `${countOf(underWay, 'delivery')} ${underWay === 1 ? 'is' : 'are'} still being attempted. Run this again when that has ended.`,
+      what: `${countOf(underWay, 'delivery')} ${underWay === 1 ? 'is' : 'are'} still being attempted. Run this again when the attempt has ended.`,
     };
   if (!scrubbed)
     return {
       reached: false,
       again: true,
-      what: 'Erased, but a query that is still open keeps the content in the log beside the file. Run this again when it has ended.',
+      what: 'Erased, but an open query keeps the content in the write-ahead log. Run this again when the query has ended.',
     };
   return {
     reached: true,
     again: false,
-    what: 'Erased and overwritten; the ids are kept, so that no poll brings them back.',
+    what: 'Erased and overwritten. The ids are kept so that no poll records these leads again.',
   };
 }
 
-/** Again and again, until nothing of the person is under way: an attempt that ends may leave an answer, or a delivery to be retried. */
+/** Erases repeatedly until none of the person's deliveries is being attempted: an attempt that ends may record an answer or a retry. */
 async function eraseFromLedger(
   person: Person,
   tell: readonly string[],
@@ -174,7 +174,7 @@ async function eraseFromLedger(
   return sum;
 }
 
-/** How far sinks have been told, once nothing of that is owed any more or the time is over. */
+/** Waits until all `lead.erased` deliveries have ended or the time is over. Returns their state for each sink. */
 async function waitForNotices(
   { leads }: Person,
   withinMs: number,
@@ -202,7 +202,7 @@ async function waitUntil(
   return true;
 }
 
-/** Undefined where nothing can be taken back, nor found: such a sink can only be told. */
+/** Erases at one sink. Returns undefined if the sink can neither delete nor list leads, and only takes `erased` events. */
 async function eraseFromSink(
   config: SinkConfig,
   person: Person,
@@ -250,15 +250,15 @@ async function eraseAt(
   return {
     reached: false,
     again: false,
-    what: 'Its files are left as they are; these hold the leads.',
+    what: 'Its files are left as they are; these contain the leads.',
     files,
   };
 }
 
-/** A running leadsync erases at its mirror as well, and may have come first. */
+/** Says how many rows were removed. A running leadsync also erases in its mirror, and may have done so first. */
 function erasedRows(rows: number): string {
   const how = rows === 0 ? 'nothing was left to remove' : `${countOf(rows, 'row')} removed or emptied`;
-  return `Its tables hold nothing of these leads any more (${how}).`;
+  return `Its tables no longer contain these leads (${how}).`;
 }
 
 async function filesWith(

@@ -8,21 +8,21 @@ import { giveToFolderOwner } from '../../platform/files/folder-owner.ts';
 import { DataDirUnusable } from '../opening/open-ledger.ts';
 import { sinksWithErasedEvents } from './erasure-report.ts';
 
-/** How many leads are looked up at a time. */
+/** Maximum leads per query. */
 const CHUNK = 500;
 
 /**
- * Appends erased leads to a journal beside the ledger, because a backup from before the erasure still has them. On disk when it
- * resolves. @throws DataDirUnusable
+ * Appends erased leads to a journal beside the ledger, because a backup from before the erasure still contains them. Resolves when the
+ * lines are on disk. @throws DataDirUnusable
  */
 export async function recordErasures(dataDir: string, leads: readonly LeadKey[]): Promise<void> {
-  const noted = await read(dataDir);
-  const lines = leads.map(lineOf).filter((line) => !noted.has(line));
+  const recorded = await read(dataDir);
+  const lines = leads.map(lineOf).filter((line) => !recorded.has(line));
   if (lines.length === 0) return;
   await onDisk(dataDir, async () => {
     const file = await open(fileOf(dataDir), 'a', 0o600);
     try {
-      if (noted.size === 0) giveToFolderOwner(file.fd, fileOf(dataDir));
+      if (recorded.size === 0) giveToFolderOwner(file.fd, fileOf(dataDir));
       // The leading newline ends a line that a power failure truncated.
       await file.appendFile(`\n${lines.join('\n')}\n`);
       await file.sync();
@@ -34,14 +34,14 @@ export async function recordErasures(dataDir: string, leads: readonly LeadKey[])
 }
 
 /**
- * Erases the leads of the journal that this ledger still has because it was restored from a backup. Returns how many.
+ * Erases the leads of the journal that this ledger still has because it was restored from a backup. Returns their number.
  * @throws DataDirUnusable, LedgerError
  */
 export async function reapplyErasures(ledger: Ledger, { dataDir, sinks }: Config): Promise<number> {
-  const noted = [...(await read(dataDir)).values()];
+  const recorded = [...(await read(dataDir)).values()];
   const leads: LeadKey[] = [];
-  for (let at = 0; at < noted.length; at += CHUNK) {
-    const part = noted.slice(at, at + CHUNK);
+  for (let at = 0; at < recorded.length; at += CHUNK) {
+    const part = recorded.slice(at, at + CHUNK);
     const states = await ledger.leadsAtSink('', part);
     leads.push(...part.filter((_, index) => !states[index]?.erased));
   }

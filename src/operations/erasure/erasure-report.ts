@@ -8,7 +8,7 @@ export function sinksWithErasedEvents(sinks: readonly SinkConfig[]): string[] {
   return sinks.filter(({ events }) => events.includes('erased')).flatMap(namesOf);
 }
 
-/** What a certificate says of a destination from which leadsync cannot delete. */
+/** Returns the report on a destination that leadsync cannot delete from, but can notify by `lead.erased`. */
 export function destinationReport(
   sink: SinkConfig,
   all: readonly SinkErasure[],
@@ -21,35 +21,35 @@ export function destinationReport(
     return {
       reached: false,
       again: true,
-      what: `Owed \`lead.erased\` of ${countOf(owed, 'lead')}, which a leadsync that is running brings${once}. Run this again to see whether it did.`,
+      what: `\`lead.erased\` is owed for ${countOf(owed, 'lead')}; a running leadsync delivers it${once}. Run this again to see whether it has.`,
     };
   if (refused > 0)
     return {
       reached: false,
       again: false,
-      what: `It refused \`lead.erased\` of ${countOf(refused, 'lead')}. Ask whoever runs it to erase them, by their ids; \`leadsync retry\` tells it once more.`,
+      what: `It refused \`lead.erased\` for ${countOf(refused, 'lead')}. Ask its operator to erase them by their ids; \`leadsync retry\` sends the event again.`,
     };
   if (told.told < had)
     return {
       reached: false,
       again: false,
-      what: `${itGot(told)}, and was told of ${told.told}. Ask whoever runs it to erase them, by their ids; with \`erased\` among its \`events\` leadsync tells it.`,
+      what: `${received(told)}, and was notified of ${countOf(told.told, 'erasure')}. Ask its operator to erase them by their ids; with \`erased\` among its \`events\`, leadsync notifies it.`,
     };
   return {
     reached: true,
     again: false,
-    what: `Told by \`lead.erased\` of ${countOf(had, 'lead')}, and it took that. Whether it erased them is for whoever runs it to say.`,
+    what: `It accepted \`lead.erased\` for ${countOf(had, 'lead')}. Only its operator can say whether it erased them.`,
   };
 }
 
-/** What a certificate says of a folder whose files do not contain the leads. Files that were moved away cannot be reached. */
+/** Returns the report on a folder whose files do not contain the leads. leadsync cannot reach files that were moved elsewhere. */
 export function folderReport(sink: SinkConfig, all: readonly SinkErasure[]): string {
   const told = all.find((one) => namesOf(sink).includes(one.sink));
-  if (!told) return 'None of its files holds these leads.';
-  return `${itGot(told)}, and none of the files that are there holds any. Whoever took others away may hold them.`;
+  if (!told) return 'None of its files contains these leads.';
+  return `${received(told)}, and none of the files in the folder contains any. Files that were moved elsewhere may contain them.`;
 }
 
-/** What a certificate says of sinks that are no longer configured, and got the leads or may have. */
+/** Returns the reports on sinks that are no longer configured and received the leads, or may have. */
 export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly SinkErasure[]): PlaceReport[] {
   const configured = new Set(sinks.flatMap(namesOf));
   return all
@@ -59,29 +59,29 @@ export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly S
       type: 'not configured',
       reached: false,
       again: false,
-      what: `${itGot(told)} when it was configured. Ask whoever runs it to erase them, by their ids.`,
+      what: `${received(told)} when it was configured. Ask its operator to erase them by their ids.`,
     }));
 }
 
-/** What a certificate says of former destinations of sinks that are configured with another destination now. */
+/** Returns the reports on former destinations of sinks that now have another destination. */
 export function formerDestinationsReport(former: readonly FormerDestination[]): PlaceReport[] {
   return former.map(({ sink, place, until, had }) => ({
     place: sink,
-    type: 'as it was before',
+    type: 'former destination',
     reached: false,
     again: false,
-    what: `It got ${countOf(had, 'lead')}, or may have, as ${place}, until ${until.toISOString()}. Nobody looks there any more: erase them there, by their ids, or ask whoever runs it.`,
+    what: `It received ${countOf(had, 'lead')}, or may have, as ${place}, until ${until.toISOString()}. leadsync no longer reaches it: erase them there by their ids, or ask its operator.`,
   }));
 }
 
-/** An attempt that failed, or whose outcome is unknown, may have delivered the lead all the same. */
-function itGot({ had, certain }: SinkErasure): string {
-  if (certain === had) return `It got ${countOf(had, 'lead')}`;
+/** Says how many leads a destination received. A failed attempt, or one with an unknown outcome, may have delivered its leads. */
+function received({ had, certain }: SinkErasure): string {
+  if (certain === had) return `It received ${countOf(had, 'lead')}`;
   const leads = countOf(had, 'lead');
-  return certain === 0 ? `It may have got ${leads}` : `It got, or may have got, ${leads}`;
+  return certain === 0 ? `It may have received ${leads}` : `It received, or may have received, ${leads}`;
 }
 
-/** The ledger knows a renamed sink by its former name until leadsync has run once with the new one. */
+/** Returns the names of a sink in the ledger: a renamed sink keeps its former name until leadsync has run with the new one. */
 function namesOf({ name, formerly }: SinkConfig): string[] {
   return formerly === undefined ? [name] : [name, formerly];
 }

@@ -16,17 +16,20 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { formerExports } from '../scheduled-exports.ts';
 import type { PlaceReport } from './certificate.ts';
 
-/** How long is waited for an export that is under way, in ms: it may have read the person before the erasure. */
+/** Maximum wait for a running export, in ms: it may have read the person's data before the erasure. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 200;
 
-/** For the wait for an export that is being made. The signal ends that, and the reading of files. */
+/** Parts of the search. The signal ends the wait for a running export and the reading of files. */
 export interface SearchParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Looks into everything that scheduled exports have made, tells what still holds the person, and names those that are not configured any more. Removes leftovers of killed runs, and nothing else. */
+/**
+ * Searches the files of all scheduled exports for the person, and lists exports that are no longer configured. Removes leftovers of killed
+ * runs, and nothing else.
+ */
 export async function searchExports(
   { exports, dataDir }: Pick<Config, 'exports' | 'dataDir'>,
   person: Person,
@@ -45,7 +48,7 @@ export async function searchExports(
   return [...places, ...(await placesOfFormer(exports, states))];
 }
 
-/** Nobody looks into these: an erasure names them, and what it cannot find out of them. */
+/** Reports exports that are no longer configured. leadsync does not search their files. */
 async function placesOfFormer(
   exports: readonly ExportConfig[],
   states: ExportStates,
@@ -57,8 +60,8 @@ async function placesOfFormer(
     return (await formerExports(exports, states)).map(({ name, place }) => {
       const state = `${join(folder, name)}.json`;
       const what = place
-        ? `Not looked into. It was made last as ${place}: remove what is there of it, and then ${state}.`
-        : `Not looked into. Where it was made last stands in ${state}, which cannot be read: find that out, remove what is there of it, and then that file.`;
+        ? `Not searched. The last run wrote ${place}: remove the files of this export, then remove ${state}.`
+        : `Not searched. ${state} records where the last run wrote its files, but it cannot be read. Find and remove the files of this export, then remove ${state}.`;
       return { ...missed, place: name, again: false, what };
     });
   } catch (error) {
@@ -66,7 +69,7 @@ async function placesOfFormer(
     if (error instanceof ExportFailed) return [{ ...tryAgain, what: `${error.message} ${error.hint}` }];
     const code = codeOf(error);
     if (code === undefined) throw error;
-    const what = `${folder} cannot be read (${code}), so that exports which are configured no more are not known. Give the user that leadsync runs as that right, and run this again.`;
+    const what = `${folder} cannot be read (${code}), so leadsync does not know which exports are no longer configured. Give the user that leadsync runs as permission to read it, then run this again.`;
     return [{ ...tryAgain, what }];
   }
 }
@@ -84,7 +87,11 @@ async function searchExport(
   try {
     const lock = await waitForLock(() => lockExport(folder, name), parts);
     if (!lock)
-      return { reached: false, again: true, what: 'It is being made. Run this again when it is done.' };
+      return {
+        reached: false,
+        again: true,
+        what: 'The export is running. Run this again when it has finished.',
+      };
     try {
       return await searchFiles(destination, person, parts.signal);
     } finally {
@@ -92,7 +99,7 @@ async function searchExport(
     }
   } catch (error) {
     if (parts.signal.aborted)
-      return { reached: false, again: true, what: 'Stopped before all its files were looked into.' };
+      return { reached: false, again: true, what: 'Stopped before all its files were searched.' };
     if (!(error instanceof ExportFailed)) throw error;
     return { reached: false, again: true, what: `${error.message} ${error.hint}` };
   } finally {
@@ -110,18 +117,18 @@ async function searchFiles(destination: Destination, person: Person, signal: Abo
       .read(file, (path) => holdsAnyOf(person, path), signal)
       .catch((error: unknown) => {
         if (signal.aborted) throw error;
-        return undefined; // told below as a file that cannot be read; why does not matter to whoever has to look into it
+        return undefined; // reported below as a file that cannot be read; the reason does not matter there
       });
     if (held === undefined) unread += 1;
     if (held !== false)
-      files.push(`${destination.nameOf(file)}${held ? '' : ' (cannot be read, and may hold them)'}`);
+      files.push(`${destination.nameOf(file)}${held ? '' : ' (cannot be read, and may contain them)'}`);
   }
   if (files.length === 0)
-    return { reached: true, again: false, what: 'None of its files holds these leads.' };
+    return { reached: true, again: false, what: 'None of its files contains these leads.' };
   const what =
     unread === 0
-      ? 'Its files are left as they are; these hold the leads.'
-      : 'Its files are left as they are; these hold the leads, or may do so.';
+      ? 'Its files are left as they are; these contain the leads.'
+      : 'Its files are left as they are; these contain the leads, or may contain them.';
   return { reached: false, again: false, what, files };
 }
 

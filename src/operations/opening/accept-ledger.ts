@@ -6,7 +6,7 @@ import { lacksLedger } from './new-ledger.ts';
 import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts';
 
 /**
- * Makes a new, empty ledger where there is none, so that leadsync starts with it unasked. What is left of an old one is set aside.
+ * Creates a new, empty ledger if there is none, so that leadsync starts with it without asking. Renames what is left of an old ledger.
  * @throws DataDirInUse, DataDirUnusable, LedgerError
  */
 export function acceptNewLedger(
@@ -24,7 +24,7 @@ export function acceptNewLedger(
   }
 }
 
-/** SQLite would remove a log that has no file. */
+/** Renames the write-ahead log of a missing ledger: SQLite would delete it. Returns the new names. */
 function setAside(file: string, now: Date): string[] {
   return ['-wal', '-shm']
     .filter((end) => existsSync(`${file}${end}`))

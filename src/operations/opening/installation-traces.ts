@@ -9,26 +9,31 @@ import { SinkUnavailable } from '../../sinks/sink.ts';
 import { ledgerFile } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
 
-/** How long a sink or Redis may take until it begins to answer, in ms. */
+/** Maximum time until a sink or Redis begins to answer, in ms. */
 const FIRST_ANSWER_MS = 5_000;
-/** How long it may take to read all that a sink holds, in ms: of other sources that may be millions. */
+/** Maximum time for reading all leads that a sink holds, in ms: there may be millions from other sources. */
 const LONGEST_MS = 300_000;
 
-/** The ledger's log, as SQLite names it. */
+/** File name of the ledger's write-ahead log. */
 const LOG = 'ledger.db-wal';
 
-/** What only a leadsync that had a ledger leaves in the data directory. Tokens are not among it: `login` and `check` come first. */
+/**
+ * Files that only a leadsync with a ledger leaves in the data directory. Tokens do not count: `login` and `check` store them before the
+ * first start.
+ */
 const LEFT_BEHIND = ['processes', 'alerts.json', 'audit.jsonl', 'erased.jsonl', LOG, 'ledger.db.mark'];
 
-/** A start that is killed before its first commit leaves the first page of a ledger, and a log beside it, which tells nothing then. */
+/**
+ * Whether the ledger's file has content. Then a start was killed before its first commit, and the write-ahead log that it left is no trace.
+ */
 function isStarted(dataDir: string): boolean {
   return (ledgerSize(ledgerFile(dataDir)) ?? 0) > 1;
 }
 
-/** What an earlier ledger has left behind, each in words. */
+/** Traces of an earlier ledger, each as a phrase. */
 export interface Traces {
   readonly found: readonly string[];
-  /** The places that can hold a trace and could not be asked, each with the reason. */
+  /** Places that may hold a trace but did not answer, each with the reason. */
   readonly unanswered: readonly string[];
 }
 
@@ -38,8 +43,8 @@ interface Answer {
 }
 
 /**
- * Looks for traces of an earlier ledger in the data directory, in the sinks and in Redis. Asks disabled sinks as well, but does not
- * count them among the unanswered: a sink is often disabled because its destination is gone.
+ * Searches the data directory, the sinks and Redis for traces of an earlier ledger. Also searches disabled sinks, but ignores those that
+ * do not answer: a sink is often disabled because its destination no longer exists.
  */
 export async function tracesOf(config: Config, clock: Clock, stop: AbortSignal): Promise<Traces> {
   const left = LEFT_BEHIND.filter((name) => existsSync(join(config.dataDir, name))).filter(
@@ -68,7 +73,7 @@ async function askSink(sink: SinkConfig, config: Config, clock: Clock, stop: Abo
   return sink.enabled && unanswered ? { unanswered } : { found };
 }
 
-/** A lead of these sources that the destination holds, in words; undefined when it holds none or cannot tell. */
+/** Returns a phrase that names a lead of these sources in the destination; undefined if it holds none or cannot list leads. */
 async function heldBy(
   config: SinkConfig,
   sources: ReadonlySet<string>,
@@ -89,14 +94,14 @@ async function heldBy(
 
 async function askQueue({ queue: { redisUrl, prefix } }: Config, stop: AbortSignal): Promise<Answer> {
   if (!redisUrl) return {};
-  const { readMarker } = await import('../../delivery/queue-marker.ts'); // with the queue's packages, which few need
+  const { readMarker } = await import('../../delivery/queue-marker.ts'); // lazy: loads the queue's packages
   return answerOf('Redis', stop, async (signal) => {
     const ledger = await readMarker(redisUrl, prefix, signal);
-    return ledger && `Redis holds the mark of ledger ${ledger} under ${prefix}`;
+    return ledger && `Redis holds the marker of ledger ${ledger} under ${prefix}`;
   });
 }
 
-/** Asks one place, which calls `onAnswer` when it begins to answer. */
+/** Asks one place. `ask` calls `onAnswer` when the place begins to answer. */
 async function answerOf(
   place: string,
   stop: AbortSignal,

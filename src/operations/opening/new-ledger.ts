@@ -5,24 +5,24 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { tracesOf } from './installation-traces.ts';
 import { ledgerFile } from './open-ledger.ts';
 
-/** How long to wait before the places that did not answer are asked again, in ms. */
+/** Wait before asking the places that did not answer again, in ms. */
 const RETRY_MS = 1_000;
 
-/** There is no ledger, and a new one would bring every lead to every sink again. */
+/** There is no ledger, and with a new one every lead would go to every sink again. */
 export class NewLedgerRefused extends Error {
   override readonly name = 'NewLedgerRefused';
   readonly hint =
-    'If data_dir is not mounted, mount it. If ledger.db was removed or cut off, restore it from a backup. Then start again. If a new ledger is meant, `leadsync ledger accept` makes it.';
+    'If data_dir is not mounted, mount it. If ledger.db was removed or truncated, restore it from a backup. Then start leadsync again. To start with a new ledger instead, run `leadsync ledger accept`.';
 }
 
-/** There is no ledger, and a place that would show whether there was one did not answer in time. */
+/** There is no ledger, and a place that could show whether there was one did not answer in time. */
 export class InstallationUnknown extends Error {
   override readonly name = 'InstallationUnknown';
   readonly hint: string;
 
   constructor(
     message: string,
-    hint = 'Start what does not answer, or correct its address, and start leadsync again. If this is a new installation, stop leadsync and make its ledger with `leadsync ledger accept`.',
+    hint = 'Start the service that does not answer, or correct its address, then start leadsync again. If this is a new installation, stop leadsync and create its ledger with `leadsync ledger accept`.',
   ) {
     super(message);
     this.hint = hint;
@@ -35,25 +35,25 @@ export class StoppedBeforeStart extends Error {
   readonly hint = '';
 }
 
-/** Whether there is no ledger yet: no file, or one that holds nothing. @throws LedgerError when it is no file, or nobody may know */
+/** Whether there is no ledger yet: the file is missing or empty. @throws LedgerError if it is not a file or cannot be inspected */
 export function lacksLedger(dataDir: string): boolean {
   return isBlank(ledgerFile(dataDir));
 }
 
-/** How the places that could tell are waited for. */
+/** Options for waiting for the places that could show an earlier ledger. */
 export interface WaitOptions {
   readonly clock: Clock;
-  /** Ends the wait. */
+  /** Aborts the wait. */
   readonly stop: AbortSignal;
-  /** How long to wait for all of them, in ms. */
+  /** Maximum time to wait for all of them, in ms. */
   readonly patienceMs: number;
-  /** Is told, before each wait, who has not answered. */
+  /** Called before each wait with the places that have not answered. */
   readonly onWait: (unanswered: readonly string[]) => Promise<void>;
 }
 
 /**
- * Makes sure that a missing ledger may be made: `ledger.create` says so, or every place that could show an earlier one was asked and
- * shows none. Asks those that do not answer again until they do. Only for the process that holds the data directory.
+ * Requires that leadsync may create a missing ledger: either `ledger.create` allows it, or every place that could show an earlier ledger
+ * was searched and shows none. Asks places that do not answer again until they do. The process must hold the data directory.
  * @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart
  */
 export async function requireNewInstallation(config: Config, waiting: WaitOptions): Promise<void> {
@@ -68,7 +68,7 @@ export async function requireNewInstallation(config: Config, waiting: WaitOption
   );
 }
 
-/** Returns what was found as soon as one place shows a trace; nothing when all of them have answered. */
+/** Returns the traces as soon as one place shows any, or an empty list when all places have answered. */
 async function findTraces(
   config: Config,
   missing: string,
@@ -81,7 +81,7 @@ async function findTraces(
     if (found.length > 0 || unanswered.length === 0) return found;
     if (clock.monotonicMs() - sinceMs >= patienceMs)
       throw new InstallationUnknown(
-        `${missing}, and whether there was one could not be found out: ${unanswered.join(' ')}`,
+        `${missing}, and leadsync could not find out whether there was one: ${unanswered.join(' ')}`,
       );
     await onWait(unanswered);
     await clock.sleep(RETRY_MS, stop);
@@ -89,7 +89,9 @@ async function findTraces(
   }
 }
 
-/** A volume that is mounted meanwhile has a lock of its own, which this process does not hold. */
+/**
+ * Requires that the ledger is still missing. A volume that was mounted in the meantime has its own lock, which this process does not hold.
+ */
 function requireStillMissing(dataDir: string): void {
   if (lacksLedger(dataDir)) return;
   throw new InstallationUnknown(

@@ -18,13 +18,13 @@ export class DataDirInUse extends Error {
     'Stop the other one first, or give this one a data_dir of its own. To deliver with more processes, start `leadsync worker`.';
 }
 
-/** The data directory cannot be made or used. */
+/** The data directory cannot be created or used. */
 export class DataDirUnusable extends Error {
   override readonly name = 'DataDirUnusable';
-  /** What to do next. */
+  /** The next step for the operator. */
   readonly hint: string;
 
-  /** @param what the folder or file: `The data directory /data`; `special`: what some codes mean here */
+  /** @param what the folder or file: `The data directory /data`; `special`: meaning of some error codes for this caller */
   constructor(what: string, cause: unknown, special: Readonly<Record<string, DiskFailure>> = {}) {
     const failure = diskFailure(cause, special) ?? { what: `cannot be used (${codeOf(cause)})`, hint: HINT };
     super(`${what} ${failure.what}.`, { cause });
@@ -33,35 +33,35 @@ export class DataDirUnusable extends Error {
 }
 
 const HINT =
-  'Make sure that the folder exists or can be made, and belongs to the user that leadsync runs as.';
+  'Make sure that the folder exists or can be created, and belongs to the user that leadsync runs as.';
 
-const NOT_FOR_THIS_USER: DiskFailure = {
+const NO_PERMISSION: DiskFailure = {
   what: 'is not open to this user',
   hint: 'Run this as the user that leadsync runs as, or as root.',
 };
-/** What the codes mean to a command that only looks: it writes nothing. */
-const WHEN_LOOKING = {
-  EACCES: NOT_FOR_THIS_USER,
-  EPERM: NOT_FOR_THIS_USER,
-  SQLITE_CANTOPEN: NOT_FOR_THIS_USER,
+/** Meaning of error codes for a command that only checks the lock and writes nothing. */
+const WHEN_CHECKING = {
+  EACCES: NO_PERMISSION,
+  EPERM: NO_PERMISSION,
+  SQLITE_CANTOPEN: NO_PERMISSION,
 };
 
-/** Somebody who looks whether the lock is held keeps it from being taken for a moment, which this outlasts, in ms. */
-const LOOK_MS = 250;
+/** Maximum wait for the lock, in ms: a process that checks the lock holds it for a moment. */
+const LOCK_WAIT_MS = 250;
 
-/** Where the ledger of a data directory is. */
+/** Returns the path of the ledger in a data directory. */
 export function ledgerFile(dataDir: string): string {
   return join(dataDir, 'ledger.db');
 }
 
 /**
- * Makes the data directory where it is missing, and takes it for this process alone until the release.
+ * Creates the data directory if it is missing, and locks it for this process until the release.
  * @throws DataDirInUse, DataDirUnusable
  */
 export function holdDataDir(dataDir: string): { release(): void } {
   try {
     makeFolderSync(dataDir, 0o700);
-    return acquireLock(lockFile(dataDir), LOOK_MS);
+    return acquireLock(lockFile(dataDir), LOCK_WAIT_MS);
   } catch (error) {
     if (error instanceof LockHeld)
       throw new DataDirInUse(`Another leadsync holds the data directory ${dataDir}.`);
@@ -69,12 +69,12 @@ export function holdDataDir(dataDir: string): { release(): void } {
   }
 }
 
-/** Whether a leadsync (`run` or `sync`) holds the data directory at this moment. Takes nothing. @throws DataDirUnusable */
+/** Whether a `run` or `sync` process holds the data directory now. Does not lock it. @throws DataDirUnusable */
 export function isDataDirInUse(dataDir: string): boolean {
   try {
     return isLocked(lockFile(dataDir));
   } catch (error) {
-    throw unusable(dataDir, error, WHEN_LOOKING);
+    throw unusable(dataDir, error, WHEN_CHECKING);
   }
 }
 
@@ -90,25 +90,25 @@ function unusable(
   return new DataDirUnusable(`The data directory ${dataDir}`, cause, special);
 }
 
-/** What a process opens its ledger with, beside what the configuration says. */
+/** Options for opening a ledger that are not in the configuration. */
 export interface LedgerParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether a missing ledger is made, or an error. */
+  /** Whether to create a missing ledger; otherwise a missing ledger is an error. */
   readonly create: boolean;
-  /** Names this process among those that attempt. Absent: it attempts nothing. */
+  /** Name under which the ledger records the leases of this process. Absent: this process makes no attempts. */
   readonly holder?: string;
-  /** The sinks at this moment, whose retry policies count. Absent: those of the configuration. */
+  /** Returns the current sinks with their retry policies. Absent: those of the configuration. */
   readonly sinks?: () => LedgerConfig['sinks'];
 }
 
-/** A sink, as far as its ledger goes by its configuration. */
+/** The part of a sink's configuration that the ledger uses. */
 export type RetriedSink = Pick<LedgerConfig['sinks'][number], 'name' | 'retry'>;
 
-/** When failed deliveries of each sink are tried again, by the sink's name. */
+/** Retry policies by sink name. */
 export type RetryPolicies = ReadonlyMap<string, RetryPolicy>;
 
-/** The retry policies of these sinks. */
+/** Returns the retry policies of these sinks. */
 export function retryPolicies(sinks: readonly RetriedSink[]): RetryPolicies {
   return new Map(sinks.map(({ name, retry }) => [name, retry]));
 }

@@ -3,19 +3,19 @@ import { userAgent } from '../../platform/process/version.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Sink } from '../../sinks/sink.ts';
 
-/** What an attempt may take beyond the destination's own deadline, in ms. */
+/** Time that an attempt may take beyond the timeouts of its calls, in ms. */
 const OVERHEAD_MS = 5_000;
 
-/** A sink that is open, and how long one attempt of it may take. */
+/** An open sink, and how long one attempt may take. */
 export interface OpenSink {
   readonly sink: Sink;
-  /** In ms, the whole batch included; a sink that does not end by then is given up on. */
+  /** Maximum time for attempting a whole batch, in ms. The attempt is aborted after it. */
   readonly budgetMs: number;
-  /** Why it cannot be told that a lead is erased: owed to a sink that had its name and was of another type. Undefined where it can. */
+  /** Reason for refusing `erased` events, which are owed only if a sink of another type had this name. Undefined if the sink takes them. */
   readonly erasedRefusal?: string | undefined;
 }
 
-/** Opens a configured sink. No connection is made yet. */
+/** Opens a configured sink without connecting to its destination. */
 export function openSink(sink: SinkConfig, clock: Clock): Sink {
   return sink.type.open(sink.options, {
     name: sink.name,
@@ -27,23 +27,23 @@ export function openSink(sink: SinkConfig, clock: Clock): Sink {
   });
 }
 
-/** Why a sink cannot be told that a lead is erased; undefined where it can. */
+/** Returns why a sink does not take `erased` events; undefined if it does. */
 function erasedRefusal({ type: { type, defaults } }: SinkConfig): string | undefined {
   if (defaults.events.includes('erased')) return undefined;
-  return `A ${type} sink cannot be told that a lead is erased. Ask whoever runs the destination that had this name before to erase it.`;
+  return `A ${type} sink does not take \`lead.erased\`. Ask the operator of the destination that had this name before to erase the lead.`;
 }
 
 interface Entry extends OpenSink {
   underWay: number;
-  /** Called when nothing is under way any more. */
+  /** Called when the last attempt has ended. */
   onIdle: (() => void) | undefined;
 }
 
-/** The sinks that are open for delivery, by name. One that another takes the place of is closed when its last attempt has ended. */
+/** The sinks that are open for delivery, by name. A retired sink closes when its last attempt has ended. */
 export class OpenSinks {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
-  /** By name: retired, with attempts under way. */
+  /** Retired sinks with attempts in progress, by name. */
   readonly #retiring = new Map<string, Set<Entry>>();
 
   constructor(clock: Clock) {
@@ -52,7 +52,7 @@ export class OpenSinks {
 
   /** Opens a sink. */
   open(config: SinkConfig): OpenSink {
-    // A batch may be split to find the lead that is refused, which takes several calls.
+    // A sink may split a batch to find the refused lead, which takes several calls.
     const calls = config.batch.max === 1 ? 1 : 4;
     const sink = openSink(config, this.#clock);
     const budgetMs = calls * config.timeoutMs + OVERHEAD_MS;
@@ -61,7 +61,7 @@ export class OpenSinks {
     return entry;
   }
 
-  /** Begins no attempt at a sink any more. Resolves when those under way have ended and it is closed. */
+  /** Lets no further attempt begin. Resolves when the attempts in progress have ended and the sink is closed. */
   async retire(name: string): Promise<void> {
     const entry = this.#entries.get(name);
     if (!entry) return;
@@ -77,12 +77,12 @@ export class OpenSinks {
     await entry.sink.close();
   }
 
-  /** How many attempts are under way at what was retired under this name. */
+  /** Returns the number of attempts in progress at retired sinks of this name. */
   retiring(name: string): number {
     return [...(this.#retiring.get(name) ?? [])].reduce((sum, { underWay }) => sum + underWay, 0);
   }
 
-  /** Runs an attempt on a sink, which stays open for it; undefined when there is no such sink. */
+  /** Runs an attempt and keeps the sink open until it ends. Returns undefined if there is no such sink. */
   async use<T>(name: string, attempt: (open: OpenSink) => Promise<T>): Promise<T | undefined> {
     const entry = this.#entries.get(name);
     if (!entry) return undefined;
@@ -95,7 +95,7 @@ export class OpenSinks {
     }
   }
 
-  /** Closes all of them, whatever is under way. */
+  /** Closes all sinks, even with attempts in progress. */
   async close(): Promise<void> {
     const entries = [...this.#entries.values()];
     this.#entries.clear();

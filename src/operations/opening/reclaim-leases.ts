@@ -9,7 +9,7 @@ import {
   restoreProcessLocks,
 } from '../../platform/files/process-lock.ts';
 
-/** Where the processes that use a data directory hold their lock files. */
+/** Folder of the process locks of a data directory. */
 const folderOf = (dataDir: string) => join(dataDir, 'processes');
 
 /** Holds the lock file of this process under the name by which the ledger knows its leases. */
@@ -23,9 +23,9 @@ export function hasLiveProcess(dataDir: string): boolean {
 }
 
 /**
- * Ends the leases of processes that were killed during an attempt, so that their batches are attempted again at once and not only
- * when the leases expire. Keeps the leases of this process and of processes that may be alive. Restores this process's own lock
- * file if somebody deleted it. @returns how many batches were reclaimed
+ * Reclaims the leases of dead processes, so that their batches are attempted again immediately and not only when the leases expire. Keeps
+ * the leases of this process and of processes that may be alive. Restores this process's own lock file if it was deleted.
+ * Returns the number of reclaimed batches.
  */
 export async function reclaimLeases(ledger: LedgerDelivering, dataDir: string): Promise<number> {
   const folder = folderOf(dataDir);
@@ -34,7 +34,7 @@ export async function reclaimLeases(ledger: LedgerDelivering, dataDir: string): 
   for (const holder of await ledger.holders()) {
     if (!isProcessDead(folder, holder)) continue;
     reclaimed += await ledger.reclaimLeases(holder);
-    removeProcessLock(folder, holder); // only now: without the file nobody could tell that the process is dead
+    removeProcessLock(folder, holder); // only now: the lock file shows that the process is dead
   }
   return reclaimed;
 }

@@ -41,7 +41,7 @@ describe('leadsync check', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^ok +data_dir: /),
-      'ok      source main: A token was got, and a listing of 3 leads was read.',
+      'ok      source main: Got a token and read a listing of 3 leads.',
       expect.stringMatching(/^ok +sink crm: /),
       expect.stringMatching(/^ok +sink drop: /),
     ]);
@@ -191,7 +191,7 @@ describe('leadsync check', () => {
       expect(await install.run(['check'])).toMatchObject({
         code: 0,
         stdout: expect.stringContaining(
-          "main: The login's token works, and a listing of 3 leads was read. client_secret was not tried",
+          "main: The login's token works: read a listing of 3 leads. client_secret was not tested",
         ),
       });
       expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
@@ -255,7 +255,7 @@ describe('leadsync check', () => {
     onTestFinished(() => void check.kill('SIGKILL'));
     await until('the first line is there', () => check.stdout.includes('data_dir'));
     expect(await check.kill('SIGINT')).toEqual({ code: 1, signal: null });
-    expect(check.stdout).toContain('FAILED  source main: Stopped before it was known.');
+    expect(check.stdout).toContain('FAILED  source main: Stopped before the check was complete.');
     expect(check.stderr).toBe('');
   });
 });

@@ -70,7 +70,7 @@ test.each([
   expect(code).toBe(0);
   expect(stdout).toMatch(
     new RegExp(
-      `reached {6}warehouse \\(postgres\\): Its tables hold nothing of these leads any more \\(.*${how}\\)\\.`,
+      `reached {6}warehouse \\(postgres\\): Its tables no longer contain these leads \\(.*${how}\\)\\.`,
     ),
   );
   expect(stdout).toMatch(/^Not looked at: .*PostgreSQL's WAL and free space/m);
@@ -89,7 +89,7 @@ test('says of a sink that brings leads elsewhere since that nobody looks where i
   const { code, stdout } = await install.run(['erase', '1', '--yes']);
   expect(code).toBe(1);
   expect(stdout).toContain(
-    'NOT REACHED  drop (as it was before): It got 1 lead, or may have, as webhook, until 2026-11-20T10:01:00.000Z. Nobody looks there any more: erase them there, by their ids, or ask whoever runs it.\n',
+    'NOT REACHED  drop (former destination): It received 1 lead, or may have, as webhook, until 2026-11-20T10:01:00.000Z. leadsync no longer reaches it: erase them there by their ids, or ask its operator.\n',
   );
 });
 
@@ -101,7 +101,7 @@ test('says that files were there which somebody has taken away since', async () 
   const { code, stdout } = await install.run(['erase', '1', '--yes']);
   expect(code).toBe(0);
   expect(stdout).toContain(
-    'reached      drop (csv): It got 1 lead, and none of the files that are there holds any. Whoever took others away may hold them.\n',
+    'reached      drop (csv): It received 1 lead, and none of the files in the folder contains any. Files that were moved elsewhere may contain them.\n',
   );
 });
 
@@ -129,7 +129,9 @@ test('tells the webhook that got the lead, however often that takes, and says wh
   expect(receiver.received).toHaveLength(2);
   const owed = await install.run(['erase', '1', '--yes']);
   expect(owed.code).toBe(1);
-  expect(owed.stdout).toMatch(/NOT REACHED {2}crm \(webhook\): Owed `lead.erased` of 1 lead, .* brings\./);
+  expect(owed.stdout).toMatch(
+    /NOT REACHED {2}crm \(webhook\): `lead.erased` is owed for 1 lead; .* delivers it\./,
+  );
   await install.run(['pause', 'crm']);
   expect((await install.run(['erase', '--yes'])).stdout).toContain('brings once the sink is resumed.');
   await install.run(['resume', 'crm']);
@@ -151,16 +153,20 @@ test('tells the webhook that got the lead, however often that takes, and says wh
   expect((await ledger.trace(1n)).map(({ answer }) => answer).join()).not.toContain('Ada Secret');
   const done = await install.run(['erase', '--yes']);
   expect(done).toMatchObject({ code: 0, stderr: '' });
-  expect(done.stdout).toMatch(/reached {6}crm \(webhook\): Told by `lead.erased` of 1 lead/);
+  expect(done.stdout).toMatch(/reached {6}crm \(webhook\): It accepted `lead.erased` for 1 lead/);
   await install.run(['erase', '1', '--yes']);
   await install.run(['sync']);
   expect(receiver.received).toHaveLength(4);
 });
 
 test.each([
-  ['says no to it', {}, /NOT REACHED {2}crm \(webhook\): It refused `lead.erased` of 1 lead/],
-  ['has left it out', { events: ['created'] }, /It got 1 lead, and was told of 0\. .*with `erased` among/],
-  ['is configured no more', undefined, /NOT REACHED {2}crm \(not configured\): It got 1 lead/],
+  ['says no to it', {}, /NOT REACHED {2}crm \(webhook\): It refused `lead.erased` for 1 lead/],
+  [
+    'has left it out',
+    { events: ['created'] },
+    /It received 1 lead, and was notified of 0 erasures\. .*with `erased` among/,
+  ],
+  ['is configured no more', undefined, /NOT REACHED {2}crm \(not configured\): It received 1 lead/],
 ])('names a webhook that %s', async (_, now, said) => {
   const receiver = await startWebhookReceiver();
   onTestFinished(() => receiver.close());
@@ -198,8 +204,8 @@ test.each([
     install.configure({ sinks });
     const { code, stdout } = await install.run(['erase', '1', '--yes']);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/NOT REACHED {2}crm \(.*\): It may have got 1 lead/);
-    expect((await install.run(['erase', '1', '--yes'])).stdout).toContain('It may have got 1 lead');
+    expect(stdout).toMatch(/NOT REACHED {2}crm \(.*\): It may have received 1 lead/);
+    expect((await install.run(['erase', '1', '--yes'])).stdout).toContain('It may have received 1 lead');
   },
 );
 
@@ -228,7 +234,7 @@ test('finds nobody by an address whose lead is past its retention, says what to 
   const { code, stderr } = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(code).toBe(1);
   expect(stderr).toContain('or `retention` removed the content, only the lead id is left');
-  expect((await install.run(['erase', '1', '--yes'])).stdout).toMatch(/It got 1 lead/);
+  expect((await install.run(['erase', '1', '--yes'])).stdout).toMatch(/It received 1 lead/);
 });
 
 test.each([

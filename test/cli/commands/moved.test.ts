@@ -36,9 +36,9 @@ test('check, plan and status say that a source names another address than its le
   const check = await install.run(['check']);
   expect(check.code).toBe(69);
   expect(check.stdout).toContain(
-    `FAILED  source main: The ledger's leads of source main are those of ${host}/api/v1/leads, and it now names ${other.host}/api/v1/leads.`,
+    `FAILED  source main: The leads of source main in the ledger come from ${host}/api/v1/leads, but the source now names ${other.host}/api/v1/leads.`,
   );
-  const planned = `source main names ${other.host}/api/v1/leads, and its leads are those of ${host}/api/v1/leads: it is not polled until`;
+  const planned = `source main names ${other.host}/api/v1/leads, but its leads come from ${host}/api/v1/leads: it is not polled until`;
   expect((await install.run(['plan'])).stdout).toContain(planned);
   expect((await install.run(['sync'])).code).not.toBe(0);
   expect((await install.run(['plan'])).stdout).toContain(planned);

@@ -29,7 +29,7 @@ describe('leadsync test-alert', () => {
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout:
-        'ok      oncall: A test was sent by email, and taken.\nok      ops: A test was sent by slack, and taken.\n',
+        'ok      oncall: A test message was sent by email and accepted.\nok      ops: A test message was sent by slack and accepted.\n',
     });
     expect(server.received[0]?.data).toContain('This is a test');
     expect(String(receiver.received[0]?.body)).toContain('This is a test');
@@ -70,7 +70,7 @@ test('leadsync check looks at each destination, and sends it nothing', async () 
   };
   const { stdout } = await new Install({ alerts: { to } }).run(['check']);
   expect(stdout.split('\n').filter((line) => line.includes(' alerts '))).toEqual([
-    'ok      alerts oncall: The mail server takes us.',
+    'ok      alerts oncall: The mail server accepts leadsync.',
     'ok      alerts ops: The server answers.',
     expect.stringMatching(/^FAILED {2}alerts gone: .*refuses the connection/),
   ]);

@@ -477,7 +477,7 @@ describe('a ledger whose disk is full', () => {
     const failures = bench.reported.of('ledger-failed');
     expect(failures.length).toBeGreaterThan(3);
     expect(failures[0]).toMatchObject({
-      reason: expect.stringContaining('no room'),
+      reason: expect.stringContaining('no space'),
       hint: expect.stringMatching(/space/),
     });
     bench.makeRoom();

@@ -117,7 +117,7 @@ test('and by Redis, where the sinks can tell nothing', async () => {
     delete sinks?.['drop'];
     delete sinks?.['warehouse'];
   });
-  await expectQuestion(scene, /Redis holds the mark of ledger [0-9a-f]{16}/);
+  await expectQuestion(scene, /Redis holds the marker of ledger [0-9a-f]{16}/);
 });
 
 /** PostgreSQL at an address of its own, where nobody answers until `appear` is called. */
