@@ -41,7 +41,7 @@ export function deliveringOf(
       }),
     unbegunBatches: (sink) => access.read(() => claiming.unbegunBatches(sink)),
     activity: (sink) => access.read(() => claiming.activity(sink)),
-    settle: (ref, attempt) => access.recorded(() => access.commit(() => settling.settle(ref, attempt))),
+    settle: (ref, attempt) => access.trackRecovery(() => access.commit(() => settling.settle(ref, attempt))),
     holders: () => access.read(() => settling.holders()),
     release: (ref, mayHaveArrived) => access.write(() => settling.release(ref, holder, mayHaveArrived)),
     reclaimLeases: (dead) => access.write(() => settling.reclaimLeases(dead)),

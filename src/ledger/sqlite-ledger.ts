@@ -5,7 +5,7 @@ import type { Ledger } from './contract/ledger.ts';
 import { toLedgerError } from './contract/ledger-error.ts';
 import type { Opening } from './contract/ledger-upkeep.ts';
 import { LedgerAccess } from './database/ledger-access.ts';
-import { connect, prepareFile, renameCopy, requireFile } from './database/ledger-file.ts';
+import { connect, prepareFile, renewIdOfCopy, requireFile } from './database/ledger-file.ts';
 import { removeLeftovers } from './database/leftovers.ts';
 import { SinkRows } from './database/sink-rows.ts';
 import { migrate, recognise, requireThisShape } from './database/upgrading.ts';
@@ -54,7 +54,7 @@ export function openEngine(options: LedgerOptions): LedgerEngine {
     prepareFile(db);
     if (create) removeLeftovers(file);
     const upgraded = create ? migrate(db) : undefined;
-    const isCopy = create && renameCopy(db, options.clock.now());
+    const isCopy = create && renewIdOfCopy(db, options.clock.now());
     return compose(db, options, { upgraded, isCopy });
   } catch (error) {
     db?.close();

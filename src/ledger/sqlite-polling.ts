@@ -13,13 +13,13 @@ export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Cl
   return {
     listingMark: (source) => access.read(() => polls.listingMark(source)),
     lastCompleteAt: (source) => access.read(() => polls.lastCompleteAt(source)),
-    recordOrigin: (source, origin) => access.noted(async () => polls.recordOrigin(source, origin)),
-    forgetOrigin: (source) => access.noted(async () => polls.forgetOrigin(source)),
-    startPoll: (source) => access.recorded(async () => polls.start(source)),
+    recordOrigin: (source, origin) => access.trackFailure(async () => polls.recordOrigin(source, origin)),
+    forgetOrigin: (source) => access.trackFailure(async () => polls.forgetOrigin(source)),
+    startPoll: (source) => access.trackRecovery(async () => polls.start(source)),
     beginBlock: (poll, block) => access.read(() => recording.beginBlock(polls.get(poll), block)),
     unknownIndexes: (poll, elements) =>
       access.read(() => recording.unknownIndexes(polls.get(poll), elements)),
-    record: (poll, items) => access.noted(async () => recording.record(polls.get(poll), items)),
-    finishPoll: (poll, end) => access.noted(() => polls.finish(poll, end)),
+    record: (poll, items) => access.trackFailure(async () => recording.record(polls.get(poll), items)),
+    finishPoll: (poll, end) => access.trackFailure(() => polls.finish(poll, end)),
   } satisfies Partial<LedgerEngine>;
 }

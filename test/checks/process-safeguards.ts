@@ -111,7 +111,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'an older copy that is written over the ledger is noticed',
     without: 'nobody is told that the ledger was set back, and its numbers are used twice under one id',
-    file: 'src/ledger/database/progress-mark.ts',
+    file: 'src/ledger/database/high-water-mark.ts',
     text: "return typeof marked === 'number' && marked > lastPoll;",
     instead: 'return marked === -lastPoll;',
     tests: ['test/ledger/sqlite-faults.test.ts', 'test/faults/ledger/ledger-lost.test.ts'],

@@ -5,24 +5,24 @@ import { toLedgerError } from '../contract/ledger-error.ts';
 import { BUSY_MS, requireFile } from './ledger-file.ts';
 import { removeLedger } from './leftovers.ts';
 
-/** Pages at a time, about 8 MB: between two steps a signal is noticed. */
-const PAGES_AT_ONCE = 2_000;
+/** Pages copied per step, about 8 MB. The signal is checked between two steps. */
+const PAGES_PER_STEP = 2_000;
 
-/** How much of a ledger is copied, in bytes. */
-export interface Copied {
+/** The progress of a copy, in bytes: `bytes` of `of` are copied. */
+export interface CopyProgress {
   readonly bytes: number;
   readonly of: number;
 }
 
 /**
- * Copies a ledger into a new file, which only its owner may read, as the ledger is at one moment. Others may write to it meanwhile:
- * the copy holds one snapshot, and writers wait for nothing. Of a copy that fails nothing is left. @throws LedgerError of the ledger, Node's or SQLite's error of the copy,
- * the signal's reason
+ * Copies one snapshot of a ledger into a new file that only its owner may read. Other processes may write to the ledger meanwhile and do
+ * not wait. Removes the copy if it fails.
+ * @throws LedgerError if the ledger cannot be read; Node's or SQLite's error of the copy; the signal's reason
  */
 export async function backUpLedger(
   file: string,
   copy: string,
-  { signal, onCopied }: { readonly signal: AbortSignal; readonly onCopied: (copied: Copied) => void },
+  { signal, onCopied }: { readonly signal: AbortSignal; readonly onCopied: (copied: CopyProgress) => void },
 ): Promise<void> {
   requireFile(file);
   makePrivateFile(copy);
@@ -30,18 +30,18 @@ export async function backUpLedger(
   try {
     db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     const pageBytes = Number(db.pragma('page_size', { simple: true }));
-    // Without a snapshot of its own, the copy would begin anew each time that another process writes.
+    // Without its own snapshot, the copy would start again each time another process writes.
     db.exec('BEGIN');
     db.prepare('SELECT 1 FROM sqlite_schema').get();
     await db.backup(copy, {
       progress: ({ totalPages, remainingPages }) => {
         signal.throwIfAborted();
         onCopied({ bytes: (totalPages - remainingPages) * pageBytes, of: totalPages * pageBytes });
-        return PAGES_AT_ONCE;
+        return PAGES_PER_STEP;
       },
     });
   } catch (error) {
-    removeLedger(copy); // and its journal, which SQLite leaves where the disk is full
+    removeLedger(copy); // and its journal, which SQLite leaves if the disk is full
     if (signal.aborted && error === signal.reason) throw error;
     throw diskFailure(error) ? error : toLedgerError(error, file);
   } finally {

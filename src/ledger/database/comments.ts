@@ -2,20 +2,23 @@ import Database from 'better-sqlite3';
 import { relations } from '../../catalog/documented.ts';
 import { commentOf } from '../../catalog/relation.ts';
 
-/** What is said of every table, view and column: as rows of `_comments`. */
+/** The comments on every public table, view and column, as rows of `_comments`. */
 const COMMENTS = relations.flatMap((relation) => [
   [relation.name, null, commentOf(relation)],
   ...relation.columns.map(({ name, means }) => [relation.name, name, means]),
 ]);
 
-/** Writes them anew. */
+/** Replaces all comments in the ledger. */
 export function writeComments(db: Database.Database): void {
   db.exec('DELETE FROM _comments');
   const add = db.prepare('INSERT INTO _comments VALUES (?, ?, ?)');
   for (const comment of COMMENTS) add.run(comment);
 }
 
-/** Writes them where they are others. Words may change without a step; those of a version before are no reason not to open a ledger. */
+/**
+ * Replaces the comments in the ledger if they differ: they may change without a migration. Ignores SQLite's errors, because outdated
+ * comments must not keep a ledger from opening.
+ */
 export function refreshComments(db: Database.Database): void {
   try {
     const written = db

@@ -1,9 +1,9 @@
 const DAY_MS = 86_400_000;
 
-/** So many days before the day of the last complete listing, its size is compared with those of earlier ones. */
+/** The size of the last complete listing is compared with those of this many days before it. */
 export const DAYS_COMPARED = 7;
 
-/** Returns the number of the day in UTC since 1970-01-01 on which a time in ms lies. */
+/** Returns the UTC day of a time in ms, as the number of days since 1970-01-01. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }

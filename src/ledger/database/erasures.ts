@@ -1,6 +1,6 @@
 /**
- * A step of the schema: which leads were erased. Their rows stay, with id and hash, so that no poll brings them back, and no
- * content. The ledger's log and every delivery still name them by their ids.
+ * A migration: the erased leads. Their rows stay with id and hash but without content, so that no poll records them again. Deliveries
+ * and leadsync's log still contain their ids.
  */
 export const erasures = `
   CREATE TABLE _erased (
@@ -8,13 +8,13 @@ export const erasures = `
     source TEXT NOT NULL,
     id INTEGER NOT NULL,
     erased_at INTEGER NOT NULL,
-    finished_at INTEGER,                    -- when every place was reached; null: somebody has to go on
-    kept_out INTEGER NOT NULL DEFAULT 0,    -- how many new contents were listed since, and not recorded
+    finished_at INTEGER,                    -- when every destination was reached; null: the erasure must be continued
+    kept_out INTEGER NOT NULL DEFAULT 0,    -- number of new contents that were listed since and ignored
     UNIQUE (source, id)
   ) STRICT;
   ALTER TABLE _leads ADD COLUMN erased_no INTEGER;
 `;
 
-/** A step of the schema that changes no table: a delivery of the event `erased` tells a sink, and its id says so in the views. */
+/** A migration that only recreates the views: the ids of deliveries of the event `erased` end with `:erased`. */
 export const erasuresTold =
-  '-- `replay` of such a delivery is -1, so that a sink is owed one for a lead, and never a second.';
+  '-- `replay` of such a delivery is -1, so that a sink is owed at most one for each lead.';

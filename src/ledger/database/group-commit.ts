@@ -1,6 +1,6 @@
 import type { Transactions } from './transactions.ts';
 
-/** Runs everything that was asked for since the last turn of the event loop, or since the last commit began, in one transaction. */
+/** Runs all work that arrives in one turn of the event loop, or during a commit, in one transaction. */
 export class GroupCommit {
   readonly #transactions: Transactions;
   #waiting: Entry[] = [];
@@ -11,9 +11,9 @@ export class GroupCommit {
   }
 
   /**
-   * Resolves with what `work` returned, once the commit that carries it is on disk. When `work` throws, it alone is
-   * undone and rejected; when the commit fails, everything in it is. `work` may be run twice, the first time undone: it
-   * must leave nothing behind but in the ledger.
+   * Runs `work`, and resolves with its result once the commit that contains it is on disk. If `work` throws, only its changes are rolled
+   * back; if the commit fails, those of all work in it. `work` may run twice, rolled back the first time, so it must have no side effects
+   * outside the ledger.
    */
   run<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export class GroupCommit {
     });
   }
 
-  /** Commits what is waiting, and resolves when nothing waits any more; never rejects. Undefined when nothing waits. */
+  /** Commits the waiting work, and resolves when none is left; never rejects. Returns undefined if no work waits. */
   flush(): Promise<void> | undefined {
     if (this.#waiting.length === 0) return this.#flushing;
     this.#flushing ??= this.#flushAll().finally(() => {
@@ -45,7 +45,7 @@ export class GroupCommit {
     }
   }
 
-  /** Almost always nothing throws, so nothing is spent on undoing one alone. */
+  /** Runs the entries without savepoints, since an entry hardly ever throws. */
   async #together(entries: readonly Entry[]): Promise<readonly (() => void)[]> {
     let current: Entry | undefined;
     try {
@@ -54,7 +54,7 @@ export class GroupCommit {
           current = entry;
           return entry.work();
         });
-        current = undefined; // from here on it is the commit that may fail
+        current = undefined; // from here on only the commit can fail
         return answers;
       });
     } catch (error) {
@@ -65,7 +65,7 @@ export class GroupCommit {
     }
   }
 
-  /** The same once more in one commit, in which each can be undone alone. */
+  /** Runs the entries again in one commit, each in a savepoint of its own. */
   async #eachAlone(entries: readonly Entry[]): Promise<readonly (() => void)[]> {
     try {
       return await this.#transactions.write(() => entries.map((entry) => this.#alone(entry)));
@@ -78,14 +78,14 @@ export class GroupCommit {
     try {
       return this.#transactions.part(entry.work);
     } catch (error) {
-      if (!this.#transactions.open) throw error; // nothing before this entry is kept either
+      if (!this.#transactions.open) throw error; // the entries before this one are rolled back as well
       return () => entry.reject(error);
     }
   }
 }
 
 interface Entry {
-  /** Does the work, and gives the function that tells the caller of its success. */
+  /** Does the work, and returns the function that resolves the caller's promise. */
   readonly work: () => () => void;
   readonly reject: (error: unknown) => void;
 }

@@ -4,13 +4,13 @@ import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
 import { GroupCommit } from './group-commit.ts';
 import { Transactions, type WriteBehind } from './transactions.ts';
 
-/** How what is asked of the ledger reaches its file. Whatever SQLite throws is thrown as a `LedgerError`. */
+/** Runs the ledger's reads and writes, and converts SQLite's errors to `LedgerError`. */
 export class LedgerAccess {
   readonly transactions: Transactions;
   readonly #db: Database.Database;
   readonly #commits: GroupCommit;
   #failing: LedgerError | undefined;
-  /** Never over: the file does not mend itself. */
+  /** Never cleared: a damaged file does not repair itself. */
   #damage: LedgerError | undefined;
 
   constructor(db: Database.Database, writeBehind: WriteBehind, clock: Clock) {
@@ -19,45 +19,45 @@ export class LedgerAccess {
     this.#commits = new GroupCommit(this.transactions);
   }
 
-  /** That the file is damaged, or what the last write failed of, until something has been recorded again. */
+  /** Returns the damage of the file, or the error of the last write until a write succeeds; undefined if there is neither. */
   failing(): LedgerError | undefined {
     return this.#damage ?? this.#failing;
   }
 
-  /** Notes that the file is damaged, however that was found. */
+  /** Records that the file is damaged. */
   reportDamage(damage: LedgerError): void {
     this.#damage ??= damage;
   }
 
-  /** Reads one state of the ledger, whatever others write meanwhile. */
+  /** Runs `work` on one snapshot of the ledger. */
   read<T>(work: () => T): Promise<T> {
     return this.guard(async () => this.transactions.read(work));
   }
 
-  /** Writes in a commit that is shared with others, as `GroupCommit` says. */
+  /** Runs `work` in a commit that it shares with other work: see `GroupCommit`. Tracks its failure. */
   write<T>(work: () => T): Promise<T> {
-    return this.noted(() => this.commit(work));
+    return this.trackFailure(() => this.commit(work));
   }
 
-  /** The same, without its failure being noted. */
+  /** As `write`, but does not track failures. */
   commit<T>(work: () => T): Promise<T> {
     return this.#commits.run(work);
   }
 
-  /** Commits what waits for it, and resolves when nothing does any more. Undefined when nothing waits. */
+  /** Commits the waiting work, and resolves when none is left. Returns undefined if no work waits. */
   flush(): Promise<void> | undefined {
     return this.#commits.flush();
   }
 
-  /** For what always writes something: that it works shows that the disk takes it again. */
-  async recorded<T>(work: () => Promise<T>): Promise<T> {
-    const result = await this.noted(work);
+  /** As `trackFailure`, for work that always writes: its success shows that the disk accepts writes again. */
+  async trackRecovery<T>(work: () => Promise<T>): Promise<T> {
+    const result = await this.trackFailure(work);
     this.#failing = undefined;
     return result;
   }
 
-  /** For what writes, in transactions of its own: a failure that may pass is noted. */
-  async noted<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs work that has its own transactions. If it fails with a transient error, `failing` returns that. */
+  async trackFailure<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await this.guard(work);
     } catch (error) {
@@ -66,6 +66,7 @@ export class LedgerAccess {
     }
   }
 
+  /** Runs `work`. @throws LedgerError in place of SQLite's errors */
   async guard<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

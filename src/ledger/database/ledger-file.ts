@@ -2,73 +2,73 @@ import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { makePrivateFile } from '../../platform/files/private-file.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
+import { isBehindMark } from './high-water-mark.ts';
 import { ledgerSize } from './inspect-file.ts';
-import { isBehindMark } from './progress-mark.ts';
 
-/** How long a write waits for another process's transaction, in ms. */
+/** Maximum wait for another process's write transaction, in ms. */
 export const BUSY_MS = 5_000;
 
-/** The log beside the file keeps at most so much disk once it is of no more use. */
-const LOG_KEPT_BYTES = 16 * 1024 * 1024;
+/** Maximum size of an unused write-ahead log, in bytes. */
+const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
-/** The file, and with it those that SQLite puts beside it, is for this user alone: it holds personal data. */
+/** Opens or creates the file. Only this user may read it and the files that SQLite creates beside it: they contain personal data. */
 export function connect(file: string): Database.Database {
   if (!existsSync(file)) makePrivateFile(file);
   return new Database(file, { timeout: BUSY_MS });
 }
 
-/** @throws LedgerError when there is no such file, or nobody may know */
+/** @throws LedgerError if there is no such file, or this user may not know whether there is one */
 export function requireFile(file: string): void {
   if (ledgerSize(file) !== undefined) return;
   throw new LedgerError(
     'missing',
     `There is no ledger at ${file}.`,
-    'Check data_dir; the ledger is made by the first `leadsync run` or `leadsync sync`.',
+    'Check data_dir; the first `leadsync run` or `leadsync sync` creates the ledger.',
   );
 }
 
-/** How every connection works on the file. */
+/** Configures a connection that writes. */
 export function prepareFile(db: Database.Database): void {
   db.pragma('journal_mode = WAL');
-  // This build leaves WAL at NORMAL, which forgets the last commits when the power fails.
+  // This build of SQLite defaults to NORMAL for WAL, which loses the last commits in a power failure.
   db.pragma('synchronous = FULL');
-  // What a long query of somebody else made the log grow to is given back to the disk when that query has ended.
-  db.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
+  // A long query makes the log grow; this truncates it again after the query has ended.
+  db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`);
   db.pragma('foreign_keys = ON');
-  // What is erased is overwritten. Every connection does so: a page that one of them frees may hold what another erases later.
+  // Overwrites deleted content. On every connection, because a page that one of them frees may contain what another erases later.
   db.pragma('secure_delete = ON');
 }
 
-/** Tells a file from every other on this machine; undefined when there is none. */
+/** Returns what identifies a file on this machine; undefined if there is none. */
 export function fileIdentity(file: string): string | undefined {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat && `${stat.dev}:${stat.ino}`;
 }
 
 /**
- * Gives a ledger that was copied, or restored from a backup, another id: what a queue still holds for the original is not meant
- * for it. Only for the process that holds the data directory. Returns whether it is a copy.
+ * Gives a ledger that was copied or restored from a backup a new id, so that it ignores the jobs that a queue still has for the
+ * original. Only for the process that holds the data directory. Returns whether the ledger is a copy.
  */
-export function renameCopy(db: Database.Database, at: Date): boolean {
-  const noted = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
+export function renewIdOfCopy(db: Database.Database, at: Date): boolean {
+  const stored = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
   const { now, names } = namesOf(db.name);
-  // A recovered ledger notes no file: it may lack the last polls, and is the same ledger all the same.
-  const isOther = noted != null && noted !== now && !names.some((name) => name.test(noted));
-  const isCopy = isOther || (noted != null && isBehindMark(db));
-  if (noted === now && !isCopy) return false;
+  // A recovered ledger stores no file: it may lack the last polls, but is still the same ledger.
+  const isOther = stored != null && stored !== now && !names.some((name) => name.test(stored));
+  const isCopy = isOther || (stored != null && isBehindMark(db));
+  if (stored === now && !isCopy) return false;
   db.transaction(() => {
     db.prepare('UPDATE _ledger SET file = ?').run(now);
     if (!isCopy) return;
     db.prepare('UPDATE _ledger SET id = lower(hex(randomblob(8))), restored_at = ?').run(at.getTime());
-    // Nobody attempts anything of a copy: what was on its way when it was made is due at once, as the same batches.
+    // No process attempts batches of a copy: those that were in flight in the original are due immediately, as the same batches.
     db.exec('UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0');
   }).immediate();
   return isCopy;
 }
 
 /**
- * How a file is noted: by its number and when it was made, since a volume may get another device number each time that it is mounted;
- * by number and device where that is not known. And all that may have been noted of it, by earlier versions as well.
+ * Returns the identity to store for a file: its inode number and birth time, because a volume may get another device number at each
+ * mount, or inode and device if the birth time is unknown. Also returns patterns of the identities that earlier versions may have stored.
  */
 function namesOf(file: string): { readonly now: string; readonly names: readonly RegExp[] } {
   const { dev, ino } = statSync(file, { bigint: true });
@@ -82,23 +82,23 @@ function namesOf(file: string): { readonly now: string; readonly names: readonly
 }
 
 /**
- * When a file was made: the number of one that was removed is given to the next, often to the very backup that takes its place.
- * Undefined where that is not known: there the time of the last change stands for it, or 0.
+ * Returns when a file was created, in ns. The inode number alone does not identify it: a file system reuses the number of a removed file,
+ * often for the backup that replaces it. Undefined if the file system reports 0 or the time of the last change instead.
  */
 function birthOf(file: string): bigint | undefined {
   try {
-    chmodSync(file, statSync(file).mode); // so that the last change of one that is new is not its making
+    chmodSync(file, statSync(file).mode); // so that the last change of a new file is later than its creation
   } catch {
-    // It is somebody else's, and has been there for longer.
+    // Another user owns the file, so it is not new.
   }
   const { birthtimeNs, ctimeNs } = statSync(file, { bigint: true });
   return birthtimeNs === 0n || birthtimeNs === ctimeNs ? undefined : birthtimeNs;
 }
 
-/** How long a scrub waits for readers, in ms: as long, others who write wait too. */
+/** Maximum wait of `scrub` for readers, in ms. Other writers wait as long. */
 const SCRUB_MS = 50;
 
-/** Empties the log into the file, so that nothing of what was overwritten is left. False when somebody still reads an older state. */
+/** Empties the write-ahead log, so that no overwritten content is left in it. Returns false if a connection still reads an older state. */
 export function scrub(db: Database.Database): boolean {
   db.pragma(`busy_timeout = ${SCRUB_MS}`);
   try {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-/** Returns a sentence for each thing that must hold of any ledger, whatever happened to its process, and does not. */
+/** Returns a sentence for each invariant that the ledger violates. Every ledger must meet them, whatever happened to its process. */
 export function brokenRules(db: Database.Database): string[] {
   const faults = Object.entries(RULES).flatMap(([rule, sql]) => brokenBy(db, rule, sql));
   const integrity = db.pragma('integrity_check', { simple: true });
@@ -8,13 +8,13 @@ export function brokenRules(db: Database.Database): string[] {
   return [...faults, ...(db.pragma('foreign_key_check') as unknown[]).map((row) => JSON.stringify(row))];
 }
 
-/** Returns such a sentence if a query finds rows that break a rule. */
+/** Returns a sentence if the query finds rows that violate an invariant. */
 export function brokenBy(db: Database.Database, rule: string, sql: string): string[] {
   const broken = Number(db.prepare(`SELECT count(*) FROM (${sql})`).pluck().get());
   return broken === 0 ? [] : [`${rule}: ${broken} times not`];
 }
 
-/** Each query finds what breaks the rule. */
+/** The invariants. Each query finds the rows that violate one. */
 const RULES: Readonly<Record<string, string>> = {
   'every version that was seen, or a newer one of its lead, is owed to, or skipped by, every sink that asks for it': `
     SELECT 1 FROM _versions v JOIN _sinks s ON s.active AND v.version_no > s.backfill_to
@@ -24,17 +24,17 @@ const RULES: Readonly<Record<string, string>> = {
   'every version belongs to a lead, and a lead’s newest is its current one': `
     SELECT 1 FROM _versions v LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
     WHERE l.id IS NULL OR v.version > l.version OR (v.version = l.version AND v.version_no <> l.version_no)`,
-  'what is in a batch is pending, and its batch is there': `
+  'every delivery in a batch is pending, and its batch exists': `
     SELECT 1 FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
     WHERE d.batch_no IS NOT NULL AND (b.batch_no IS NULL OR d.state <> 'pending')`,
-  'every batch holds something': `
+  'every batch has a delivery': `
     SELECT 1 FROM _batches b WHERE NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no)`,
-  'each sink’s counts are what can be counted': `
+  'each sink’s counts are those of its deliveries': `
     SELECT 1 FROM _sinks s WHERE pending <> (SELECT count(*) FROM _deliveries d WHERE d.sink_no = s.sink_no AND state = 'pending')
       OR delivered <> (SELECT count(*) FROM _deliveries d WHERE d.sink_no = s.sink_no AND state = 'delivered')
       OR dead <> (SELECT count(*) FROM _deliveries d WHERE d.sink_no = s.sink_no AND state = 'dead')
       OR skipped <> (SELECT count(*) FROM _deliveries d WHERE d.sink_no = s.sink_no AND state = 'skipped')`,
-  'each source’s counts are what can be counted': `
+  'each source’s counts are those of its leads': `
     SELECT 1 FROM _sources o WHERE leads <> (SELECT count(*) FROM _leads l WHERE l.source = o.source)
       OR current <> (SELECT count(*) FROM _leads l WHERE l.source = o.source AND l.last_listed_at IS NULL)`,
 };

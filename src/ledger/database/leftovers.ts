@@ -3,20 +3,20 @@ import { basename, dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { TEMPORARY } from '../../platform/files/files.ts';
 
-/** What `leadsync recover` calls the ledger that it makes, until it takes the place of the damaged one. */
+/** Returns the path of the ledger that `leadsync recover` creates, until it replaces the damaged one. */
 export function recoveredFile(ledger: string): string {
   return `${ledger}.recovered`;
 }
 
-/** Removes a ledger's file and what SQLite put beside it. */
+/** Removes a ledger's file and the files that SQLite created beside it. */
 export function removeLedger(file: string): void {
   for (const end of ['', '-journal', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
 }
 
 /**
- * Removes what killed processes left beside a ledger: a recovered ledger that was not finished, which holds personal data, and temporary
- * files of the mark. Only for the process that holds the data directory, since nobody else writes them then. What cannot be removed
- * stays, and is no error.
+ * Removes files that killed processes left beside a ledger: an unfinished recovered ledger, which contains personal data, and temporary
+ * files of the high-water mark. Only for the process that holds the data directory, because no other process writes them then. Ignores
+ * files that cannot be removed.
  */
 export function removeLeftovers(ledger: string): void {
   try {

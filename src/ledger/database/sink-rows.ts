@@ -4,7 +4,7 @@ import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
 import type { DeclaredSink } from '../contract/declared.ts';
 import type { WriteBehind } from './transactions.ts';
 
-/** A sink as a row. */
+/** A row of the table `_sinks`. */
 export interface SinkRow {
   readonly sinkNo: number;
   readonly name: string;
@@ -14,9 +14,9 @@ export interface SinkRow {
   readonly owedThrough: number;
   readonly backfillTo: number;
   readonly health: SinkHealth;
-  /** How many deliveries the sink has in each state. */
+  /** The number of deliveries in each state. */
   readonly counts: Readonly<Record<DeliveryState, number>>;
-  /** As it was last configured: JSON without secrets. */
+  /** The last configuration as JSON, without secrets. */
   readonly config: string | undefined;
 }
 
@@ -43,8 +43,8 @@ interface OpenRow {
 }
 
 /**
- * Reads and writes the sinks' rows: which there are, how each is doing, and how many deliveries it has in each state.
- * Inside a transaction, in which nobody else can change it, a row is read once and written once.
+ * Reads and writes the rows of sinks, with their health and counts. Inside a transaction, in which no other connection can change it, a
+ * row is read once and written once.
  */
 export class SinkRows implements WriteBehind {
   readonly #db: Database.Database;
@@ -101,7 +101,7 @@ export class SinkRows implements WriteBehind {
     this.#change(name, (row) => ({ ...row, health }));
   }
 
-  /** Counts deliveries that came into a state, or (negative) left it. */
+  /** Adds to the number of deliveries in a state; `deliveries` is negative if they left it. */
   count(name: string, state: DeliveryState, deliveries: number): void {
     if (deliveries === 0) return;
     this.#change(name, (row) => ({
@@ -133,7 +133,7 @@ export class SinkRows implements WriteBehind {
     this.#change(name, (row) => ({ ...row, owedThrough }));
   }
 
-  /** Makes the active sinks exactly these. What was listed while a sink was not active becomes its backfill. */
+  /** Makes exactly these sinks active. Leads that were listed while a sink was not active become its backfill. */
   declare(sinks: readonly DeclaredSink[], now: number): void {
     const newest = this.#newestVersion.get() ?? 0;
     for (const sink of sinks) this.#renameFormer(sink, sinks);
@@ -170,19 +170,19 @@ export class SinkRows implements WriteBehind {
   }
 
   #retire(row: SinkRow, newest: number): void {
-    // A backfill that was not finished goes on from where it stood when the sink is back.
+    // If the sink is declared again, an unfinished backfill continues where it was.
     const owedThrough = row.owedThrough < row.backfillTo ? row.owedThrough : newest;
     const { events, backfill, config = null, sinkNo } = row;
     this.#redeclare.run(0, events.join(), Number(backfill), owedThrough, newest, config, sinkNo);
   }
 
-  /** Deliveries keep the name in their ids: a receiver remembers it. Once renamed, the former name means nothing any more. */
+  /** Renames a sink. Its deliveries keep the old name in their ids, which receivers remember. Does nothing if the new name exists. */
   #renameFormer({ name, formerly }: DeclaredSink, all: readonly DeclaredSink[]): void {
     if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
     if (this.#get.get(name) === undefined) this.#rename.run(name, formerly);
   }
 
-  /** A new sink under the former name of another must not give its deliveries ids that the other's had; null: its own name will do. */
+  /** Returns the name to use in a new sink's delivery ids if its own is in use there by a renamed sink; null if its own is free. */
   #nameInIds(name: string): string | null {
     const taken = new Set(this.#namesInIds.all());
     let free = name;
@@ -206,7 +206,7 @@ function toSinkRow(row: RawRow): SinkRow {
   };
 }
 
-/** Dates are kept as milliseconds since 1970; the views read them. */
+/** Stores dates as milliseconds since 1970, which the views read. */
 function encodeHealth(health: SinkHealth): string {
   const stored: StoredHealth = {
     ...health,

@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
 import { type ContentFacts, factsOf } from '../../leads/content-facts.ts';
 
-/** What migrations call and SQLite does not have. */
+/** Adds the SQL functions that migrations call and SQLite lacks. */
 export function addFunctions(db: Database.Database): void {
   let last: { raw: string; facts: ContentFacts } | undefined;
   db.function('content_fact', { deterministic: true }, (name: keyof ContentFacts, raw: string) => {
-    // Asked for one fact after another of the same text.
+    // A statement reads several facts of the same text in a row.
     if (last?.raw !== raw) last = { raw, facts: factsOf(raw) };
     return last.facts[name];
   });

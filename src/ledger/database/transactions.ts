@@ -2,14 +2,14 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
 import { BUSY_MS } from './ledger-file.ts';
 
-/** Maximum pause between two attempts to take the write lock, in ms. It is short because whoever releases it may take it again soon. */
+/** Maximum pause between two attempts to take the write lock, in ms. Short, because the process that releases it may soon take it again. */
 const RETRY_MS = 10;
 
 /** A write-behind cache of one transaction: written before the commit, and dropped with the transaction. */
 export interface WriteBehind {
   /** Writes the changed rows. */
   flush(): void;
-  /** Drops everything, so that it is read again. */
+  /** Drops all rows, so that they are read again. */
   forget(): void;
 }
 
@@ -35,33 +35,33 @@ export class Transactions {
     };
   }
 
-  /** False as well once SQLite has undone the whole transaction by itself (a full disk, say). */
+  /** Whether a transaction is open. False after SQLite rolled it back by itself, for example because the disk was full. */
   get open(): boolean {
     return this.#db.inTransaction;
   }
 
   /**
-   * Runs `work` in a transaction that writes. When the promise resolves, all of it is on disk; a throw undoes all of it.
-   * While another process holds the write lock, nothing has begun and the event loop goes on.
-   * @throws SqliteError SQLITE_BUSY when the lock is held for longer than `BUSY_MS`; `work` was not run
+   * Runs `work` in a write transaction. When the promise resolves, all changes are on disk; if `work` throws, all are rolled back.
+   * Does not block the event loop while another process holds the write lock.
+   * @throws SqliteError SQLITE_BUSY if the lock is held for longer than `BUSY_MS`; `work` has not run
    */
   async write<T>(work: () => T): Promise<T> {
     const untilMs = this.#clock.monotonicMs() + BUSY_MS;
     for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, RETRY_MS)) {
       const busy = this.#takeLock();
-      if (!busy) return this.#finish(work); // in the same turn, so that nothing comes between BEGIN and COMMIT
+      if (!busy) return this.#finish(work); // in the same turn: nothing else may run between BEGIN and COMMIT
       if (this.#clock.monotonicMs() >= untilMs) throw busy;
       await this.#clock.sleep(pauseMs);
     }
   }
 
-  /** Runs `work` on one state of the ledger, whatever others write meanwhile. */
+  /** Runs `work` on one snapshot of the ledger. */
   read<T>(work: () => T): T {
     this.#sql.beginReading.run();
     return this.#finish(work);
   }
 
-  /** Runs `work` as a part of the open transaction: a throw undoes this part alone, unless SQLite has undone everything. */
+  /** Runs `work` in a savepoint. If it throws, rolls back to the savepoint, unless SQLite has rolled back the whole transaction. */
   part<T>(work: () => T): T {
     this.#sql.savepoint.run();
     try {
@@ -79,7 +79,7 @@ export class Transactions {
     }
   }
 
-  /** Gives the error when another process has the lock. Never waits: SQLite would wait on the thread of the event loop. */
+  /** Begins a transaction. Returns SQLite's error if another process has the lock. Never waits: SQLite would block the event loop. */
   #takeLock(): unknown {
     this.#db.exec('PRAGMA busy_timeout = 0'); // exec() takes 3 µs, pragma() 40
     try {

@@ -1,56 +1,56 @@
-/** Milliseconds since 1970 as the public form of a time: `YYYY-MM-DDTHH:MM:SS.sssZ`, UTC. */
+/** Converts ms since 1970 to the public form of a time: `YYYY-MM-DDTHH:MM:SS.sssZ`, UTC. */
 const at = (column: string) =>
   `CAST(strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS TEXT)`;
-/** The lead's text, or that without what no database holds. */
+/** The lead's text, with replacements for characters that databases cannot store. */
 const content = 'coalesce(v.readable, v.raw)';
 /**
- * What is read of a lead. SQLite's JSON reads nothing that is nested more than 1,000 deep: such a lead has empty columns, and spoils
- * nobody's query. Only a text of 2,000 bytes can be so deep; looking at each would take as long as reading it.
+ * The JSON from which columns are extracted. SQLite cannot read JSON nested more than 1,000 deep: such a lead has empty columns, so that
+ * it does not break queries. Only a text of at least 2,000 bytes can be nested that deep, so shorter ones are not checked.
  */
 const json = `iif(length(CAST(${content} AS BLOB)) < 2000 OR json_valid(${content}), ${content}, '{}')`;
 const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
-/** What JavaScript's `trim` takes for a blank: as `client_key` does, a text of nothing else counts as not given. */
+/** The characters that JavaScript's `trim` removes. A value of nothing else counts as missing, as it does for `client_key`. */
 const BLANKS =
   'char(9, 10, 11, 12, 13, 32, 160, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288, 65279)';
-/** Null for a lead without content: `retention` has removed it, and nobody knows any more. */
+/** Whether a lead has a value in a field; null if `retention` removed its content. */
 const given = (path: string) =>
   `CAST(iif(json_type(${json}, '$.client_email') IS NULL, NULL, coalesce(trim(json_extract(${json}, '$.${path}'), ${BLANKS}), '') <> '') AS INTEGER)`;
-/** A part of the time at which a lead was created. */
+/** A part of the time at which the client created the lead. */
 const createdPart = (format: string, type: string) =>
   `CAST(strftime('${format}', v.created_at / 1000.0, 'unixepoch') AS ${type})`;
 const seconds = (from: string, to: string) => `CAST((${to} - ${from}) / 1000.0 AS REAL)`;
-/** Of a lead's versions the current one, unless it was erased. Begins with the versions, so that counting reads their narrow index. */
+/** The current versions of leads that are not erased. Starts with the versions, so that counts read their narrow index. */
 const CURRENT =
   '_versions v CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id AND l.version_no = v.version_no AND l.erased_no IS NULL';
 
 /** The present in ms since 1970. `unixepoch('subsec')` needs SQLite 3.42, and is null before it. */
 const NOW_MS = "((julianday('now') - 2440587.5) * 86400000.0)";
-/** The deliveries `f` of the lead and sink of the delivery `d`. */
+/** The deliveries `f` of the same lead to the same sink as the delivery `d`. */
 const OF_LEAD_AND_SINK = `FROM _versions w CROSS JOIN _deliveries f ON f.version_no = w.version_no
     WHERE w.source = v.source AND w.id = v.id AND f.sink_no = d.sink_no`;
-/** Since when, in ms, the lead of `d` is owed to its sink: an older delivery may have given way to `d`, with a newer content. */
+/** Since when, in ms, the lead of `d` is owed to its sink: `d` may have replaced an earlier delivery of an older content. */
 const OWED_AT = `iif(d.owed_at <= v.first_seen_at, d.owed_at, (SELECT min(f.owed_at) ${OF_LEAD_AND_SINK} AND f.replay = 0))`;
 const ARRIVED_AT = `iif(d.state = 'delivered', d.settled_at,
     (SELECT min(f.settled_at) ${OF_LEAD_AND_SINK} AND f.state = 'delivered' AND f.event <> 'erased'))`;
-/** When the first poll began that listed any lead of a source; MATERIALIZED, for a source and not for each lead. */
+/** When the first poll of a source that recorded a lead began. MATERIALIZED: computed per source, not per lead. */
 const FIRST_LISTED = `LEFT JOIN (WITH first AS MATERIALIZED (SELECT source, (SELECT p.started_at FROM polls p
     WHERE p.source = _sources.source AND p.leads_new > 0 ORDER BY p.poll_id LIMIT 1) AS first_listed_at FROM _sources)
     SELECT * FROM first) o ON o.source = v.source`;
-/** The lead was there before that poll, or came to this sink by a later backfill. */
+/** Whether the lead was created before that poll, or was owed to this sink by a later backfill. */
 const IS_BACKFILL = `CAST(NOT coalesce(${at('v.created_at')} >= o.first_listed_at, 0) OR ${OWED_AT} > v.first_seen_at AS INTEGER)`;
 
-/** A delivery's public id, from the rows `d` (delivery), `v` (version) and `s` (sink). The README of receivers relies on it. */
+/** The public id of a delivery, from the rows `d` (delivery), `v` (version) and `s` (sink). Receivers rely on its form. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END)`;
 
-/** When the content came that a delivery brings, in ms, from the rows `d` and `v`; an erased lead's is as old as the word of it. */
+/** When the content of a delivery was first listed, in ms, from the rows `d` and `v`; for the event `erased`, when it was owed. */
 export const changedAt = "iif(d.event = 'erased', d.owed_at, v.valid_from)";
 
-/** With a condition on the state behind it, each half of them is found by its own index. */
+/** Undelivered deliveries. Each use appends a condition on the state, so that SQLite finds that state by its own index. */
 const undelivered = `CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.state, d.reason,
       d.attempts, ${at('d.owed_at')} AS owed_at, ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at
     FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no`;
 
-/** An object: the answers by their slugs, each in the order of the listing; an array where a slug repeats. */
+/** A JSON object of answers by slug, each in the order of the listing; an array if a slug repeats. */
 const answersBySlug = `CAST((SELECT json_group_object(slug, json(iif(n = 1, json_quote(answer), answers))) FROM (
   SELECT slug, count(*) AS n, min(answer) AS answer, json_group_array(answer) AS answers FROM (
     SELECT json_extract(a.value, '$.slug') AS slug, json_extract(a.value, '$.answer') AS answer
@@ -60,7 +60,7 @@ const safeText = 'CAST(coalesce(v.safe_raw, v.raw) AS TEXT)';
 const original = `CAST(v.safe_raw IS NOT NULL AS INTEGER) AS _leadsync_replaced,
   CAST(iif(v.safe_raw IS NULL, NULL, v.raw) AS TEXT) AS _leadsync_original`;
 
-/** A lead's row; how times and answers are written is said. */
+/** The SELECT of the view `leads`, with the given expressions for times and answers. */
 const leadsWith = (time: (ms: string) => string, inOrder: string, bySlug: string) => `SELECT
   l.source, l.id,
   ${text('service_name')} AS service_name,
@@ -83,8 +83,8 @@ FROM _leads l JOIN _versions v ON v.version_no = l.version_no LEFT JOIN _sources
 WHERE l.erased_no IS NULL`;
 
 /**
- * Rows like those of the view `leads`, but that times are ms since 1970, answers are JSON also where they are no array, and there
- * are none by slug: what lacks is made by `completing`, which is faster.
+ * Rows like those of the view `leads`, except that times are ms since 1970, `service_question_answers` is JSON even if it is no array,
+ * and `answers` is null. `completing` fills in the rest, which is faster than SQLite.
  */
 export const leadRows = leadsWith(
   (ms) => ms,
@@ -92,7 +92,7 @@ export const leadRows = leadsWith(
   'NULL',
 );
 
-/** What people query, by the names of the store's documentation. Every expression is CAST, so that tools see its type. */
+/** The public views, which docs/store.md describes. Every expression has a CAST, so that tools see its type. */
 export const publicViews = `
   CREATE VIEW lead_versions AS SELECT
     v.source, v.id AS lead_id, v.version,

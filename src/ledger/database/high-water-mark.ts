@@ -3,12 +3,12 @@ import type Database from 'better-sqlite3';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk, writeFileDurably } from '../../platform/files/files.ts';
 
-/** The number of the last poll of each ledger that was in this place, by the ledger's id. */
+/** The number of the last poll, by ledger id, of each ledger that has been at this path. */
 type Mark = Readonly<Record<string, unknown>>;
 
 /**
- * Whether the mark beside the ledger says that the ledger had come further: an older copy was written over it. A file that is
- * written over keeps its number and its time of birth, and the copy names both.
+ * Whether the mark beside the ledger is ahead of the ledger: an older copy was written over it. An overwritten file keeps its inode
+ * number and birth time, so its identity does not show this.
  */
 export function isBehindMark(db: Database.Database): boolean {
   const { id, lastPoll } = progressOf(db);
@@ -17,8 +17,8 @@ export function isBehindMark(db: Database.Database): boolean {
 }
 
 /**
- * Notes in the mark beside the ledger how far the ledger has come: never more than is committed. A disk or ledger that refuses is no
- * error: whoever works with the ledger tells of it, and all that is missing is that an older copy is recognised.
+ * Writes the number of the last committed poll to the mark beside the ledger. Ignores errors of the disk and the ledger: other calls
+ * report them, and without the mark leadsync only cannot recognise an older copy.
  */
 export async function writeMark(db: Database.Database): Promise<void> {
   try {
@@ -36,7 +36,7 @@ function markOf(db: Database.Database): string {
   return `${db.name}.mark`;
 }
 
-/** One that cannot be read says nothing. */
+/** Reads the mark. An unreadable mark is empty. */
 function readMark(path: string): Mark {
   try {
     const mark: unknown = JSON.parse(readFileSync(path, 'utf8'));
@@ -46,7 +46,7 @@ function readMark(path: string): Mark {
   }
 }
 
-/** By the numbers of polls, since every poll takes one, whatever it finds, and none is given twice. */
+/** Measures progress by poll numbers: every poll takes one, whatever it finds, and none is reused. */
 function progressOf(db: Database.Database): { id: string; lastPoll: number } {
   const row = db
     .prepare<[], { id: string; lastPoll: number }>(
