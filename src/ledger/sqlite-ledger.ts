@@ -8,7 +8,7 @@ import { LedgerAccess } from './database/ledger-access.ts';
 import { connect, prepareFile, renewIdOfCopy, requireFile } from './database/ledger-file.ts';
 import { removeLeftovers } from './database/leftovers.ts';
 import { SinkRows } from './database/sink-rows.ts';
-import { migrate, recognise, requireThisShape } from './database/upgrading.ts';
+import { migrate, recognise, requireCurrentSchema } from './database/upgrading.ts';
 import { Owing } from './delivering/owing.ts';
 import type { LedgerEngine } from './engine.ts';
 import { ledgerOf } from './ledger-of.ts';
@@ -50,7 +50,7 @@ export function openEngine(options: LedgerOptions): LedgerEngine {
     db = (options.connect ?? connect)(file);
     // First of all: a file that is no ledger must not be changed.
     if (create) recognise(db);
-    else requireThisShape(db);
+    else requireCurrentSchema(db);
     prepareFile(db);
     if (create) removeLeftovers(file);
     const upgraded = create ? migrate(db) : undefined;

@@ -96,7 +96,7 @@ export const processSafeguards: readonly Safeguard[] = [
     name: 'a command that does not hold the data directory upgrades no ledger',
     without: 'a look at the status changes the tables under a daemon of an older version',
     file: 'src/ledger/sqlite-ledger.ts',
-    text: 'else requireThisShape(db);',
+    text: 'else requireCurrentSchema(db);',
     instead: 'else migrate(db);',
     tests: ['test/ledger/older-ledger.test.ts', 'test/cli/shell/older-ledger.test.ts'],
   },

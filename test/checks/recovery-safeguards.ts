@@ -46,7 +46,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
     name: 'a ledger that lost the log with all of it counts as missing',
     without: 'a young ledger that was copied without its log sends every lead again, unasked',
     file: 'src/ledger/database/inspect-file.ts',
-    text: 'return size === FIRST_PAGE.bytes && appliedIn(file) === 0;',
+    text: 'return size === FIRST_PAGE.bytes && schemaNumberIn(file) === 0;',
     instead: 'return false;',
     tests: ['test/faults/ledger/ledger-lost.test.ts'],
   },
@@ -70,7 +70,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'recovered deliveries are restored from their index',
     without: 'every delivery on a damaged page is made a second time',
-    file: 'src/ledger/recovery/mend-deliveries.ts',
+    file: 'src/ledger/recovery/repair-deliveries.ts',
     text: 'WHERE s.delivery_no > 0 AND s.replay >= -1',
     instead: 'WHERE 0 AND s.replay >= -1',
     tests: ['test/ledger/recovery'],
@@ -78,7 +78,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'columns of a witness have types',
     without: 'recovering a large ledger takes days: SQLite compares every row with every other',
-    file: 'src/ledger/recovery/witnesses.ts',
+    file: 'src/ledger/recovery/index-entries.ts',
     text: '`${column} ${TYPES[column]}`',
     instead: '(TYPES[column], column)',
     tests: ['test/ledger/recovery/scaling.test.ts'],
@@ -94,9 +94,9 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'erasures are restored from their index',
     without: 'a person who was erased comes back with a changed lead',
-    file: 'src/ledger/recovery/mend-leads.ts',
-    text: 'SELECT erased_no, source, id FROM said_erased UNION SELECT erased_no, source, id FROM said_leads WHERE erased_no IS NOT NULL',
-    instead: 'SELECT erased_no, source, id FROM said_erased WHERE 0',
+    file: 'src/ledger/recovery/repair-leads.ts',
+    text: 'SELECT erased_no, source, id FROM indexed_erased UNION SELECT erased_no, source, id FROM indexed_leads WHERE erased_no IS NOT NULL',
+    instead: 'SELECT erased_no, source, id FROM indexed_erased WHERE 0',
     tests: ['test/ledger/recovery'],
   },
   {

@@ -35,7 +35,7 @@ export function ledgerSize(file: string): number | undefined {
 /** To SQLite a file of 1 byte is an empty one. */
 const EMPTY_BYTES = 1;
 /** The page that SQLite writes into a new file before anything is committed, and in it the number of steps that made the schema. */
-const FIRST_PAGE = { bytes: 4_096, stepsAt: 60 };
+const FIRST_PAGE = { bytes: 4_096, schemaNumberAt: 60 };
 
 /**
  * Whether a ledger holds nothing: its file is missing or empty, or has the first page alone while its log, which had all the rest, is
@@ -44,12 +44,13 @@ const FIRST_PAGE = { bytes: 4_096, stepsAt: 60 };
 export function isBlank(file: string): boolean {
   const size = ledgerSize(file) ?? 0;
   if (size <= EMPTY_BYTES) return true;
-  return size === FIRST_PAGE.bytes && appliedIn(file) === 0;
+  return size === FIRST_PAGE.bytes && schemaNumberIn(file) === 0;
 }
 
 /** Returns how many steps made the schema. Where there is no log, SQLite would make one: a trace of a ledger that was never there. */
-function appliedIn(file: string): number {
-  if ((ledgerSize(`${file}-wal`) ?? 0) === 0) return readFileSync(file).readUInt32BE(FIRST_PAGE.stepsAt);
+function schemaNumberIn(file: string): number {
+  if ((ledgerSize(`${file}-wal`) ?? 0) === 0)
+    return readFileSync(file).readUInt32BE(FIRST_PAGE.schemaNumberAt);
   let db: Database.Database | undefined;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
@@ -62,7 +63,7 @@ function appliedIn(file: string): number {
 }
 
 /** What the process that looks has found: faults in SQLite's words, or the code of the error that kept it from looking. */
-export type Inspected = { readonly faults: readonly string[] } | { readonly code: string };
+export type InspectionResult = { readonly faults: readonly string[] } | { readonly code: string };
 
 /**
  * Looks for damage in a ledger's file, in a process of its own, which ends with the signal and with this one: a large file takes minutes, and neither
@@ -79,9 +80,9 @@ export function inspectFile(
   const child = fork(program, [file, how, String(process.pid)], { stdio: 'ignore', execArgv: [] });
   const end = () => child.kill('SIGKILL');
   signal.addEventListener('abort', end, { once: true });
-  let found: Inspected | undefined;
+  let found: InspectionResult | undefined;
   child.once('message', (message) => {
-    found = message as Inspected;
+    found = message as InspectionResult;
   });
   const done = Promise.withResolvers<LedgerError | undefined>();
   child.once('error', () => done.resolve(unknown(file)));
@@ -89,7 +90,7 @@ export function inspectFile(
   return done.promise.finally(() => signal.removeEventListener('abort', end));
 }
 
-function failureOf(file: string, found: Inspected | undefined): LedgerError | undefined {
+function failureOf(file: string, found: InspectionResult | undefined): LedgerError | undefined {
   if (found === undefined) return unknown(file);
   if ('code' in found) return toReadingError(found, file);
   if (found.faults.length === 0) return undefined;

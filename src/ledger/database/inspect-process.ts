@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
-import type { Inspected } from './inspect-file.ts';
+import type { InspectionResult } from './inspect-file.ts';
 
 // The process that checks a ledger for damage: SQLite cannot be interrupted during the check, but a process can be ended.
 
@@ -14,7 +14,7 @@ endWithParent(Number(parent));
 process.send?.(inspected(), () => process.disconnect());
 
 /** Returns what is wrong with the file, in SQLite's words. They name tables and pages, but no content. */
-function inspected(): Inspected {
+function inspected(): InspectionResult {
   let db: Database.Database | undefined;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });

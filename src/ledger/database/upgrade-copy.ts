@@ -14,7 +14,7 @@ import type Database from 'better-sqlite3';
 import type { UpgradeCopy } from '../contract/ledger-upkeep.ts';
 
 /** Space that must be free, as a multiple of the ledger's size: for the copy, and for what the upgrade writes. */
-const ROOM_TIMES = 2;
+const SPACE_FACTOR = 2;
 /** A copy has this ending until it is complete. */
 const PART = '.part';
 
@@ -28,7 +28,7 @@ export function copyBeforeUpgrade(db: Database.Database, schema: number): Upgrad
   const part = `${path}${PART}`;
   try {
     removeCopies(db.name, (name) => name.endsWith(PART));
-    if (!hasRoom(db.name)) return { skipped: 'the disk has too little room' };
+    if (!hasSpace(db.name)) return { skipped: 'the disk has too little room' };
     writeCopy(db, part);
     renameSync(part, path);
     removeCopies(db.name, (name) => name !== basename(path));
@@ -65,17 +65,17 @@ function writeCopy(db: Database.Database, path: string): void {
   }
 }
 
-function removeCopies(file: string, isToGo: (name: string) => boolean): void {
+function removeCopies(file: string, isOutdated: (name: string) => boolean): void {
   const folder = dirname(file);
   const start = `${basename(file)}.before-schema-`;
   for (const entry of readdirSync(folder, { withFileTypes: true }))
-    if (entry.isFile() && entry.name.startsWith(start) && isToGo(entry.name))
+    if (entry.isFile() && entry.name.startsWith(start) && isOutdated(entry.name))
       rmSync(join(folder, entry.name), { force: true });
 }
 
-function hasRoom(file: string): boolean {
+function hasSpace(file: string): boolean {
   const { blocks, bavail, bsize } = statfsSync(file);
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   // A file system that counts no blocks does not say how much room it has.
-  return blocks === 0 || bavail * bsize > ROOM_TIMES * (statSync(file).size + log);
+  return blocks === 0 || bavail * bsize > SPACE_FACTOR * (statSync(file).size + log);
 }

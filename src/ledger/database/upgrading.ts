@@ -17,7 +17,7 @@ const APPLICATION_ID = 0x6c656164;
 export function recognise(db: Database.Database): void {
   // In one transaction: another process may be making the ledger at this moment.
   const { applied, isOther } = db.transaction(() => {
-    const steps = appliedSteps(db);
+    const steps = schemaNumber(db);
     // The tables are counted only where that tells: of a damaged ledger the pages that name them may be lost.
     return { applied: steps, isOther: steps === 0 ? hasTables(db) : !isMarked(db) };
   })();
@@ -49,9 +49,9 @@ function isMarked(db: Database.Database): boolean {
  * Makes sure that the ledger has this version's schema. Changes nothing: a leadsync of another version may be running on it.
  * @throws LedgerError
  */
-export function requireThisShape(db: Database.Database): void {
+export function requireCurrentSchema(db: Database.Database): void {
   recognise(db);
-  const applied = appliedSteps(db);
+  const applied = schemaNumber(db);
   if (applied === migrations.length) return;
   if (applied === 0)
     throw new LedgerError(
@@ -71,26 +71,26 @@ export function requireThisShape(db: Database.Database): void {
  * Only for the process that holds the data directory. Returns undefined if there was nothing to upgrade.
  */
 export function migrate(db: Database.Database): Upgrade | undefined {
-  const from = appliedSteps(db);
+  const from = schemaNumber(db);
   const to = migrations.length;
   if (from === to) {
     refreshComments(db);
     return undefined;
   }
   const copy = from > 0 ? copyBeforeUpgrade(db, to) : undefined;
-  takeSteps(db, to);
+  applyMigrations(db, to);
   return copy && { from, to, copy };
 }
 
 /** Takes all missing steps up to a schema, in one transaction; with the last one come the views. */
-export function takeSteps(db: Database.Database, to = migrations.length): void {
+export function applyMigrations(db: Database.Database, to = migrations.length): void {
   addFunctions(db);
   db.transaction(() => {
     // Read once more: another process may have taken the same steps while this one waited for it.
-    const missing = migrations.slice(appliedSteps(db), to);
+    const missing = migrations.slice(schemaNumber(db), to);
     for (const step of missing) db.exec(step);
     if (missing.length > 0 && to === migrations.length) {
-      makeViews(db);
+      createViews(db);
       writeComments(db);
     }
     db.pragma(`application_id = ${APPLICATION_ID}`);
@@ -99,12 +99,12 @@ export function takeSteps(db: Database.Database, to = migrations.length): void {
 }
 
 /** Returns how many steps made a ledger's schema. */
-export function appliedSteps(db: Database.Database): number {
+export function schemaNumber(db: Database.Database): number {
   return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** Views hold no data, so they are made anew whenever a migration has run. */
-function makeViews(db: Database.Database): void {
+function createViews(db: Database.Database): void {
   const views = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all() as string[];
   for (const view of views) db.exec(`DROP VIEW ${view}`);
   db.exec(publicViews);

@@ -3,7 +3,7 @@ import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { toReadingError } from '../contract/ledger-error.ts';
 import { requireFile } from '../database/ledger-file.ts';
-import { requireThisShape } from '../database/upgrading.ts';
+import { requireCurrentSchema } from '../database/upgrading.ts';
 import { leadRows } from '../database/views.ts';
 import { completing } from './lead-cells.ts';
 import type { Cell } from './run-sql.ts';
@@ -186,7 +186,7 @@ function open(file: string): Database.Database {
     db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     db.pragma('query_only = ON');
     db.pragma('cache_size = -2000'); // 2 MB: a sequential scan reads each page once
-    requireThisShape(db);
+    requireCurrentSchema(db);
     return db;
   } catch (error) {
     db?.close();

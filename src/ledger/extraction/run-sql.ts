@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { LedgerError, toReadingError } from '../contract/ledger-error.ts';
 import { requireFile } from '../database/ledger-file.ts';
-import { requireThisShape } from '../database/upgrading.ts';
+import { requireCurrentSchema } from '../database/upgrading.ts';
 
 /** Maximum wait for a lock, in ms. Writers do not block readers, but recovery after a crash does. */
 const BUSY_MS = 5_000;
@@ -46,7 +46,7 @@ export function runSql(
     db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     db.pragma('query_only = ON');
     db.pragma('trusted_schema = OFF');
-    requireThisShape(db);
+    requireCurrentSchema(db);
     const answer = prepare(db, sql, values);
     try {
       use(answer);

@@ -5,14 +5,14 @@ import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
 import { connect } from '../database/ledger-file.ts';
 import { brokenRules } from '../database/ledger-rules.ts';
 import { removeLedger } from '../database/leftovers.ts';
-import { appliedSteps, recognise, takeSteps } from '../database/upgrading.ts';
+import { applyMigrations, recognise, schemaNumber } from '../database/upgrading.ts';
 import { type CopiedTable, copyTables, type OnCopied } from './copy-tables.ts';
 import { DamagedFile, isDamage } from './damaged-file.ts';
-import { giveUpLostTexts, mendDeliveries } from './mend-deliveries.ts';
-import { mendLeads } from './mend-leads.ts';
+import { copyIndexEntries } from './index-entries.ts';
 import { oweAgain } from './owe-again.ts';
-import { settleNumbers } from './settle-numbers.ts';
-import { hearWitnesses } from './witnesses.ts';
+import { giveUpLostTexts, repairDeliveries } from './repair-deliveries.ts';
+import { repairLeads } from './repair-leads.ts';
+import { restoreCounters } from './restore-counters.ts';
 
 /** What a recovered ledger holds, and what is missing in it. Names nobody. */
 export interface Recovered {
@@ -105,20 +105,20 @@ function fill(from: DamagedFile, to: Database.Database, now: number, onCopied: O
   to.pragma('synchronous = OFF'); // synced as a whole at the end
   to.pragma('foreign_keys = OFF'); // checked at the end
   to.pragma('temp_store = MEMORY');
-  takeSteps(to, appliedSteps(from.connection));
+  applyMigrations(to, schemaNumber(from.connection));
   const [tables, complete] = to.transaction(
-    () => [copyTables(from, to, onCopied), hearWitnesses(from, to)] as const,
+    () => [copyTables(from, to, onCopied), copyIndexEntries(from, to)] as const,
   )();
-  takeSteps(to);
+  applyMigrations(to);
   const counts = to.transaction(() => {
-    const leadsWithoutText = mendLeads(to, now);
-    const mended = mendDeliveries(to, tables, complete, now);
+    const leadsWithoutText = repairLeads(to, now);
+    const repairs = repairDeliveries(to, tables, complete, now);
     giveUpLostTexts(to, now);
-    const deliveriesRepeated = oweAgain(to, now, mended.incomplete || leadsWithoutText > 0);
+    const deliveriesRepeated = oweAgain(to, now, repairs.incomplete || leadsWithoutText > 0);
     giveUpLostTexts(to, now);
     const isWhole = (table: string) => tables.find((one) => one.table === table)?.whole ?? true;
-    settleNumbers(to, now, isWhole('_client_keys') && isWhole('_ledger'));
-    return { leadsWithoutText, deliveriesRepeated, mended };
+    restoreCounters(to, now, isWhole('_client_keys') && isWhole('_ledger'));
+    return { leadsWithoutText, deliveriesRepeated, repairs };
   })();
   const faults = brokenRules(to);
   if (faults.length > 0)
@@ -136,8 +136,8 @@ function report(
   {
     leadsWithoutText,
     deliveriesRepeated,
-    mended,
-  }: { leadsWithoutText: number; deliveriesRepeated: number; mended: ReturnType<typeof mendDeliveries> },
+    repairs,
+  }: { leadsWithoutText: number; deliveriesRepeated: number; repairs: ReturnType<typeof repairDeliveries> },
 ): Recovered {
   const count = (what: string) => Number(to.prepare(`SELECT count(*) FROM ${what}`).pluck().get());
   const inState = (state: DeliveryState) => count(`_deliveries WHERE state = '${state}'`);
@@ -152,14 +152,14 @@ function report(
       dead: inState('dead'),
       skipped: inState('skipped'),
     },
-    deliveriesRestored: mended.restored,
+    deliveriesRestored: repairs.restored,
     deliveriesRepeated,
     deliveriesWaiting: count(
       "_deliveries WHERE state = 'dead' AND version_no IN (SELECT version_no FROM lost_texts)",
     ),
     sinks: count('_sinks'),
-    sinksRestored: mended.sinks,
-    whole: tables.every(({ whole }) => whole) && leadsWithoutText + mended.restored === 0,
+    sinksRestored: repairs.sinks,
+    whole: tables.every(({ whole }) => whole) && leadsWithoutText + repairs.restored === 0,
   };
 }
 

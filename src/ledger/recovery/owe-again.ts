@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { SinkRows } from '../database/sink-rows.ts';
 import { NewestContent } from '../delivering/newest-content.ts';
 import { ERASED } from '../privacy/erasing.ts';
-import { SETTLED } from './mend-deliveries.ts';
+import { SETTLED } from './repair-deliveries.ts';
 
 /** A lead whose current version has no delivery to a sink that was owed it. */
 interface Missing {
@@ -13,7 +13,7 @@ interface Missing {
   readonly has_older: 0 | 1;
 }
 
-interface Asked {
+interface SinkParameters {
   readonly sink: number;
   readonly through: number;
   readonly active: 0 | 1;
@@ -30,21 +30,22 @@ interface Asked {
 export function oweAgain(db: Database.Database, now: number, updates: boolean): number {
   const rows = new SinkRows(db);
   const newest = new NewestContent(db, rows);
-  const missing = db.prepare<[Asked], Missing>(MISSING);
-  const leaveOut = db.prepare<[Asked & { now: number; erased: string; settled: string }]>(LEAVE_OUT);
+  const missing = db.prepare<[SinkParameters], Missing>(MISSING);
+  const skipWithoutContent =
+    db.prepare<[SinkParameters & { now: number; erased: string; settled: string }]>(SKIP_WITHOUT_CONTENT);
   const unsure = db.prepare<[number, number]>('UPDATE _deliveries SET unsure_at = ? WHERE delivery_no = ?');
   let owed = 0;
   for (const sink of rows.all()) {
     const { sinkNo, owedThrough, backfillTo, events } = sink;
-    const asked: Asked = {
+    const parameters: SinkParameters = {
       sink: sinkNo,
       through: owedThrough,
       active: sink.active ? 1 : 0,
       after: backfillTo,
       backfill: sink.backfill ? 1 : 0,
     };
-    leaveOut.run({ ...asked, now, erased: ERASED, settled: SETTLED });
-    for (const { version_no: versionNo, source, id, has_older } of missing.all(asked)) {
+    skipWithoutContent.run({ ...parameters, now, erased: ERASED, settled: SETTLED });
+    for (const { version_no: versionNo, source, id, has_older } of missing.all(parameters)) {
       const version = { versionNo, source, id: BigInt(id) };
       if (has_older === 1 && !updates) continue;
       const delivery =
@@ -83,7 +84,7 @@ const UNKNOWN_TO_SINK = `NOT EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliv
   WHERE w.source = l.source AND w.id = l.id AND d.sink_no = s.sink_no)`;
 
 /** Of what was erased, or emptied by `retention` once it was settled, nothing is owed. */
-const LEAVE_OUT = `
+const SKIP_WITHOUT_CONTENT = `
   INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, first_attempt_at, settled_at)
   SELECT l.version_no, s.sink_no, iif(v.version = 1 OR NOT instr(s.events, 'updated'), 'created', 'updated'), 'skipped',
     iif(l.erased_no IS NULL, :settled, :erased), v.first_seen_at, v.first_seen_at, :now

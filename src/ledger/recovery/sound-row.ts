@@ -15,19 +15,19 @@ export function soundRow(table: string, row: StoredRow): StoredRow | undefined {
     table === '_versions' || table === '_client_keys'
       ? isTime(row['valid_from'] ?? null) && isTime(row['first_seen_at'] ?? null)
       : Object.entries(row).every(([column, value]) => !column.endsWith('_at') || isTime(value));
-  return hasSoundTimes ? (judges[table]?.(row) ?? (table in judges ? undefined : row)) : undefined;
+  return hasSoundTimes ? (checks[table]?.(row) ?? (table in checks ? undefined : row)) : undefined;
 }
 
 const EVENTS: ReadonlySet<string> = new Set<LeadEvent>(['created', 'updated', 'erased']);
 
-/** Rules of single tables, beside those that the schema holds. Each returns the row, mended where that loses nothing. */
-const judges: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>> = {
+/** Rules of single tables, beside those that the schema holds. Each returns the row, repairs where that loses nothing. */
+const checks: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>> = {
   _versions: soundVersion,
   _deliveries: (row) => (EVENTS.has(String(row['event'])) && positive(row, 'delivery_no') ? row : undefined),
   _sinks: (row) => ({
     ...row,
     events: areEvents(row['events']) ? row['events'] : 'created',
-    health: restingHealth(row['health'] ?? null),
+    health: healthAfterRecovery(row['health'] ?? null),
     config: jsonOr(null, row['config'] ?? null),
     ...('former' in row ? { former: jsonOr('[]', row['former'] ?? null) } : {}),
   }),
@@ -80,7 +80,7 @@ function jsonOr(otherwise: string | null, value: StoredValue): string | null {
 }
 
 /** A pause stays; a hold does not: the next attempts show how the sink is. */
-function restingHealth(value: StoredValue): string {
+function healthAfterRecovery(value: StoredValue): string {
   const health = parsed(value) as Record<string, unknown> | null | undefined;
   const { lastDeliveredAt, pausedSince, pausedReason } = health ?? {};
   const kept = isMs(pausedSince) ? { pausedSince, pausedReason: String(pausedReason ?? '') } : {};

@@ -1,17 +1,17 @@
 import type Database from 'better-sqlite3';
 
 /** Counts anew what is kept beside rows, and lets no number be given twice. Every source reads its whole listing again. */
-export function settleNumbers(db: Database.Database, now: number, keysAreWhole: boolean): void {
+export function restoreCounters(db: Database.Database, now: number, keysAreWhole: boolean): void {
   db.exec(COUNTS);
   db.prepare<[{ now: number; whole: 0 | 1 }]>(LEDGER).run({ now, whole: keysAreWhole ? 1 : 0 });
   const next = db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)');
-  const said = db
-    .prepare<[string], number>("SELECT seq FROM said_numbers WHERE name = ? AND typeof(seq) = 'integer'")
+  const lastUsed = db
+    .prepare<[string], number>("SELECT seq FROM indexed_numbers WHERE name = ? AND typeof(seq) = 'integer'")
     .pluck();
   for (const [table, used] of NUMBERS) {
     const last = db.prepare<[], number>(`SELECT max(n) FROM (${used})`).pluck().get() ?? 0;
     db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table);
-    next.run(table, Math.max(last, said.get(table) ?? 0));
+    next.run(table, Math.max(last, lastUsed.get(table) ?? 0));
   }
 }
 

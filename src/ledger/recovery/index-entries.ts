@@ -5,30 +5,30 @@ import type { DamagedFile, Reading, StoredValue } from './damaged-file.ts';
  * What the indexes of a damaged ledger say of rows that cannot be read: an index repeats columns of its table on pages of its own.
  * Each becomes a temporary table of the recovered ledger.
  */
-const WITNESSES = [
+const ENTRY_TABLES = [
   {
-    name: 'said_leads',
+    name: 'indexed_leads',
     index: '_leads',
     columns: ['source', 'id', 'version_no', 'version', 'hash', 'last_listed_at', 'erased_no'],
     query: 'SELECT * FROM _leads',
     order: ['source', 'id'],
   },
   {
-    name: 'said_versions',
+    name: 'indexed_versions',
     index: '_versions_by_lead',
     columns: ['source', 'id', 'version', 'version_no'],
     query: 'SELECT source, id, version, version_no FROM _versions INDEXED BY _versions_by_lead',
     order: ['source', 'id', 'version'],
   },
   {
-    name: 'said_facts',
+    name: 'indexed_facts',
     index: '_versions_facts',
     columns: ['version_no', 'source', 'id'],
     query: 'SELECT version_no, source, id FROM _versions INDEXED BY _versions_facts',
     order: ['version_no', 'source', 'id'],
   },
   {
-    name: 'said_owed',
+    name: 'indexed_owed',
     index: '_deliveries_by_version',
     columns: ['version_no', 'sink_no', 'replay', 'delivery_no'],
     query:
@@ -36,35 +36,35 @@ const WITNESSES = [
     order: ['version_no', 'sink_no', 'replay'],
   },
   {
-    name: 'said_pending',
+    name: 'indexed_pending',
     index: '_deliveries_pending',
     columns: ['delivery_no'],
     query: "SELECT delivery_no FROM _deliveries INDEXED BY _deliveries_pending WHERE state = 'pending'",
     order: ['sink_no', 'owed_at'],
   },
   {
-    name: 'said_dead',
+    name: 'indexed_dead',
     index: '_deliveries_dead',
     columns: ['delivery_no'],
     query: "SELECT delivery_no FROM _deliveries INDEXED BY _deliveries_dead WHERE state = 'dead'",
     order: ['sink_no', 'settled_at'],
   },
   {
-    name: 'said_sinks',
+    name: 'indexed_sinks',
     index: 'sqlite_autoindex__sinks_1',
     columns: ['sink', 'sink_no'],
     query: 'SELECT sink, sink_no FROM _sinks INDEXED BY sqlite_autoindex__sinks_1',
     order: ['sink'],
   },
   {
-    name: 'said_erased',
+    name: 'indexed_erased',
     index: 'sqlite_autoindex__erased_1',
     columns: ['source', 'id', 'erased_no'],
     query: 'SELECT source, id, erased_no FROM _erased INDEXED BY sqlite_autoindex__erased_1',
     order: ['source', 'id'],
   },
   {
-    name: 'said_numbers',
+    name: 'indexed_numbers',
     index: 'sqlite_sequence',
     columns: ['name', 'seq'],
     query: 'SELECT name, seq FROM sqlite_sequence',
@@ -93,12 +93,12 @@ const TYPES = {
 } as const;
 
 /** The name of such a temporary table. */
-export type Witness = (typeof WITNESSES)[number]['name'];
+export type EntryTable = (typeof ENTRY_TABLES)[number]['name'];
 
 /** Fills the temporary tables. Returns those whose index could be read to its end. */
-export function hearWitnesses(from: DamagedFile, to: Database.Database): ReadonlySet<Witness> {
-  const complete = new Set<Witness>();
-  for (const { name, index, columns, query, order } of WITNESSES) {
+export function copyIndexEntries(from: DamagedFile, to: Database.Database): ReadonlySet<EntryTable> {
+  const complete = new Set<EntryTable>();
+  for (const { name, index, columns, query, order } of ENTRY_TABLES) {
     to.exec(`CREATE TEMP TABLE ${name} (${columns.map((column) => `${column} ${TYPES[column]}`).join(', ')});
       CREATE INDEX temp.${name}_in_order ON ${name} (${columns.slice(0, 2).join(', ')})`);
     if (!from.has(index)) continue;
@@ -111,7 +111,7 @@ export function hearWitnesses(from: DamagedFile, to: Database.Database): Readonl
     if (reading.complete) complete.add(name);
   }
   to.exec(
-    'CREATE INDEX temp.said_owed_by_number ON said_owed (delivery_no); CREATE INDEX temp.said_versions_by_number ON said_versions (version_no)',
+    'CREATE INDEX temp.indexed_owed_by_number ON indexed_owed (delivery_no); CREATE INDEX temp.indexed_versions_by_number ON indexed_versions (version_no)',
   );
   return complete;
 }

@@ -2,13 +2,13 @@ import type Database from 'better-sqlite3';
 import { LOST_TEXT } from '../delivering/owing.ts';
 import { ERASED } from '../privacy/erasing.ts';
 import type { CopiedTable } from './copy-tables.ts';
-import type { Witness } from './witnesses.ts';
+import type { EntryTable } from './index-entries.ts';
 
 /** Why a delivery is skipped that has arrived or was skipped, nobody knows which. */
 export const SETTLED = 'the ledger was damaged, and knows of this delivery only that it was settled';
 
 /** What was found out about deliveries. */
-export interface MendedDeliveries {
+export interface DeliveryRepairs {
   /** Brought back, in all. */
   readonly restored: number;
   /** Names of sinks whose rows were lost, and brought back by their names alone. */
@@ -21,19 +21,19 @@ export interface MendedDeliveries {
  * Keeps the deliveries whose lead and sink are known, brings back those that only indexes still name, and lets nothing be under way.
  * Whether a delivery that cannot be read has arrived is told by its attempts; where nobody can tell, it is owed again under its name.
  */
-export function mendDeliveries(
+export function repairDeliveries(
   db: Database.Database,
   tables: readonly CopiedTable[],
-  complete: ReadonlySet<Witness>,
+  complete: ReadonlySet<EntryTable>,
   now: number,
-): MendedDeliveries {
+): DeliveryRepairs {
   const isWhole = (name: string) => tables.find(({ table }) => table === name)?.whole ?? false;
   const run = (sql: string) => db.prepare<[{ now: number }]>(sql).run({ now }).changes;
   const sinks = db.prepare<[], string>(LOST_SINKS).pluck().all();
   if (sinks.length > 0) db.prepare(ASKED_FOR).run(JSON.stringify(sinks));
   const contradicted = db.prepare(CONTRADICTED).run().changes;
   const orphaned = db.prepare(ORPHANED).run().changes;
-  const settled = complete.has('said_pending') && complete.has('said_dead') ? 1 : 0;
+  const settled = complete.has('indexed_pending') && complete.has('indexed_dead') ? 1 : 0;
   const restored = db
     .prepare<[{ now: number; settled: 0 | 1; reason: string }]>(RESTORED)
     .run({ now, settled, reason: SETTLED }).changes;
@@ -55,7 +55,7 @@ export function giveUpLostTexts(db: Database.Database, now: number): void {
 const LOST_SINKS = `
   INSERT OR IGNORE INTO _sinks (sink_no, sink, active, events, backfill, owed_through, backfill_to, health)
   SELECT sink_no, sink, 1, 'created', 1, (SELECT coalesce(max(version_no), 0) FROM _versions), (SELECT coalesce(max(version_no), 0) FROM _versions), '{}'
-  FROM said_sinks WHERE typeof(sink) = 'text' AND sink_no > 0 RETURNING sink`;
+  FROM indexed_sinks WHERE typeof(sink) = 'text' AND sink_no > 0 RETURNING sink`;
 
 const ASKED_FOR = `
   UPDATE _sinks AS k SET events = asked.events
@@ -65,8 +65,8 @@ const ASKED_FOR = `
 
 /** The index says something else of the same number: one of both is wrong. */
 const CONTRADICTED = `
-  DELETE FROM _deliveries AS d WHERE EXISTS (SELECT 1 FROM said_owed s WHERE s.delivery_no = d.delivery_no)
-    AND NOT EXISTS (SELECT 1 FROM said_owed s WHERE s.delivery_no = d.delivery_no AND s.version_no = d.version_no
+  DELETE FROM _deliveries AS d WHERE EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no)
+    AND NOT EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no AND s.version_no = d.version_no
       AND s.sink_no = d.sink_no AND s.replay = d.replay)`;
 
 const ORPHANED = `
@@ -77,8 +77,8 @@ const ARRIVED = `(SELECT max(coalesce(a.last_at, a.started_at) + a.duration_ms) 
   WHERE a.delivery_no = s.delivery_no AND a.outcome = 'delivered')`;
 
 /** Settled without having arrived, as far as two indexes say. */
-const SKIPPED = `(:settled AND s.delivery_no NOT IN (SELECT delivery_no FROM said_pending)
-  AND s.delivery_no NOT IN (SELECT delivery_no FROM said_dead))`;
+const SKIPPED = `(:settled AND s.delivery_no NOT IN (SELECT delivery_no FROM indexed_pending)
+  AND s.delivery_no NOT IN (SELECT delivery_no FROM indexed_dead))`;
 
 const RESTORED = `
   INSERT OR IGNORE INTO _deliveries (delivery_no, version_no, sink_no, replay, event, state, reason, attempts, owed_at,
@@ -90,7 +90,7 @@ const RESTORED = `
       (SELECT max(a.started_at) FROM _attempts a WHERE a.delivery_no = s.delivery_no) AS tried,
       CASE WHEN s.replay = -1 THEN 'erased' WHEN v.version = 1 OR instr(k.events, 'updated') = 0 THEN 'created' ELSE 'updated' END AS event,
       CASE WHEN ${ARRIVED} IS NOT NULL THEN 'delivered' WHEN ${SKIPPED} THEN 'skipped' ELSE 'pending' END AS state
-    FROM said_owed s JOIN _versions v ON v.version_no = s.version_no JOIN _sinks k ON k.sink_no = s.sink_no
+    FROM indexed_owed s JOIN _versions v ON v.version_no = s.version_no JOIN _sinks k ON k.sink_no = s.sink_no
     WHERE s.delivery_no > 0 AND s.replay >= -1 AND s.delivery_no NOT IN (SELECT delivery_no FROM _deliveries))`;
 
 /** What was under way is due at once as the same batches; an attempt of it may have brought it. */

@@ -7,7 +7,7 @@ const EMPTY = "json_object('id', id)";
  * Brings back, without their texts, versions that cannot be read but of which two other places say the same, and derives every lead from
  * its versions. What was erased stays erased. Returns how many versions came back; `lost_texts` names them.
  */
-export function mendLeads(db: Database.Database, now: number): number {
+export function repairLeads(db: Database.Database, now: number): number {
   db.exec('CREATE TEMP TABLE lost_texts (version_no INTEGER PRIMARY KEY)');
   for (const sql of [FROM_INDEXES, FROM_LEADS]) {
     const found = db.prepare<[{ now: number }], bigint>(sql).pluck().safeIntegers().all({ now });
@@ -24,11 +24,11 @@ export function mendLeads(db: Database.Database, now: number): number {
 }
 
 /** When a version was listed that cannot be read, as far as its deliveries or other versions of its lead tell. */
-const times = (said: string) => `
-  coalesce((SELECT min(owed_at) FROM _deliveries d WHERE d.version_no = ${said}.version_no),
-    (SELECT max(valid_from) FROM _versions w WHERE w.source = ${said}.source AND w.id = ${said}.id), :now),
-  coalesce((SELECT min(first_seen_at) FROM _versions w WHERE w.source = ${said}.source AND w.id = ${said}.id),
-    (SELECT min(owed_at) FROM _deliveries d WHERE d.version_no = ${said}.version_no), :now)`;
+const times = (alias: string) => `
+  coalesce((SELECT min(owed_at) FROM _deliveries d WHERE d.version_no = ${alias}.version_no),
+    (SELECT max(valid_from) FROM _versions w WHERE w.source = ${alias}.source AND w.id = ${alias}.id), :now),
+  coalesce((SELECT min(first_seen_at) FROM _versions w WHERE w.source = ${alias}.source AND w.id = ${alias}.id),
+    (SELECT min(owed_at) FROM _deliveries d WHERE d.version_no = ${alias}.version_no), :now)`;
 
 const COLUMNS = 'version_no, source, id, version, poll_id, valid_from, first_seen_at, hash, raw';
 
@@ -36,21 +36,21 @@ const COLUMNS = 'version_no, source, id, version, poll_id, valid_from, first_see
 const FROM_INDEXES = `
   INSERT OR IGNORE INTO _versions (${COLUMNS})
   SELECT version_no, source, id, version, 0, ${times('s')},
-    coalesce((SELECT hash FROM said_leads l WHERE l.source = s.source AND l.id = s.id AND l.version_no = s.version_no), ''), ${EMPTY}
-  FROM said_versions s
+    coalesce((SELECT hash FROM indexed_leads l WHERE l.source = s.source AND l.id = s.id AND l.version_no = s.version_no), ''), ${EMPTY}
+  FROM indexed_versions s
   WHERE version_no > 0 AND version > 0 AND version_no NOT IN (SELECT version_no FROM _versions)
-    AND (EXISTS (SELECT 1 FROM said_leads l WHERE l.source = s.source AND l.id = s.id
+    AND (EXISTS (SELECT 1 FROM indexed_leads l WHERE l.source = s.source AND l.id = s.id
         AND (l.version > s.version OR l.version = s.version AND l.version_no = s.version_no))
-      OR EXISTS (SELECT 1 FROM said_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id))
+      OR EXISTS (SELECT 1 FROM indexed_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id))
   RETURNING version_no`;
 
 /** Said by the table of leads and by the index over facts. */
 const FROM_LEADS = `
   INSERT OR IGNORE INTO _versions (${COLUMNS})
   SELECT version_no, source, id, version, 0, ${times('s')}, hash, ${EMPTY}
-  FROM said_leads s
+  FROM indexed_leads s
   WHERE version_no > 0 AND version > 0 AND version_no NOT IN (SELECT version_no FROM _versions)
-    AND EXISTS (SELECT 1 FROM said_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id)
+    AND EXISTS (SELECT 1 FROM indexed_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id)
   RETURNING version_no`;
 
 /** The version `v` has a text. */
@@ -60,10 +60,10 @@ const HAS_TEXT = "v.raw <> json_object('id', v.id)";
 const ERASED = `
   DELETE FROM _erased AS e WHERE finished_at IS NOT NULL
     AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = e.source AND v.id = e.id AND ${HAS_TEXT});
-  CREATE TEMP TABLE said_to_be_erased AS
-    SELECT erased_no, source, id FROM said_erased UNION SELECT erased_no, source, id FROM said_leads WHERE erased_no IS NOT NULL;
+  CREATE TEMP TABLE erased_entries AS
+    SELECT erased_no, source, id FROM indexed_erased UNION SELECT erased_no, source, id FROM indexed_leads WHERE erased_no IS NOT NULL;
   INSERT OR IGNORE INTO _erased (erased_no, source, id, erased_at)
-  SELECT erased_no, source, id, coalesce((SELECT max(erased_at) FROM _erased), 0) FROM said_to_be_erased s
+  SELECT erased_no, source, id, coalesce((SELECT max(erased_at) FROM _erased), 0) FROM erased_entries s
   WHERE typeof(erased_no) = 'integer' AND typeof(source) = 'text' AND typeof(id) = 'integer'
     AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id)
     AND NOT EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id AND ${HAS_TEXT});`;
@@ -77,7 +77,7 @@ const LEADS = `
     CASE WHEN s.last_listed_at BETWEEN 0 AND 253402300799999 THEN s.last_listed_at END, e.erased_no
   FROM (SELECT source, id, version_no, hash, min(version_no) OVER (PARTITION BY source, id) AS first_no, version,
       row_number() OVER (PARTITION BY source, id ORDER BY version DESC) AS place FROM _versions) v
-  LEFT JOIN said_leads s ON s.source = v.source AND s.id = v.id AND typeof(s.hash) = 'text'
+  LEFT JOIN indexed_leads s ON s.source = v.source AND s.id = v.id AND typeof(s.hash) = 'text'
   LEFT JOIN _erased e ON e.source = v.source AND e.id = v.id
   WHERE v.place = 1;`;
 
