@@ -59,7 +59,7 @@ test.each([['check'], ['recover', '--yes']])(
     onTestFinished(() => void vi.unstubAllEnvs());
     const said = await install.run(words);
     expect(said.code).not.toBe(0);
-    expect(all(said)).toMatch(/Whether the ledger \S+ is damaged could not be found out/);
+    expect(all(said)).toMatch(/The ledger \S+ could not be checked for damage/);
   },
 );
 

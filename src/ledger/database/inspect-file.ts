@@ -6,10 +6,13 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError, RECOVER, toReadingError } from '../contract/ledger-error.ts';
 
-/** Texts of SQLite may have several lines. */
+/** SQLite's messages may have several lines. */
 const LINE_BREAKS = /\s*\n\s*/g;
 
-/** Returns the size in bytes of a ledger's file, or undefined where there is none. @throws LedgerError when it is no file, or nobody may know */
+/**
+ * Returns the size of a ledger's file in bytes, or undefined if there is none.
+ * @throws LedgerError if it is no regular file, or this user may not know whether it exists
+ */
 export function ledgerSize(file: string): number | undefined {
   let found: Stats;
   try {
@@ -20,26 +23,26 @@ export function ledgerSize(file: string): number | undefined {
     throw new LedgerError(
       'unwritable',
       `The ledger ${file} cannot be reached (${code}).`,
-      'Run this as the user that leadsync runs as, or let this user into data_dir.',
+      'Run this as the user that leadsync runs as, or give this user access to data_dir.',
       error,
     );
   }
   if (found.isFile()) return found.size;
   throw new LedgerError(
     'foreign',
-    `${file} is ${found.isDirectory() ? 'a folder' : 'a pipe or a device'}, and not a ledger.`,
-    'Move it away. A container engine makes a folder where a file is missing that it has to mount: mount the folder data_dir.',
+    `${file} is ${found.isDirectory() ? 'a folder' : 'a pipe or a device'}, not a ledger.`,
+    'Move it away. A container engine creates a folder if a file that it has to mount is missing: mount the folder data_dir instead.',
   );
 }
 
-/** To SQLite a file of 1 byte is an empty one. */
+/** SQLite treats a file of 1 byte as empty. */
 const EMPTY_BYTES = 1;
-/** The page that SQLite writes into a new file before anything is committed, and in it the number of steps that made the schema. */
+/** The page that SQLite writes into a new file before the first commit, and the offset of the schema number in it. */
 const FIRST_PAGE = { bytes: 4_096, schemaNumberAt: 60 };
 
 /**
- * Whether a ledger holds nothing: its file is missing or empty, or has the first page alone while its log, which had all the rest, is
- * gone or cannot be read. @throws LedgerError when it is no file, or nobody may know
+ * Whether a ledger has no content: its file is missing or empty, or has only its first page while the write-ahead log with all the rest
+ * is missing or unreadable. @throws LedgerError as `ledgerSize`
  */
 export function isBlank(file: string): boolean {
   const size = ledgerSize(file) ?? 0;
@@ -47,7 +50,7 @@ export function isBlank(file: string): boolean {
   return size === FIRST_PAGE.bytes && schemaNumberIn(file) === 0;
 }
 
-/** Returns how many steps made the schema. Where there is no log, SQLite would make one: a trace of a ledger that was never there. */
+/** Returns the schema number. Without a log, reads the file directly: SQLite would create a log, a trace of a ledger that never was. */
 function schemaNumberIn(file: string): number {
   if ((ledgerSize(`${file}-wal`) ?? 0) === 0)
     return readFileSync(file).readUInt32BE(FIRST_PAGE.schemaNumberAt);
@@ -62,13 +65,13 @@ function schemaNumberIn(file: string): number {
   }
 }
 
-/** What the process that looks has found: faults in SQLite's words, or the code of the error that kept it from looking. */
+/** The result of the checking process: faults in SQLite's words, or the code of the error that prevented the check. */
 export type InspectionResult = { readonly faults: readonly string[] } | { readonly code: string };
 
 /**
- * Looks for damage in a ledger's file, in a process of its own, which ends with the signal and with this one: a large file takes minutes, and neither
- * polls nor deliveries wait for it. `whole` also compares each index with its table. Returns undefined when nothing was found, or
- * the signal ended it; what kept it from looking is an error with another code than `damaged`.
+ * Checks a ledger's file for damage in a process of its own, because a large file takes minutes. That process ends with the signal and
+ * with this process. `whole` also compares each index with its table. Returns undefined if there is no damage or the signal ended the
+ * check. An error whose code is not `damaged` says what prevented the check.
  */
 export function inspectFile(
   file: string,
@@ -101,7 +104,7 @@ function failureOf(file: string, found: InspectionResult | undefined): LedgerErr
 function unknown(file: string): LedgerError {
   return new LedgerError(
     'unexpected',
-    `Whether the ledger ${file} is damaged could not be found out: the process that looks was ended, or could not be started.`,
-    'The machine may have run out of memory or processes. Free some, and look again with `leadsync check`.',
+    `The ledger ${file} could not be checked for damage: the checking process was ended or could not be started.`,
+    'The machine may have run out of memory or processes. Free some, then check again with `leadsync check`.',
   );
 }

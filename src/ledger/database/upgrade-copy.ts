@@ -13,15 +13,14 @@ import { basename, dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { UpgradeCopy } from '../contract/ledger-upkeep.ts';
 
-/** Space that must be free, as a multiple of the ledger's size: for the copy, and for what the upgrade writes. */
+/** The space that must be free, as a multiple of the ledger's size: for the copy, and for what the upgrade writes. */
 const SPACE_FACTOR = 2;
-/** A copy has this ending until it is complete. */
+/** The suffix of a copy until it is complete. */
 const PART = '.part';
 
 /**
- * Copies the ledger beside itself before it is upgraded to a schema, so that the earlier leadsync can be installed again.
- * The copy of an earlier upgrade stays until the new one is complete. Never throws: a copy that cannot be made does not
- * keep the new version from starting.
+ * Copies the ledger into its own folder before an upgrade to a schema, so that the operator can return to the earlier leadsync. Removes
+ * the copy of an earlier upgrade once the new one is complete. Never throws: the new version starts even if the copy fails.
  */
 export function copyBeforeUpgrade(db: Database.Database, schema: number): UpgradeCopy {
   const path = `${db.name}.before-schema-${schema}`;
@@ -39,12 +38,12 @@ export function copyBeforeUpgrade(db: Database.Database, schema: number): Upgrad
   }
 }
 
-/** Removes the copies that upgrades have left. They hold personal data that is erased from the ledger itself. */
+/** Removes the copies that upgrades left. They contain personal data that was erased from the ledger. */
 export function removeUpgradeCopies(file: string): void {
   removeCopies(file, () => true);
 }
 
-/** Removes the copies that were made before a moment, by the times of their files. */
+/** Removes the copies that were made before a time, by the times of their files. */
 export function removeUpgradeCopiesBefore(file: string, before: Date): void {
   const folder = dirname(file);
   removeCopies(file, (name) => {
@@ -76,6 +75,6 @@ function removeCopies(file: string, isOutdated: (name: string) => boolean): void
 function hasSpace(file: string): boolean {
   const { blocks, bavail, bsize } = statfsSync(file);
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  // A file system that counts no blocks does not say how much room it has.
+  // A file system that reports no blocks does not say how much space it has.
   return blocks === 0 || bavail * bsize > SPACE_FACTOR * (statSync(file).size + log);
 }

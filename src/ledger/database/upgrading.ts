@@ -7,18 +7,18 @@ import { addFunctions } from './sql-functions.ts';
 import { copyBeforeUpgrade } from './upgrade-copy.ts';
 import { publicViews } from './views.ts';
 
-/** Marks the file as a ledger in its header (https://www.sqlite.org/pragma.html#pragma_application_id): `lead`. */
+/** The application id in the header of a ledger (https://www.sqlite.org/pragma.html#pragma_application_id): `lead`. */
 const APPLICATION_ID = 0x6c656164;
 
 /**
- * Makes sure that a database is a ledger that this version understands, or empty. Changes nothing.
- * @throws LedgerError when the file is not a ledger, or a newer leadsync wrote it
+ * Checks that a database is empty or a ledger that this version understands. Changes nothing.
+ * @throws LedgerError if the file is not a ledger, or a newer leadsync wrote it
  */
 export function recognise(db: Database.Database): void {
-  // In one transaction: another process may be making the ledger at this moment.
+  // In one transaction, because another process may be creating the ledger.
   const { applied, isOther } = db.transaction(() => {
     const steps = schemaNumber(db);
-    // The tables are counted only where that tells: of a damaged ledger the pages that name them may be lost.
+    // Counts tables only if there is no schema number: in a damaged ledger the pages of the schema may be unreadable.
     return { applied: steps, isOther: steps === 0 ? hasTables(db) : !isMarked(db) };
   })();
   if (isOther) {
@@ -46,7 +46,7 @@ function isMarked(db: Database.Database): boolean {
 }
 
 /**
- * Makes sure that the ledger has this version's schema. Changes nothing: a leadsync of another version may be running on it.
+ * Checks that the ledger has this version's schema. Changes nothing, because a leadsync of another version may be using it.
  * @throws LedgerError
  */
 export function requireCurrentSchema(db: Database.Database): void {
@@ -57,18 +57,18 @@ export function requireCurrentSchema(db: Database.Database): void {
     throw new LedgerError(
       'missing',
       `The ledger ${db.name} is empty.`,
-      'If it was not before, restore it from a backup. Otherwise `leadsync run` or `leadsync sync` fills it.',
+      'If it was not empty before, restore it from a backup. Otherwise `leadsync run` or `leadsync sync` fills it.',
     );
   throw new LedgerError(
     'older',
     `The ledger ${db.name} was written by an older leadsync (schema ${applied}; this one needs ${migrations.length}).`,
-    'Only `leadsync run` and `leadsync sync` upgrade a ledger. Start one of them in this version; until then use the older leadsync.',
+    'Only `leadsync run` and `leadsync sync` upgrade a ledger. Start one of them in this version, or use the older leadsync until then.',
   );
 }
 
 /**
- * Upgrades a ledger to this version's schema: all missing steps and the views, in one transaction, after a copy was made.
- * Only for the process that holds the data directory. Returns undefined if there was nothing to upgrade.
+ * Upgrades a ledger to this version's schema, after it made a copy: applies all missing migrations and recreates the views, in one
+ * transaction. Only for the process that holds the data directory. Returns undefined if there was nothing to upgrade.
  */
 export function migrate(db: Database.Database): Upgrade | undefined {
   const from = schemaNumber(db);
@@ -82,11 +82,11 @@ export function migrate(db: Database.Database): Upgrade | undefined {
   return copy && { from, to, copy };
 }
 
-/** Takes all missing steps up to a schema, in one transaction; with the last one come the views. */
+/** Applies all missing migrations up to a schema number, in one transaction. Recreates the views with the last one. */
 export function applyMigrations(db: Database.Database, to = migrations.length): void {
   addFunctions(db);
   db.transaction(() => {
-    // Read once more: another process may have taken the same steps while this one waited for it.
+    // Read the number again: another process may have applied the migrations while this one waited for the lock.
     const missing = migrations.slice(schemaNumber(db), to);
     for (const step of missing) db.exec(step);
     if (missing.length > 0 && to === migrations.length) {
@@ -98,12 +98,12 @@ export function applyMigrations(db: Database.Database, to = migrations.length): 
   }).immediate();
 }
 
-/** Returns how many steps made a ledger's schema. */
+/** Returns the number of migrations that were applied to a ledger. */
 export function schemaNumber(db: Database.Database): number {
   return Number(db.pragma('user_version', { simple: true }));
 }
 
-/** Views hold no data, so they are made anew whenever a migration has run. */
+/** Recreates the views, which contain no data, after migrations. */
 function createViews(db: Database.Database): void {
   const views = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all() as string[];
   for (const view of views) db.exec(`DROP VIEW ${view}`);

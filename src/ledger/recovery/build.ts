@@ -14,7 +14,7 @@ import { giveUpLostTexts, repairDeliveries } from './repair-deliveries.ts';
 import { repairLeads } from './repair-leads.ts';
 import { restoreCounters } from './restore-counters.ts';
 
-/** What a recovered ledger holds, and what is missing in it. Names nobody. */
+/** The contents of a recovered ledger, and what it lacks. Contains no personal data. */
 export interface Recovered {
   readonly tables: readonly CopiedTable[];
   readonly leads: number;
@@ -22,22 +22,22 @@ export interface Recovered {
   readonly leadsWithoutText: number;
   readonly erased: number;
   readonly deliveries: Readonly<Record<DeliveryState, number>>;
-  /** Deliveries that were told from indexes and attempts alone. */
+  /** Deliveries that were restored from indexes and attempts alone. */
   readonly deliveriesRestored: number;
-  /** Deliveries of which nothing is known any more: they are made, perhaps for a second time. */
+  /** Lost deliveries that are owed again, perhaps for a second time. */
   readonly deliveriesRepeated: number;
-  /** Deliveries that wait for the text of their lead. */
+  /** Dead deliveries that become pending when a source lists the text of their lead again. */
   readonly deliveriesWaiting: number;
   readonly sinks: number;
-  /** Names of sinks of which only the name is left. */
+  /** Names of sinks of which only the name could be restored. */
   readonly sinksRestored: readonly string[];
-  /** Whether anything is missing at all. */
+  /** Whether nothing is missing. */
   readonly whole: boolean;
 }
 
 /**
- * Makes a new ledger of what can be read of a damaged one, on disk when it returns. The damaged one is only read; of a new one that
- * could not be finished nothing is left. `connectTo` opens the new one.
+ * Builds a new ledger from the readable parts of a damaged one. When it returns, the new ledger is on disk. Only reads the damaged one.
+ * Removes the new one if it fails. `connectTo` opens the new one.
  * @throws LedgerError
  */
 export function buildRecovered(
@@ -66,7 +66,7 @@ export function buildRecovered(
   }
 }
 
-/** Makes what was written to a file survive a power cut. */
+/** Writes a file's data to the disk, so that it survives a power failure. */
 export function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {
@@ -94,8 +94,8 @@ function openDamaged(file: string): DamagedFile {
 function nothingLeft(file: string, cause?: unknown): LedgerError {
   return new LedgerError(
     'damaged',
-    `Nothing can be recovered from the ledger ${file}: its first pages, which say where everything else is, cannot be read.`,
-    'Restore it from a backup, after its -wal and -shm were removed as well. Without a backup, move all three away; `leadsync ledger accept` makes a new ledger, and every listed lead goes out again.',
+    `Nothing can be recovered from the ledger ${file}: its first pages, which locate all other pages, cannot be read.`,
+    'Restore it from a backup, after you removed its -wal and -shm files as well. Without a backup, move all three away; `leadsync ledger accept` creates a new ledger, and leadsync delivers every listed lead again.',
     cause,
   );
 }
@@ -169,8 +169,8 @@ function explained(error: unknown, target: string): unknown {
   if (ledger.code !== 'full') return ledger;
   return new LedgerError(
     'full',
-    `There is no room on the disk for the recovered ledger ${target}. Nothing was changed.`,
-    'It needs as much room as the ledger has now. Free that much, and run the command again.',
+    `The disk has no space left for the recovered ledger ${target}. Nothing was changed.`,
+    'It needs as much space as the damaged ledger. Free that much, then run the command again.',
     error,
   );
 }

@@ -2,17 +2,18 @@ import type Database from 'better-sqlite3';
 import type { DamagedFile, Reading, StoredRow, StoredValue } from './damaged-file.ts';
 import { soundRow } from './sound-row.ts';
 
-/** What became of a table. */
+/** The result of copying a table. */
 export interface CopiedTable {
   readonly table: string;
+  /** The number of rows that were copied. */
   readonly kept: number;
-  /** How many rows, at most, could not be read, or cannot be what leadsync wrote. Some may have been restored. */
+  /** Maximum number of rows that were unreadable, or that leadsync cannot have written so. Later steps may restore some of them. */
   readonly unusable: number;
-  /** Whether every page of it could be read, and every row was sound. */
+  /** Whether every page of the table was readable and every row sound. */
   readonly whole: boolean;
 }
 
-/** The tables whose rows are copied. `_leads` is derived from versions, and `_comments` from this version of leadsync. */
+/** The tables whose rows are copied. `_leads` is derived from versions, and `_comments` comes from this version of leadsync. */
 const TABLES = [
   '_ledger',
   '_sources',
@@ -31,21 +32,21 @@ const TABLES = [
   '_clock_set_back',
 ] as const;
 
-/** The tables that have no row numbers; the others are read by theirs. */
+/** The primary keys of tables that have no row numbers. Other tables are read by row number. */
 const WITHOUT_ROWID: Readonly<Record<string, readonly string[]>> = {
   _sources: ['source'],
   _listing_sizes: ['source', 'day'],
 };
 
-/** Is told how many rows of a table were copied so far. */
+/** Receives the number of rows of a table that were copied so far. */
 export type OnCopied = (table: string, rows: number) => void;
 
-/** After so many rows it is told again. */
+/** Rows between two calls of `OnCopied`. */
 const TELL_EVERY = 1_000;
 
 /**
- * Copies every sound row of every table into an empty ledger of the same schema. Nothing can be copied of a table whose place in the
- * file cannot be read. Runs inside its caller's transaction.
+ * Copies every sound row of every table into an empty ledger of the same schema. Copies nothing of a table whose position in the file
+ * cannot be read. Runs inside its caller's transaction.
  */
 export function copyTables(from: DamagedFile, to: Database.Database, onCopied: OnCopied): CopiedTable[] {
   return TABLES.filter((table) => columnsOf(to, table).length > 0).map((table) =>
@@ -67,7 +68,7 @@ function copyTable(from: DamagedFile, to: Database.Database, table: string, onCo
     if (kept % TELL_EVERY === 0) onCopied(table, kept);
   }
   onCopied(table, kept);
-  // The empty ledger has an id of its own, which stays where the other cannot be read.
+  // The new ledger keeps its own id if that of the damaged one cannot be read.
   if (table === '_ledger' && kept > 0) to.exec('DELETE FROM _ledger WHERE rowid = 1');
   return {
     table,
@@ -82,7 +83,7 @@ function rowsOf(from: DamagedFile, table: string, reading: Reading): Generator<S
   return order ? from.entries(`SELECT * FROM ${table}`, order, reading) : from.rows(table, reading);
 }
 
-/** False for a row that the schema does not take. `OR IGNORE` keeps a number or name that is there already. */
+/** Inserts a row. Returns false if the schema rejects it, or its number or name exists already. */
 function added(add: Database.Statement<StoredValue[]>, columns: readonly string[], row: StoredRow): boolean {
   try {
     return add.run(...columns.map((column) => row[column] ?? null)).changes === 1;

@@ -1,31 +1,30 @@
 import Database from 'better-sqlite3';
 
-/** A value as SQLite stores it; integers are bigints. */
+/** A value from SQLite. Integers are bigint. */
 export type StoredValue = string | number | bigint | Buffer | null;
 
-/** A row of a damaged file, by the names of its columns. */
+/** A row of a damaged file, by column name. */
 export type StoredRow = Readonly<Record<string, StoredValue>>;
 
-/** What could be read of a table or an index. */
+/** How much of a table or an index could be read. */
 export interface Reading {
-  /** How many row numbers, at most, stood on pages that cannot be read. */
+  /** Maximum number of rows on unreadable pages. */
   missed: bigint;
   /** Whether every page could be read. */
   complete: boolean;
 }
 
 const [FIRST, LAST] = [-(2n ** 63n), 2n ** 63n - 1n];
-/** How many row numbers are tried one by one behind a row that cannot be read, before the steps grow. */
+/** Number of row numbers to try one by one after an unreadable row, before the steps grow. */
 const SINGLE_STEPS = 4_096;
 
 /**
- * Reads what is readable of a damaged SQLite file. Changes nothing in it. Errors that do not come from damage are thrown as SQLite
- * throws them.
+ * Reads the readable parts of a damaged SQLite file. Does not change it. Throws SQLite's errors that are not caused by damage.
  */
 export class DamagedFile {
   readonly #db: Database.Database;
 
-  /** @throws SQLite's error when not even the header can be read */
+  /** @throws SqliteError if not even the header can be read */
   constructor(file: string) {
     this.#db = new Database(file, { readonly: true, fileMustExist: true });
     try {
@@ -42,18 +41,18 @@ export class DamagedFile {
     this.#db.close();
   }
 
-  /** The connection, to ask for what its header says. */
+  /** The connection, from which callers read the file's header. */
   get connection(): Database.Database {
     return this.#db;
   }
 
-  /** Whether SQLite knows a table or an index of that name: it knows those before the first page of the schema that cannot be read. */
+  /** Whether SQLite knows a table or an index of that name. It knows those before the first unreadable page of the schema. */
   has(name: string): boolean {
     const known = 'SELECT 1 FROM pragma_table_info(:name) UNION ALL SELECT 1 FROM pragma_index_info(:name)';
     return this.#db.prepare<[{ name: string }]>(known).get({ name }) !== undefined;
   }
 
-  /** Yields the rows of a table in the order of their numbers, and notes in `reading` what it has to leave out. */
+  /** Yields the readable rows of a table in the order of their numbers. Records in `reading` what it had to skip. */
   *rows(table: string, reading: Reading): Generator<StoredRow> {
     const from = this.#db
       .prepare<[bigint], StoredRow & { no: bigint }>(
@@ -79,7 +78,7 @@ export class DamagedFile {
     }
   }
 
-  /** Yields the rows of a query from both ends: from its beginning up to a page that cannot be read, then from its end. */
+  /** Yields the rows of a query from its beginning up to an unreadable page, then from its end backwards. */
   *entries(query: string, order: readonly string[], reading: Reading): Generator<StoredRow> {
     for (const direction of ['ASC', 'DESC']) {
       const by = order.map((column) => `${column} ${direction}`).join(', ');
@@ -94,8 +93,8 @@ export class DamagedFile {
   }
 
   /**
-   * Returns the number at which reading from `next` failed: behind the last row, unless that row stood on a page that is in the place
-   * of another one. Each later search begins behind it, so that no damage can make the search endless.
+   * Returns the row number at which reading from `next` failed. That is after the last row, unless that row was on a page in another
+   * page's place. Each later search starts after it, so that no damage can make the search endless.
    */
   #failedAt(table: string, next: bigint, last: bigint): bigint | undefined {
     const behind = last < 0n ? 0n : last + 1n;
@@ -103,7 +102,7 @@ export class DamagedFile {
     return this.#isReadable(table)(behind) ? this.#find(table, next < 0n ? 0n : next, false) : behind;
   }
 
-  /** Finds the first number, behind a number, from which a row can be read as a whole, or from which none can. */
+  /** Finds the first number after `start` from which a row is readable, or from which none is. */
   #find(table: string, start: bigint, readable: boolean): bigint | undefined {
     const isReadable = this.#isReadable(table);
     const isFound = (at: bigint) => isReadable(at) === readable;
@@ -133,7 +132,7 @@ export class DamagedFile {
   }
 }
 
-/** Halves the stretch between a number that is not what is looked for and one that is. */
+/** Finds the smallest matching number by binary search between one that does not match and one that does. */
 function earliest(without: bigint, found: bigint, isFound: (at: bigint) => boolean): bigint {
   let [bad, good] = [without, found];
   while (good - bad > 1n) {
@@ -144,16 +143,16 @@ function earliest(without: bigint, found: bigint, isFound: (at: bigint) => boole
   return good;
 }
 
-/** Lets a connection open a file that is shorter than its header says, or whose schema is partly wrong. */
+/** Lets a connection read a file that is shorter than its header says, or whose schema is partly wrong. */
 export function tolerateDamage(db: Database.Database): void {
   db.unsafeMode();
   db.pragma('writable_schema = ON');
 }
 
-/** Errors of SQLite that a page with wrong content causes. A wrong length can ask for more memory than there is. */
+/** SQLite's error codes for pages with wrong content. A wrong length may request more memory than the machine has. */
 const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|TOOBIG|NOMEM|IOERR)/;
 
-/** Whether SQLite failed because of what a page holds. */
+/** Whether SQLite failed because of the content of a page. */
 export function isDamage(error: unknown): boolean {
   return DAMAGE.test(String((error as { code?: unknown }).code ?? ''));
 }

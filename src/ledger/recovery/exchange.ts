@@ -7,10 +7,10 @@ import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
 import { syncFile } from './build.ts';
 import { tolerateDamage } from './damaged-file.ts';
 
-/** A ledger as its file and its log show it: it differs after each write. */
+/** The sizes and times of a ledger's file and write-ahead log, which change with each write. */
 export type LedgerState = string;
 
-/** Returns how a ledger's file and its log are now. Without a log it is as with an empty one. */
+/** Returns the present state of a ledger's files. A missing log counts as an empty one. */
 export function stateOf(file: string): LedgerState {
   const log = statSync(`${file}-wal`, { bigint: true, throwIfNoEntry: false });
   const { size, mtimeNs } = statSync(file, { bigint: true });
@@ -18,14 +18,15 @@ export function stateOf(file: string): LedgerState {
 }
 
 /**
- * Puts a recovered ledger in the place of the damaged one, which stays under the name `aside`. Whatever ends the process or the machine
- * in between, either the old or the new ledger is there, complete. `read` is how the damaged one was before it was read.
- * @throws LedgerError when the old one is still in its place
+ * Replaces a damaged ledger by the recovered one, and keeps the damaged one under the name `aside`. If the process or the machine dies in
+ * between, either the old or the new ledger is complete in its place.
+ * @param read the state of the damaged ledger before it was read
+ * @throws LedgerError if the old ledger is still in its place
  */
 export function exchangeLedger(file: string, recovered: string, aside: string, read: LedgerState): void {
   try {
     requireState(file, read);
-    // With a log beside it the old ledger is two files, and a log that is left beside the new one would damage that.
+    // With a log, the old ledger is two files, and a log that stays beside the new ledger would damage it.
     emptyLog(file);
     const emptied = stateOf(file);
     reach('recover-log-emptied');
@@ -41,23 +42,23 @@ export function exchangeLedger(file: string, recovered: string, aside: string, r
   }
 }
 
-/** Commands that pause, retry or erase need no leadsync to run: the recovered ledger would not have what they wrote. */
+/** Checks that no process wrote to the ledger, for example a pause or an erasure: the recovered ledger would lack the change. */
 function requireState(file: string, state: LedgerState): void {
   if (stateOf(file) === state) return;
   throw new LedgerError(
     'busy',
-    `The ledger ${file} was written to while it was being recovered. It is still in its place.`,
-    'Run the command again, and no other command of leadsync until it has ended.',
+    `Another process wrote to the ledger ${file} during the recovery. The ledger is still in its place.`,
+    'Run the command again, and run no other leadsync command until it has ended.',
   );
 }
 
-/** Moves what the log holds into the file, whatever the pages say, and removes the log. */
+/** Copies the log into the file despite damage, and removes the log. */
 function emptyLog(file: string): void {
   const db = new Database(file, { fileMustExist: true });
   try {
     tolerateDamage(db);
     const [state] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
-    if (state.busy !== 0) throw Object.assign(new Error('somebody reads it'), { code: 'SQLITE_BUSY' });
+    if (state.busy !== 0) throw Object.assign(new Error('another process reads it'), { code: 'SQLITE_BUSY' });
   } finally {
     db.close();
   }
@@ -65,14 +66,14 @@ function emptyLog(file: string): void {
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
 }
 
-/** What root recovers still belongs to the user that leadsync runs as. */
+/** If root runs the recovery, gives the recovered file to the owner of the damaged one. */
 function keepOwner(file: string, recovered: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(file);
   chownSync(recovered, uid, gid);
 }
 
-/** A second name for the same file; a copy where the file system has no such names. */
+/** Keeps the file under a second name: as a hard link, or as a copy if the file system has no links. */
 function keepAs(file: string, aside: string): void {
   try {
     linkSync(file, aside);
@@ -90,8 +91,8 @@ function failed(error: unknown, file: string): LedgerError {
   if (code?.startsWith('SQLITE')) return toLedgerError(error, file);
   return new LedgerError(
     code === 'ENOSPC' ? 'full' : 'io',
-    `The recovered ledger could not be put in the place of ${file} (${code}).`,
-    'The old ledger is still in its place. Check the disk and who may write to data_dir, and run the command again.',
+    `The recovered ledger could not replace ${file} (${code}).`,
+    'The old ledger is still in its place. Check the disk and the permissions of data_dir, then run the command again.',
     error,
   );
 }

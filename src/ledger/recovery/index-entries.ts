@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3';
 import type { DamagedFile, Reading, StoredValue } from './damaged-file.ts';
 
 /**
- * What the indexes of a damaged ledger say of rows that cannot be read: an index repeats columns of its table on pages of its own.
- * Each becomes a temporary table of the recovered ledger.
+ * The indexes and tables from which unreadable rows are restored: an index repeats columns of its table on its own pages. Each becomes a
+ * temporary table of the recovered ledger.
  */
 const ENTRY_TABLES = [
   {
@@ -73,8 +73,8 @@ const ENTRY_TABLES = [
 ] as const;
 
 /**
- * The types of the columns that these are compared with. SQLite converts a column without a type before it compares it, and then uses
- * no index of it: each row of one table would be compared with every row of the other.
+ * The column types of the temporary tables, those of the original columns. SQLite converts a column without a type before a comparison
+ * and then uses no index on it: it would compare each row of one table with every row of the other.
  */
 const TYPES = {
   source: 'TEXT',
@@ -95,7 +95,7 @@ const TYPES = {
 /** The name of such a temporary table. */
 export type EntryTable = (typeof ENTRY_TABLES)[number]['name'];
 
-/** Fills the temporary tables. Returns those whose index could be read to its end. */
+/** Fills the temporary tables. Returns those whose index could be read completely. */
 export function copyIndexEntries(from: DamagedFile, to: Database.Database): ReadonlySet<EntryTable> {
   const complete = new Set<EntryTable>();
   for (const { name, index, columns, query, order } of ENTRY_TABLES) {

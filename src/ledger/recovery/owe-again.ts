@@ -9,7 +9,7 @@ interface Missing {
   readonly version_no: number;
   readonly source: string;
   readonly id: string;
-  /** 1: the sink has a delivery of an older version. */
+  /** Whether the sink has a delivery of an older version. */
   readonly has_older: 0 | 1;
 }
 
@@ -18,14 +18,15 @@ interface SinkParameters {
   readonly through: number;
   readonly active: 0 | 1;
   readonly after: number;
-  /** 1: the sink asks for what was listed before it was there. */
+  /** Whether the sink asks for leads that were listed before it was configured. */
   readonly backfill: 0 | 1;
 }
 
 /**
- * Owes every sink the leads of which it has no delivery any more although it was owed them. They may have arrived before: each is owed
- * under the name that it would have had. `updates` also owes newer contents. Inside the caller's transaction.
- * @returns how many deliveries that are
+ * Owes every sink the leads that it was owed but whose deliveries are lost. They may have arrived before, so each delivery gets the same
+ * id as before. Runs inside its caller's transaction.
+ * @param updates whether newer contents are owed as well
+ * @returns the number of deliveries
  */
 export function oweAgain(db: Database.Database, now: number, updates: boolean): number {
   const rows = new SinkRows(db);
@@ -61,16 +62,16 @@ export function oweAgain(db: Database.Database, now: number, updates: boolean): 
   return owed;
 }
 
-/** The lead `l` was listed when the sink was there, or its backfill had come so far. */
+/** The lead `l` was listed while the sink was configured, or the sink's backfill had reached it. */
 const COVERED = '(l.version_no <= :through OR (:active AND l.version_no > :after))';
 
-/** The current version `v` of the lead `l` has no text, and did not lose it to damage. */
+/** The current version `v` of the lead `l` has no text, and not because of damage. */
 const EMPTIED = `(v.raw = json_object('id', v.id) AND v.version_no NOT IN (SELECT version_no FROM lost_texts))`;
 
 const WITHOUT_DELIVERY =
   'NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = l.version_no AND d.sink_no = :sink)';
 
-/** A backfill passes over leads without a text, so those that lost it are owed here, whether or not it has come so far. */
+/** A backfill skips leads without a text, so those that lost it are owed here, whether or not the backfill has reached them. */
 const MISSING = `
   SELECT l.version_no, l.source, CAST(l.id AS TEXT) AS id, EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliveries d ON d.version_no = w.version_no
     WHERE w.source = l.source AND w.id = l.id AND d.sink_no = :sink AND d.event <> 'erased') AS has_older
@@ -79,11 +80,11 @@ const MISSING = `
     AND (${COVERED} OR (:active AND :backfill AND v.version_no IN (SELECT version_no FROM lost_texts)))
   ORDER BY l.version_no`;
 
-/** The sink has no delivery at all of the lead `l`. */
+/** The sink has no delivery of the lead `l`. */
 const UNKNOWN_TO_SINK = `NOT EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliveries d ON d.version_no = w.version_no
   WHERE w.source = l.source AND w.id = l.id AND d.sink_no = s.sink_no)`;
 
-/** Of what was erased, or emptied by `retention` once it was settled, nothing is owed. */
+/** Skips leads that were erased, or whose content `retention` removed after they were settled. */
 const SKIP_WITHOUT_CONTENT = `
   INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, first_attempt_at, settled_at)
   SELECT l.version_no, s.sink_no, iif(v.version = 1 OR NOT instr(s.events, 'updated'), 'created', 'updated'), 'skipped',

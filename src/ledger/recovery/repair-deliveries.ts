@@ -4,22 +4,22 @@ import { ERASED } from '../privacy/erasing.ts';
 import type { CopiedTable } from './copy-tables.ts';
 import type { EntryTable } from './index-entries.ts';
 
-/** Why a delivery is skipped that has arrived or was skipped, nobody knows which. */
-export const SETTLED = 'the ledger was damaged, and knows of this delivery only that it was settled';
+/** The reason of a restored delivery that was either delivered or skipped. */
+export const SETTLED = 'the ledger was damaged: it is only known that this delivery was settled';
 
-/** What was found out about deliveries. */
+/** The result of `repairDeliveries`. */
 export interface DeliveryRepairs {
-  /** Brought back, in all. */
+  /** The number of deliveries that were restored from indexes. */
   readonly restored: number;
-  /** Names of sinks whose rows were lost, and brought back by their names alone. */
+  /** Names of sinks whose rows were lost, and that were restored with their names alone. */
   readonly sinks: readonly string[];
-  /** Whether any may be missing. */
+  /** Whether deliveries may still be missing. */
   readonly incomplete: boolean;
 }
 
 /**
- * Keeps the deliveries whose lead and sink are known, brings back those that only indexes still name, and lets nothing be under way.
- * Whether a delivery that cannot be read has arrived is told by its attempts; where nobody can tell, it is owed again under its name.
+ * Keeps the deliveries whose lead and sink are known, restores those that only indexes still contain, and ends all leases. The attempts
+ * of an unreadable delivery show whether it arrived; if they do not, it is owed again under the same id.
  */
 export function repairDeliveries(
   db: Database.Database,
@@ -45,13 +45,13 @@ export function repairDeliveries(
   return { restored, sinks, incomplete: !isComplete };
 }
 
-/** Gives up for now what is owed of leads without their texts. */
+/** Makes pending deliveries of leads that lost their text dead, until a source lists the text again. */
 export function giveUpLostTexts(db: Database.Database, now: number): void {
   db.prepare<[{ now: number; reason: string }]>(GIVE_UP).run({ now, reason: LOST_TEXT });
   db.exec(EMPTY_BATCHES);
 }
 
-/** What such a sink asks for is told by its deliveries; the next declaration says what else it is. */
+/** Adds lost sinks. `ASKED_FOR` takes their events from their deliveries; the next declaration sets the rest. */
 const LOST_SINKS = `
   INSERT OR IGNORE INTO _sinks (sink_no, sink, active, events, backfill, owed_through, backfill_to, health)
   SELECT sink_no, sink, 1, 'created', 1, (SELECT coalesce(max(version_no), 0) FROM _versions), (SELECT coalesce(max(version_no), 0) FROM _versions), '{}'
@@ -63,7 +63,7 @@ const ASKED_FOR = `
     FROM (SELECT DISTINCT sink_no, event FROM _deliveries WHERE event <> 'erased' ORDER BY sink_no, event) GROUP BY sink_no) AS asked
   WHERE k.sink_no = asked.sink_no AND k.sink IN (SELECT value FROM json_each(?))`;
 
-/** The index says something else of the same number: one of both is wrong. */
+/** The index has other values for the same delivery number: one of both is wrong. */
 const CONTRADICTED = `
   DELETE FROM _deliveries AS d WHERE EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no)
     AND NOT EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no AND s.version_no = d.version_no
@@ -72,11 +72,11 @@ const CONTRADICTED = `
 const ORPHANED = `
   DELETE FROM _deliveries WHERE version_no NOT IN (SELECT version_no FROM _versions) OR sink_no NOT IN (SELECT sink_no FROM _sinks)`;
 
-/** The delivery `s` has an attempt that ended well. */
+/** When the delivery `s` arrived, by its last successful attempt, in ms; null if there is none. */
 const ARRIVED = `(SELECT max(coalesce(a.last_at, a.started_at) + a.duration_ms) FROM _attempts a
   WHERE a.delivery_no = s.delivery_no AND a.outcome = 'delivered')`;
 
-/** Settled without having arrived, as far as two indexes say. */
+/** By two indexes, the delivery `s` is neither pending nor dead: it was skipped, unless an attempt shows that it arrived. */
 const SKIPPED = `(:settled AND s.delivery_no NOT IN (SELECT delivery_no FROM indexed_pending)
   AND s.delivery_no NOT IN (SELECT delivery_no FROM indexed_dead))`;
 
@@ -93,14 +93,14 @@ const RESTORED = `
     FROM indexed_owed s JOIN _versions v ON v.version_no = s.version_no JOIN _sinks k ON k.sink_no = s.sink_no
     WHERE s.delivery_no > 0 AND s.replay >= -1 AND s.delivery_no NOT IN (SELECT delivery_no FROM _deliveries))`;
 
-/** What was under way is due at once as the same batches; an attempt of it may have brought it. */
+/** Batches in flight are due immediately as the same batches. Their attempts may have delivered them. */
 const SAME_BATCHES = [
   `UPDATE _deliveries SET unsure_at = coalesce(unsure_at, :now)
    WHERE batch_no IN (SELECT batch_no FROM _batches WHERE holder IS NOT NULL)`,
   'UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0',
 ];
 
-/** Which deliveries a batch had, nobody knows any more: none is kept. */
+/** Ends all batches, because it is not known which deliveries they had. */
 const NO_BATCHES = [
   `UPDATE _deliveries AS d SET first_attempt_at = coalesce(first_attempt_at, owed_at), unsure_at = coalesce(unsure_at, :now)
    WHERE batch_no IS NOT NULL AND NOT EXISTS (SELECT 1 FROM _batches b WHERE b.batch_no = d.batch_no AND b.holder IS NULL)`,

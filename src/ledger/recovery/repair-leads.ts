@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
 
-/** A row of `_versions` whose text leadsync has removed, or never had. */
+/** The text of a version whose content was removed or lost. */
 const EMPTY = "json_object('id', id)";
 
 /**
- * Brings back, without their texts, versions that cannot be read but of which two other places say the same, and derives every lead from
- * its versions. What was erased stays erased. Returns how many versions came back; `lost_texts` names them.
+ * Restores unreadable versions, without their texts, if two other places in the file agree on them, and derives every lead from its
+ * versions. Erased leads stay erased. Returns the number of restored versions, which the table `lost_texts` lists.
  */
 export function repairLeads(db: Database.Database, now: number): number {
   db.exec('CREATE TEMP TABLE lost_texts (version_no INTEGER PRIMARY KEY)');
@@ -23,7 +23,7 @@ export function repairLeads(db: Database.Database, now: number): number {
   return lost;
 }
 
-/** When a version was listed that cannot be read, as far as its deliveries or other versions of its lead tell. */
+/** The times of an unreadable version, from its deliveries or the other versions of its lead. */
 const times = (alias: string) => `
   coalesce((SELECT min(owed_at) FROM _deliveries d WHERE d.version_no = ${alias}.version_no),
     (SELECT max(valid_from) FROM _versions w WHERE w.source = ${alias}.source AND w.id = ${alias}.id), :now),
@@ -32,7 +32,7 @@ const times = (alias: string) => `
 
 const COLUMNS = 'version_no, source, id, version, poll_id, valid_from, first_seen_at, hash, raw';
 
-/** Said by the index over leads, and by one more place. */
+/** Versions that the index of versions by lead contains, and one more place. */
 const FROM_INDEXES = `
   INSERT OR IGNORE INTO _versions (${COLUMNS})
   SELECT version_no, source, id, version, 0, ${times('s')},
@@ -44,7 +44,7 @@ const FROM_INDEXES = `
       OR EXISTS (SELECT 1 FROM indexed_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id))
   RETURNING version_no`;
 
-/** Said by the table of leads and by the index over facts. */
+/** Versions that the table of leads and the index of facts contain. */
 const FROM_LEADS = `
   INSERT OR IGNORE INTO _versions (${COLUMNS})
   SELECT version_no, source, id, version, 0, ${times('s')}, hash, ${EMPTY}
@@ -56,7 +56,7 @@ const FROM_LEADS = `
 /** The version `v` has a text. */
 const HAS_TEXT = "v.raw <> json_object('id', v.id)";
 
-/** An erasure that was finished left no text: a row that says so of a lead with a text is wrong. */
+/** Restores erasures. A finished erasure left no text, so a row that claims one for a lead with a text is wrong. */
 const ERASED = `
   DELETE FROM _erased AS e WHERE finished_at IS NOT NULL
     AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = e.source AND v.id = e.id AND ${HAS_TEXT});
@@ -68,7 +68,7 @@ const ERASED = `
     AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id)
     AND NOT EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id AND ${HAS_TEXT});`;
 
-/** With an empty hash a lead counts as changed when it is listed, so that its lost text is taken from the listing. */
+/** Derives leads. With an empty hash a lead counts as changed when it is listed, so that the poll restores its lost text. */
 const LEADS = `
   INSERT INTO _leads (source, id, version_no, first_no, version, hash, last_listed_at, erased_no)
   SELECT v.source, v.id, v.version_no, v.first_no, v.version,
@@ -81,7 +81,7 @@ const LEADS = `
   LEFT JOIN _erased e ON e.source = v.source AND e.id = v.id
   WHERE v.place = 1;`;
 
-/** Whatever the file still had of erased leads goes. */
+/** Removes content of erased leads that was still in the file. */
 const EMPTY_ERASED = `
   UPDATE _versions AS v SET raw = json_object('id', id), service_slug = NULL, created_at = NULL, readable = NULL, safe_raw = NULL
   WHERE EXISTS (SELECT 1 FROM _erased e WHERE e.source = v.source AND e.id = v.id) AND ${HAS_TEXT};
@@ -93,7 +93,7 @@ const EMPTY_ERASED = `
     JOIN _deliveries d ON d.version_no = v.version_no WHERE d.event <> 'erased');
   DELETE FROM lost_texts WHERE version_no IN (SELECT v.version_no FROM _versions v JOIN _erased e ON e.source = v.source AND e.id = v.id);`;
 
-/** A source whose row is lost has had complete listings: what it lists next is new, and not a first stock. */
+/** Adds lost sources as sources with complete listings, so that the leads of the next listing count as new. */
 const SOURCES = `
   INSERT INTO _sources (source, complete_at, first_listed_at)
   SELECT source, max(first_seen_at), min(first_seen_at) FROM _versions v WHERE typeof(source) = 'text' GROUP BY source

@@ -1,6 +1,9 @@
 import type Database from 'better-sqlite3';
 
-/** Counts anew what is kept beside rows, and lets no number be given twice. Every source reads its whole listing again. */
+/**
+ * Recounts the stored counts, and sets the sequences so that no number is reused. Removes the listing markers, so that the next poll
+ * reads the whole listing of every source.
+ */
 export function restoreCounters(db: Database.Database, now: number, keysAreWhole: boolean): void {
   db.exec(COUNTS);
   db.prepare<[{ now: number; whole: 0 | 1 }]>(LEDGER).run({ now, whole: keysAreWhole ? 1 : 0 });
@@ -25,11 +28,11 @@ const COUNTS = `
     current = (SELECT count(*) FROM _leads l WHERE l.source = _sources.source AND l.last_listed_at IS NULL);
 `;
 
-/** Without the number of its file it is not taken for a copy: it stays the same ledger. */
+/** Without a file identity, the ledger does not count as a copy and keeps its id. */
 const LEDGER = `UPDATE _ledger SET file = NULL, clock_at = min(clock_at, :now),
   keyed_through = iif(:whole, min(keyed_through, (SELECT coalesce(max(version_no), 0) FROM _versions)), 0)`;
 
-/** Where a number of each table stands that was used: in the table itself, and in rows that name it. */
+/** The queries for used numbers of each table: in the table itself, and in rows that refer to it. */
 const NUMBERS: readonly (readonly [string, string])[] = [
   ['_batches', 'SELECT max(batch_no) AS n FROM _batches UNION SELECT max(batch_no) FROM _attempts'],
   [

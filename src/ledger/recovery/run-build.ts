@@ -8,17 +8,17 @@ import { type ErrorParts, fromErrorParts } from '../thread/messages.ts';
 import type { Recovered } from './build.ts';
 import type { OnCopied } from './copy-tables.ts';
 
-/** What the process that makes a recovered ledger tells. */
+/** A message from the process that builds a recovered ledger. */
 export type BuildMessage =
   | { readonly kind: 'copied'; readonly table: string; readonly rows: number }
   | { readonly kind: 'built'; readonly recovered: Recovered }
   | { readonly kind: 'failed'; readonly failure: ErrorParts };
 
-/** What came of it; undefined while nothing has. */
+/** The last message of the process; undefined until it arrives. */
 type Result = Exclude<BuildMessage, { kind: 'copied' }> | undefined;
 
 /**
- * Runs `buildRecovered` in a process of its own, which ends with the signal. Unless this resolves, nothing is left of the new ledger.
+ * Runs `buildRecovered` in a process of its own, which ends with the signal. Removes the new ledger unless it resolves.
  * @throws LedgerError, or the signal's reason
  */
 export async function runBuild(
@@ -41,7 +41,7 @@ export async function runBuild(
   }
 }
 
-/** Beside this file, and TypeScript or JavaScript as this one is. */
+/** Starts the program beside this file, in TypeScript or JavaScript like this file. */
 function startBuild(file: string, target: string, now: Date): ChildProcess {
   const program = new URL(`./build-process${extname(import.meta.url)}`, import.meta.url);
   return fork(program, [file, target, String(now.getTime()), String(process.pid)], {
@@ -69,7 +69,7 @@ function notStarted(error: Error): LedgerError {
   return new LedgerError(
     'unexpected',
     `No process could be started to recover the ledger (${codeOf(error)}). Nothing was changed.`,
-    'The machine or its limits allow no more processes, memory or open files: raise them, or end what takes them.',
+    'The machine or its limits allow no more processes, memory or open files. Raise the limits, or end other processes.',
     error,
   );
 }
@@ -77,7 +77,7 @@ function notStarted(error: Error): LedgerError {
 function ended(): LedgerError {
   return new LedgerError(
     'unexpected',
-    'The process that recovered the ledger was ended from outside. Nothing was changed.',
-    'The machine may have run out of memory. Free some, and run the command again.',
+    'Another process ended the recovery process. Nothing was changed.',
+    'The machine may have run out of memory. Free some, then run the command again.',
   );
 }

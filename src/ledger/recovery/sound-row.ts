@@ -3,13 +3,13 @@ import { factsOf } from '../../leads/content-facts.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { StoredRow, StoredValue } from './damaged-file.ts';
 
-/** Digits of a lead's hash; see the source's reading of an element. */
+/** The number of hexadecimal digits in a lead's hash, as the source computes it. */
 const HASH_DIGITS = 32;
 /** 9999-12-31, in ms since 1970. */
 const LATEST_MS = 253_402_300_799_999n;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Returns a row as the recovered ledger keeps it, or undefined when it cannot be what leadsync wrote. */
+/** Returns a row for the recovered ledger, or undefined if leadsync cannot have written it so. */
 export function soundRow(table: string, row: StoredRow): StoredRow | undefined {
   const hasSoundTimes =
     table === '_versions' || table === '_client_keys'
@@ -20,7 +20,7 @@ export function soundRow(table: string, row: StoredRow): StoredRow | undefined {
 
 const EVENTS: ReadonlySet<string> = new Set<LeadEvent>(['created', 'updated', 'erased']);
 
-/** Rules of single tables, beside those that the schema holds. Each returns the row, repairs where that loses nothing. */
+/** Checks of single tables, in addition to the schema's. Each returns the row, repaired if that loses nothing, or undefined. */
 const checks: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>> = {
   _versions: soundVersion,
   _deliveries: (row) => (EVENTS.has(String(row['event'])) && positive(row, 'delivery_no') ? row : undefined),
@@ -32,12 +32,12 @@ const checks: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>
     ...('former' in row ? { former: jsonOr('[]', row['former'] ?? null) } : {}),
   }),
   _sources: (row) => ({ ...row, mark: null, config: jsonOr(null, row['config'] ?? null) }),
-  // Shown as it is, unless it can become a lead's content.
+  // The text must match its hash if a poll may accept it as a lead's content; otherwise it is only shown.
   rejected_leads: (row) =>
     row['path'] !== 'id' || row['raw'] === '' || hashOf(row['raw'] ?? null) === row['hash'] ? row : undefined,
 };
 
-/** A version with the text that its hash says, or one whose text leadsync has removed. What is derived of it is derived anew. */
+/** Returns a version if its text matches its hash or was removed by leadsync. Derives the facts from the text again. */
 function soundVersion(row: StoredRow): StoredRow | undefined {
   const { raw = null, id = null } = row;
   if (typeof raw !== 'string' || !positive(row, 'version_no') || !positive(row, 'version')) return undefined;
@@ -64,12 +64,12 @@ function positive(row: StoredRow, column: string): boolean {
   return typeof value === 'bigint' && value > 0n;
 }
 
-/** What a sink asks for: `created,updated`. */
+/** Whether the value is a list of events, such as `created,updated`. */
 function areEvents(value: StoredValue | undefined): value is string {
   return typeof value === 'string' && value.split(',').every((event) => EVENTS.has(event));
 }
 
-/** Milliseconds since 1970 in the private tables, text in the public ones. */
+/** Whether the value is a time: ms since 1970 in private tables, text in public ones. */
 function isTime(value: StoredValue): boolean {
   if (typeof value === 'string') return TIME.test(value);
   return value === null || (typeof value === 'bigint' && value >= 0n && value <= LATEST_MS);
@@ -79,7 +79,7 @@ function jsonOr(otherwise: string | null, value: StoredValue): string | null {
   return typeof value === 'string' && parsed(value) !== undefined ? value : otherwise;
 }
 
-/** A pause stays; a hold does not: the next attempts show how the sink is. */
+/** Keeps a pause but not a hold, because the next attempts show whether the sink works. */
 function healthAfterRecovery(value: StoredValue): string {
   const health = parsed(value) as Record<string, unknown> | null | undefined;
   const { lastDeliveredAt, pausedSince, pausedReason } = health ?? {};

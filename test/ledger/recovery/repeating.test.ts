@@ -196,7 +196,7 @@ test('a full disk ends it with what to do, and leaves the damaged ledger as it i
     expect.objectContaining({
       code: 'full',
       message: expect.stringContaining('Nothing was changed'),
-      hint: expect.stringContaining('as much room as the ledger'),
+      hint: expect.stringContaining('as much space as the damaged ledger'),
     }),
   );
   expect(readFileSync(used.file).equals(before)).toBe(true);
