@@ -12,7 +12,7 @@ export interface NewConfig {
 
 /** The first lines of every configuration that leadsync writes. */
 const CONFIG_HEAD = `# yaml-language-server: $schema=./leadsync.schema.json
-# With the line above, editors complete and check this file. Create the schema: leadsync schema > leadsync.schema.json
+# With the line above, editors complete and check this file. Create the schema: \`leadsync schema > leadsync.schema.json\`
 #
 # leadsync.yaml: what to read, and where to deliver it. \`leadsync validate\` checks it.
 # \${NAME} is an environment variable, \${NAME:-default} one with a default, $$ a dollar sign.

@@ -66,7 +66,7 @@ export const postgres = defineSink({
   },
   setup: {
     option: 'url',
-    question: 'the address of the database (it contains a password, so name a variable)',
+    question: 'the address of the database, as a variable',
     standard: '${DATABASE_URL}',
     entry: (
       url,

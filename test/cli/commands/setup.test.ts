@@ -182,7 +182,7 @@ describe('leadsync validate', () => {
     const named =
       'admin.token, sources.inline.client_secret, sources.default.client_secret, sinks.crm.secret, sinks.headed.headers.x-key and 2 more';
     expect(await warned(0o644)).toEqual([
-      `warning: every user may read the secrets in ${install.configFile}: ${named}. Run: chmod 600 ${install.configFile}, or take them from the environment (\${NAME}) or from files (file: …)`,
+      `warning: every user may read the secrets in ${install.configFile}: ${named}. Run: chmod 600 ${install.configFile}, or move them to the environment (\${NAME}) or to files (file: …)`,
     ]);
     expect(await warned(0o640)).toEqual([]);
     chmodSync(install.folder, 0o700);
