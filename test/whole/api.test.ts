@@ -129,7 +129,7 @@ test('over the API it is seen what became of each lead, and what failed is sent 
   expect((await reload({ TOKEN })).code).toBe(0);
   const wrong = await reload({ TOKEN: 'another-token-entirely' });
   expect(wrong.code).toBe(1);
-  expect(wrong.stderr).toContain('wants another admin.token');
+  expect(wrong.stderr).toContain('requires another admin.token');
 });
 
 test('what is not there is told with what there is', async () => {

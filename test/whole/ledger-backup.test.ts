@@ -46,7 +46,7 @@ test('a backup overwrites nothing, and leaves nothing behind where it fails', as
   expect(statSync(backup).size).toBe(4);
   expect(await scene.run('ledger', 'backup', join(dirname(backup), 'none', 'file'))).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Make the folder'),
+    stderr: expect.stringContaining('Create its parent folder'),
   });
   expect(await scene.run('ledger', 'backup')).toMatchObject({ code: 2 });
   const left = readdirSync(dirname(backup)).filter((name) => name.includes('.tmp'));

@@ -126,7 +126,7 @@ function show(
   const last = rows.at(-1)?.delivery;
   if (more)
     stderr.write(
-      `These are the newest ${rows.length}; there are more. Continue with --before ${last}, or raise --limit.\n`,
+      `These are the newest ${rows.length}; there are more. Continue with --before ${last} or a higher --limit.\n`,
     );
   const dead = rows.filter(({ state }) => state === 'dead');
   if (dead.length > 0) stderr.write(whatToDo(dead, commandShown(options, surroundings)));

@@ -17,7 +17,7 @@ describe('leadsync deliveries', () => {
     const { stdout, code } = await install.run(['deliveries', '--state', 'dead']);
     expect(code).toBe(0);
     const [head, line, ...more] = stdout.trimEnd().split('\n');
-    expect(head).toMatch(/^OWED +DELIVERY +STATE +ATTEMPTS +WHY/);
+    expect(head).toMatch(/^OWED +DELIVERY +STATE +ATTEMPTS +DETAIL/);
     expect(line).toMatch(
       /^2026-11-20T10:00:00Z \(0 s ago\) +crm:main:2:1:[0-9a-f]{8} +dead +1 +.*The CRM refuses the lead \(422\)\.$/,
     );
@@ -38,7 +38,7 @@ describe('leadsync deliveries', () => {
     await attemptDue(ledger, 'crm', install.clock, () => refused);
     const said = async (...args: string[]) => (await install.run(['deliveries', ...args])).stderr;
     expect(await said('--lead', '1')).toMatch(/^Answers to an erasure request are not stored: /);
-    expect(await said()).toMatch(/^`leadsync trace LEAD --show-data` shows .* is not kept: /);
+    expect(await said()).toMatch(/^`leadsync trace LEAD --show-data` shows .* are not stored: /);
   });
 
   test('does not call due what waits for its sink', async () => {
@@ -54,7 +54,7 @@ describe('leadsync deliveries', () => {
     const { stdout, stderr } = await install.run(['deliveries', '--sink', 'crm', '--limit', '2']);
     expect([...stdout.matchAll(/crm:main:(\d)/g)].map(([, lead]) => lead)).toEqual(['3', '2']);
     expect(stderr).toMatch(
-      /^These are the newest 2; there are more\. Continue with --before crm:main:2:1:[0-9a-f]{8}, or raise --limit\./,
+      /^These are the newest 2; there are more\. Continue with --before crm:main:2:1:[0-9a-f]{8} or a higher --limit\./,
     );
     const before = /--before (\S+)/.exec(stderr)?.[1] ?? '';
     const next = await install.run(['deliveries', '--sink', 'crm', '--limit', '2', '--before', before]);
@@ -135,7 +135,7 @@ describe('leadsync deliveries', () => {
     [['--before', 'nope'], 'There is no delivery "nope" to continue after.'],
     [['--since', 'yesterday'], 'how long ago: 2h, 1d'],
     [['--since', '2026-02-30'], 'how long ago: 2h, 1d'],
-    [['--since', '1h', '--until', '2h'], 'Nothing lies between'],
+    [['--since', '1h', '--until', '2h'], 'There is no time between'],
     [['--jsn'], 'Did you mean --json?'],
     [['crm'], 'too many arguments'],
   ])('takes %j for wrong usage, and says what would be right', async (args, message) => {

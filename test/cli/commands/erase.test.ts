@@ -73,7 +73,7 @@ test.each([
       `reached {6}warehouse \\(postgres\\): Its tables no longer contain these leads \\(.*${how}\\)\\.`,
     ),
   );
-  expect(stdout).toMatch(/^Not looked at: .*PostgreSQL's WAL and free space/m);
+  expect(stdout).toMatch(/^Not searched: .*PostgreSQL's WAL and free space/m);
 });
 
 test('says of a sink that brings leads elsewhere since that nobody looks where it brought them before', async () => {
@@ -217,7 +217,7 @@ test('goes on with an erasure that did not reach every place, also when nobody i
   expect(first.code).toBe(1);
   expect(first.stdout).toMatch(/NOT REACHED {2}warehouse \(postgres\): PostgreSQL at 127.0.0.1:9/);
   const again = await install.run(['erase']);
-  expect(again.stderr).toContain('This would be: main 1.');
+  expect(again.stderr).toContain('This command would erase: main 1.');
   expect(JSON.parse((await install.run(['erase', '--yes', '--json'])).stdout).places[1]).toMatchObject({
     place: 'warehouse',
     reached: false,
@@ -239,7 +239,7 @@ test('finds nobody by an address whose lead is past its retention, says what to 
 
 test.each([
   [['erase', 'ada'], 2, /^This is not a lead id, email address or phone number\./],
-  [['erase'], 2, /Say who/],
+  [['erase'], 2, /No person was named/],
   [['erase', 'nobody@example.com', '--yes'], 1, /The ledger holds no person/],
   [['erase', '1', '--source', 'mian', '--yes'], 2, /did you mean "main"/],
 ])('%j is told what is wrong', async (args, code, message) => {

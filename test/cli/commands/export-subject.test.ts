@@ -54,7 +54,7 @@ test('of a lead that was erased, says that and no more', async () => {
 });
 
 test.each([
-  ['nobody@example.com', 1, /holds nobody/],
+  ['nobody@example.com', 1, /holds no person/],
   ['ada', 2, /not a lead id, email address or phone number/],
 ])('%s is told what is wrong', async (person, code, message) => {
   const install = new Install();

@@ -85,7 +85,9 @@ describe('leadsync preview', () => {
     const ledger = await install.listed(42);
     await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'refused', reason: 'It says no.' }));
     const { stderr } = await install.run(['preview', '--sink', 'crm', '--lead', '42']);
-    expect(stderr).toMatch(/^It died .*It says no\. `leadsync retry --sink crm --lead 42` sends this\./);
+    expect(stderr).toMatch(
+      /^It is dead, since .*It says no\. `leadsync retry --sink crm --lead 42` sends this\./,
+    );
   });
 
   test('says of a sink that never ran that it owes nothing yet, and of a disabled one that it gets nothing', async () => {
@@ -123,7 +125,7 @@ describe('leadsync preview shows nothing', () => {
       1,
       /^new does not get lead 42.*`backfill` is false\.\n`leadsync replay/,
     ],
-    ['a sink that asks for changes', ['--sink', 'changes', '--lead', '42'], 1, /ask for changes alone/],
+    ['a sink that asks for changes', ['--sink', 'changes', '--lead', '42'], 1, /include only changes/],
     ['no sink', ['--lead', '42'], 2, /--sink/],
   ])('of %s, and says so', async (_, args, exit, words) => {
     const sinks = { drop, new: { ...drop, backfill: false }, changes: { ...drop, events: ['updated'] } };

@@ -73,7 +73,7 @@ describe('leadsync retry', () => {
     async (args) => {
       const { install, ledger } = await twoDead();
       const { code, stderr } = await install.run(['retry', '--all', ...args]);
-      expect(stderr).toContain('--all means everything');
+      expect(stderr).toContain('--all selects everything');
       expect(code).toBe(2);
       expect(await statesOf(ledger, 'crm')).toContain('2 dead');
     },
@@ -84,7 +84,7 @@ describe('leadsync retry', () => {
     await ledger.pause('crm', 'moving house');
     const { stderr } = await install.run(['retry', '--sink', 'crm']);
     expect(stderr).toContain('crm is paused since 2026-11-20T10:00:00Z (0 s ago): moving house');
-    expect(stderr).toContain('`leadsync resume crm` goes on');
+    expect(stderr).toContain('`leadsync resume crm` resumes it');
   });
 
   test('does not retry everything because a word was left out', async () => {
@@ -175,9 +175,9 @@ describe('leadsync replay', () => {
   test('says what to look at when it finds nothing', async () => {
     const { install } = await twoDead();
     const lead = await install.run(['replay', '--sink', 'crm', '--lead', '99']);
-    expect(lead.stderr).toContain('`leadsync trace 99` says whether any listing had it');
+    expect(lead.stderr).toContain('`leadsync trace 99` shows whether a listing contained it');
     const time = await install.run(['replay', '--sink', 'crm', '--until', '2020-01-01']);
-    expect(time.stderr).toContain('No lead in the ledger fits.');
+    expect(time.stderr).toContain('No lead in the ledger matches.');
     expect(time.code).toBe(0);
   });
 
@@ -192,7 +192,7 @@ describe('leadsync replay', () => {
   test.each([
     [['--lead', '1'], "required option '--sink <name>' not specified"],
     [['--sink', 'crn', '--lead', '1'], 'did you mean "crm"'],
-    [['--sink', 'crm', '--lead', '1', '--all'], '--all means everything'],
+    [['--sink', 'crm', '--lead', '1', '--all'], '--all selects everything'],
     [['--sink', 'crm', '--lead', '1', '--lead', '2'], 'Run the command once for each.'],
   ])('takes %j for wrong usage', async (args, message) => {
     const { install } = await twoDead();

@@ -50,7 +50,7 @@ describe('leadsync init', () => {
     const { code, stderr } = await install.run(['init', file]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /new\.yaml is on a full disk \(ENOSPC\)\.\nFree space.* Nothing was left behind\.\n$/,
+      /new\.yaml is on a full disk \(ENOSPC\)\.\nFree space.* No partial file was left\.\n$/,
     );
     expect(existsSync(file)).toBe(false);
   });

@@ -152,7 +152,7 @@ describe('leadsync support-bundle', () => {
     expect(read('in-force.json')).toBe('{"generation":3}');
     expect(gunzipSync(readFileSync(output)).toString()).not.toContain(token);
     const without = await bundle(new Install({ admin: { listen, token: '${NOWHERE}' } }));
-    expect(without.stdout).toMatch(/^metrics\.prom +LEFT OUT: leadsync wants admin\.token/m);
+    expect(without.stdout).toMatch(/^metrics\.prom +LEFT OUT: leadsync requires admin\.token/m);
   });
 
   test('never overwrites', async () => {

@@ -51,7 +51,7 @@ describe('leadsync sync', () => {
     expect(stdout).toContain('crm: 0 delivered (0 in total), 2 pending, 0 dead');
     expect(stderr).toMatch(/^crm: .*503.*$/m);
     expect(stderr).not.toMatch(/^drop: /m);
-    expect(stderr).toContain('`leadsync status` says what is left, and what to do about it.');
+    expect(stderr).toContain('`leadsync status` shows the remaining deliveries, and what to do about them.');
     expect(code).toBe(1);
     expect((await install.run(['status'])).stdout).toMatch(/^crm +webhook +(retrying|held) /m);
   });

@@ -60,9 +60,9 @@ describe('the questions of init', () => {
       ['', '', 'webhok', 'none'],
       'There is no type "webhok": did you mean "webhook"?',
     ],
-    ['a variable that is not closed', ['', '', 'csv', './${x', '.'], 'begins no variable'],
-    ['a token in an address', ['', '', 'webhook', 'https://c.example/?key=s', ''], 'It may hold a secret'],
-    ['a password in an address', ['', '', 'postgres', 'postgres://u:pw@db/x', ''], 'It may hold a secret'],
+    ['a variable that is not closed', ['', '', 'csv', './${x', '.'], 'contains an invalid ${'],
+    ['a token in an address', ['', '', 'webhook', 'https://c.example/?key=s', ''], 'It may contain a secret'],
+    ['a password in an address', ['', '', 'postgres', 'postgres://u:pw@db/x', ''], 'It may contain a secret'],
   ])('are asked again after %s, and say why', async (_, answers, words) => {
     const { config, shown } = await answering(...answers);
     expect(shown).toContain(words);
