@@ -2,12 +2,12 @@ import { commandLine } from './cli/command-line.ts';
 
 const { stdout, stderr, stdin, env, argv } = process;
 
-let unwritten = false;
-stdout.on('error', sayUnlessUnread);
+let writeFailed = false;
+stdout.on('error', reportWriteError);
 // A failed write to standard error cannot be reported anywhere, and must not stop deliveries.
 stderr.on('error', () => undefined);
 process.on('exit', () => {
-  if (unwritten) process.exitCode = 1;
+  if (writeFailed) process.exitCode = 1;
 });
 
 process.exitCode = await commandLine(argv.slice(2), { stdout, stderr, stdin, env });
@@ -17,8 +17,8 @@ await new Promise((written) => stdout.write('', written));
 setTimeout(() => process.exit(), 1_000).unref();
 
 /** Ignores that the reader closed the pipe (`| head`): the command finishes with its usual exit code. Reports all other errors once. */
-function sayUnlessUnread({ code }: NodeJS.ErrnoException): void {
-  if (unwritten || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return;
-  unwritten = true;
+function reportWriteError({ code }: NodeJS.ErrnoException): void {
+  if (writeFailed || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return;
+  writeFailed = true;
   stderr.write(`The output cannot be written (${code}): check the free space of its destination.\n`);
 }

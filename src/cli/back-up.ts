@@ -32,7 +32,7 @@ export async function backUp(
   try {
     await wholeOrNot(output, (copy) => backUpLedger(file, copy, { signal: stop.signal, onCopied }));
   } catch (error) {
-    throw explained(error, output, stop.signal);
+    throw explain(error, output, stop.signal);
   } finally {
     progress.end();
     stop.release();
@@ -41,7 +41,7 @@ export async function backUp(
   return ExitCode.done;
 }
 
-function explained(error: unknown, output: string, signal: AbortSignal): unknown {
+function explain(error: unknown, output: string, signal: AbortSignal): unknown {
   if (signal.aborted && error === signal.reason)
     return new CommandFailure(ExitCode.notDone, 'The backup was stopped. No partial file was left.');
   if (error instanceof AlreadyThere)

@@ -103,10 +103,10 @@ function show(
     return;
   }
   const columns = [
-    { head: 'OWED', spare: 2 },
+    { head: 'OWED', dropOrder: 2 },
     { head: 'DELIVERY' },
     { head: 'STATE' },
-    { head: 'ATTEMPTS', align: 'right', spare: 1 },
+    { head: 'ATTEMPTS', align: 'right', dropOrder: 1 },
     { head: 'DETAIL' },
   ] as const;
   const now = clock.now();

@@ -45,18 +45,18 @@ export const command = defineCommand<Options>({
       // The search changes nothing, so a stop signal may end the process immediately.
       const looking = { ledger, clock, signal: new AbortController().signal };
       const person = await personToErase(config.sinks, subject, options.source, looking);
-      if (person.leads.length + person.rejected.length === 0) throw nobody(given, person);
+      if (person.leads.length + person.rejected.length === 0) throw noPersonFound(given, person);
       if (!options.yes) throw unconfirmed(person);
       const stop = listenForStop(() => process.exit(ExitCode.notDone));
       const certificate = await eraseEverywhere(config, person, { ledger, clock, signal: stop.signal });
       stop.release();
-      stdout.write(options.json ? printJson(certificateJson(certificate)) : printed(certificate));
+      stdout.write(options.json ? printJson(certificateJson(certificate)) : certificateText(certificate));
       return certificate.places.every(({ reached }) => reached) ? ExitCode.done : ExitCode.notDone;
     });
   },
 });
 
-function nobody(given: string | undefined, { unasked }: PersonToErase): CommandFailure {
+function noPersonFound(given: string | undefined, { unasked }: PersonToErase): CommandFailure {
   return given === undefined
     ? new CommandFailure(
         ExitCode.usage,
@@ -65,12 +65,12 @@ function nobody(given: string | undefined, { unasked }: PersonToErase): CommandF
       )
     : new CommandFailure(
         ExitCode.notDone,
-        `The ledger holds no person with that id, address or number.${notAsked(unasked)}`,
+        `The ledger holds no person with that id, address or number.${unaskedSinks(unasked)}`,
         'If the person was erased before, or `retention` removed the content, only the lead id is left: look it up where the person still is, and erase that id.',
       );
 }
 
-function notAsked(sinks: readonly string[]): string {
+function unaskedSinks(sinks: readonly string[]): string {
   return sinks.map((sink) => ` Sink ${printable(sink)} could not be asked.`).join('');
 }
 
@@ -79,12 +79,12 @@ function unconfirmed({ leads, rejected, unasked }: PersonToErase): CommandFailur
   const what = [...names, ...(rejected.length > 0 ? [countOf(rejected.length, 'rejected lead')] : [])];
   return new CommandFailure(
     ExitCode.notDone,
-    `Nothing was erased. This command would erase: ${what.join(', ')}.${notAsked(unasked)}`,
+    `Nothing was erased. This command would erase: ${what.join(', ')}.${unaskedSinks(unasked)}`,
     'Erasing cannot be undone. To erase, run the same command with --yes.',
   );
 }
 
-function printed({ at, leads, erased, places }: Certificate): string {
+function certificateText({ at, leads, erased, places }: Certificate): string {
   const { versions, rejected, attempts, skipped } = erased;
   const lines = [
     `Erased at ${at.toISOString()}:`,

@@ -73,7 +73,7 @@ export const command = defineCommand<Options>({
     try {
       await exportTables(request, progress.howFar, stop.signal);
     } catch (error) {
-      throw explained(error, output, stop.signal);
+      throw explain(error, output, stop.signal);
     } finally {
       progress.end();
       stop.release();
@@ -173,7 +173,7 @@ function readTable(name: string, before: readonly Relation[] = []): readonly Rel
   );
 }
 
-function explained(error: unknown, output: string, stop: AbortSignal): unknown {
+function explain(error: unknown, output: string, stop: AbortSignal): unknown {
   if (stop.aborted)
     return new CommandFailure(ExitCode.notDone, 'The export was stopped. No partial file was left.');
   if (error instanceof AlreadyThere)

@@ -15,9 +15,9 @@ export const command = defineCommand({
     const config = ledgerConfigOf(options, surroundings);
     const skipped = await withLedger(config, surroundings, async (ledger) => {
       requireName('sink', sink, sinkNames(config, await ledger.status()));
-      if (config.sinks.some(({ name, enabled }) => name === sink && enabled)) throw stillThere(sink);
+      if (config.sinks.some(({ name, enabled }) => name === sink && enabled)) throw stillConfigured(sink);
       const skipped = await ledger.forget(sink);
-      if (skipped === undefined) throw notTakenOver(sink, commandShown(options, surroundings)('reload'));
+      if (skipped === undefined) throw notAppliedYet(sink, commandShown(options, surroundings)('reload'));
       return skipped;
     });
     surroundings.stdout.write(`${countOf(skipped, 'delivery')} of ${printable(sink)} skipped.\n`);
@@ -25,7 +25,7 @@ export const command = defineCommand({
   },
 });
 
-function stillThere(sink: string): CommandFailure {
+function stillConfigured(sink: string): CommandFailure {
   return new CommandFailure(
     ExitCode.usage,
     `${printable(sink)} is in the configuration, so its pending deliveries will be attempted.`,
@@ -33,7 +33,7 @@ function stillThere(sink: string): CommandFailure {
   );
 }
 
-function notTakenOver(sink: string, reload: string): CommandFailure {
+function notAppliedYet(sink: string, reload: string): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
     `${printable(sink)} was removed from the configuration, but leadsync has not applied that yet.`,

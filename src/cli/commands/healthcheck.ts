@@ -1,5 +1,5 @@
 import { hostAndPort } from '../../platform/http/host-and-port.ts';
-import { type Asked, askDaemon, reachable, whomToAsk } from '../running/ask-daemon.ts';
+import { askDaemon, type DaemonTarget, daemonTarget, reachable } from '../running/ask-daemon.ts';
 import { type Address, readAddress } from '../shell/address.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -13,9 +13,9 @@ export const command = defineCommand<{ at?: Address }>({
   declare: (command) =>
     command.option('--at <host:port>', 'check this address, for example a worker with --listen', readAddress),
   run: async (options, surroundings) => {
-    const asked: Asked | undefined = options.at
+    const asked: DaemonTarget | undefined = options.at
       ? { address: options.at, instance: 'any' }
-      : whomToAsk(readableConfigOf(options, surroundings));
+      : daemonTarget(readableConfigOf(options, surroundings));
     if (!asked)
       throw new CommandFailure(
         ExitCode.notDone,

@@ -3,7 +3,7 @@ import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { notStartedYet, requireName, sinkNames } from '../shell/names.ts';
+import { notYetInLedger, requireName, sinkNames } from '../shell/names.ts';
 
 /** `leadsync pause SINK`: stops deliveries to a sink until it is resumed, across restarts. */
 export const command = defineCommand<{ reason: string }>({
@@ -16,7 +16,7 @@ export const command = defineCommand<{ reason: string }>({
       const status = await ledger.status();
       requireName('sink', sink, sinkNames(config, status));
       if (!(await ledger.pause(sink, options.reason)))
-        throw notStartedYet(sink, commandShown(options, surroundings));
+        throw notYetInLedger(sink, commandShown(options, surroundings));
       return status.sinks.find((known) => known.sink === sink)?.health;
     });
     const since = before?.pausedSince && printMomentAndAge(before.pausedSince, surroundings.clock.now());

@@ -26,10 +26,10 @@ interface Options {
 }
 
 /** Default maximum of rows on a terminal or in a table. */
-const ROWS_SHOWN = 1_000;
-const LONGEST_S = 86_400;
+const DEFAULT_ROWS = 1_000;
+const MAX_SECONDS = 86_400;
 /** Minimum of `--memory`. The program alone uses almost as much. */
-const LEAST_BYTES = 128 * 1024 ** 2;
+const MIN_BYTES = 128 * 1024 ** 2;
 
 /** `leadsync query SQL`: runs a query on the ledger. */
 export const command = defineCommand<Options>({
@@ -54,7 +54,7 @@ export const command = defineCommand<Options>({
           FORMATS,
         ),
       )
-      .option('--limit <n>', `maximum rows; default: ${ROWS_SHOWN} on a terminal, else all`, readCount)
+      .option('--limit <n>', `maximum rows; default: ${DEFAULT_ROWS} on a terminal, else all`, readCount)
       .option(
         '--set <name=value...>',
         "the value of :name in the query: a number (25000), a time before now (7d), or text; in SQL quotes always text ('25000')",
@@ -68,7 +68,7 @@ export const command = defineCommand<Options>({
   },
   run: async (options, surroundings, [given]) => {
     const { asked, set } =
-      given === undefined ? behindValues(options.set ?? []) : { asked: given, set: options.set };
+      given === undefined ? queryAfterValues(options.set ?? []) : { asked: given, set: options.set };
     if (options.list) {
       surroundings.stdout.write(
         asked === undefined ? list(widthOf(surroundings)) : columnsOf(asked, widthOf(surroundings)),
@@ -88,7 +88,7 @@ export const command = defineCommand<Options>({
     const { stdout, stderr } = surroundings;
     const terminal = stdout.isTTY === true;
     const format = options.format ?? (terminal ? 'table' : 'csv');
-    const limit = options.limit ?? (terminal || format === 'table' ? ROWS_SHOWN : Number.POSITIVE_INFINITY);
+    const limit = options.limit ?? (terminal || format === 'table' ? DEFAULT_ROWS : Number.POSITIVE_INFINITY);
     const output = { format, limit, terminal, room: widthOf(surroundings) };
     const { rows, more } = await runQuery(
       { file, sql, values, output, maxBytes: options.memory },
@@ -102,7 +102,7 @@ export const command = defineCommand<Options>({
 });
 
 /** Separates a query at the end from the values of `--set`, which takes all words that follow it. */
-function behindValues(words: readonly string[]): { asked: string | undefined; set: readonly string[] } {
+function queryAfterValues(words: readonly string[]): { asked: string | undefined; set: readonly string[] } {
   const last = words.at(-1);
   if (last === undefined || /^\w+=/.test(last)) return { asked: undefined, set: words };
   return { asked: last, set: words.slice(0, -1) };
@@ -170,12 +170,12 @@ function readCount(text: string): number {
 
 function readSize(text: string): number {
   const read = size().safeParse(text);
-  if (read.success && read.data >= LEAST_BYTES) return read.data;
+  if (read.success && read.data >= MIN_BYTES) return read.data;
   throw new InvalidArgumentError('It must be a size of at least 128mb.');
 }
 
 function readSeconds(text: string): number {
   const seconds = /^\d+(\.\d+)?s?$/.test(text) ? Number.parseFloat(text) : 0;
-  if (seconds > 0 && seconds <= LONGEST_S) return seconds;
-  throw new InvalidArgumentError(`It must be a number of seconds up to ${LONGEST_S}.`);
+  if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
+  throw new InvalidArgumentError(`It must be a number of seconds up to ${MAX_SECONDS}.`);
 }

@@ -1,7 +1,7 @@
 import { type Fault, formatFault } from '../../config/contract/config-error.ts';
 import { hostAndPort } from '../../platform/http/host-and-port.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
+import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { despiteFaults } from '../shell/context.ts';
@@ -20,7 +20,7 @@ export const command = defineCommand<{ json?: boolean }>({
     // The address may be readable despite faults. Then the running leadsync reports the faults.
     const config = despiteFaults(options, surroundings);
     const { adminToken, faults: here = [] } = config;
-    const asked = whomToAsk(config);
+    const asked = daemonTarget(config);
     if (!asked)
       throw new CommandFailure(
         ExitCode.usage,
@@ -39,7 +39,7 @@ export const command = defineCommand<{ json?: boolean }>({
       if (isLocked && here.length === 0) throw wrongToken(address);
       const other = isLocked ? 'it requires another admin.token' : 'something else answers';
       const why = 'failure' in answer ? answer.failure : `${other} (${answer.status})`;
-      if (here.length > 0) throw notAsked(here, address, why);
+      if (here.length > 0) throw notReached(here, address, why);
       throw new CommandFailure(
         ExitCode.unreachable,
         `The running leadsync could not be reached at ${address}: ${why}.`,
@@ -47,7 +47,7 @@ export const command = defineCommand<{ json?: boolean }>({
       );
     }
     if (result.applied && here.length > 0)
-      throw notAsked(here, address, 'the leadsync there uses another configuration file');
+      throw notReached(here, address, 'the leadsync there uses another configuration file');
     if (json) surroundings.stdout.write(printJson(result));
     else if (result.applied) surroundings.stdout.write(`${applied(result)}\n`);
     else for (const fault of result.faults) surroundings.stderr.write(`${printable(fault)}\n`);
@@ -58,7 +58,7 @@ export const command = defineCommand<{ json?: boolean }>({
 });
 
 /** Returns the failure for a file whose faults may have led to a wrong address of the running leadsync. */
-function notAsked(faults: readonly Fault[], address: string, why: string): CommandFailure {
+function notReached(faults: readonly Fault[], address: string, why: string): CommandFailure {
   return new CommandFailure(
     ExitCode.configuration,
     faults.map(formatFault).join('\n'),

@@ -18,8 +18,8 @@ import {
   requireAllAlone,
   requireOrder,
 } from '../shell/filter.ts';
-import { notStartedYet, requireName, sinkNames, sourceNames } from '../shell/names.ts';
-import { sayWhatWaits } from '../views/waiting-notes.ts';
+import { notYetInLedger, requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { reportWaitingSinks } from '../views/waiting-sinks.ts';
 
 interface Options extends FilterOptions {
   readonly sink: string;
@@ -44,14 +44,14 @@ export const command = defineCommand<Options>({
       requireName('sink', options.sink, sinkNames(config, status));
       requireName('source', options.source, sourceNames(config, status));
       if (!status.sinks.some(({ sink }) => sink === options.sink))
-        throw notStartedYet(options.sink, commandShown(options, surroundings));
+        throw notYetInLedger(options.sink, commandShown(options, surroundings));
       const { sink: _, ...leads } = filterOf(options);
       const n = await ledger.replay(options.sink, leads);
       surroundings.stdout.write(
         `${countOf(n, 'lead')} ${n === 1 ? 'is' : 'are'} owed to ${options.sink} again.\n`,
       );
       if (n === 0) surroundings.stderr.write(nothingFound(options, commandShown(options, surroundings)));
-      await sayWhatWaits(config, ledger, options, surroundings, [options.sink]);
+      await reportWaitingSinks(config, ledger, options, surroundings, [options.sink]);
       // A missing lead with a given id is a failure; an empty time range is not.
       return n === 0 && options.lead !== undefined ? ExitCode.notDone : ExitCode.done;
     });

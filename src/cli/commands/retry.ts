@@ -23,7 +23,7 @@ import {
   requireOrder,
 } from '../shell/filter.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
-import { sayWhatWaits } from '../views/waiting-notes.ts';
+import { reportWaitingSinks } from '../views/waiting-sinks.ts';
 
 interface Options extends FilterOptions {
   readonly state?: ('dead' | 'pending')[];
@@ -55,7 +55,7 @@ export const command = defineCommand<Options>({
           ? await retryEach(ids, filter, ledger, surroundings, commandShown(options, surroundings))
           : await retryAll(filter, ledger, surroundings, commandShown(options, surroundings));
       const sinks = ids.length > 0 ? ids.map((id) => id.replace(/:.*/, '')) : options.sink && [options.sink];
-      await sayWhatWaits(config, ledger, options, surroundings, sinks || undefined);
+      await reportWaitingSinks(config, ledger, options, surroundings, sinks || undefined);
       return code;
     });
   },

@@ -29,7 +29,7 @@ export const command = defineCommand<{ json?: boolean }>({
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     const synced = await syncOnce(config, surroundings, stop.signal).finally(stop.release);
     const { failures, status } = synced;
-    tell(config, synced, options, surroundings);
+    printResult(config, synced, options, surroundings);
     const open = status.sinks.some(({ active, pending, dead }) => active && pending + dead > 0);
     return failures.length > 0 || open || stop.signal.aborted ? ExitCode.notDone : ExitCode.done;
   },
@@ -37,13 +37,13 @@ export const command = defineCommand<{ json?: boolean }>({
 
 const SHOW_PENDING_MS = 500;
 
-interface Synced {
+interface SyncOutcome {
   readonly failures: readonly PollFailure[];
   readonly status: LedgerStatus;
   readonly result: SyncResult;
 }
 
-async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal): Promise<Synced> {
+async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal): Promise<SyncOutcome> {
   const progress = new Progress(stderr);
   const result = new SyncResult();
   // The log reports only problems; the progress line and the result report the rest.
@@ -73,9 +73,9 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
   }
 }
 
-function tell(
+function printResult(
   config: Config,
-  { failures, status, result }: Synced,
+  { failures, status, result }: SyncOutcome,
   options: GlobalOptions & { json?: boolean },
   surroundings: Surroundings,
 ): void {

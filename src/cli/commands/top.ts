@@ -22,8 +22,8 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { FullScreen } from '../views/full-screen.ts';
-import { paceOf } from '../views/pace.ts';
-import { type Shown, topFrame } from '../views/top-frame.ts';
+import { throughputOf } from '../views/throughput.ts';
+import { type FrameContent, topFrame } from '../views/top-frame.ts';
 import { topJson } from '../views/top-json.ts';
 
 /** How often there is a new frame, in ms. */
@@ -106,7 +106,7 @@ async function live(watch: Watch, surroundings: Surroundings): Promise<void> {
 }
 
 /** The data of a frame. `status` is undefined before the first read. */
-interface Read extends Pick<Shown, 'sources' | 'sinks'> {
+interface Read extends Pick<FrameContent, 'sources' | 'sinks'> {
   readonly attempts: Awaited<ReturnType<Ledger['recentAttempts']>>;
   readonly status: LedgerStatus | undefined;
 }
@@ -175,7 +175,7 @@ class Watch {
     return topFrame({
       sources,
       sinks,
-      pace: paceOf(attempts, ATTEMPTS, now),
+      throughput: throughputOf(attempts, ATTEMPTS, now),
       given,
       unread: this.#unread ?? faults,
     });
@@ -187,13 +187,13 @@ class Watch {
     if (status === undefined) return undefined;
     const { running, unready, stale } = this.#holder;
     const exports = viewExports(this.#config.exports, exportStatesOf(this.#config));
-    const pace = paceOf(attempts, ATTEMPTS, this.#surroundings.clock.now());
+    const throughput = throughputOf(attempts, ATTEMPTS, this.#surroundings.clock.now());
     return {
       running,
       unready,
       config_stale: stale ?? null,
       config_faults: (this.#config.faults ?? []).map(formatFault),
-      ...topJson(this.#config, status, exports, pace),
+      ...topJson(this.#config, status, exports, throughput),
     };
   }
 

@@ -1,4 +1,4 @@
-import type { CommandTree, Completes, TreeOption } from './command-tree.ts';
+import type { CommandTree, CompletionValue, TreeOption } from './command-tree.ts';
 
 /**
  * Returns the completion script for bash 3.2 and newer, which needs no other package. The script joins words that bash splits, such as
@@ -21,7 +21,7 @@ function tableOf(options: readonly TreeOption[]): string {
     .join(' ');
 }
 
-function wordOf(value: Completes): string {
+function wordOf(value: CompletionValue): string {
   if (value.kind === 'names') return value.names.join('|');
   return value.kind === 'configured' ? `:${value.what}` : `:${value.kind}`;
 }

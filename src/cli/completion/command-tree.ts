@@ -3,7 +3,7 @@ import { queries, relations } from '../../catalog/documented.ts';
 import { helpOf } from '../shell/command.ts';
 
 /** What can complete a word. `names`: one of these; `configured`: a name from the configuration file. */
-export type Completes =
+export type CompletionValue =
   | { readonly kind: 'names'; readonly names: readonly string[] }
   | { readonly kind: 'configured'; readonly what: ConfiguredName }
   | { readonly kind: 'file' }
@@ -21,14 +21,14 @@ export interface TreeOption {
   /** The words themselves: `-c` and `--config`. */
   readonly words: readonly string[];
   readonly about: string;
-  readonly value: Completes | undefined;
+  readonly value: CompletionValue | undefined;
 }
 
 /** An argument of a command, by its place. */
 export interface TreeArgument {
   readonly name: string;
   readonly variadic: boolean;
-  readonly value: Completes;
+  readonly value: CompletionValue;
 }
 
 /** A command as completion scripts and the manual page show it. */
@@ -98,7 +98,11 @@ function treeArgument(argument: Argument, commands: readonly string[]): TreeArgu
 }
 
 /** Returns what completes a value: its choices, or what the name of the option or argument and its placeholder imply. */
-function completes(name: string, placeholder: string, choices: readonly string[] | undefined): Completes {
+function completes(
+  name: string,
+  placeholder: string,
+  choices: readonly string[] | undefined,
+): CompletionValue {
   if (choices) return { kind: 'names', names: choices };
   const what = CONFIGURED_NAMES.find((one) => one === name || one === placeholder);
   if (what) return { kind: 'configured', what };

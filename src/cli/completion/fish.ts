@@ -1,4 +1,4 @@
-import type { CommandTree, Completes, TreeArgument, TreeOption } from './command-tree.ts';
+import type { CommandTree, CompletionValue, TreeArgument, TreeOption } from './command-tree.ts';
 
 /** Returns the completion script for fish 3 and newer. */
 export function fishCompletion({ options, commands }: CommandTree): string {
@@ -26,7 +26,7 @@ function argumentLine(command: string, { variadic, value }: TreeArgument, at: nu
   return `complete -c leadsync -n '${test}' ${offer(value)}`;
 }
 
-function offer(value: Completes): string {
+function offer(value: CompletionValue): string {
   if (value.kind === 'file') return '-F';
   if (value.kind === 'text') return '-f';
   if (value.kind === 'names') return `-f -a ${quoted(value.names.join(' '))}`;

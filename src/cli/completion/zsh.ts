@@ -1,4 +1,4 @@
-import type { CommandTree, Completes, TreeCommand, TreeOption } from './command-tree.ts';
+import type { CommandTree, CompletionValue, TreeCommand, TreeOption } from './command-tree.ts';
 
 /** Returns the completion function for zsh: a file `_leadsync` in a folder of `$fpath`, or text for `source`. */
 export function zshCompletion({ options, commands }: CommandTree): string {
@@ -27,7 +27,7 @@ function optionSpecs({ words, about, value }: TreeOption): string[] {
   return words.map((word) => quoted(`*${word}[${said}]${behind}`));
 }
 
-function actionOf(value: Completes): string {
+function actionOf(value: CompletionValue): string {
   if (value.kind === 'file') return '_files';
   if (value.kind === 'names') return `(${value.names.join(' ')})`;
   return value.kind === 'configured' ? ` _leadsync_names ${value.what}` : '';

@@ -13,7 +13,7 @@ export interface Conversation {
 }
 
 /** Returns what is wrong with an answer, or undefined if it is valid. */
-type Judge = (answer: string) => string | undefined;
+type Validator = (answer: string) => string | undefined;
 
 const TYPES = sinkTypes.map(({ type }) => type);
 const WIDTH = 78;
@@ -24,20 +24,20 @@ export async function askForConfig(conversation: Conversation): Promise<NewConfi
   conversation.say(
     'These questions create a first configuration. Press Enter to accept the value in\n[ ]. Do not type secrets: write ${NAME} where an environment variable is to\nprovide the value.\n\n',
   );
-  const one = (question: string, standard: string, judge: Judge) =>
-    answerTo(conversation, question, standard, judge);
+  const one = (question: string, standard: string, validate: Validator) =>
+    answerTo(conversation, question, standard, validate);
   const serviceUrl = await one(
     'Address of the lead listing service',
     'https://leads.example.com',
-    sourceJudge('base_url'),
+    sourceValidator('base_url'),
   );
-  const every = await one('How often to poll for new leads', '30s', everyJudge);
+  const every = await one('How often to poll for new leads', '30s', validateInterval);
   conversation.say(`${inLines(['Types', 'of', 'destinations:', ...separated(TYPES)])}\n`);
-  const types = await one('Where to deliver leads (comma-separated types, or none)', 'csv', typesJudge);
+  const types = await one('Where to deliver leads (comma-separated types, or none)', 'csv', validateTypes);
   const sinks: Record<string, string> = {};
   for (const sinkType of typesIn(types)) {
     const { type, setup } = sinkType;
-    sinks[type] = await one(`${type}: ${setup.question}`, setup.standard, sinkJudge(sinkType));
+    sinks[type] = await one(`${type}: ${setup.question}`, setup.standard, sinkValidator(sinkType));
   }
   return { serviceUrl, every, sinks };
 }
@@ -58,25 +58,25 @@ async function answerTo(
   { ask, say }: Conversation,
   question: string,
   standard: string,
-  judge: Judge,
+  validate: Validator,
 ): Promise<string> {
   for (;;) {
     const answer = (await ask(`${question} [${standard}]: `)).trim() || standard;
-    const wrong = judge(answer);
+    const wrong = validate(answer);
     if (wrong === undefined) return answer;
     say(`  ${printable(wrong)}\n`);
   }
 }
 
-const sourceJudge =
-  (option: 'base_url'): Judge =>
+const sourceValidator =
+  (option: 'base_url'): Validator =>
   (answer) =>
     faultOf(answer, (value) => sourceEntry.shape[option].safeParse(value));
 
-const everyJudge: Judge = (answer) =>
+const validateInterval: Validator = (answer) =>
   faultOf(answer, (value) => sourceEntry.shape.poll.safeParse({ every: value }));
 
-function sinkJudge({ options, setup }: SinkType): Judge {
+function sinkValidator({ options, setup }: SinkType): Validator {
   return (answer) =>
     faultOf(answer, (value) => options.shape[setup.option].safeParse(value)) ?? secretIn(answer);
 }
@@ -104,7 +104,7 @@ function typesIn(answer: string): readonly SinkType[] {
   return sinkTypes.filter(({ type }) => words.includes(type));
 }
 
-const typesJudge: Judge = (answer) => {
+const validateTypes: Validator = (answer) => {
   const unknown = answer
     .split(/[\s,]+/)
     .find((word) => word !== '' && word !== 'none' && !TYPES.includes(word));

@@ -8,7 +8,7 @@ import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './run-query.ts
 // The process that runs a query. It receives its job as a message, writes the rows to standard output, and sends back the outcome.
 
 const STDOUT = 1;
-const AT_ONCE = 64 * 1024;
+const FLUSH_CHARACTERS = 64 * 1024;
 
 process.once('message', (job) => {
   const { parent, maxBytes } = job as QueryJob;
@@ -27,7 +27,7 @@ function answer({ file, sql, values, output }: QueryJob): QueryResult {
     runSql(file, sql, values, (found) => {
       const written = writeAnswer(found, output, (text) => {
         waiting += text;
-        if (waiting.length > AT_ONCE) flush();
+        if (waiting.length > FLUSH_CHARACTERS) flush();
       });
       result = { kind: 'answered', ...written };
     });

@@ -17,7 +17,7 @@ export type DaemonAnswer = { readonly status: number; readonly body: string } | 
 type Token = LedgerConfig['adminToken'];
 
 /** The leadsync that a command sends its requests to. */
-export interface Asked {
+export interface DaemonTarget {
   readonly address: Address;
   /** The instance that has to answer; `none`: one that names no instance; `any`: every server. */
   readonly instance: string | 'none' | 'any';
@@ -27,7 +27,10 @@ export interface Asked {
  * Returns the address of a configuration's leadsync. The process that holds the data directory records it there, which counts more
  * than the configuration, since that may have changed. Undefined if it does not listen.
  */
-export function whomToAsk({ dataDir, admin }: Pick<LedgerConfig, 'dataDir' | 'admin'>): Asked | undefined {
+export function daemonTarget({
+  dataDir,
+  admin,
+}: Pick<LedgerConfig, 'dataDir' | 'admin'>): DaemonTarget | undefined {
   const found = readAdminEndpoint(dataDir);
   if (found) return { address: { host: found.host, port: found.port }, instance: found.instance };
   return admin && { address: admin, instance: 'none' };
@@ -35,7 +38,7 @@ export function whomToAsk({ dataDir, admin }: Pick<LedgerConfig, 'dataDir' | 'ad
 
 /** Sends a request to a leadsync, GET by default. The answer of another leadsync counts as a failure. Never rejects. */
 export function askDaemon(
-  { address, instance }: Asked,
+  { address, instance }: DaemonTarget,
   path: string,
   {
     method = 'GET',
@@ -90,7 +93,7 @@ export interface Readiness {
  * Asks the leadsync that holds the data directory for its state. `isFaulty`: the configuration has faults, so the address may be
  * wrong. Never rejects.
  */
-export async function askReadiness(asked: Asked, token: Token, isFaulty = false): Promise<Readiness> {
+export async function askReadiness(asked: DaemonTarget, token: Token, isFaulty = false): Promise<Readiness> {
   const answer = await askDaemon(asked, '/readyz', { token });
   const unready = 'failure' in answer ? undefined : reasonsIn(answer.body);
   if (unready) return { answers: true, unready };
@@ -115,7 +118,7 @@ function reasonsIn(body: string): readonly string[] | undefined {
 }
 
 /** Returns why the running leadsync uses an earlier configuration: since when its file is invalid, and each fault. Undefined if it does not. */
-export async function staleConfig(asked: Asked, token: Token): Promise<StaleConfig | undefined> {
+export async function staleConfig(asked: DaemonTarget, token: Token): Promise<StaleConfig | undefined> {
   const answer = await askDaemon(asked, '/api/v1/configuration', { token });
   if ('failure' in answer) return undefined;
   try {

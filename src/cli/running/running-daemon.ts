@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
-import { askReadiness, type Readiness, staleConfig, whomToAsk } from './ask-daemon.ts';
+import { askReadiness, daemonTarget, type Readiness, staleConfig } from './ask-daemon.ts';
 
 /** The leadsync that uses a data directory, and its state. */
 export interface RunningDaemon extends Readiness {
@@ -20,7 +20,7 @@ export async function askRunningDaemon({
   faults = [],
 }: Pick<LedgerConfig, 'dataDir' | 'admin' | 'adminToken' | 'faults'>): Promise<RunningDaemon> {
   if (!isDataDirInUse(dataDir)) return NOT_RUNNING;
-  const address = whomToAsk({ dataDir, admin });
+  const address = daemonTarget({ dataDir, admin });
   if (!address) return { ...NOT_RUNNING, running: true };
   const readiness = await askReadiness(address, adminToken, faults.length > 0);
   // It was stopping, and has ended by now.

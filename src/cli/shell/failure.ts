@@ -16,13 +16,13 @@ export function explainFailure(error: unknown): { message: string; exitCode: num
   if (error instanceof ConfigError)
     return { message: error.faults.map(formatFault).join('\n'), exitCode: ExitCode.configuration };
   const exitCode = exitCodeOf(error);
-  if (exitCode === undefined) return { message: unforeseen(error), exitCode: ExitCode.notDone };
+  if (exitCode === undefined) return { message: unexpectedMessage(error), exitCode: ExitCode.notDone };
   const { message, hint } = error as Error & { hint: string };
   return { message: hint ? `${message}\n${hint}` : message, exitCode };
 }
 
 /** Returns the name and stack of an unexpected error, without its message, which may quote a lead. */
-function unforeseen(error: unknown): string {
+function unexpectedMessage(error: unknown): string {
   const { name, stack = '' } = error instanceof Error ? error : new Error();
   const places = stack.split('\n').filter((line) => /^ {4}at /.test(line));
   const lines = ['leadsync failed with an unexpected error', `(${name}). Please report it with these lines:`];

@@ -5,7 +5,7 @@ import { ExitCode } from './exit-code.ts';
 import { readLeadId } from './filter.ts';
 
 /** Maximum characters of a subject; longer than any email address. */
-const LONGEST = 1_000;
+const MAX_CHARACTERS = 1_000;
 
 /**
  * Returns the person that a command's argument identifies. With `-`, reads the first line of standard input, because arguments appear
@@ -19,7 +19,7 @@ async function firstLine(stdin: Surroundings['stdin']): Promise<string> {
   let text = '';
   for await (const chunk of stdin) {
     text += String(chunk);
-    if (text.includes('\n') || text.length > LONGEST) break;
+    if (text.includes('\n') || text.length > MAX_CHARACTERS) break;
   }
   return text.split('\n', 1)[0]?.trim() ?? '';
 }

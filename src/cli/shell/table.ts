@@ -3,7 +3,7 @@ export interface Column {
   readonly head: string;
   readonly align?: 'right';
   /** The order in which optional columns are left out of a narrow table, lowest first; undefined if never. */
-  readonly spare?: number;
+  readonly dropOrder?: number;
 }
 
 type Row = readonly string[];
@@ -26,16 +26,16 @@ export function table(columns: readonly Column[], rows: readonly Row[], room?: n
   const last = widths.at(-1) ?? 0;
   const beforeLast = sum(widths) - last;
   if (beforeLast + Math.min(last, NARROWEST_LAST) <= room) return folded(columns, lines, widths, room);
-  const spared = firstToSpare(columns);
-  if (spared < 0) return records(columns, rows, room);
-  const without = <T>(list: readonly T[]) => list.filter((_, at) => at !== spared);
+  const dropped = firstToDrop(columns);
+  if (dropped < 0) return records(columns, rows, room);
+  const without = <T>(list: readonly T[]) => list.filter((_, at) => at !== dropped);
   return table(without(columns), rows.map(without), room);
 }
 
 /** Returns the index of the column to leave out first, or -1 if none is optional. */
-function firstToSpare(columns: readonly Column[]): number {
-  const lowest = Math.min(...columns.map(({ spare }) => spare ?? Number.POSITIVE_INFINITY));
-  return columns.findIndex(({ spare }) => spare === lowest);
+function firstToDrop(columns: readonly Column[]): number {
+  const lowest = Math.min(...columns.map(({ dropOrder }) => dropOrder ?? Number.POSITIVE_INFINITY));
+  return columns.findIndex(({ dropOrder }) => dropOrder === lowest);
 }
 
 function aligned(columns: readonly Column[], lines: readonly Row[], widths: readonly number[]): string {

@@ -9,7 +9,7 @@ export interface LogTail {
 }
 
 /** Maximum lines. */
-const KEPT = 2_000;
+const MAX_LINES = 2_000;
 const LEVELS: ReadonlySet<unknown> = new Set(['trace', 'debug', 'info', 'warn', 'error']);
 
 /**
@@ -30,9 +30,9 @@ async function collect(input: NodeJS.ReadableStream): Promise<LogTail> {
     const own = ownLine(line);
     if (own === undefined) others += line.trim() === '' ? 0 : 1;
     else lines.push(own);
-    if (lines.length > 2 * KEPT) lines.splice(0, KEPT);
+    if (lines.length > 2 * MAX_LINES) lines.splice(0, MAX_LINES);
   }
-  return { lines: lines.slice(-KEPT), others };
+  return { lines: lines.slice(-MAX_LINES), others };
 }
 
 /** Returns leadsync's part of a line, without a container engine's prefix; undefined if another program wrote the line. */

@@ -6,7 +6,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { statusJson } from '../../status/json.ts';
-import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
+import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { buildInfo } from '../shell/build-info.ts';
 import {
@@ -35,12 +35,12 @@ export interface SupportOptions extends GlobalOptions {
 }
 
 /** Maximum polls. */
-const POLLS = 100;
+const MAX_POLLS = 100;
 /** Maximum size of an answer. Metrics of hundreds of sinks can be this large. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A file's content is not available. The message says why. */
-class NotThere extends Error {}
+class NotAvailable extends Error {}
 
 /** Collects diagnostics without lead data or secrets. Leaves out files whose content is not available. */
 export async function supportFiles(
@@ -70,8 +70,8 @@ export async function supportFiles(
     ),
     await file(
       'polls.json',
-      `the last ${POLLS} polls`,
-      ofLedger((ledger) => ledger.lastPolls(POLLS)),
+      `the last ${MAX_POLLS} polls`,
+      ofLedger((ledger) => ledger.lastPolls(MAX_POLLS)),
     ),
     await file(
       'ledger.json',
@@ -90,12 +90,12 @@ async function file(name: string, about: string, make: () => Promise<string>): P
   try {
     return { name, about, content: await make(), leftOut: undefined };
   } catch (error) {
-    return { name, about, content: undefined, leftOut: whyNot(error) };
+    return { name, about, content: undefined, leftOut: reasonOf(error) };
   }
 }
 
-function whyNot(error: unknown): string {
-  if (error instanceof NotThere) return error.message;
+function reasonOf(error: unknown): string {
+  if (error instanceof NotAvailable) return error.message;
   if (error instanceof ConfigError)
     return `the configuration is invalid: ${error.faults.map(formatFault).join('; ')}`;
   return explainFailure(error).message.split('\n', 1)[0] ?? '';
@@ -114,26 +114,26 @@ function versions() {
 }
 
 async function answerOf(config: LedgerConfig, path: string): Promise<string> {
-  const asked = whomToAsk(config);
-  if (!asked) throw new NotThere('admin.listen is off');
-  const answer = await askDaemon(asked, path, { maxBytes: MOST_BYTES, token: config.adminToken });
-  if ('failure' in answer) throw new NotThere(`leadsync does not answer: ${answer.failure}`);
+  const asked = daemonTarget(config);
+  if (!asked) throw new NotAvailable('admin.listen is off');
+  const answer = await askDaemon(asked, path, { maxBytes: MAX_BYTES, token: config.adminToken });
+  if ('failure' in answer) throw new NotAvailable(`leadsync does not answer: ${answer.failure}`);
   if (answer.status === 401)
-    throw new NotThere('leadsync requires admin.token, which is different or not available here');
-  if (answer.status !== 200) throw new NotThere(`leadsync answered with HTTP ${answer.status}`);
+    throw new NotAvailable('leadsync requires admin.token, which is different or not available here');
+  if (answer.status !== 200) throw new NotAvailable(`leadsync answered with HTTP ${answer.status}`);
   return answer.body;
 }
 
 async function logOf(log: string | undefined, stdin: NodeJS.ReadableStream): Promise<string> {
   if (log === undefined)
-    throw new NotThere('leadsync logs to standard error; name the file of the log with --log');
+    throw new NotAvailable('leadsync logs to standard error; name the file of the log with --log');
   const { lines, others } = await readLogTail(log === '-' ? stdin : log).catch(
     (error: NodeJS.ErrnoException) => {
-      throw new NotThere(`the log cannot be read (${error.code})`);
+      throw new NotAvailable(`the log cannot be read (${error.code})`);
     },
   );
   if (lines.length === 0)
-    throw new NotThere(
+    throw new NotAvailable(
       `none of ${others} lines is a JSON log line of leadsync (\`log.format: json\` writes them)`,
     );
   return `${lines.join('\n')}\n`;

@@ -13,10 +13,10 @@ import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { table } from '../shell/table.ts';
 
 /** Maximum sources or sinks with the same problem that are named. */
-const NAMES_SAID = 10;
+const MAX_NAMES = 10;
 
 /** Facts for a report that are not in the ledger, and the width of the terminal. */
-export interface Given extends ProblemContext {
+export interface ReportContext extends ProblemContext {
   /** Columns of the terminal; undefined without a terminal, so that lines have any length. */
   readonly columns: number | undefined;
   /** The faults of the configuration file, each with its position. */
@@ -27,7 +27,7 @@ export interface Given extends ProblemContext {
 export function statusReport(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
-  given: Given,
+  given: ReportContext,
 ): string {
   const attention = attentionLines(sources, sinks, given);
   const nothing =
@@ -37,7 +37,7 @@ export function statusReport(
   return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
-function faultLines({ faults = [], running, command }: Given): string[] {
+function faultLines({ faults = [], running, command }: ReportContext): string[] {
   if (faults.length === 0) return [];
   const meanwhile = running
     ? 'The running leadsync keeps its last valid configuration'
@@ -71,8 +71,8 @@ function withoutName({ about, what, next }: Problem): string {
 function othersLine(others: readonly Problem[]): string[] {
   const names = others.flatMap(({ about }) => about ?? []);
   if (names.length === 0) return [];
-  const more = names.length > NAMES_SAID ? ` and ${countOf(names.length - NAMES_SAID, 'other')}` : '';
-  return [`  The same is true of ${printable(names.slice(0, NAMES_SAID).join(', '))}${more}.`];
+  const more = names.length > MAX_NAMES ? ` and ${countOf(names.length - MAX_NAMES, 'other')}` : '';
+  return [`  The same is true of ${printable(names.slice(0, MAX_NAMES).join(', '))}${more}.`];
 }
 
 /** Returns a problem on one line, and its next step on another. */
@@ -80,14 +80,14 @@ export function problemLines({ what, next }: Problem): string[] {
   return [printable(what), ...(next ? [`  ${printable(next)}`] : [])];
 }
 
-function sourceTable(sources: readonly SourceView[], { now, columns: width }: Given): string {
+function sourceTable(sources: readonly SourceView[], { now, columns: width }: ReportContext): string {
   const columns = [
     { head: 'SOURCE' },
     { head: 'LEADS', align: 'right' },
-    { head: 'LISTED', align: 'right', spare: 2 },
-    { head: 'REJECTED', align: 'right', spare: 1 },
+    { head: 'LISTED', align: 'right', dropOrder: 2 },
+    { head: 'REJECTED', align: 'right', dropOrder: 1 },
     { head: 'COMPLETE LISTING' },
-    { head: 'LAST POLL', spare: 3 },
+    { head: 'LAST POLL', dropOrder: 3 },
   ] as const;
   const rows = sources.map(({ name, status }) => [
     name,
@@ -102,17 +102,17 @@ function sourceTable(sources: readonly SourceView[], { now, columns: width }: Gi
   return table(columns, rows, width);
 }
 
-function sinkTable(sinks: readonly SinkView[], { now, columns: width }: Given): string {
+function sinkTable(sinks: readonly SinkView[], { now, columns: width }: ReportContext): string {
   const columns = [
     { head: 'SINK' },
-    { head: 'TYPE', spare: 2 },
+    { head: 'TYPE', dropOrder: 2 },
     { head: 'STATE' },
     { head: 'DELIVERED', align: 'right' },
     { head: 'PENDING', align: 'right' },
     { head: 'DEAD', align: 'right' },
-    { head: 'SKIPPED', align: 'right', spare: 3 },
-    { head: 'OLDEST PENDING', spare: 1 },
-    { head: 'LAST DELIVERED', spare: 4 },
+    { head: 'SKIPPED', align: 'right', dropOrder: 3 },
+    { head: 'OLDEST PENDING', dropOrder: 1 },
+    { head: 'LAST DELIVERED', dropOrder: 4 },
   ] as const;
   const rows = sinks.map(({ name, state, config, status }) => [
     name,
@@ -126,14 +126,14 @@ function sinkTable(sinks: readonly SinkView[], { now, columns: width }: Given): 
 }
 
 /** Returns an empty text if no export is configured. */
-function exportTable({ exports, now, columns: width }: Given): string {
+function exportTable({ exports, now, columns: width }: ReportContext): string {
   if (exports.length === 0) return '';
   const columns = [
     { head: 'EXPORT' },
-    { head: 'ROWS', align: 'right', spare: 1 },
+    { head: 'ROWS', align: 'right', dropOrder: 1 },
     { head: 'LAST EXPORT' },
-    { head: 'NEXT', spare: 2 },
-    { head: 'OUTPUT', spare: 3 },
+    { head: 'NEXT', dropOrder: 2 },
+    { head: 'OUTPUT', dropOrder: 3 },
   ] as const;
   const rows = exports.map(({ config: { name }, state, dueAt, running }) => [
     name,

@@ -3,21 +3,21 @@ import { printAge, printCount, printLength, printMoment, printSeconds } from '..
 import { printable } from '../../platform/text/printable.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { fold, table } from '../shell/table.ts';
-import type { Pace } from './pace.ts';
-import { attentionLines, type Given } from './status-report.ts';
+import { attentionLines, type ReportContext } from './status-report.ts';
+import type { Throughput } from './throughput.ts';
 
 /** The content of a frame. */
-export interface Shown {
+export interface FrameContent {
   readonly sources: readonly SourceView[];
   readonly sinks: readonly SinkView[];
-  readonly pace: ReadonlyMap<string, Pace>;
-  readonly given: Given;
+  readonly throughput: ReadonlyMap<string, Throughput>;
+  readonly given: ReportContext;
   /** Why the content is out of date; undefined if it is current. */
   readonly unread: string | undefined;
 }
 
 /** Returns a frame as lines: the problems, the sources, the sinks. Folds sentences to the width of the terminal. */
-export function topFrame({ sources, sinks, pace, given, unread }: Shown): string[] {
+export function topFrame({ sources, sinks, throughput, given, unread }: FrameContent): string[] {
   const { now, running, columns } = given;
   const state = running ? 'running' : 'NOT RUNNING';
   const problems = [...(unread ? [printable(unread)] : []), ...attentionLines(sources, sinks, given)];
@@ -30,7 +30,7 @@ export function topFrame({ sources, sinks, pace, given, unread }: Shown): string
     '',
     ...linesOf(sourceTable(sources, now, columns)),
     '',
-    ...(sinks.length === 0 ? ['No sinks.'] : linesOf(sinkTable(sinks, pace, now, columns))),
+    ...(sinks.length === 0 ? ['No sinks.'] : linesOf(sinkTable(sinks, throughput, now, columns))),
   ];
 }
 
@@ -48,8 +48,8 @@ function sourceTable(sources: readonly SourceView[], now: Date, room: number | u
     { head: 'SOURCE' },
     { head: 'LAST POLL' },
     { head: 'FRESHNESS', align: 'right' },
-    { head: 'LISTED', align: 'right', spare: 2 },
-    { head: 'NEW', align: 'right', spare: 1 },
+    { head: 'LISTED', align: 'right', dropOrder: 2 },
+    { head: 'NEW', align: 'right', dropOrder: 1 },
   ] as const;
   const rows = sources.map(({ name, status }) => [
     printable(name),
@@ -63,7 +63,7 @@ function sourceTable(sources: readonly SourceView[], now: Date, room: number | u
 
 function sinkTable(
   sinks: readonly SinkView[],
-  pace: ReadonlyMap<string, Pace>,
+  throughput: ReadonlyMap<string, Throughput>,
   now: Date,
   room: number | undefined,
 ): string {
@@ -73,13 +73,13 @@ function sinkTable(
     { head: 'PENDING', align: 'right' },
     { head: 'OLDEST', align: 'right' },
     { head: 'OUT/MIN', align: 'right' },
-    { head: 'FAILED/MIN', align: 'right', spare: 2 },
-    { head: 'DEAD', align: 'right', spare: 3 },
-    { head: 'SPEED P50', align: 'right', spare: 4 },
-    { head: 'P95', align: 'right', spare: 1 },
+    { head: 'FAILED/MIN', align: 'right', dropOrder: 2 },
+    { head: 'DEAD', align: 'right', dropOrder: 3 },
+    { head: 'SPEED P50', align: 'right', dropOrder: 4 },
+    { head: 'P95', align: 'right', dropOrder: 1 },
   ] as const;
   const rows = sinks.map(({ name, state, status }) => {
-    const own = pace.get(name);
+    const own = throughput.get(name);
     return [
       printable(name),
       state,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { paceOf } from '../../../src/cli/views/pace.ts';
+import { throughputOf } from '../../../src/cli/views/throughput.ts';
 import type { RecentAttempt } from '../../../src/ledger/contract/feed-entries.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
@@ -14,10 +14,10 @@ function anAttempt(secondsAgo: number, fields: Partial<RecentAttempt> = {}): Rec
   return { sink: 'crm', at, outcome: 'delivered', speedMs: undefined, ...fields };
 }
 
-describe('the pace', () => {
+describe('the throughput', () => {
   test('is what came of attempts in the last minute', () => {
     const attempts = [anAttempt(1), anAttempt(30), anAttempt(59, { outcome: 'refused' }), anAttempt(61)];
-    expect(paceOf(attempts, 100, NOW).get('crm')).toMatchObject({
+    expect(throughputOf(attempts, 100, NOW).get('crm')).toMatchObject({
       deliveredPerMinute: 2,
       failedPerMinute: 1,
     });
@@ -25,27 +25,27 @@ describe('the pace', () => {
 
   test('is reckoned from what is there when that reaches back less than a minute', () => {
     const attempts = Array.from({ length: 100 }, (_, at) => anAttempt(at / 10));
-    expect(paceOf(attempts, 100, NOW).get('crm')?.deliveredPerMinute).toBe(600);
+    expect(throughputOf(attempts, 100, NOW).get('crm')?.deliveredPerMinute).toBe(600);
   });
 
   test('is each sink’s own, and none for a sink without attempts', () => {
-    const pace = paceOf([anAttempt(1), anAttempt(2, { sink: 'drop' })], 100, NOW);
-    expect([...pace.keys()]).toEqual(['crm', 'drop']);
-    expect(paceOf([], 100, NOW).size).toBe(0);
+    const throughput = throughputOf([anAttempt(1), anAttempt(2, { sink: 'drop' })], 100, NOW);
+    expect([...throughput.keys()]).toEqual(['crm', 'drop']);
+    expect(throughputOf([], 100, NOW).size).toBe(0);
   });
 
   test('knows how fast new leads of the last hour arrived, by values that were there', () => {
     const speeds = Array.from({ length: 20 }, (_, at) => anAttempt(100, { speedMs: (at + 1) * 100 }));
     const old = anAttempt(3_601, { speedMs: 99_999 });
-    expect(paceOf([...speeds, old], 100, NOW).get('crm')).toMatchObject({
+    expect(throughputOf([...speeds, old], 100, NOW).get('crm')).toMatchObject({
       speedP50Ms: 1_000,
       speedP95Ms: 1_900,
     });
-    expect(paceOf([anAttempt(1)], 100, NOW).get('crm')?.speedP50Ms).toBe(undefined);
+    expect(throughputOf([anAttempt(1)], 100, NOW).get('crm')?.speedP50Ms).toBe(undefined);
   });
 
   test('is not thrown off by a clock that was set back', () => {
-    expect(paceOf([anAttempt(-500)], 1, NOW).get('crm')?.deliveredPerMinute).toBeGreaterThan(0);
+    expect(throughputOf([anAttempt(-500)], 1, NOW).get('crm')?.deliveredPerMinute).toBeGreaterThan(0);
   });
 });
 

@@ -9,7 +9,7 @@ import { problemLines } from './status-report.ts';
  * Reports on standard error which of these sinks (all, if undefined) hold back pending leads, and why. A delivery that was made due is
  * not attempted while its sink is paused or held.
  */
-export async function sayWhatWaits(
+export async function reportWaitingSinks(
   config: LedgerConfig,
   ledger: LedgerQueries,
   options: GlobalOptions,

@@ -1,7 +1,7 @@
 import type { RecentAttempt } from '../../ledger/contract/feed-entries.ts';
 
 /** The current throughput of one sink. */
-export interface Pace {
+export interface Throughput {
   readonly deliveredPerMinute: number;
   /** Failed attempts. Consecutive attempts with the same failure count as one. */
   readonly failedPerMinute: number;
@@ -17,11 +17,11 @@ const HOUR_MS = 60 * MINUTE_MS;
  * Returns the throughput of every sink in `attempts`, which are the newest `limit` attempts, newest first. If these cover less than a
  * minute, the rates are computed over the time that they cover.
  */
-export function paceOf(
+export function throughputOf(
   attempts: readonly RecentAttempt[],
   limit: number,
   now: Date,
-): ReadonlyMap<string, Pace> {
+): ReadonlyMap<string, Throughput> {
   const age = ({ at }: RecentAttempt) => Math.max(0, now.getTime() - at.getTime());
   const oldest = attempts.at(-1);
   const spanMs =
