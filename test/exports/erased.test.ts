@@ -151,13 +151,13 @@ test('what is remembered of exports that are configured no more and cannot be re
   await scheduled(install);
   const one = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(one.code).toBe(1);
-  expect(one.stdout).toContain(`Where it was made last stands in ${state}, which cannot be read`);
+  expect(one.stdout).toContain(`${state} records where the last run wrote its files, but it cannot be read.`);
   rmSync(folder, { recursive: true });
   writeFileSync(folder, '');
   await scheduled(install);
   const all = await install.run(['erase', String(LARGEST), '--yes']);
   expect(all.code).toBe(1);
-  expect(all.stdout).toContain(`${folder} cannot be read (ENOTDIR), so that exports`);
+  expect(all.stdout).toContain(`${folder} cannot be read (ENOTDIR), so leadsync does not know which exports`);
 });
 
 test('an export that is configured no more is no news at every start, and begins anew when it is configured again', async () => {

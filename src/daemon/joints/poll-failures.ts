@@ -1,7 +1,7 @@
 import type { PollFailure } from '../../status/shared-problems.ts';
 import type { Emit, EventOf } from '../../telemetry/events.ts';
 
-/** The last failure of each source that has not had a complete poll since. */
+/** The failures of the sources whose last poll failed. */
 export class PollFailures {
   readonly #last = new Map<string, EventOf<'poll-failed'>>();
 

@@ -33,7 +33,7 @@ export class Installation {
     this.#sources = sources;
   }
 
-  /** Declares the configured sources and the enabled sinks to the ledger. @throws LedgerError */
+  /** Declares the configured sources and the enabled sinks to the ledger. Does nothing in a worker. @throws LedgerError */
   async declare(config = this.#parts.current.config): Promise<void> {
     const { ledger, role } = this.#parts;
     if (role.kind === 'worker') return;

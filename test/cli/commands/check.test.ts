@@ -106,7 +106,7 @@ describe('leadsync check', () => {
   test('counts one lead as one', async () => {
     const stub = await aService({ leads: 1 });
     const { stdout } = await new Install({ sources: sourceAt(stub), sinks: drop }).run(['check']);
-    expect(stdout).toContain('a listing of 1 lead was read.\n');
+    expect(stdout).toContain('read a listing of 1 lead.\n');
   });
 
   test('counts what breaks the description, without any of its text', async () => {

@@ -133,7 +133,7 @@ test('tells the webhook that got the lead, however often that takes, and says wh
     /NOT REACHED {2}crm \(webhook\): `lead.erased` is owed for 1 lead; .* delivers it\./,
   );
   await install.run(['pause', 'crm']);
-  expect((await install.run(['erase', '--yes'])).stdout).toContain('brings once the sink is resumed.');
+  expect((await install.run(['erase', '--yes'])).stdout).toContain('delivers it once the sink is resumed.');
   await install.run(['resume', 'crm']);
   const [shown] = (await install.json('preview', '--sink', 'crm', '--lead', '1')) as Preview[];
   receiver.answerNext({ status: 503, body: 'Ada Secret' });
