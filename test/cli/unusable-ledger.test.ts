@@ -26,7 +26,7 @@ describe.each(COMMANDS)('%s', (words) => {
     const install = await withLedger((file) => void mkdirSync(file));
     const said = await install.run(command);
     expect(said.code).not.toBe(0);
-    expect(all(said)).toMatch(/ledger\.db is a folder, and not a ledger/);
+    expect(all(said)).toMatch(/ledger\.db is a folder, not a ledger/);
     expect(all(said)).toContain('mount the folder data_dir');
   });
 

@@ -126,7 +126,7 @@ describe('an upgrade of the ledger', () => {
   });
 
   it.each([
-    ['the disk has too little room', 'the disk has too little room', leaveNoRoom],
+    ['the disk has too little space', 'the disk has too little space', leaveNoRoom],
     ['it cannot be written', expect.stringContaining('EISDIR'), blockCopy],
   ])('keeps the copy of the upgrade before when it makes none because %s', async (_, skipped, prevent) => {
     const { disk, on } = await anOlderLedger();

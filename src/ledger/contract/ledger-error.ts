@@ -1,6 +1,6 @@
 /** The kind of a `LedgerError`, for code to branch on. */
 export type LedgerErrorCode =
-  | 'full' // no room on the disk
+  | 'full' // no space left on the disk
   | 'io' // the disk failed
   | 'busy' // another process held the ledger for too long
   | 'newer' // written by a newer leadsync

@@ -11,7 +11,7 @@ export function brokenRules(db: Database.Database): string[] {
 /** Returns a sentence if the query finds rows that violate an invariant. */
 export function brokenBy(db: Database.Database, rule: string, sql: string): string[] {
   const broken = Number(db.prepare(`SELECT count(*) FROM (${sql})`).pluck().get());
-  return broken === 0 ? [] : [`${rule}: ${broken} times not`];
+  return broken === 0 ? [] : [`${rule}: ${broken} rows violate this`];
 }
 
 /** The invariants. Each query finds the rows that violate one. */

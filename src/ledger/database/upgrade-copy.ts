@@ -27,7 +27,7 @@ export function copyBeforeUpgrade(db: Database.Database, schema: number): Upgrad
   const part = `${path}${PART}`;
   try {
     removeCopies(db.name, (name) => name.endsWith(PART));
-    if (!hasSpace(db.name)) return { skipped: 'the disk has too little room' };
+    if (!hasSpace(db.name)) return { skipped: 'the disk has too little space' };
     writeCopy(db, part);
     renameSync(part, path);
     removeCopies(db.name, (name) => name !== basename(path));
