@@ -120,7 +120,7 @@ test('an export that is being made is waited for, and counts as not reached when
   const said = await saying;
   expect(said.code).toBe(1);
   expect(said.stdout).toContain('The export is running. Run this again when it has finished.');
-  expect((await install.run(['erase'])).stderr).toContain(`This would be: main ${LARGEST}.`);
+  expect((await install.run(['erase'])).stderr).toContain(`This command would erase: main ${LARGEST}.`);
 });
 
 test.each(['no leadsync has run since', 'leadsync has run since'])(
@@ -227,5 +227,5 @@ test('an erasure that is stopped while it looks where the person is certifies wh
     { place: 'drop', reached: false, again: true, what: expect.stringContaining('was interrupted') },
     { place: 'nightly', reached: false, again: true, what: expect.stringContaining('Stopped before') },
   ]);
-  expect((await install.run(['erase'])).stderr).toContain(`This would be: main ${LARGEST}.`);
+  expect((await install.run(['erase'])).stderr).toContain(`This command would erase: main ${LARGEST}.`);
 });

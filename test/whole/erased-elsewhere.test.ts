@@ -17,7 +17,9 @@ test('leads that PostgreSQL has of a person, and the ledger no longer, are erase
   config.sources.main.base_url = empty.url;
   writeFileSync(scene.configFile, stringify(config));
   await scene.run('sync');
-  expect((await scene.run('erase', email.toUpperCase())).stderr).toContain('This would be: main 3.');
+  expect((await scene.run('erase', email.toUpperCase())).stderr).toContain(
+    'This command would erase: main 3.',
+  );
   const erased = await scene.run('erase', email, '--yes');
   expect(erased.stdout).toMatch(/^ {2}lead main 3$/m);
   expect((await rows()).map(({ id }) => id).sort()).toEqual(['1', '2', '4', '5']);
