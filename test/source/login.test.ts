@@ -75,7 +75,7 @@ describe('a login', () => {
     onTestFinished(() => second.close());
     await expect(second.finish(await whereTheBrowserEnds(first.login))).rejects.toMatchObject({
       code: 'credentials',
-      message: 'That address answers another login than this one.',
+      message: 'That address belongs to a different login.',
     });
     expect(first.stub.tokenRequests).toBe(0);
     const stranger = new URL(first.login.redirectUri);
@@ -98,7 +98,8 @@ describe('a login', () => {
     await login.finish(address);
     await expect(login.finish(address)).rejects.toMatchObject({
       code: 'credentials',
-      message: 'The service does not take this code: it is used up, too old, or from another login.',
+      message:
+        'The service does not accept this code: it was already used, has expired, or belongs to a different login.',
     });
   });
 
@@ -125,9 +126,9 @@ describe('a login', () => {
 
   test.each([
     ['access_denied', 'access was not granted (access_denied)'],
-    ['constructor', 'it gives no code (constructor)'],
-    ['\u001b[31m\r\n<script>', 'it gives no code (for a reason that it does not name)'],
-    ['x'.repeat(5000), 'it gives no code (for a reason that it does not name)'],
+    ['constructor', 'it issues no code (constructor)'],
+    ['\u001b[31m\r\n<script>', 'it issues no code (no reason given)'],
+    ['x'.repeat(5000), 'it issues no code (no reason given)'],
   ])('that is refused with the error %j says no more than is known of it', async (error, said) => {
     const { stub, login } = await aLogin();
     const more = { error, error_description: '\u001b[31m\r\n<script>', error_uri: 'https://evil.example' };
@@ -148,7 +149,7 @@ describe('a login', () => {
     await expect(login.finish((await login.redirected) ?? expect.fail())).rejects.toMatchObject({
       code: 'credentials',
       message: 'The service says that access was not granted (access_denied).',
-      hint: 'Run `leadsync login main` again, and agree.',
+      hint: 'Run `leadsync login main` again, and grant access.',
     });
   });
 
@@ -212,7 +213,7 @@ describe('a source that somebody has logged in to', () => {
     ],
     [
       'brought no refresh token',
-      'there is no refresh token to renew it with',
+      'there is no refresh token to renew it',
       ({ stub, tokens }) => {
         rewrite(tokens, { refresh_token: undefined });
         stub.revoke('all');
@@ -220,7 +221,7 @@ describe('a source that somebody has logged in to', () => {
     ],
     [
       'is gone from the disk',
-      'Nobody has logged in to source main.',
+      'No one has logged in to source main.',
       ({ tokens }) => rmSync(join(tokens, 'main.json')),
     ],
     [
@@ -230,7 +231,7 @@ describe('a source that somebody has logged in to', () => {
     ],
     [
       'gave way to a token of the client itself, when a login was cut off',
-      'Nobody has logged in to source main.',
+      'No one has logged in to source main.',
       ({ tokens }) => rewrite(tokens, { origin: 'client_credentials' }),
     ],
   ];
@@ -425,7 +426,7 @@ describe('the grant', () => {
     const { error } = await failureOf(source);
     expect(error).toMatchObject({
       code: 'login-needed',
-      message: 'Nobody has logged in to source main.',
+      message: 'No one has logged in to source main.',
       hint: expect.stringContaining('`leadsync login main`'),
     });
     expect(stub.requests).toEqual([]);
@@ -439,7 +440,7 @@ describe('the grant', () => {
     await read(source);
     const asked = stub.requests.length;
     const next = aSource(stub, { dataDir, options: { grant: 'authorization_code' } });
-    expect((await failureOf(next.source)).error.message).toBe('Nobody has logged in to source main.');
+    expect((await failureOf(next.source)).error.message).toBe('No one has logged in to source main.');
     expect(stub.requests.length).toBe(asked);
   });
 
@@ -450,7 +451,7 @@ describe('the grant', () => {
     const { source, events } = aSource(stub, { dataDir, options });
     for (let poll = 0; poll < 2; poll++) expect((await read(source)).ids).toEqual([]);
     expect(events).toMatchObject([
-      { type: 'token-fallback', reason: expect.stringContaining('(authorization_code)') },
+      { type: 'token-fallback', reason: expect.stringContaining('by the grant authorization_code') },
       { type: 'token-renewed', grant: 'client_credentials' },
     ]);
     expect(readdirSync(tokens).filter((name) => name.endsWith('.unusable'))).toHaveLength(1);

@@ -364,15 +364,15 @@ describe('the token endpoint', () => {
   );
 
   test.each([
-    ['truncated', 'closed the connection in the middle of its answer.'],
-    ['cut-off', 'sent an answer that ends in the middle (status 200).'],
+    ['truncated', 'closed the connection before the end of its answer.'],
+    ['cut-off', 'sent a truncated answer (status 200).'],
   ] as const)('%s: the error says that the answer ends early, and what to look at', async (token, said) => {
     const stub = await aStub({ leads: 1 });
     stub.misbehave({ token });
     const { error } = await failureOf(aSource(stub).source);
     expect(error.message).toBe(`The token endpoint at ${new URL(stub.url).host} ${said}`);
     expect(error.hint).toBe(
-      'If it stays so, see whether a proxy cuts answers off, or ask those who run the service.',
+      'If this persists, check whether a proxy truncates answers, or ask the operator of the service.',
     );
     expect(JSON.stringify([error.message, error.cause])).not.toContain('canary');
   });

@@ -1,9 +1,9 @@
-/** What counts in the address that a service sends the browser to at the end of a login (RFC 6749, sections 4.1.2 and 4.1.2.1). */
+/** The query parameters that leadsync reads from the redirect at the end of a login (RFC 6749, sections 4.1.2 and 4.1.2.1). */
 const FIELDS = ['state', 'code', 'error'] as const;
 
 /**
- * Returns the fields of a service's answer to a login, each with one value; undefined when the address holds neither a code nor an
- * error. What else a service adds is left out: leadsync does not know the service's issuer, so it cannot check `iss`.
+ * Returns the parameters of the service's answer to a login, each with one value; undefined if the address has neither a code nor an
+ * error. Ignores all other parameters: leadsync does not know the service's issuer, so it cannot check `iss`.
  */
 export function loginAnswerIn(address: URL): URLSearchParams | undefined {
   const fields = FIELDS.flatMap((name) => {

@@ -1,11 +1,11 @@
 import { SourceError } from '../contract/source.ts';
 
-/** How long after the first refusal of a login's refresh token the service is asked once more, in ms. */
+/** Time between the first refusal of a login's refresh token and the second try, in ms. */
 export const REFUSED_WAIT_MS = 180_000;
 
 /**
- * Returns how long to wait before asking once more, in ms; 0: now. Where the clock was set back, a refusal that lies further ahead than
- * the wait does not lengthen it.
+ * Returns how long to wait before the second try, in ms; 0 if it is due. A refusal that lies in the future, because the clock was set
+ * back, never makes the wait longer than `REFUSED_WAIT_MS`.
  */
 export function waitAfterRefusalMs(refusedAt: Date | undefined, now: Date): number {
   if (refusedAt === undefined) return 0;
@@ -13,11 +13,11 @@ export function waitAfterRefusalMs(refusedAt: Date | undefined, now: Date): numb
   return Math.abs(passedMs) >= REFUSED_WAIT_MS ? 0 : REFUSED_WAIT_MS - passedMs;
 }
 
-/** Returns the error of a poll between the two refusals that end a login. */
+/** Returns the error for a poll that runs between the first and the second refusal of a login. */
 export function loginRefused(source: string, retryAfterMs: number, cause?: unknown): SourceError {
   const minutes = REFUSED_WAIT_MS / 60_000;
   const what = `The service refused to renew the login of source ${source} (invalid_grant)`;
-  const message = `${what}. That can be a passing fault, so the login is kept, and the service is asked once more after ${minutes} minutes.`;
-  const hint = `A second refusal ends the login. If it was revoked, do not wait: run \`leadsync login ${source}\`.`;
+  const message = `${what}. That may be temporary: leadsync keeps the login and asks the service again after ${minutes} minutes.`;
+  const hint = `A second refusal ends the login. If the login was revoked, do not wait: run \`leadsync login ${source}\`.`;
   return new SourceError('login-refused', message, { hint, retryAfterMs, cause });
 }

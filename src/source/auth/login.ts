@@ -5,40 +5,40 @@ import { listenForRedirect, type RedirectListener } from './redirect-listener.ts
 import type { Token } from './token.ts';
 import type { LoginSecrets, TokenEndpoint } from './token-endpoint.ts';
 
-/** What a login brought. */
+/** The result of a successful login. */
 export interface LoggedIn {
-  /** leadsync can renew it by itself; else somebody has to log in again when it has ended. */
+  /** Whether the service issued a refresh token. Without one, a person has to log in again when the access token expires. */
   readonly renewable: boolean;
-  /** When the access token ends; undefined: the service did not say. */
+  /** When the access token expires; undefined if the service did not say. */
   readonly expiresAt: Date | undefined;
 }
 
-/** A login under way: a person opens `address`, agrees, and the browser comes back to `redirectUri`. */
+/** A login in progress: a person opens `address` and agrees, and the service redirects the browser to `redirectUri`. */
 export interface Login {
   /** The address to open in a browser. */
   readonly address: string;
   readonly redirectUri: string;
   /**
-   * Resolves with the whole address that the browser came back to. Undefined when `redirect_uri` does not lead to this
-   * machine, or its port cannot be listened on: then the person copies it from the browser's address bar. Never rejects.
+   * Resolves with the complete address of the redirect; never rejects. Undefined if `redirect_uri` is not on this machine or
+   * leadsync cannot listen on its port: then the person copies the address from the browser's address bar.
    */
   readonly redirected: Promise<string> | undefined;
-  /** Why leadsync does not listen at a `redirect_uri` that leads to this machine; undefined: it does, or need not. */
+  /** Why leadsync cannot listen at a `redirect_uri` on this machine; undefined if it listens, or if the address is elsewhere. */
   readonly unheard: string | undefined;
-  /** What is wrong with an address that somebody pasted, and what to do; undefined when it answers this login. */
+  /** Returns what is wrong with a pasted address, and the next step; undefined if the address answers this login. */
   wrongWith(pasted: string): { readonly message: string; readonly hint: string } | undefined;
   /**
    * Exchanges the code in that address for tokens and stores them. Works once.
-   * @throws SourceError: not an answer to this login, refused, expired, or the tokens cannot be stored
+   * @throws SourceError if the address does not answer this login, the code is refused or expired, or the tokens cannot be stored
    */
   finish(redirectedTo: string): Promise<LoggedIn>;
-  /** Stops waiting for the browser. */
+  /** Stops listening for the browser. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a login by authorization code with PKCE and state.
- * @throws SourceError when no `redirect_uri` is configured and no port can be had
+ * Starts an authorization code login with PKCE and state.
+ * @throws SourceError if no `redirect_uri` is configured and leadsync cannot listen on any port
  */
 export async function startLogin(
   endpoint: TokenEndpoint,
@@ -57,7 +57,7 @@ export async function startLogin(
   }
 }
 
-/** A registration is often not the person's to change, and the address can be pasted whoever listens there. */
+/** If the port of a configured address is taken, the login goes on: the person can paste the address, and often cannot change it. */
 async function tryListening(
   configured: string | undefined,
 ): Promise<{ listener: RedirectListener | undefined; unheard: string | undefined }> {
@@ -97,13 +97,13 @@ class StartedLogin implements Login {
     const answer = answerIn(pasted);
     if (answer === undefined)
       return {
-        message: 'That address holds no code from the service.',
+        message: 'That address contains no code from the service.',
         hint: `Copy the whole address from the browser; it begins with ${this.redirectUri}`,
       };
     if (answer.get('state') !== this.#parts.secrets.state)
       return {
-        message: 'That address answers another login than this one.',
-        hint: 'Open the address that was printed last, and copy the one where the browser ends.',
+        message: 'That address belongs to a different login.',
+        hint: 'Open the address that was printed last, then copy the address that the browser ends at.',
       };
     return undefined;
   }
@@ -131,11 +131,11 @@ class StartedLogin implements Login {
   }
 }
 
-/** Unlike a poll, a login is not tried again: its code may be used up. What a refused login needs, its own hint says. */
+/** Unlike a poll, a login is not retried: its code may be used up. The hint of a refused login already says what to do. */
 function nothingStored(error: SourceError): SourceError {
   const { code, message, hint, httpStatus } = error;
   if (code === 'credentials') return error;
-  const next = `${hint} Nothing was stored: start the login again once that is mended.`;
+  const next = `${hint} Nothing was stored: when that is fixed, start the login again.`;
   return new SourceError(code, message, { hint: next, httpStatus, cause: error });
 }
 

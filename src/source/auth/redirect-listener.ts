@@ -8,17 +8,17 @@ import { loginAnswerIn } from './login-answer.ts';
 const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 const PATH = '/callback';
 
-/** Waits on this machine for a browser that comes back from the service (RFC 8252, section 7.3). */
+/** Listens on this machine for the redirect of a login (RFC 8252, section 7.3). */
 export interface RedirectListener {
   readonly uri: string;
-  /** Resolves with the address of the first GET that answers the login of this state. */
+  /** Resolves with the address of the first GET request that answers the login with this state. */
   redirected(state: string): Promise<string>;
   close(): Promise<void>;
 }
 
 /**
- * Listens at the configured address, or on a free port when there is none. Undefined when the configured one does not
- * lead to this machine over http. @throws SourceError when its port cannot be had
+ * Listens at the configured address, or on a free port if none is configured. Returns undefined if the configured address is not an
+ * http address on this machine. @throws SourceError if the port cannot be opened
  */
 export async function listenForRedirect(
   configured: string | undefined,
@@ -32,7 +32,7 @@ export async function listenForRedirect(
   } catch (error) {
     const code = codeOf(error) ?? 'unknown error';
     throw new SourceError('unreachable', `leadsync cannot listen for the browser at ${url.host} (${code}).`, {
-      hint: 'Register a redirect_uri at the service and configure it.',
+      hint: 'Register a redirect_uri at the service, and configure it.',
       cause: error,
     });
   }
@@ -55,7 +55,7 @@ class Listening implements RedirectListener {
     const arrived = Promise.withResolvers<string>();
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const at = URL.parse(request.url ?? '', this.#url.href);
-      // Browsers ask for icons as well, and anybody on this machine can call: only our state counts.
+      // Browsers also request icons, and any local process can connect: only a request with our state counts.
       const isOurs = at?.pathname === this.#url.pathname && loginAnswerIn(at)?.get('state') === state;
       const status = !isOurs ? 404 : request.method === 'GET' ? 200 : 405;
       answer(response, status);
@@ -74,9 +74,9 @@ class Listening implements RedirectListener {
 }
 
 const PAGES = {
-  200: 'leadsync has the answer. See in the terminal whether the login worked; this page can be closed.\n',
-  404: 'There is nothing here.\n',
-  405: 'leadsync takes the answer by GET only.\n', // who asks by HEAD or OPTIONS may come again, and is to find us here
+  200: 'leadsync has received the answer. The terminal shows whether the login worked. You can close this page.\n',
+  404: 'Not found.\n',
+  405: 'leadsync accepts this answer by GET only.\n', // a client that sends HEAD or OPTIONS first may follow with GET: keep listening
 };
 
 function answer(response: ServerResponse, status: keyof typeof PAGES): void {
@@ -84,7 +84,7 @@ function answer(response: ServerResponse, status: keyof typeof PAGES): void {
     ...(status === 405 && { allow: 'GET' }),
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer', // the address holds the code
+    'referrer-policy': 'no-referrer', // the address contains the code
     connection: 'close',
   });
   response.end(PAGES[status]);

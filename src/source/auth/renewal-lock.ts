@@ -3,23 +3,24 @@ import { acquireLock, LockHeld } from '../../platform/files/lock.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
 
-/** The wait between two looks at a lock that another process holds, in ms; with jitter of the same length. */
+/** Interval at which a waiting process checks the lock, in ms; up to as much again is added as jitter. */
 const LOOK_EVERY_MS = 50;
 
-/** The lock of one source's token: the file at `path`, the same for all processes on a data directory. */
+/** The lock on one source's token: the file at `path`, which all processes on a data directory share. */
 export interface RenewalLockParts {
   readonly source: string;
   readonly path: string;
-  /** How long another process may take, in ms. */
+  /** Maximum time to wait for another process, in ms. */
   readonly patienceMs: number;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /**
- * Runs `renew` while no other process on this data directory can; the process before may have just renewed. While another
- * does, `look` is called now and then: what it finds ends the wait. The lock of a process that died is free.
- * @throws SourceError `token-file` when another process holds the lock for too long; what `look` and `renew` throw
+ * Runs `renew` under a lock that excludes all other processes on this data directory. While another process holds the lock, calls
+ * `look` at intervals and returns the first token that it finds. The lock of a dead process counts as free. The previous holder may
+ * have just renewed, so `renew` has to check the stored token first.
+ * @throws SourceError `token-file` if another process holds the lock for too long; also throws what `look` and `renew` throw
  */
 export async function withRenewalLock<T>(
   { source, path, patienceMs, clock, random }: RenewalLockParts,
@@ -53,9 +54,9 @@ function tryLock(path: string, source: string): { release(): void } | undefined 
     const code = codeOf(error) ?? 'unknown error';
     throw new SourceError(
       'token-file',
-      `The token lock of source ${source} cannot be taken (${code}): ${path}.`,
+      `leadsync cannot acquire the token lock of source ${source} (${code}): ${path}.`,
       {
-        hint: 'See that data_dir belongs to the user that leadsync runs as and has room.',
+        hint: 'Check that the user that leadsync runs as owns data_dir, and that the disk is not full.',
         cause: error,
       },
     );
@@ -66,6 +67,8 @@ function heldTooLong(source: string, path: string): SourceError {
   return new SourceError(
     'token-file',
     `Another leadsync has been renewing the token of source ${source} for too long: it holds ${path}.`,
-    { hint: 'See what the other leadsync on this data_dir is doing; ending it frees the lock.' },
+    {
+      hint: 'Check what the other leadsync on this data_dir is doing. The lock is free when that process ends.',
+    },
   );
 }

@@ -1,6 +1,6 @@
 /**
  * Returns an answer of the token endpoint in the form that openid-client reads (RFC 6749, sections 5.1 and 5.2). The service's
- * description names neither the status of a token nor the form of an error, and services differ in both.
+ * description specifies neither the status of a token answer nor the form of an error, and services differ in both.
  */
 export function asDescribed(status: number, received: Headers, text: string): Response {
   const answer = objectIn(text);
@@ -8,7 +8,7 @@ export function asDescribed(status: number, received: Headers, text: string): Re
   const isRefusal = answer['access_token'] === undefined && typeof answer['error'] === 'string';
   const headers = new Headers(received);
   headers.set('content-type', 'application/json');
-  if (isRefusal) headers.delete('www-authenticate'); // beside it, openid-client does not look into the body
+  if (isRefusal) headers.delete('www-authenticate'); // with it, openid-client ignores the body
   const isSuccess = status >= 200 && status < 300;
   return new Response(withoutUnused(answer), {
     status: !isSuccess ? status : isRefusal ? 400 : 200,
@@ -21,13 +21,13 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
   } catch {
-    return undefined; // openid-client says what is wrong with it
+    return undefined; // openid-client reports what is wrong with it
   }
 }
 
 /**
- * Some services write null or an empty text for what they do not give; openid-client refuses it where a field may be left out. It also
- * refuses an id_token, which leadsync does not use, of an issuer that it was not told.
+ * Some services send null or an empty string for an absent field, which openid-client does not accept. It also refuses an id_token
+ * of an unknown issuer, and leadsync does not use that token.
  */
 function withoutUnused(answer: Readonly<Record<string, unknown>>): string {
   const used = Object.entries(answer).filter(

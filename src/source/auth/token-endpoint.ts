@@ -22,32 +22,33 @@ import type { Token, TokenOrigin } from './token.ts';
 import { asDescribed } from './token-answer.ts';
 import { accessRefused, GrantRefused, readRefusal } from './token-refusal.ts';
 
-/** No token answer is longer; what is longer is not read. */
+/** Maximum length of an answer; leadsync stops reading a longer one. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** A lifetime beyond this is cut to it: dates end somewhere. */
+/** Maximum lifetime of a token; a longer one could exceed the range of Date. */
 const MAX_LIFETIME_MS = 10 * 365 * 86_400_000;
-/** What a header can hold (RFC 6750, section 2.1, allows less). */
+/** Characters that a header can carry (RFC 6750, section 2.1, allows fewer). */
 const SENDABLE = /^[\x21-\x7e]+$/;
 const SUBJECT = 'The token endpoint';
 
-/** What a login must remember between sending the browser away and its return (RFC 6749, section 4.1; RFC 7636). */
+/** The values that a login keeps from the authorization request to the redirect (RFC 6749, section 4.1; RFC 7636). */
 export interface LoginSecrets {
   readonly redirectUri: string;
   readonly state: string;
   readonly verifier: string;
 }
 
-/** Whose endpoint it is, and over which connections it is asked: those of the listing. */
+/** Dependencies of a token endpoint. */
 export interface TokenEndpointParts {
   /** The source's name, for messages. */
   readonly source: string;
+  /** The connections of the listing. */
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
-  /** Cuts off requests that are under way. */
+  /** Aborts requests in progress. */
   readonly closing: AbortSignal;
 }
 
-/** The service's OAuth 2.0 endpoints. Every method but `addressFor` makes one request and throws SourceError. */
+/** The service's OAuth 2.0 endpoints. Every method except `addressFor` sends one request and throws SourceError. */
 export class TokenEndpoint {
   readonly #options: SourceOptions;
   readonly #parts: TokenEndpointParts;
@@ -61,15 +62,15 @@ export class TokenEndpoint {
       token_endpoint: options.base_url + options.token_path,
       authorization_endpoint: options.base_url + options.authorize_path,
     };
-    // Not the Basic form: it encodes the secret in a way that some services do not read.
+    // Not HTTP Basic: some services do not decode its form-encoded secret.
     const auth = ClientSecretPost(options.client_secret.reveal());
     this.#config = new Configuration(server, options.client_id, {}, auth);
     if (options.base_url.startsWith('http:')) allowInsecureRequests(this.#config);
-    this.#config.timeout = 0; // ours covers the body as well
+    this.#config.timeout = 0; // `#post` has its own, which covers the body as well
     this.#config[customFetch] = (url, init) => this.#post(url, init.headers, init.body);
   }
 
-  /** @throws SourceError, GrantRefused */
+  /** Requests a token with the client credentials grant. @throws SourceError, GrantRefused */
   clientCredentials(): Promise<Token> {
     const { scope } = this.#options;
     return this.#obtain('client_credentials', 'client_credentials', () =>
@@ -77,7 +78,7 @@ export class TokenEndpoint {
     );
   }
 
-  /** The new token keeps the old refresh token where the answer has none (RFC 6749, section 6). @throws SourceError, GrantRefused */
+  /** Refreshes a token; keeps the old refresh token if the answer has none (RFC 6749, section 6). @throws SourceError, GrantRefused */
   async refresh(refreshToken: string, origin: TokenOrigin): Promise<Token> {
     const token = await this.#obtain('refresh_token', origin, () =>
       refreshTokenGrant(this.#config, refreshToken),
@@ -85,7 +86,7 @@ export class TokenEndpoint {
     return { ...token, refreshToken: token.refreshToken ?? refreshToken };
   }
 
-  /** The address that the person who logs in has to open. */
+  /** Returns the authorization URL, which the person who logs in has to open. */
   async addressFor({ redirectUri, state, verifier }: LoginSecrets): Promise<string> {
     const { scope } = this.#options;
     return buildAuthorizationUrl(this.#config, {
@@ -97,7 +98,7 @@ export class TokenEndpoint {
     }).href;
   }
 
-  /** @param answer what the browser came back with: state, and a code or an error. @throws SourceError, GrantRefused */
+  /** Exchanges a code for a token. @param answer the state, and a code or an error. @throws SourceError, GrantRefused */
   redeem(answer: URLSearchParams, { redirectUri, state, verifier }: LoginSecrets): Promise<Token> {
     const current = new URL(redirectUri);
     current.search = answer.toString();
@@ -138,12 +139,12 @@ export class TokenEndpoint {
   #form(body: unknown): string {
     const form = new URLSearchParams(String(body));
     const { redirect_uri } = this.#options;
-    // openid-client writes addresses in their normal form; the service compares them letter by letter.
+    // openid-client normalizes the address; the service compares it character by character.
     if (redirect_uri !== undefined && form.has('redirect_uri')) form.set('redirect_uri', redirect_uri);
     return form.toString();
   }
 
-  /** The transport of openid-client: our connections, a deadline for the whole answer, and a limit to its length. */
+  /** The transport of openid-client: it uses the source's connections and limits the time and the length of the whole answer. */
   async #post(url: string, headers: Record<string, string>, body: unknown): Promise<Response> {
     const { dispatcher, clock, closing } = this.#parts;
     const deadline = AbortSignal.timeout(this.#options.timeout);
@@ -165,8 +166,8 @@ export class TokenEndpoint {
     } catch (error) {
       if (error instanceof SourceError) throw error;
       if (deadline.aborted) {
-        throw new SourceError('unreachable', `${SUBJECT} at ${new URL(url).host} does not answer in time.`, {
-          hint: 'If the service is slow as a rule, raise the timeout of the source.',
+        throw new SourceError('unreachable', `${SUBJECT} at ${new URL(url).host} did not answer in time.`, {
+          hint: 'If the service is always this slow, raise timeout of the source.',
         });
       }
       throw unreachable(SUBJECT, url, error);
@@ -180,34 +181,37 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   for await (const part of body) {
     size += part.length;
     if (size > MAX_ANSWER_BYTES) {
-      throw new SourceError('protocol', `${SUBJECT} answers with more than a token.`, { hint: CHECK_PATH });
+      throw new SourceError('protocol', `${SUBJECT} sent an answer that is too long for a token.`, {
+        hint: CHECK_PATH,
+      });
     }
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Whether this is the start of a JSON object, and no more. */
+/** Whether the text is a JSON object without its end. */
 function isCutOff(text: string): boolean {
   const trimmed = text.trim();
   return trimmed.startsWith('{') && !trimmed.endsWith('}');
 }
 
-const ENDS_EARLY = 'If it stays so, see whether a proxy cuts answers off, or ask those who run the service.';
+const ENDS_EARLY =
+  'If this persists, check whether a proxy truncates answers, or ask the operator of the service.';
 
 function brokenOff(url: string, cause: unknown): SourceError {
-  const message = `${SUBJECT} at ${new URL(url).host} closed the connection in the middle of its answer.`;
+  const message = `${SUBJECT} at ${new URL(url).host} closed the connection before the end of its answer.`;
   return new SourceError('unreachable', message, { hint: ENDS_EARLY, cause });
 }
 
 function cutOff(url: string, httpStatus: number): SourceError {
-  const message = `${SUBJECT} at ${new URL(url).host} sent an answer that ends in the middle (status ${httpStatus}).`;
+  const message = `${SUBJECT} at ${new URL(url).host} sent a truncated answer (status ${httpStatus}).`;
   return new SourceError('protocol', message, { hint: ENDS_EARLY, httpStatus });
 }
 
-const CHECK_PATH = 'See whether base_url and token_path of the source are right.';
+const CHECK_PATH = 'Check base_url and token_path of the source.';
 
-/** The usual cause is a `base_url` that ends in a path which the other options add. */
+/** The usual cause is a `base_url` that ends in a path that the other options add. */
 function notThere({ base_url, token_path }: SourceOptions): SourceError {
   const asked = base_url + token_path;
   return new SourceError('protocol', `There is no token endpoint at ${asked} (404).`, {
@@ -216,7 +220,7 @@ function notThere({ base_url, token_path }: SourceOptions): SourceError {
   });
 }
 
-/** openid-client's errors hold whole answers, tokens included: none is passed on, not even as a cause. */
+/** Drops the errors of openid-client, even as a cause: they contain whole answers, including tokens. */
 function explain(error: unknown, grant: string, source: string, options: SourceOptions): SourceError {
   if (error instanceof SourceError) return error;
   if (error instanceof Error && error.cause instanceof SourceError) return error.cause;
@@ -234,7 +238,7 @@ function explain(error: unknown, grant: string, source: string, options: SourceO
 
 function notOAuth(httpStatus?: number): SourceError {
   const shown = httpStatus === undefined ? '' : ` (status ${httpStatus})`;
-  return new SourceError('protocol', `${SUBJECT} does not answer as OAuth 2.0 describes${shown}.`, {
+  return new SourceError('protocol', `${SUBJECT} did not send a valid OAuth 2.0 answer${shown}.`, {
     hint: CHECK_PATH,
     httpStatus,
   });

@@ -9,12 +9,12 @@ import { isBetter, isNewer, originOf, type StoredToken } from './stored-token.ts
 import type { Token, TokenOrigin } from './token.ts';
 import { Seal, SealBroken, sealedText } from './token-seal.ts';
 
-/** Whose token it is. A token of another account, for other scopes or by another grant is not used. */
+/** The account that a token belongs to. leadsync does not use a token of another account, for other scopes or from another grant. */
 export interface Account {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly scope: string | undefined;
-  /** The grant that tokens must have begun with; undefined: a login once somebody has logged in, else either. */
+  /** The grant that tokens must originate from; undefined: a login once a person has logged in, until then either grant. */
   readonly grant: TokenOrigin | undefined;
 }
 
@@ -33,24 +33,24 @@ const content = z.strictObject({
   refused_at: time.optional(),
 });
 
-/** How the names of files end that were set aside. */
+/** Suffix of files that were set aside. */
 const UNUSABLE = '.unusable';
 
-/** Whose token is kept, and where. All processes on a data directory have the same file. */
+/** Whose token is stored, and where. All processes on a data directory share the file. */
 export interface TokenFileParts {
   /** The source's name; the file is named after it. */
   readonly name: string;
   readonly account: Account;
   readonly dataDir: string;
-  /** Encrypts what is written; undefined: plain text. */
+  /** The key that encrypts the file; undefined: plain text. */
   readonly key: Secret | undefined;
   readonly files: Files;
 }
 
 /**
- * The token of one source on disk: `<data_dir>/tokens/<source>.json`, for nobody else to read (mode 0600). One that does
- * not fit the configuration is kept beside it, as `<source>.json.<hash>.unusable`, until the configuration fits again.
- * The first login leaves `<source>.login`, which outlives every token: the client's own tokens are not used after it.
+ * The token of one source on disk: `<data_dir>/tokens/<source>.json`, readable by the owner alone (mode 0600). A token that does
+ * not match the configuration is set aside as `<source>.json.<hash>.unusable` until the configuration matches again.
+ * The first login creates `<source>.login`, which outlives every token: after it, leadsync no longer uses the client's own tokens.
  */
 export class TokenFile {
   readonly #name: string;
@@ -79,31 +79,31 @@ export class TokenFile {
     return join(this.#folder, this.#loginName);
   }
 
-  /** Stands for the right to renew; see `withRenewalLock`. */
+  /** Path of the lock that a process holds while it renews the token; see `withRenewalLock`. */
   get lockPath(): string {
     return join(this.#folder, `${encodeURIComponent(this.#name)}.lock`);
   }
 
-  /** Makes the folder. @throws SourceError `token-file` */
+  /** Creates the folder. @throws SourceError `token-file` */
   async prepare(): Promise<void> {
-    await this.#onDisk('made', () => makeFolderDurably(this.#files, this.#folder, 0o700));
+    await this.#onDisk('created', () => makeFolderDurably(this.#files, this.#folder, 0o700));
   }
 
-  /** Makes the folder, and tries whether a token can be read and written there. @throws SourceError `token-file` */
+  /** Creates the folder and checks that a token can be read and written there. @throws SourceError `token-file` */
   async probe(): Promise<void> {
     await this.prepare();
     await this.#onDisk('written', () => this.#files.probeFolder(this.#folder));
     await this.read();
   }
 
-  /** @throws SourceError `token-file` when the disk refuses; what is wrong with the content is no error */
+  /** Reads the stored token; returns invalid content as `unusable`. @throws SourceError `token-file` if the disk fails */
   read(): Promise<StoredToken> {
     return this.#read(this.#path);
   }
 
   /**
-   * Whether only a login's tokens may be used: the configuration says so, or somebody has logged in. Earlier versions left
-   * no trace of a login but its tokens. @throws SourceError `token-file`
+   * Whether leadsync may use only a login's tokens: the configuration says so, or a person has logged in. Earlier versions recorded
+   * a login only by its tokens. @throws SourceError `token-file`
    */
   async needsLogin(stored: StoredToken): Promise<boolean> {
     const grant = await this.#grant();
@@ -117,20 +117,19 @@ export class TokenFile {
   }
 
   /**
-   * Makes what is stored fit the configuration as far as it can, and gives what then is in the file. A token that was set
-   * aside and fits now is taken back, unless the file holds one that is as good. To be called under the lock.
-   * @throws SourceError `token-file`
+   * Restores the best token that was set aside and now matches the configuration, unless the file holds one that is as good. Returns
+   * the content of the file afterwards. The caller must hold the lock. @throws SourceError `token-file`
    */
   async takeBack(): Promise<StoredToken> {
     const stored = await this.read();
     const fitting = await this.#bestSetAside();
     if (fitting === undefined || !isBetter(fitting.token, stored)) return stored;
     if (stored.kind === 'unusable') await this.setAside();
-    await this.#onDisk('taken back', () => this.#files.rename(fitting.path, this.#path));
+    await this.#onDisk('restored', () => this.#files.rename(fitting.path, this.#path));
     return await this.read();
   }
 
-  /** Encrypts what lies on the disk in plain text, when there is a key. To be called under the lock. @throws SourceError `token-file` */
+  /** Encrypts every plain-text token file, if there is a key. The caller must hold the lock. @throws SourceError `token-file` */
   async sealAll(): Promise<void> {
     if (this.#seal === undefined) return;
     for (const path of [this.#path, ...(await this.#setAsidePaths())]) {
@@ -161,14 +160,14 @@ export class TokenFile {
     if (bytes === undefined) return { kind: 'none' };
     try {
       const stored = content.safeParse(await this.#open(bytes.toString('utf8')));
-      if (!stored.success) return this.#unusable('holds something else than a token');
+      if (!stored.success) return this.#unusable('does not contain a token');
       const { base_url, client_id, scope, access_token, refresh_token, origin } = stored.data;
       const { baseUrl, clientId, scope: ours } = this.#account;
       if (base_url !== baseUrl || client_id !== clientId || scope !== ours)
         return this.#unusable('belongs to another base_url, client_id or scope', origin);
       const grant = await this.#grant();
       if (grant !== undefined && grant !== origin)
-        return this.#unusable(`was got by another grant (${origin}) than the source uses (${grant})`, origin);
+        return this.#unusable(`was obtained by the grant ${origin}, but the source uses ${grant}`, origin);
       const { received_at: receivedAt, expires_at: expiresAt, refused_at: refusedAt } = stored.data;
       const times = { receivedAt, expiresAt, refusedAt };
       return {
@@ -183,7 +182,7 @@ export class TokenFile {
     }
   }
 
-  /** Survives a power cut once this has resolved. To be called under the lock. @throws SourceError `token-file` */
+  /** Writes the token durably. The caller must hold the lock. @throws SourceError `token-file` */
   async write(token: Token): Promise<void> {
     if (token.origin === 'authorization_code') await this.#noteLogin(token.receivedAt);
     const { baseUrl, clientId, scope } = this.#account;
@@ -203,8 +202,8 @@ export class TokenFile {
   }
 
   /**
-   * Keeps an unusable file under a name made of its content, so that several do not take each other's place: the right
-   * key, or the other account, may come back. @throws SourceError `token-file`
+   * Renames an unusable file to a name derived from its content, so that several can be kept: the configuration may return to the key
+   * or the account of any of them. @throws SourceError `token-file`
    */
   async setAside(): Promise<void> {
     await this.#onDisk('set aside', async () => {
@@ -225,7 +224,7 @@ export class TokenFile {
     await this.#writeText(path, `${text}\n`);
   }
 
-  /** Before the first token of the login, so that no token is there without it. Never encrypted: it must outlive the key. */
+  /** Written before the first token of the login, so that no such token exists without it. Never encrypted: it must outlive the key. */
   async #noteLogin(at: Date): Promise<void> {
     const noted = await this.#onDisk('read', () => this.#files.read(this.#loginPath));
     if (noted === undefined) await this.#writeText(this.#loginPath, loginNote(this.#name, at));
@@ -242,7 +241,7 @@ export class TokenFile {
     const value: unknown = JSON.parse(text);
     const sealed = sealedText.safeParse(value);
     if (!sealed.success) return value;
-    if (this.#seal === undefined) throw new SealBroken('it is encrypted, and there is no key');
+    if (this.#seal === undefined) throw new SealBroken('the file is encrypted, and no key is configured');
     return JSON.parse(await this.#seal.open(sealed.data, this.#name));
   }
 
@@ -251,7 +250,7 @@ export class TokenFile {
     return { kind: 'unusable', reason, origin };
   }
 
-  /** A crash in the middle of writing leaves a temporary file, with a token in it. */
+  /** A crash during a write leaves a temporary file that contains a token. */
   async #removeLeftovers(): Promise<void> {
     for (const name of await this.#files.list(this.#folder)) {
       const ours = [this.#fileName, this.#loginName].some((own) => name.startsWith(`.${own}.`));
@@ -267,17 +266,20 @@ export class TokenFile {
       throw new SourceError(
         'token-file',
         `The token file of source ${this.#name} cannot be ${step} (${code}): ${this.#path}.`,
-        { hint: 'See that data_dir belongs to the user that leadsync runs as and has room.', cause: error },
+        {
+          hint: 'Check that the user that leadsync runs as owns data_dir, and that the disk is not full.',
+          cause: error,
+        },
       );
     }
   }
 }
 
-/** Only that the file is there counts; the text is for whoever finds it. */
+/** leadsync checks only that the file exists; the text is for an operator who opens it. */
 function loginNote(source: string, at: Date): string {
-  return `Somebody logged in to source ${source} at ${at.toISOString()} (\`leadsync login\`).
-While this file is here, leadsync reads the source with a login's tokens and never with the client's own.
-To use the client's own, set \`grant: client_credentials\` at the source.
+  return `A person logged in to source ${source} at ${at.toISOString()} (\`leadsync login\`).
+While this file exists, leadsync reads the source with a login's tokens and never with the client's own.
+To use the client's own tokens, set \`grant: client_credentials\` at the source.
 `;
 }
 
@@ -285,6 +287,6 @@ function isSealed(text: string): boolean {
   try {
     return sealedText.safeParse(JSON.parse(text)).success;
   } catch {
-    return false; // not even JSON, and perhaps half of a token
+    return false; // not JSON: possibly part of a token, so encrypt it too
   }
 }

@@ -3,20 +3,20 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Secret } from '../../platform/options/secret.ts';
 
-/** What an encrypted file looks like: AES-256-GCM, everything in base64. */
+/** The format of an encrypted file: AES-256-GCM, each value in base64. */
 export const sealedText = z.strictObject({
   cipher: z.literal('aes-256-gcm'),
-  /** For scrypt; absent when the key was used as it is. */
+  /** Salt for scrypt; absent if the key was used directly. */
   salt: z.base64().optional(),
   iv: z.base64(),
   tag: z.base64(),
   data: z.base64(),
 });
 
-/** An encrypted text, with all that opening it takes but the key and the subject. */
+/** An encrypted text with everything that decryption needs except the key and the subject. */
 export type SealedText = z.output<typeof sealedText>;
 
-/** The text cannot be opened: the key is another one, or the file was changed. */
+/** The text cannot be decrypted: the key is wrong, or the file was changed. */
 export class SealBroken extends Error {
   override readonly name = 'SealBroken';
 }
@@ -25,13 +25,13 @@ const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 ** 2 };
 const deriveKey = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scrypt);
 
 /**
- * Encrypts and opens texts with one key. 32 bytes, written as 64 hexadecimal digits or in base64, are used as they
- * are (`openssl rand -base64 32`); any other text is a passphrase, and scrypt makes a key of it.
+ * Encrypts and decrypts texts with one key. A key of 32 bytes, written as 64 hexadecimal digits or in base64
+ * (`openssl rand -base64 32`), is used directly; any other text is a passphrase from which scrypt derives the key.
  */
 export class Seal {
   readonly #secret: Secret;
   readonly #plainKey: Buffer | undefined;
-  /** One salt for as long as this process writes: deriving a key takes about 100 ms. */
+  /** Cached for the life of the process: deriving a key takes about 100 ms. */
   #derived: { readonly salt: string; readonly key: Promise<Buffer> } | undefined;
 
   constructor(secret: Secret) {
@@ -39,7 +39,7 @@ export class Seal {
     this.#plainKey = readKey(secret.reveal());
   }
 
-  /** @param subject what the text is about; it opens only under the same one */
+  /** Encrypts a text. @param subject additional authenticated data: `open` needs the same subject */
   async close(text: string, subject: string): Promise<SealedText> {
     const salt = this.#plainKey ? undefined : (this.#derived?.salt ?? randomBytes(16).toString('base64'));
     const iv = randomBytes(12);
@@ -49,7 +49,7 @@ export class Seal {
     return { cipher: 'aes-256-gcm', ...(salt === undefined ? {} : { salt }), ...rest };
   }
 
-  /** @throws SealBroken */
+  /** Decrypts a text. @throws SealBroken */
   async open(sealed: SealedText, subject: string): Promise<string> {
     const key = await this.#keyFor(sealed.salt);
     try {
@@ -65,7 +65,7 @@ export class Seal {
 
   async #keyFor(salt: string | undefined): Promise<Buffer> {
     if (salt === undefined) {
-      // Sealed with a key, and we have a passphrase: it cannot fit.
+      // The text was encrypted with a key, and ours is a passphrase.
       if (this.#plainKey === undefined) throw new SealBroken('the key does not fit');
       return this.#plainKey;
     }

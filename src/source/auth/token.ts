@@ -1,31 +1,31 @@
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** How a line of tokens began. Refreshing keeps it. */
+/** The grant that a token originates from. A refresh keeps it. */
 export type TokenOrigin = 'client_credentials' | 'authorization_code';
 
-/** An access token with all that is known of it. */
+/** An access token with its refresh token and its times. */
 export interface Token {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
   readonly origin: TokenOrigin;
-  /** By the local clock. */
+  /** When the answer arrived, by the local clock. */
   readonly receivedAt: Date;
-  /** By the local clock, from the moment of receipt; undefined: it is used until it is refused. */
+  /** By the local clock, counted from `receivedAt`; undefined: leadsync uses the token until the service refuses it. */
   readonly expiresAt: Date | undefined;
-  /** When the service refused the refresh token of a login for the first time; undefined: it has not since the token was received. */
+  /** When the service first refused a login's refresh token; undefined if it has not since the token was received. */
   readonly refusedAt?: Date | undefined;
 }
 
 const LONGEST_MARGIN_MS = 60_000;
 
-/** When a token should be renewed: a minute before its end, or a tenth of its life when that is less. */
+/** Returns when to renew a token: a minute before it expires, or a tenth of its lifetime if that is shorter. */
 function renewalAt({ receivedAt, expiresAt }: Token): Date | undefined {
   if (expiresAt === undefined) return undefined;
   const lifetimeMs = expiresAt.getTime() - receivedAt.getTime();
   return new Date(expiresAt.getTime() - Math.min(LONGEST_MARGIN_MS, lifetimeMs / 10));
 }
 
-/** A token in this process's hands. It counts as good only while both clocks say so, since either may jump or stand still. */
+/** A token in memory. It counts as good only while both clocks say so: the wall clock may jump, and the monotonic clock may stop. */
 export class HeldToken {
   readonly token: Token;
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class HeldToken {
     this.#clock = clock;
     const now = clock.now().getTime();
     const until = renewalAt(token)?.getTime() ?? Number.POSITIVE_INFINITY;
-    // A wall clock that was set back must not lengthen the token's life.
+    // A wall clock that was set back must not extend the token's life.
     const left = until - Math.max(now, token.receivedAt.getTime());
     this.#goodUntilMonotonicMs = clock.monotonicMs() + left;
   }

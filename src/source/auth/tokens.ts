@@ -12,34 +12,39 @@ import { GrantRefused, loginDoubted, loginNeeded, loginUnusable, refusesToken } 
 import { unlessAborted } from './unless-aborted.ts';
 
 /**
- * Where one source's tokens come from and where they are kept. `emit` hears of each renewal, and of a stored one that
- * is of no use.
+ * Dependencies of one source's tokens. `emit` receives an event for each renewal and for each stored token that leadsync cannot
+ * use.
  */
 export interface TokensParts {
   readonly source: string;
   readonly endpoint: TokenEndpoint;
   readonly file: TokenFile;
-  /** How long another process may take to renew, in ms. */
+  /** Maximum time to wait for a renewal by another process, in ms. */
   readonly patienceMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: Emit;
   /**
-   * Tries the client's own credentials even where a token of theirs is stored: a good token says nothing of a changed secret. Leaves
-   * what is stored as it is, and does not store what is used in its place.
+   * Tries the client's own credentials even if a token for them is stored: a valid token does not prove that the secret is still
+   * right. Leaves the stored token unchanged, and does not store the token that it obtains instead.
    */
   readonly trial: boolean;
 }
 
 /**
- * The access token of one source: from memory, from the file that outlives restarts, or from the service. One renewal
- * at a time, for any number of waiters and over all processes that share the data directory.
+ * Supplies the access token of one source: from memory, from the token file, or from the service. Renewal is a single flight: any
+ * number of callers, in all processes that share the data directory, wait for the same one.
  */
 export class Tokens {
   readonly #parts: TokensParts;
   #held: HeldToken | undefined;
-  /** Got from the service and not on disk yet: not to be used, nor to be forgotten, until it is or the disk holds another. */
-  #unsaved: { readonly token: Token /** What was stored. */; readonly after: string | undefined } | undefined;
+  /** A token that could not be written yet. It must not be used before it is on disk, nor dropped unless the disk holds another token. */
+  #unsaved:
+    | {
+        readonly token: Token /** The access token that was stored before. */;
+        readonly after: string | undefined;
+      }
+    | undefined;
   #renewal: Promise<string> | undefined;
   readonly #ending = new AbortController();
 
@@ -47,40 +52,39 @@ export class Tokens {
     this.#parts = parts;
   }
 
-  /** By the local clock; undefined without a token, or when the service did not say. */
+  /** When the token in memory expires, by the local clock; undefined if there is none, or the service did not say. */
   get expiresAt(): Date | undefined {
     return this.#held?.token.expiresAt;
   }
 
-  /** A token that is good by our clock. @throws SourceError; the signal's reason when it aborts */
+  /** Returns a token that is good by the local clock. @throws SourceError; the signal's reason if it aborts */
   async current(signal: AbortSignal): Promise<string> {
     const held = this.#held;
     if (held?.isGood() && !(await this.#isReplaced(held.token))) return held.token.accessToken;
     return await this.#renewed(undefined, signal);
   }
 
-  /** A token other than this one, which the service refused. @throws SourceError; the signal's reason when it aborts */
+  /** Returns a token other than the refused one. @throws SourceError; the signal's reason if it aborts */
   async instead(refused: string, signal: AbortSignal): Promise<string> {
     const { token } = this.#held ?? {};
     if (token !== undefined && token.accessToken !== refused && this.#held?.isGood())
       return token.accessToken;
     const renewed = await this.#renewed(refused, signal);
-    // A renewal that was already under way for another reason may have found the refused one in the file.
+    // A renewal that was already in progress may have read the refused token from the file.
     return renewed === refused ? await this.#renewed(refused, signal) : renewed;
   }
 
   /**
-   * Begins no renewal any more, and stops waiting for other processes. Resolves when the renewal under way has ended: what
-   * it brings is on disk by then, which a service that ends refresh tokens with their use gives only once. What the disk did not
-   * take before is offered to it once more.
+   * Starts no further renewal and stops waiting for other processes. Resolves when the renewal in progress has ended and its token is
+   * on disk: a service that rotates refresh tokens issues each only once. Tries again to write a token that could not be written.
    */
   async end(): Promise<void> {
     this.#ending.abort();
-    await this.#renewal?.catch(() => undefined); // its waiters hear of it
-    if (this.#unsaved !== undefined) await this.#saveLast().catch(() => undefined); // as the polls said, it cannot be stored
+    await this.#renewal?.catch(() => undefined); // its callers get the error
+    if (this.#unsaved !== undefined) await this.#saveLast().catch(() => undefined); // the polls have reported that it cannot be stored
   }
 
-  /** Whoever has made room on a full disk may restart leadsync before the next poll. */
+  /** An operator who has freed space on a full disk may restart leadsync before the next poll. */
   #saveLast(): Promise<string | undefined> {
     const { source, file, clock, random } = this.#parts;
     const lock = { source, path: file.lockPath, patienceMs: 0, clock, random };
@@ -88,19 +92,19 @@ export class Tokens {
     return withRenewalLock(lock, async () => undefined, save, new AbortController().signal);
   }
 
-  /** Tries whether a login's token could be kept: a code is redeemed only once. @throws SourceError `token-file` */
+  /** Checks that a login's token can be stored, because a code can be redeemed only once. @throws SourceError `token-file` */
   probe(): Promise<void> {
     return this.#parts.file.probe();
   }
 
-  /** Keeps a token that a login brought. @throws SourceError `token-file` */
+  /** Stores the token of a login. @throws SourceError `token-file` */
   async keep(token: Token): Promise<void> {
     const { file } = this.#parts;
     await file.prepare();
     await this.#locked(
       async () => undefined,
       async () => {
-        // A login of another account is not this one's to overwrite.
+        // Do not overwrite the login of another account.
         const stored = await file.read();
         if (stored.kind === 'unusable' && stored.origin !== 'client_credentials') await file.setAside();
         await file.sealAll();
@@ -110,29 +114,29 @@ export class Tokens {
     );
   }
 
-  /** When the stored token of a login was received. A file that cannot be read holds none. */
+  /** Returns when the stored login token was received; undefined if there is none or the file cannot be read. */
   async lastLoginAt(): Promise<Date | undefined> {
     const stored = await this.#parts.file.read().catch(() => undefined);
     if (stored?.kind !== 'token' || stored.token.origin !== 'authorization_code') return undefined;
     return stored.token.receivedAt;
   }
 
-  /** Somebody has logged in while this process runs, or another process has renewed. */
+  /** Whether a login or another process has stored a different token since. */
   async #isReplaced({ accessToken }: Token): Promise<boolean> {
     if (this.#parts.trial) return false;
-    // Without the disk the token in hand is still good.
+    // If the disk fails, the token in memory is still good.
     const stored = await this.#parts.file.read().catch(() => undefined);
-    // When it was received says nothing: the clock may have been set back since.
+    // Does not compare times of receipt: the clock may have been set back since.
     return stored?.kind === 'token' && stored.token.accessToken !== accessToken;
   }
 
-  /** Waiters share one renewal, and each may stop waiting without stopping it. */
+  /** Callers share one renewal, and each can stop waiting without stopping it. */
   #renewed(refused: string | undefined, signal: AbortSignal): Promise<string> {
     if (this.#renewal === undefined) {
       this.#renewal = this.#renew(refused).finally(() => {
         this.#renewal = undefined;
       });
-      this.#renewal.catch(() => undefined); // each waiter hears of it; there may be none left
+      this.#renewal.catch(() => undefined); // each caller gets the error; all of them may have stopped waiting
     }
     return unlessAborted(this.#renewal, signal);
   }
@@ -145,11 +149,11 @@ export class Tokens {
     );
   }
 
-  /** Under the lock. */
+  /** The caller must hold the lock. */
   async #takeOrObtain(refused: string | undefined): Promise<string> {
     const { file, trial } = this.#parts;
     const stored = await file.takeBack();
-    // A key that is only tried must not lock up what the next one should open.
+    // A trial must not encrypt tokens with a key that is not in use yet.
     if (!trial) await file.sealAll();
     return (await this.#takeStored(refused)) ?? (await this.#obtain(stored));
   }
@@ -160,12 +164,12 @@ export class Tokens {
     return withRenewalLock(lock, look, renew, this.#ending.signal);
   }
 
-  /** The token in the file, when it is good: from an earlier run, or another process was faster. */
+  /** Takes a good token from the file, which an earlier run or another process has stored. */
   async #takeStored(refused: string | undefined): Promise<string | undefined> {
     const stored = await this.#parts.file.read();
     if (stored.kind !== 'token' || stored.token.accessToken === refused) return undefined;
     if (this.#parts.trial && stored.token.origin === 'client_credentials') return undefined;
-    // The one in hand is here because it is not good; read anew, a clock that was set back would make it so.
+    // This token is in memory and no longer good. A new HeldToken would make it look good again if the clock was set back.
     if (stored.token.accessToken === this.#held?.token.accessToken) return undefined;
     const held = new HeldToken(stored.token, this.#parts.clock);
     if (!held.isGood()) return undefined;
@@ -174,7 +178,7 @@ export class Tokens {
     return stored.token.accessToken;
   }
 
-  /** @param stored read under the lock, because only the newest refresh token is worth anything */
+  /** Obtains a token from the service. @param stored read under the lock, because only the newest refresh token is valid */
   async #obtain(stored: StoredToken): Promise<string> {
     const saved = await this.#saveUnsaved(stored);
     if (saved !== undefined) return saved;
@@ -190,7 +194,10 @@ export class Tokens {
       : await this.#save(token, 'client_credentials');
   }
 
-  /** Under the lock. Undefined when there is nothing to save, or somebody has stored another token since: a login, say. */
+  /**
+   * Writes the unsaved token; returns undefined if there is none, or if another token, such as a login's, was stored since. The caller
+   * must hold the lock.
+   */
   async #saveUnsaved(stored: StoredToken): Promise<string | undefined> {
     if (this.#unsaved === undefined) return undefined;
     const { token, after } = this.#unsaved;
@@ -203,24 +210,24 @@ export class Tokens {
   async #leaveAside(stored: StoredToken & { kind: 'unusable' }): Promise<void> {
     const { source, file, emit, trial } = this.#parts;
     if (!trial) await file.setAside();
-    else if (stored.origin !== undefined) return; // nobody misses it: the client's own, or not wanted by `grant`
-    const fate = trial ? 'The next run sets it aside' : 'It was set aside';
-    const reason = `${stored.reason} ${fate}, and takes it back when the configuration fits it again.`;
+    else if (stored.origin !== undefined) return; // nothing to report: a token of the client's own, or one that `grant` excludes
+    const fate = trial ? 'The next run will set it aside' : 'It was set aside';
+    const reason = `${stored.reason} ${fate}. leadsync uses it again when the configuration matches it.`;
     emit({ type: 'token-fallback', source, reason });
   }
 
   /**
-   * Renews a person's tokens. Nothing takes their place but another login: as the client itself, leadsync may read another
-   * listing, or an empty one, and all would look well. @throws SourceError `login-needed` when somebody has to log in
+   * Renews a login's tokens. Only another login replaces them: as the client itself, leadsync might read a different or an empty
+   * listing without any error. @throws SourceError `login-needed` if a person has to log in
    */
   async #refreshLogin(stored: StoredToken): Promise<Token> {
     const { source, endpoint, clock, trial } = this.#parts;
     if (originOf(stored) === 'client_credentials' || stored.kind === 'none')
-      throw loginNeeded(source, `Nobody has logged in to source ${source}.`);
+      throw loginNeeded(source, `No one has logged in to source ${source}.`);
     if (stored.kind === 'unusable') throw loginUnusable(source, stored.reason);
     const { refreshToken, origin } = stored.token;
     if (refreshToken === undefined)
-      throw loginNeeded(source, `${ended(source)}: there is no refresh token to renew it with.`);
+      throw loginNeeded(source, `${ended(source)}: there is no refresh token to renew it.`);
     const waitMs = waitAfterRefusalMs(stored.token.refusedAt, clock.now());
     if (waitMs > 0 && !trial) throw loginRefused(source, waitMs);
     try {
@@ -234,8 +241,8 @@ export class Tokens {
   }
 
   /**
-   * Ends a login when its refresh token is refused for the second time. Services refuse a good one now and then, in a fail-over
-   * or while a replica is behind. @param waitMs what is left of the wait after the first refusal
+   * Ends a login when its refresh token is refused for the second time. Services sometimes refuse a valid one, in a fail-over or
+   * while a replica is behind. @param waitMs the rest of the wait after the first refusal
    */
   async #refusedLogin(token: Token, waitMs: number, cause: GrantRefused): Promise<SourceError> {
     const { source, file, clock, trial } = this.#parts;
@@ -243,13 +250,13 @@ export class Tokens {
       if (!trial) await file.write({ ...token, refusedAt: clock.now() });
       return loginRefused(source, REFUSED_WAIT_MS, cause);
     }
-    // It would be refused on every poll.
+    // Every poll would send it again and be refused.
     if (!trial) await file.write({ ...token, refreshToken: undefined, refusedAt: undefined });
     const why = `${ended(source)}: the service has refused its refresh token twice (invalid_grant).`;
     return loginNeeded(source, why, cause);
   }
 
-  /** Undefined when there is nothing to refresh with, or the service refuses it: the client's credentials do as well. */
+  /** Returns undefined if there is no refresh token or the service refuses it: the client's credentials then obtain a token. */
   async #refresh({ refreshToken, origin }: Token): Promise<Token | undefined> {
     if (refreshToken === undefined) return undefined;
     const { source, endpoint, file, emit } = this.#parts;
@@ -257,15 +264,15 @@ export class Tokens {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
       if (!refusesToken(error)) throw error;
-      await file.remove(); // it would be tried, and refused, on every poll
+      await file.remove(); // every poll would send it again and be refused
       emit({ type: 'token-fallback', source, reason: error.message });
       return undefined;
     }
   }
 
   /**
-   * The new token is on disk before it is first used: its use may end the refresh token before it, and a crash between
-   * would leave neither.
+   * Writes the new token before its first use. The service may have revoked the old refresh token already, so that a crash before the
+   * write loses both.
    */
   async #save(token: Token, grant: string): Promise<string> {
     const { file } = this.#parts;

@@ -36,7 +36,7 @@ describe('leadsync login', () => {
     onTestFinished(() => void login.kill('SIGKILL'));
     const address = await until('the address is printed', () => addressIn(login.stdout));
     const page = await fetch(address); // followed to the redirect
-    expect(await page.text()).toContain('leadsync has the answer');
+    expect(await page.text()).toContain('leadsync has received the answer');
     expect(await login.exited).toEqual({ code: 0, signal: null });
     expect(login.stderr).toContain('main is logged in.');
     expect(existsSync(tokenFile)).toBe(true);
@@ -70,8 +70,8 @@ describe('leadsync login', () => {
   test('says what is wrong with a pasted address, and stores nothing', async () => {
     const { install, tokenFile } = await anInstall();
     for (const [stdin, message] of [
-      ['https://example.com/\n', 'That address holds no code'],
-      ['http://127.0.0.1/callback?code=x&state=another\n', 'answers another login'],
+      ['https://example.com/\n', 'That address contains no code'],
+      ['http://127.0.0.1/callback?code=x&state=another\n', 'belongs to a different login'],
     ] as const) {
       const { code, stderr } = await install.run(['login', 'main'], { stdin });
       expect(stderr).toContain(message);
@@ -88,8 +88,8 @@ describe('leadsync login', () => {
       stdin.write(`${await sentTo(address.trim())}\n`);
     };
     const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
-    expect(stderr).toContain('That address holds no code');
-    expect(stderr).toContain('That address answers another login');
+    expect(stderr).toContain('That address contains no code');
+    expect(stderr).toContain('That address belongs to a different login');
     expect(stderr).toContain('Then paste it here:\nmain is logged in.');
     expect(code).toBe(0);
     expect(existsSync(tokenFile)).toBe(true);
@@ -171,7 +171,7 @@ describe('leadsync login', () => {
       const stdin = new PassThrough();
       const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
       const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
-      expect(stderr).toContain('Nothing was stored: start the login again once that is mended.');
+      expect(stderr).toContain('Nothing was stored: when that is fixed, start the login again.');
       expect(stderr).not.toContain('asks again');
       expect(code).not.toBe(0);
       expect(existsSync(tokenFile)).toBe(false);
