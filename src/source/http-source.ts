@@ -12,34 +12,34 @@ import type { SourceOptions } from './contract/options.ts';
 import type { Listing, Source } from './contract/source.ts';
 import { type ListingParts, readListing } from './listing/listing.ts';
 
-/** What leadsync itself hands to every source. */
+/** Dependencies of every source. */
 export interface SourceParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Tokens are kept in its folder `tokens`. */
+  /** Tokens are stored in its folder `tokens`. */
   readonly dataDir: string;
-  /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
+  /** The key that encrypts stored tokens; undefined: they are stored as plain text, with mode 0600. */
   readonly tokenKey: Secret | undefined;
   readonly emit: Emit;
   /**
-   * For `leadsync check`: the client's credentials are tried even where a token of theirs is stored, and a stored token that does
-   * not fit the configuration is emitted as `token-fallback`. Either stays as it is, and what is got in its place is not stored.
+   * For `leadsync check`: tries the client's credentials even if a token for them is stored, and emits `token-fallback` for a stored
+   * token that does not match the configuration. Does not change stored tokens or store new ones in their place.
    */
   readonly trial?: boolean;
-  /** The real disk when absent. */
+  /** The real disk if absent. */
   readonly files?: Files;
 }
 
-/** How long a token renewal under way gets where whoever closes the source has nothing to say of it, in ms. */
+/** Default time that `close` waits for a token renewal in progress, in ms. */
 const RENEWAL_GRACE_MS = 5_000;
 
-/** A source that is read over HTTP, and that a person can log in to. */
+/** A source that leadsync reads over HTTP and that a person can log in to. */
 export interface HttpSource extends Source {
-  /** Starts the authorization code grant. The tokens it brings take the place of those in the data directory. @throws SourceError */
+  /** Starts the authorization code grant. Its tokens replace those in the data directory. @throws SourceError */
   startLogin(): Promise<Login>;
 }
 
-/** Makes a source without opening a connection. */
+/** Returns a source without opening a connection. */
 export function openSource(name: string, options: SourceOptions, parts: SourceParts): HttpSource {
   return new OpenSource(name, options, parts);
 }
@@ -68,7 +68,7 @@ class OpenSource implements HttpSource {
     const { base_url: baseUrl, client_id: clientId, scope, grant } = options;
     const account = { baseUrl, clientId, scope, grant };
     const file = new TokenFile({ name, account, dataDir, key, files });
-    // Another process makes at most two requests: a refresh, and a new start.
+    // Another process sends at most two requests: a refresh, then client credentials.
     const patienceMs = 2 * timeout + 5_000;
     const endpoint = this.#endpoint;
     this.#tokens = new Tokens({
@@ -108,12 +108,12 @@ class OpenSource implements HttpSource {
     const ending = this.#tokens.end().then(() => ended.abort());
     await this.#parts.clock.sleep(graceMs, ended.signal);
     this.#closing.abort();
-    await ending; // an answer that was there in time is still being written
-    await this.#agent.destroy(); // closing in peace would wait for bodies that nobody reads
+    await ending; // an answer that arrived in time is still being written
+    await this.#agent.destroy(); // `close` would wait for bodies that are never read
   }
 }
 
-/** Returns where the leads of a source are listed, without scheme and query: `leads.example.com/api/v1/leads`. */
+/** Returns the address of a source's listing without scheme and query: `leads.example.com/api/v1/leads`. */
 export function originOf({ base_url, leads_path }: SourceOptions): string {
   const { host, pathname } = new URL(base_url + leads_path);
   return host + pathname;

@@ -71,7 +71,7 @@ test(`a created_at or an id of each of them is set aside with its reason, keeps 
     `main: ${raws.length.toLocaleString('en')} leads of the last complete listing broke`,
   );
   const trace = await scene.run('trace', '800001');
-  expect(trace.stdout).toContain('created_at: is no ISO 8601 date-time');
+  expect(trace.stdout).toContain('created_at: is not an ISO 8601 date-time');
   for (const { stdout, stderr } of [synced, status, trace]) expectPlain(stdout + stderr, 'a command');
 });
 

@@ -89,15 +89,15 @@ test('leads that keep the description arrive everywhere as they are, however str
 
 /** What breaks the description, or what leadsync itself holds to, by the reason that is given. */
 const SET_ASIDE: Readonly<Record<string, (id: number) => string>> = {
-  'is nested 10001 deep, and 100 is the limit': (id) => leadWith(id, `"deep":${nested(10_000)}`),
-  'is nested 101 deep, and 100 is the limit': (id) => leadWith(id, `"deep":${nested(100)}`),
-  'is 65 MB long, more than max_lead_size allows; only its beginning is kept': (id) =>
+  'is nested 10001 levels deep; the limit is 100': (id) => leadWith(id, `"deep":${nested(10_000)}`),
+  'is nested 101 levels deep; the limit is 100': (id) => leadWith(id, `"deep":${nested(100)}`),
+  'is 65 MB long, more than max_lead_size allows; leadsync keeps only its beginning': (id) =>
     aLead({ id, client_name: 'x'.repeat(64 * 1024 * 1024) }),
   'client_name: is missing': (id) => aLead({ id }).replace('"client_name"', '"client_name "'),
-  'client_name: must be a text, and is an object': (id) => leadWith(id, '"client_name":{"toString":"x"}'),
-  'service_question_answers: must be an array, and is an object': (id) =>
+  'client_name: must be a text, but is an object': (id) => leadWith(id, '"client_name":{"toString":"x"}'),
+  'service_question_answers: must be an array, but is an object': (id) =>
     leadWith(id, '"service_question_answers":{"length":1,"0":{}}'),
-  'service_question_answers[0]: must be an object, and is null': (id) =>
+  'service_question_answers[0]: must be an object, but is null': (id) =>
     leadWith(id, '"service_question_answers":[null]'),
   'client_address.friendly_address: is missing': (id) =>
     leadWith(id, '"client_address":{"__proto__":{"friendly_address":"x"}}'),
@@ -114,7 +114,7 @@ test('what breaks the description keeps nobody waiting and is set aside with its
     "SELECT ltrim(path || ': ' || reason, ': ') FROM rejected_leads ORDER BY position",
   );
   expect(reasons.flat()).toEqual(Object.keys(SET_ASIDE));
-  expect((await scene.run('trace', '1')).stdout).toContain('source main: is nested 10001 deep');
+  expect((await scene.run('trace', '1')).stdout).toContain('source main: is nested 10001 levels deep');
 });
 
 /** What the description knows of an answer. */

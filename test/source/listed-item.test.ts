@@ -56,11 +56,11 @@ describe('an id', () => {
     ['1.0', 'must be a positive integer written in digits'],
     ['1e3', 'must be a positive integer written in digits'],
     ['1.5', 'must be a positive integer written in digits'],
-    ['"42"', 'must be an integer, and is a text'],
-    ['null', 'must be an integer, and is null'],
-    ['true', 'must be an integer, and is true or false'],
-    ['[42]', 'must be an integer, and is an array'],
-    ['{"id":42}', 'must be an integer, and is an object'],
+    ['"42"', 'must be an integer, but is a text'],
+    ['null', 'must be an integer, but is null'],
+    ['true', 'must be an integer, but is true or false'],
+    ['[42]', 'must be an integer, but is an array'],
+    ['{"id":42}', 'must be an integer, but is an object'],
   ])('%s is refused', (written, reason) => {
     const raw = aLead().replace('"id":42', `"id":${written}`);
     expect(item(raw)).toMatchObject({ kind: 'rejected', id: undefined, path: 'id', reason });
@@ -88,12 +88,12 @@ describe('an id', () => {
 
 test.each([
   [{ client_name: undefined }, 'client_name', 'is missing'],
-  [{ client_email: 5 }, 'client_email', 'must be a text, and is a number'],
-  [{ client_address: 'Footscray' }, 'client_address', 'must be an object or null, and is a text'],
+  [{ client_email: 5 }, 'client_email', 'must be a text, but is a number'],
+  [{ client_address: 'Footscray' }, 'client_address', 'must be an object or null, but is a text'],
   [{ client_address: undefined }, 'client_address', 'is missing'],
   [{ client_address: {} }, 'client_address.friendly_address', 'is missing'],
-  [{ service_question_answers: null }, 'service_question_answers', 'must be an array, and is null'],
-  [{ service_question_answers: ['x'] }, 'service_question_answers[0]', 'must be an object, and is a text'],
+  [{ service_question_answers: null }, 'service_question_answers', 'must be an array, but is null'],
+  [{ service_question_answers: ['x'] }, 'service_question_answers[0]', 'must be an object, but is a text'],
   [
     {
       service_question_answers: [
@@ -104,7 +104,7 @@ test.each([
     'service_question_answers[1].slug',
     'is missing',
   ],
-  [{ created_at: 'yesterday' }, 'created_at', 'is no ISO 8601 date-time'],
+  [{ created_at: 'yesterday' }, 'created_at', 'is not an ISO 8601 date-time'],
 ])('a lead with %j is set aside, with the place and the reason', (fields, path, reason) => {
   expect(item(aLead(fields))).toMatchObject({ kind: 'rejected', id: 42n, path, reason });
 });

@@ -248,7 +248,7 @@ describe('a listing that does not come as it should', () => {
     await clock.pass(600_000);
     expect((await failure).error).toMatchObject({
       code: 'incomplete',
-      message: 'The listing could not be read to its end in 600 s.',
+      message: 'leadsync could not read the whole listing in 600 s.',
     });
   });
 

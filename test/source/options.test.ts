@@ -36,7 +36,7 @@ test.each([
   ['base_url', 'ftp://leads.example.com', 'must be an http or https address'],
   ['base_url', 'https://leads.example.com/?a=b', 'must have no query'],
   ['base_url', 'https://leads.example.com/#top', 'must have no query'],
-  ['base_url', 'https://me:secret@leads.example.com', 'must not hold a user name'],
+  ['base_url', 'https://me:secret@leads.example.com', 'must not contain a user name'],
   ['client_id', '', 'must not be empty'],
   ['client_secret', '', 'must'],
   ['scope', '', 'must not be empty'],

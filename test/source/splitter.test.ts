@@ -138,7 +138,7 @@ test('what is wrong is said with its place, and without a word of the lead', () 
   ].map((text) => messageOf(Buffer.from(text)));
   expect(messages).toEqual([
     'Element 2 is not valid JSON.',
-    'The listing has two elements without a comma between (after element 1).',
+    'The listing has two elements without a comma between them (after element 1).',
     'The listing breaks off inside element 2.',
   ]);
 });
@@ -178,7 +178,7 @@ test('a listing nested without end is neither a crash nor the end of the others'
     listedElement(one, at).read(),
   );
   expect(items).toMatchObject([
-    { kind: 'rejected', id: 5n, reason: 'is nested 200001 deep, and 100 is the limit' },
+    { kind: 'rejected', id: 5n, reason: 'is nested 200001 levels deep; the limit is 100' },
     { kind: 'lead', id: 6n },
   ]);
 });

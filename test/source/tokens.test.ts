@@ -306,7 +306,7 @@ describe('the listing refuses a token', () => {
       stub.misbehave({ listing: 'unauthorized' });
       const { error } = await failureOf(aSource(stub).source);
       expect(error).toMatchObject({ code: 'unauthorized', httpStatus: 401 });
-      expect(error.message).toMatch(/^The listing refuses a token that is new \(401(, \w+)?\)\.$/);
+      expect(error.message).toMatch(/^The listing refuses a new token \(401(, \w+)?\)\.$/);
       expect(stub).toMatchObject({ tokenRequests: 2, listingRequests: 2 });
     }
   });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isPlainHttp } from '../../platform/http/plain-http.ts';
 import { duration, secret, size } from '../../platform/options/option-types.ts';
 
-/** The options of one source, as written in the configuration; when and how often to poll is not among them. */
+/** The options of one source, as written in the configuration, without its poll schedule. */
 export const sourceOptions = z.strictObject({
   base_url: z
     .string()
@@ -12,30 +12,38 @@ export const sourceOptions = z.strictObject({
       if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
     })
     .transform((text) => text.replace(/\/+$/, ''))
-    .describe('Where the service is, such as https://leads.example.com. The paths below are added to it.'),
+    .describe(
+      'The base address of the service, such as https://leads.example.com. The paths below are appended to it.',
+    ),
   client_id: z
     .string()
     .min(1, 'must not be empty')
-    .describe('The OAuth client that leadsync is to the service.'),
-  client_secret: secret().describe("The OAuth client's secret."),
+    .describe('The OAuth client id of leadsync at the service.'),
+  client_secret: secret().describe('The secret of the OAuth client.'),
   scope: z
     .string()
-    .min(1, 'must not be empty; leave it out to ask for no scope')
+    .min(1, 'must not be empty; omit it to request no scope')
     .optional()
-    .describe('The scopes to ask for, separated by spaces. Absent: none are named, and the service decides.'),
+    .describe(
+      'The scopes to request, separated by spaces. Absent: leadsync names none, and the service decides.',
+    ),
   grant: z
     .enum(['client_credentials', 'authorization_code'])
     .optional()
     .describe(
-      'Who leadsync is to the service: `client_credentials`, the client itself; `authorization_code`, a person who has logged in (`leadsync login`). Absent: the person once somebody has logged in, else the client. leadsync never changes from the one to the other by itself.',
+      'How leadsync authenticates: `client_credentials`, as the client itself; `authorization_code`, as a person who has logged in (`leadsync login`). Absent: as the person once one has logged in, until then as the client. leadsync never switches from one to the other by itself.',
     ),
   leads_path: z
     .string()
     .regex(/^\/[^#\s]*$/, 'must begin with / and have no fragment or space')
     .default('/api/v1/leads')
-    .describe('The path of the listing. May have a query; what the query leaves out is never seen.'),
+    .describe(
+      'The path of the listing. It may have a query; leadsync never sees leads that the query excludes.',
+    ),
   token_path: path('/oauth/token').describe('The path of the token endpoint.'),
-  authorize_path: path('/oauth/authorize').describe('The path of the page that `leadsync login` opens.'),
+  authorize_path: path('/oauth/authorize').describe(
+    'The path of the authorization page that `leadsync login` opens.',
+  ),
   redirect_uri: z
     .string()
     .superRefine((text, context) => {
@@ -44,46 +52,46 @@ export const sourceOptions = z.strictObject({
     })
     .optional()
     .describe(
-      'Where the service sends the browser after `leadsync login`, exactly as registered there. Absent: a free port on 127.0.0.1.',
+      'The redirect URI of `leadsync login`, exactly as registered at the service. Absent: a free port on 127.0.0.1.',
     ),
   pagination: z
     .enum(['none', 'link', 'page'])
     .default('none')
     .describe(
-      'How the listing is divided: `none`, one answer holds every lead; `link`, each answer names the next in its Link header; `page`, a page number in the query, until a page is empty.',
+      'How the service paginates the listing: `none`, one answer has every lead; `link`, each answer names the next page in its Link header; `page`, a page number in the query, until a page is empty.',
     ),
   page_parameter: z
     .string()
     .min(1, 'must not be empty')
     .default('page')
-    .describe('The name of the page number in the query; used with `pagination: page`.'),
+    .describe('The query parameter of the page number; used with `pagination: page`.'),
   timeout: duration()
     .refine((ms) => ms > 0, 'must be more than 0')
     .prefault('30s')
     .describe(
-      'The longest wait for a connection, for the first byte of an answer, and between two of its parts.',
+      'Maximum wait for a connection, for the first byte of an answer, and between two parts of its body.',
     ),
   deadline: duration()
     .refine((ms) => ms > 0, 'must be more than 0')
     .prefault('10m')
-    .describe('The longest that reading one whole listing may take, all of its pages included.'),
+    .describe('Maximum time to read one whole listing, including all of its pages.'),
   max_lead_size: size()
     .refine((bytes) => bytes >= 1024, 'must be 1kb or more')
     .prefault('8mb')
     .describe(
-      'A lead larger than this is set aside as rejected, with the beginning of its text. Memory grows with it: see sizes and limits in operating.md.',
+      'Maximum size of a lead. A larger one is rejected, and only the beginning of its text is kept. Memory use grows with this size: see sizes and limits in operating.md.',
     ),
 });
 
-/** A source's options after validation: durations in ms, sizes in bytes, `base_url` without a slash at its end. */
+/** The validated options of a source: durations in ms, sizes in bytes, `base_url` without a trailing slash. */
 export type SourceOptions = z.output<typeof sourceOptions>;
 
-/** What is valid in a source's options and may still not be meant, a sentence each. */
+/** Returns a warning, one sentence each, for options that are valid but probably unintended. */
 export function sourceWarnings({ base_url, leads_path }: SourceOptions): readonly string[] {
   const plain =
     'base_url is http:// to another host, so client_secret, tokens and leads cross the network unencrypted. Use https://.';
   const [path = ''] = leads_path.split('?');
-  const twice = `base_url ends in ${path}, and leads_path is added to it. Leave ${path} out of base_url.`;
+  const twice = `base_url ends in ${path}, and leads_path is appended to it. Remove ${path} from base_url.`;
   return [
     ...(isPlainHttp(base_url) ? [plain] : []),
     ...(path !== '/' && base_url.endsWith(path) ? [twice] : []),
@@ -102,6 +110,6 @@ function faultOfAddress(text: string): string | undefined {
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     return 'must be an http or https address such as https://leads.example.com';
   }
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   return undefined;
 }

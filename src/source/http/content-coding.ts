@@ -1,10 +1,10 @@
 import { finished, pipeline, type Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip } from 'node:zlib';
 
-/** The codings that can be read, as Accept-Encoding names them (RFC 9110, section 12.5.3). */
+/** The content codings that leadsync can decode, for Accept-Encoding (RFC 9110, section 12.5.3). */
 export const READ_CODINGS = 'gzip, br';
 
-/** What has come is given at once, and a body that is cut off in its middle is given up to there: whoever reads it notices. */
+/** Decoders return data immediately, and return a truncated body as far as it goes: its reader detects the missing end. */
 const GZIP = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
 const BROTLI = {
   flush: constants.BROTLI_OPERATION_FLUSH,
@@ -12,8 +12,8 @@ const BROTLI = {
 };
 
 /**
- * The body of an answer without its content coding (RFC 9110, section 8.4). In a coding that was not asked for it is given as it
- * came. Its errors are those who read it hear of; without a reader nobody does.
+ * Returns the body of an answer without its content coding (RFC 9110, section 8.4). Returns a body in an unknown coding unchanged.
+ * Errors reach the reader of the body; without a reader they are ignored.
  */
 export function decoded(body: Readable, coding: string | null): Readable {
   const decoder = decoderOf(coding);

@@ -1,15 +1,15 @@
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** How to tell that a body makes a pause, and how to leave it in one. */
+/** How to detect a pause in a body, and how to stop reading during one. */
 export interface PauseParts {
   readonly clock: Clock;
-  /** A wait for the next part that is longer, in ms, is a pause. */
+  /** Minimum wait for the next part that counts as a pause, in ms. */
   readonly pauseMs: number;
-  /** Breaks the connection off: to be left, a body that is waited for has to fail. */
+  /** Aborts the connection: a pending read ends only if it fails. */
   readonly cut: () => void;
 }
 
-/** Gives the parts of a body as they come, and `undefined` each time that the next one has been waited for so long. */
+/** Yields the parts of a body as they arrive, and `undefined` for each `pauseMs` without a part. */
 export async function* withPauses(
   content: AsyncIterable<Buffer>,
   parts: PauseParts,
@@ -30,7 +30,7 @@ export async function* withPauses(
   }
 }
 
-/** One alarm at a time, for whichever part is waited for when it rings: one for each part would cost more than to read it. */
+/** One timer for all parts: a timer for each part would cost more than reading the part. */
 class Alarm {
   readonly #parts: PauseParts;
   readonly #over = new AbortController();
@@ -40,13 +40,13 @@ class Alarm {
     this.#parts = parts;
   }
 
-  /** True once `next` has been waited for so long; false when it has come, or failed. */
+  /** Whether `next` is still pending after `pauseMs`. Resolves to false as soon as it settles. */
   async isLate(next: Promise<unknown>): Promise<boolean> {
     const { clock, pauseMs } = this.#parts;
     const sinceMs = clock.monotonicMs();
     const settled = next.then(
       () => false,
-      () => false, // whoever awaits the part hears of it
+      () => false, // the caller that awaits the part gets the error
     );
     for (let leftMs = pauseMs; leftMs > 0; leftMs = sinceMs + pauseMs - clock.monotonicMs()) {
       this.#ringing ??= clock.sleep(leftMs, this.#over.signal).then(() => true);
@@ -68,7 +68,7 @@ function* pause(next: Promise<unknown>, cut: () => void): Generator<undefined, v
     goesOn = true;
   } finally {
     if (!goesOn) {
-      next.catch(() => undefined); // nobody wants it any more
+      next.catch(() => undefined); // no caller awaits it any more
       cut();
     }
   }

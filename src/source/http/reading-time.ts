@@ -1,9 +1,9 @@
 import type { Clock } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
 
-/** The time in which one whole listing has to be read: until its deadline, and while the caller wants it. */
+/** The deadline for reading one whole listing, combined with the signal of the caller. */
 export class ReadingTime {
-  /** Aborts, with a SourceError as its reason, at the deadline and when the caller's signal does. */
+  /** Aborts with a SourceError at the deadline, or when the caller's signal aborts. */
   readonly signal: AbortSignal;
   readonly #cut = new AbortController();
   readonly #over = new AbortController();
@@ -18,29 +18,29 @@ export class ReadingTime {
     });
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts the reading. */
   stop(): void {
     this.#cut.abort(stopped());
   }
 
-  /** To be called when the reading is over, whatever came of it. */
+  /** Releases the timer; call it when the reading has ended or failed. */
   end(): void {
     this.#over.abort();
   }
 }
 
 function stopped(): SourceError {
-  return new SourceError('incomplete', 'The listing was not read to its end, because reading was stopped.', {
-    hint: 'It is read from its beginning the next time; what was read until now is kept.',
+  return new SourceError('incomplete', 'Reading of the listing was stopped before its end.', {
+    hint: 'leadsync keeps the leads that it has read. The next poll starts at the beginning of the listing.',
   });
 }
 
 function tooLate(deadlineMs: number): SourceError {
   return new SourceError(
     'incomplete',
-    `The listing could not be read to its end in ${deadlineMs / 1000} s.`,
+    `leadsync could not read the whole listing in ${deadlineMs / 1000} s.`,
     {
-      hint: 'If it is always as long or as slow as that, raise the deadline of the source.',
+      hint: 'If the listing is always this long or slow, raise deadline of the source.',
     },
   );
 }

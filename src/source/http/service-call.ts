@@ -8,7 +8,7 @@ import { decoded, READ_CODINGS } from './content-coding.ts';
 
 /** One request to the service. */
 export interface ServiceCall {
-  /** What is asked, for messages: `The token endpoint`. */
+  /** The subject of messages: `The token endpoint`. */
   readonly subject: string;
   readonly url: string;
   readonly method: 'GET' | 'POST';
@@ -16,23 +16,23 @@ export interface ServiceCall {
   readonly body?: string | undefined;
 }
 
-/** What the service answers. */
+/** An answer of the service. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Decoded as its Content-Encoding says. It can be read once; one that is not read to its end has to be dropped. */
+  /** The body without its Content-Encoding. It can be read once; call `dropBody` if it is not read to its end. */
   readonly body: Readable;
 }
 
-/** What every call to a service needs: connections, and the time for Retry-After. */
+/** The connections for calls to a service, and the time for Retry-After. */
 export interface ServiceConnection {
   readonly dispatcher: Dispatcher;
   now(): Date;
 }
 
 /**
- * Calls the service and gives any answer below 500 but 429 and redirects, the body unread.
- * @throws SourceError `unreachable`, `server`, `rate-limited`, or `protocol` for a redirect; the signal's reason when it aborts
+ * Sends a request. Returns any answer below 500 except 429 and redirects, with its body unread.
+ * @throws SourceError `unreachable`, `server`, `rate-limited`, or `protocol` for a redirect; the signal's reason if it aborts
  */
 export async function callService(
   { dispatcher, now }: ServiceConnection,
@@ -42,7 +42,7 @@ export async function callService(
   const answer = await ask();
   const fault = faultOfStatus(subject, answer, now());
   if (fault === undefined) return answer;
-  dropBody(answer); // an unread body would keep the connection
+  dropBody(answer); // an unread body would hold the connection
   throw fault;
 
   async function ask(): Promise<ServiceAnswer> {
@@ -66,18 +66,18 @@ function headersOf(received: Dispatcher.ResponseData['headers']): Headers {
   return headers;
 }
 
-/** Lets go of a body that nobody will read. */
+/** Destroys a body that will not be read, and frees its connection. */
 export function dropBody({ body }: ServiceAnswer): void {
   body.destroy();
 }
 
-/** A connection that failed before there was an answer. */
+/** Returns the error for a request that failed before an answer arrived. */
 export function unreachable(subject: string, url: string, error: unknown): SourceError {
   const host = new URL(url).host;
   const code = codeOf(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return new SourceError('unreachable', `${subject} at ${host} does not answer in time.`, {
-      hint: 'If the service is slow as a rule, raise the timeout of the source.',
+    return new SourceError('unreachable', `${subject} at ${host} did not answer in time.`, {
+      hint: 'If the service is always this slow, raise timeout of the source.',
       cause: error,
     });
   }
@@ -96,15 +96,15 @@ function faultOfStatus(
   const times = { retryAfter: headers.get('retry-after'), date: headers.get('date') };
   const retryAfterMs = readRetryAfter(times, now);
   if (status === 429) {
-    return new SourceError('rate-limited', `${subject} says that it is asked too often (429).`, {
-      hint: 'If it stays so, poll less often.',
+    return new SourceError('rate-limited', `${subject} answers that there are too many requests (429).`, {
+      hint: 'If this persists, poll less often.',
       httpStatus: status,
       retryAfterMs,
     });
   }
   if (status >= 500) {
-    return new SourceError('server', `${subject} answers with an error of its own (${status}).`, {
-      hint: 'If it stays so, ask those who run the service.',
+    return new SourceError('server', `${subject} answers with a server error (${status}).`, {
+      hint: 'If this persists, ask the operator of the service.',
       httpStatus: status,
       retryAfterMs,
     });
@@ -112,7 +112,7 @@ function faultOfStatus(
   if (status < 300 || status >= 400 || status === 304) return undefined;
   return new SourceError(
     'protocol',
-    `${subject} answers with a redirect (${status}), which is not followed.`,
+    `${subject} answers with a redirect (${status}), which leadsync does not follow.`,
     {
       hint: redirectHint(headers.get('location')),
       httpStatus: status,
@@ -122,8 +122,8 @@ function faultOfStatus(
 
 function redirectHint(location: string | null): string {
   const target = location === null ? null : URL.parse(location);
-  // Only the origin is shown: the rest of an address can hold anything.
+  // Shows only the origin: the rest of an address may contain secrets.
   return target === null
     ? 'Correct base_url, or the path.'
-    : `It points to ${target.origin}: if that is the service, correct base_url.`;
+    : `The redirect points to ${target.origin}: if that is the service, correct base_url.`;
 }

@@ -3,17 +3,17 @@ import { createHash, type Hash } from 'node:crypto';
 const DIGITS = 32;
 
 /**
- * Hashes a block while its bytes arrive. It ends with an element, and what has come behind that is not told from it before the
- * next element ends: so the state at the last end is kept.
+ * Hashes a block while its bytes arrive. A block ends with an element. Only the end of the next element shows whether bytes after
+ * the last end belong to the block, so this class keeps the hash state at that end.
  */
 export class BlockHash {
-  /** Undefined: the beginning of the block was hashed with the one before. */
+  /** Undefined if the beginning of this block was hashed with the previous block. */
   #hash: Hash | undefined = createHash('sha256');
   #atEnd: Hash | undefined;
   #bytes = 0;
   #bytesAtEnd = 0;
 
-  /** @param end of the last element that is known by these bytes to have ended: 0 where they begin; undefined: none is */
+  /** Adds bytes. @param end offset behind the last element that is known to have ended; 0 if before these bytes; undefined if none has */
   add(bytes: Buffer, end: number | undefined): void {
     if (end !== undefined) {
       this.#hash?.update(bytes.subarray(0, end));
@@ -26,12 +26,12 @@ export class BlockHash {
     this.#hash?.update(bytes.subarray(end ?? 0));
   }
 
-  /** Nothing has come behind the end of the last element. */
+  /** Whether no bytes have arrived after the last element. */
   get isClean(): boolean {
     return this.#bytesAtEnd === this.#bytes;
   }
 
-  /** What came up to the end of the last element; undefined when it cannot be told. Begins the next block. */
+  /** Returns the hash up to the end of the last element, or undefined if it is unknown. Starts the next block. */
   finish(): { readonly hash: string; readonly bytes: number } | undefined {
     const digest = (this.#atEnd ?? this.#hash)?.digest('hex').slice(0, DIGITS);
     const bytes = this.#bytesAtEnd;
@@ -43,7 +43,7 @@ export class BlockHash {
   }
 }
 
-/** The same for a block of which all bytes are there. */
+/** Returns the hash of a complete block. */
 export function hashOfBlock(parts: readonly Buffer[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);

@@ -1,34 +1,36 @@
-/** A block as it is recognised: its hash and its length in bytes; and how many elements it has. */
+/** What recognises a block: its hash and its length in bytes. `size` is its number of elements. */
 export interface BlockShape {
   readonly hash: string;
   readonly bytes: number;
   readonly size: number;
 }
 
-/** What followed each block of a listing, by the hash of that block; under an empty one what came first. */
+/** Maps the hash of each block of a listing to the block that followed it, and the empty string to the first block. */
 export type BlockSequence = ReadonlyMap<string, BlockShape>;
 
-/** Follows a listing block by block: says what came next in the last one, and learns what comes in this one. */
+/** Follows a listing block by block: predicts each block from the last listing, and records the sequence of this one. */
 export class SequenceReader {
   readonly #last: BlockSequence;
   readonly #learned = new Map<string, BlockShape>();
-  /** Undefined: after a block that cannot be recognised. */
+  /** Hash of the previous block; undefined if it has none. */
   #before: string | undefined = '';
 
   constructor(last: BlockSequence) {
     this.#last = last;
   }
 
+  /** The block that came next in the last listing; undefined if unknown. */
   get next(): BlockShape | undefined {
     return this.#before === undefined ? undefined : this.#last.get(this.#before);
   }
 
-  /** @param block undefined: one that cannot be recognised */
+  /** Records the next block. @param block undefined if it cannot be recognised */
   pass(block: BlockShape | undefined): void {
     if (this.#before !== undefined && block) this.#learned.set(this.#before, block);
     this.#before = block?.hash;
   }
 
+  /** The sequence of this listing so far. */
   get learned(): BlockSequence {
     return this.#learned;
   }

@@ -5,31 +5,31 @@ import type { Element } from './element-bytes.ts';
 import { listedElement } from './listed-item.ts';
 import { Splitter } from './splitter.ts';
 
-/** A block ends after so many elements or bytes at the latest: the ledger commits it at once. */
+/** Maximum number of elements, and of bytes, in a block. The ledger commits a block in one transaction. */
 const BLOCK_ELEMENTS = 400;
 const BLOCK_BYTES = 384 * 1024;
-/** No more bytes than this are held to compare them with the last listing; a longer block is split again in every poll. */
+/** Maximum bytes to buffer for a comparison with the last listing. A longer block is split again in every poll. */
 const LONGEST_HELD_BYTES = 2 * BLOCK_BYTES;
-/** One element in so many ends a block, by its own content: wherever it stands, blocks begin anew behind it. */
+/** Average number of elements between block boundaries. Boundaries depend on content alone, so they do not move with insertions. */
 const ENDS_ONE_IN = 251;
-/** By so many of its first bytes, and so many of all, it is told whether an element is such a one. */
+/** How many leading bytes of an element, and about how many more bytes, decide whether it ends a block. */
 const BEGINNING_BYTES = 24;
 const SAMPLES = 16;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Cuts a listing into blocks as it arrives. Where its bytes are those of the last listing, block after block, they are hashed
- * and no more; only what differs is cut into elements. Most blocks end with an element that ends one wherever it stands, so
- * that behind something new the blocks are those of the last listing again.
+ * Cuts a listing into blocks as it arrives. Bytes that equal the expected block of the last listing are only hashed; bytes that
+ * differ are split into elements. Most block boundaries are defined by content (content-defined chunking), so that after an
+ * inserted element the blocks are those of the last listing again.
  */
 export class Blocks {
   readonly #sequence: SequenceReader;
   readonly #maxElementBytes: number;
   readonly #splitter: Splitter;
   readonly #hash = new BlockHash();
-  /** Parts that have come and were not dealt with. */
+  /** Parts that have arrived and are not processed yet. */
   readonly #parts: Buffer[] = [];
-  /** What comes next, if it is what came next in the last listing. */
+  /** The block that should come next according to the last listing; undefined while splitting. */
   #expected: BlockShape | undefined;
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -38,7 +38,7 @@ export class Blocks {
   #position: number;
   #isFirst = true;
 
-  /** @param position of the first element, 0-based */
+  /** @param position position of the first element, 0-based */
   constructor(sequence: SequenceReader, maxElementBytes: number, position: number) {
     this.#sequence = sequence;
     this.#maxElementBytes = maxElementBytes;
@@ -47,17 +47,17 @@ export class Blocks {
     this.#expected = sequence.next;
   }
 
-  /** The place in the listing of the first element that no block has been given with. */
+  /** Position of the first element that is not in a yielded block, 0-based. */
   get position(): number {
     return this.#position;
   }
 
-  /** Something has come that no block has been given with. */
+  /** Whether bytes have arrived that are not in a yielded block. */
   get isWaiting(): boolean {
     return this.#elements.length > 0 || this.#heldBytes > 0 || this.#splitter.isWaiting;
   }
 
-  /** Gives the blocks that end in this part. @throws SourceError `protocol` at the first byte that cannot belong to a JSON array */
+  /** Yields the blocks that end in this part. @throws SourceError `protocol` at the first byte that cannot belong to a JSON array */
   *push(part: Buffer): Generator<ListedBlock, void, void> {
     this.#parts.push(part);
     yield* this.#work();
@@ -68,7 +68,7 @@ export class Blocks {
       yield* this.#expected ? this.#compare(part, this.#expected) : this.#split(part);
   }
 
-  /** Gives what has come, as far as it is whole elements. @throws SourceError as `push` */
+  /** Yields the complete elements that have arrived, as a block. @throws SourceError as `push` */
   *flush(): Generator<ListedBlock, void, void> {
     try {
       while (this.#heldBytes > 0) {
@@ -87,7 +87,7 @@ export class Blocks {
     if (this.#elements.length > 0) yield this.#finish();
   }
 
-  /** To be called when the body has ended. @throws SourceError `incomplete` when the array has not */
+  /** Yields the last block; call it when the body has ended. @throws SourceError `incomplete` if the array has not ended */
   *end(): Generator<ListedBlock, void, void> {
     yield* this.flush();
     this.#splitter.end();
@@ -156,10 +156,10 @@ export class Blocks {
     this.#elementBytes = 0;
     const { isClean } = this.#hash;
     const hashed = this.#hash.finish();
-    // One that ends with a large element would be held as a whole in the next poll, only to be compared.
+    // The next poll would have to buffer a block with a large element completely, only to compare it.
     const isHeld = hashed && hashed.bytes <= LONGEST_HELD_BYTES;
     this.#pass(isHeld ? { ...hashed, size } : undefined, size);
-    if (!isClean) this.#expected = undefined; // some of what comes next has been split already
+    if (!isClean) this.#expected = undefined; // part of the next block has been split already
     return { hash: hashed?.hash, size, elements: () => listed(elements, position) };
   }
 
@@ -171,7 +171,7 @@ export class Blocks {
   }
 }
 
-/** The elements of a block that was recognised by its bytes. */
+/** Splits a recognised block into its elements. */
 function cut(parts: readonly Buffer[], maxElementBytes: number, isFirst: boolean): Element[] {
   const splitter = new Splitter(maxElementBytes);
   if (!isFirst) splitter.skip(0, 0);
@@ -186,7 +186,7 @@ function memoryOf(element: Element): number {
   return element.kind === 'whole' ? element.bytes.length : element.head.length;
 }
 
-/** FNV-1a over its beginning, where its id most likely stands, and some more of its bytes: nothing else decides it. */
+/** Whether an element ends a block: decided by FNV-1a over its first bytes, where the id usually is, and samples of the rest. */
 function endsBlock(element: Element): boolean {
   if (element.kind === 'oversize') return true;
   const { bytes } = element;

@@ -1,23 +1,24 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 
-/** One top-level element of a JSON array, cut out and not yet looked into. */
+/** One top-level element of a JSON array, not parsed yet. */
 export type Element = WholeElement | OversizeElement;
 
-/** An element that is small enough to be held. */
+/** An element that fits within the size limit. */
 export interface WholeElement {
   readonly kind: 'whole';
-  /** The element without the space around it. */
+  /** The element without surrounding white space. */
   readonly bytes: Buffer;
-  /** How deep brackets lie in brackets: 1 for `{}`, 0 for `7`. */
+  /** Maximum depth of nested brackets: 1 for `{}`, 0 for `7`. */
   readonly nesting: number;
 }
 
-/** An element larger than allowed: passed over without being held. */
+/** An element above the size limit, of which only the beginning is kept. */
 export interface OversizeElement {
   readonly kind: 'oversize';
-  /** Its beginning, at most 64 KiB. */
+  /** The first 64 KiB at most. */
   readonly head: string;
+  /** Size of the whole element in bytes. */
   readonly size: number;
   /** SHA-256 over all of its bytes, hex. */
   readonly sha256: string;
@@ -27,7 +28,7 @@ const HEAD_BYTES = 64 * 1024;
 const FIRST_BYTES = 4096;
 const NOTHING = Buffer.alloc(0);
 
-/** Collects the parts of one element after another, and holds no more of any than `maxBytes`. */
+/** Collects the parts of one element after another; buffers at most `maxBytes` of each. */
 export class ElementBytes {
   readonly #maxBytes: number;
   #held = NOTHING;
@@ -38,7 +39,7 @@ export class ElementBytes {
     this.#maxBytes = maxBytes;
   }
 
-  /** Adds a part of an element that goes on beyond it; copies it. */
+  /** Adds a copy of a part that does not end the element. */
   add(part: Buffer): void {
     const before = this.#size;
     this.#size += part.length;
@@ -52,7 +53,7 @@ export class ElementBytes {
     }
   }
 
-  /** Gives the element that ends with this part, and starts the next one. */
+  /** Returns the element that ends with this part, and starts the next one. */
   finish(last: Buffer, nesting: number): Element {
     if (this.#size === 0 && last.length <= this.#maxBytes) return { kind: 'whole', bytes: last, nesting };
     this.add(last);
@@ -73,7 +74,7 @@ export class ElementBytes {
   }
 }
 
-/** An element that is too large: of it are kept its beginning, its size and its hash. */
+/** Collects the beginning, the size and the hash of an element that is too large. */
 class PassingElement {
   readonly #hash = createHash('sha256');
   readonly #head = Buffer.alloc(HEAD_BYTES);
@@ -87,7 +88,7 @@ class PassingElement {
 
   finish(): OversizeElement {
     const head = this.#head.subarray(0, Math.min(this.#size, HEAD_BYTES));
-    // The decoder leaves out a character that the cut goes through.
+    // The decoder omits a character that is cut in two.
     const text = new StringDecoder('utf8').write(head);
     return { kind: 'oversize', head: text, size: this.#size, sha256: this.#hash.digest('hex') };
   }

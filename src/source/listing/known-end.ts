@@ -1,21 +1,22 @@
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** How an object begins, up to its first key: at the end of a string it shows that a quote is missing before it. */
+/** The beginning of an object up to its first key. At the end of a string, it shows that a quote is missing before it. */
 const OBJECT_BEGINS = /\{[ \n\r\t]*$/;
-/** The first letters that a value may have which is neither text, object nor array. */
+/** The characters of a value that is not a string, an object or an array. */
 const BARE = /^[-+.\w]*$/;
 
 /**
- * Whether an element that is not JSON surely ends where its brackets balance. A missing quote or bracket shifts that place:
- * the element could then hold others, which would be lost without a word. It shows by brackets that do not match, by an object
- * where a key should be, or by a string that ends as an object begins. A text that does so by itself makes the end unknown as well, which is the safe side.
+ * Whether an element that is not valid JSON certainly ends where its brackets balance. A missing quote or bracket moves that end, and
+ * the element could then swallow others, which would be lost silently. Three signs show this: brackets that do not match, an object
+ * in place of a key, and a string that ends like the beginning of an object. A valid string can end like that too; treating its end
+ * as unknown is the safe choice.
  */
 export function hasKnownEnd(element: Buffer): boolean {
   const first = element[0];
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY && first !== QUOTE)
     return BARE.test(element.toString('latin1'));
   const open: number[] = [];
-  /** The last byte outside of strings that is no space. */
+  /** The last byte outside strings that is not white space. */
   let before = 0;
   for (let at = 0; at < element.length; at += 1) {
     const byte = element[at] ?? 0;
@@ -34,7 +35,7 @@ export function hasKnownEnd(element: Buffer): boolean {
   return true;
 }
 
-/** The place of the quote that ends the string which begins at `start`. */
+/** Returns the offset of the closing quote of the string that begins at `start`. */
 function endOfString(element: Buffer, start: number): number {
   let at = start + 1;
   while (at < element.length && element[at] !== QUOTE) at += element[at] === BACKSLASH ? 2 : 1;

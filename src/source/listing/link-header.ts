@@ -1,6 +1,6 @@
 /**
- * Finds the target of the first link with `rel=next` in a Link header (RFC 8288, section 3), as written there.
- * Targets may hold commas and semicolons, values may be quoted, a `rel` may name several relations.
+ * Returns the target of the first link with `rel=next` in a Link header (RFC 8288, section 3), as written there; undefined if there
+ * is none. Targets may contain commas and semicolons, values may be quoted, and a `rel` may name several relations.
  */
 export function nextLink(header: string | null): string | undefined {
   for (const [, target = '', parameters = ''] of (header ?? '').matchAll(LINK)) {

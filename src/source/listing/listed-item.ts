@@ -8,19 +8,19 @@ import type { Element, OversizeElement, WholeElement } from './element-bytes.ts'
 import { hasKnownEnd } from './known-end.ts';
 import { kindOf, leadShape } from './lead-shape.ts';
 
-/** Leads nested deeper are set aside unread: whatever walks a lead by recursion would die of them. */
+/** Maximum nesting of a lead; a deeper one is rejected unparsed, because recursive code would overflow the stack. */
 const MAX_NESTING = 100;
 const HASH_DIGITS = 32;
 
-/** What is wrong with a lead, and where in it. Holds none of its text. */
+/** What is wrong with a lead, and where in it. Contains none of its text. */
 interface Fault {
   readonly reason: string;
   readonly path: string;
 }
 
 /**
- * One element of a listing. Its hash and the id at its beginning tell whether its content is known, at a fraction of what it
- * takes to look into it.
+ * Returns an element of a listing that is parsed only when it is read. Its hash and the id at its beginning show whether its content
+ * is known, at a fraction of the cost of parsing it.
  * @param position 0-based
  */
 export function listedElement(element: Element, position: number): ListedElement {
@@ -47,30 +47,30 @@ function readWhole({ bytes }: WholeElement, hash: string, position: number): Lis
     : { kind: 'rejected', id, ...fault, ...common };
 }
 
-/** An element whose end is known is set aside alone, and says nothing of those behind it. */
+/** Rejects one element alone: its end is known, so the elements after it can be read. */
 function malformed(bytes: Buffer, hash: string, position: number, what: 'JSON' | 'UTF-8'): ListedItem {
   const reason = `is not valid ${what}`;
   return { kind: 'rejected', id: leadingId(bytes), reason, path: '', position, raw: storable(bytes), hash };
 }
 
 function readOversize({ head, size, sha256 }: OversizeElement, position: number): ListedItem {
-  const reason = `is ${Math.ceil(size / 1024 ** 2)} MB long, more than max_lead_size allows; only its beginning is kept`;
+  const reason = `is ${Math.ceil(size / 1024 ** 2)} MB long, more than max_lead_size allows; leadsync keeps only its beginning`;
   const common = { position, raw: head, hash: sha256.slice(0, HASH_DIGITS) };
   return { kind: 'rejected', id: leadingId(Buffer.from(head)), reason, path: '', ...common };
 }
 
 function readDeep({ bytes, nesting }: WholeElement, hash: string, position: number): ListedItem {
   const raw = bytes.toString('utf8');
-  const reason = `is nested ${nesting} deep, and ${MAX_NESTING} is the limit`;
+  const reason = `is nested ${nesting} levels deep; the limit is ${MAX_NESTING}`;
   return { kind: 'rejected', id: leadingId(bytes), reason, path: '', position, raw, hash };
 }
 
-/** As text that every database can hold: what is not UTF-8, or NUL, becomes U+FFFD. */
+/** Returns text that every database can store: replaces invalid UTF-8 and NUL with U+FFFD. */
 function storable(bytes: Buffer): string {
   return bytes.toString('utf8').replaceAll('\0', '\ufffd');
 }
 
-/** Undefined where it is not JSON. The parser's own words quote the lead, so they are not passed on. */
+/** Returns undefined if the text is not JSON. Drops the parser's error, which quotes the lead. */
 function parse(raw: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(raw) };
@@ -82,8 +82,8 @@ function parse(raw: string): { readonly value: unknown } | undefined {
 function endless(position: number, what: 'JSON' | 'UTF-8'): SourceError {
   return new SourceError(
     'protocol',
-    `Element ${position + 1} of the listing is not valid ${what}, and where it ends cannot be told.`,
-    { hint: 'Nothing behind it can be read. This is for those who run the service to mend.' },
+    `Element ${position + 1} of the listing is not valid ${what}, and leadsync cannot tell where it ends.`,
+    { hint: 'leadsync cannot read the elements after it. Ask the operator of the service to fix it.' },
   );
 }
 
@@ -93,7 +93,7 @@ type Checked =
 
 function check(value: unknown, raw: string): Checked {
   if (!isObject(value)) {
-    return { id: undefined, fault: { reason: `must be an object, and is ${kindOf(value)}`, path: '' } };
+    return { id: undefined, fault: { reason: `must be an object, but is ${kindOf(value)}`, path: '' } };
   }
   const id = readId(value['id'], raw);
   if (typeof id === 'string') return { id: undefined, fault: { reason: id, path: 'id' } };
@@ -101,10 +101,10 @@ function check(value: unknown, raw: string): Checked {
   return { id, fault: issue && { reason: issue.message, path: pathText(issue.path) } };
 }
 
-/** The id, or what is wrong with it. */
+/** Returns the id, or a text that says what is wrong with it. */
 function readId(id: unknown, raw: string): LeadId | string {
   if (id === undefined) return 'is missing';
-  if (typeof id !== 'number') return `must be an integer, and is ${kindOf(id)}`;
+  if (typeof id !== 'number') return `must be an integer, but is ${kindOf(id)}`;
   const written = writtenId(id, raw);
   if (!/^\d+$/.test(written)) return 'must be a positive integer written in digits';
   const exact = written.length <= 19 ? BigInt(written) : 0n;
@@ -114,18 +114,18 @@ function readId(id: unknown, raw: string): LeadId | string {
 const SHORT_ID = /"id"\s*:\s*(\d{1,15})\s*[,}]/;
 
 /**
- * The id as it is written. A short one that stands plainly in the text needs no second look, because numbers up to
- * 15 digits are exact; for others the text is parsed again, at twice the cost, keeping what is written.
+ * Returns the id as it is written. A short id that a pattern finds in the text needs no second parse, because numbers of up to
+ * 15 digits are exact. For any other id, the text is parsed again, which doubles the cost.
  */
 function writtenId(id: number, raw: string): string {
   const short = SHORT_ID.exec(raw)?.[1];
   return short !== undefined && Number(short) === id ? short : (readIdText(raw) ?? '');
 }
 
-/** How far into an element its id is looked for, when it is not looked into. */
+/** How many bytes of an unparsed element are searched for its id. */
 const BEGINNING_BYTES = 48;
 
-/** The id of an element that is not looked into: found only when it comes first, with at most 15 digits. */
+/** Returns the id of an unparsed element, if it is the first field and has at most 15 digits. */
 function leadingId(bytes: Buffer): LeadId | undefined {
   const beginning = bytes.toString('latin1', 0, BEGINNING_BYTES);
   const digits = /^\{\s*"id"\s*:\s*([1-9]\d{0,14})\s*[,}]/.exec(beginning)?.[1];
@@ -136,7 +136,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `service_question_answers[2].slug`. Every name in it is one of ours: unknown fields are not looked into. */
+/** Returns a path such as `service_question_answers[2].slug`. It has only names from `leadShape`: unknown fields are not checked. */
 function pathText(path: readonly PropertyKey[]): string {
   let text = '';
   for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text && '.'}${String(step)}`;

@@ -3,7 +3,7 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { SourceError } from '../contract/source.ts';
 import type { ServiceAnswer } from '../http/service-call.ts';
 
-/** The body of one answer, decoded and counted as it is read, and hashed where that is asked for. It can be read once. */
+/** The decoded body of one answer. Counts its bytes, and hashes them if requested, as they are read. It can be read once. */
 export class ListingBody {
   readonly #response: ServiceAnswer;
   readonly #signal: AbortSignal;
@@ -16,17 +16,17 @@ export class ListingBody {
     this.#hash = hashed ? createHash('sha256') : undefined;
   }
 
-  /** Decoded bytes that were read so far. */
+  /** Number of decoded bytes read so far. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** SHA-256 over what was read so far, hex; empty when it is not hashed. */
+  /** SHA-256 of the bytes read so far, hex; empty if hashing was not requested. */
   get sha256(): string {
     return this.#hash?.copy().digest('hex') ?? '';
   }
 
-  /** @throws SourceError `incomplete` when the connection breaks, `protocol` when it cannot be decompressed; the signal's reason */
+  /** Reads the body. @throws SourceError `incomplete` if the connection breaks, `protocol` if decompression fails; the signal's reason */
   async *read(): AsyncGenerator<Buffer, void, void> {
     try {
       for await (const bytes of this.#response.body as AsyncIterable<Buffer>) {
@@ -45,13 +45,13 @@ function brokenOff(error: unknown, bytes: number): SourceError {
   const code = codeOf(error) ?? 'unknown error';
   if (code.startsWith('Z_') || code.startsWith('ERR_BROTLI') || code.startsWith('ERR_ZSTD')) {
     return new SourceError('protocol', `The listing cannot be decompressed after ${bytes} bytes (${code}).`, {
-      hint: 'Something between here and the service sends a body that does not fit its Content-Encoding.',
+      hint: 'The service, or a proxy in between, sends a body that does not match its Content-Encoding.',
       cause: error,
     });
   }
-  const what = code === 'UND_ERR_BODY_TIMEOUT' ? 'stands still' : 'breaks off';
+  const what = code === 'UND_ERR_BODY_TIMEOUT' ? 'stalls' : 'breaks off';
   return new SourceError('incomplete', `The listing ${what} after ${bytes} bytes (${code}).`, {
-    hint: 'If it stays so, something between here and the service cuts answers short.',
+    hint: 'If this persists, check whether a proxy between leadsync and the service truncates answers.',
     cause: error,
   });
 }

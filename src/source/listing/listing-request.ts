@@ -5,7 +5,7 @@ import { callService, dropBody, type ServiceAnswer, type ServiceConnection } fro
 
 const SUBJECT = 'The listing';
 
-/** Asks for pages of one listing with one token, which is renewed at most once. */
+/** Requests the pages of one listing, and renews the token at most once. */
 export class ListingRequests {
   readonly #connection: ServiceConnection;
   readonly #tokens: Tokens;
@@ -17,8 +17,8 @@ export class ListingRequests {
   }
 
   /**
-   * Gives an answer with status 200 and a JSON body, unread, or one with 304 when there was an `etag` to send.
-   * @throws SourceError; the signal's reason when it aborts
+   * Returns an answer with status 200 and an unread JSON body, or one with 304 if an `etag` was sent.
+   * @throws SourceError; the signal's reason if it aborts
    */
   async ask(url: string, etag: string | undefined, signal: AbortSignal): Promise<ServiceAnswer> {
     const token = await this.#tokens.current(signal);
@@ -39,7 +39,7 @@ export class ListingRequests {
       authorization: `Bearer ${token}`,
       accept: 'application/json',
       'user-agent': userAgent,
-      // Verbatim: a weak tag stays weak.
+      // Sent as received: a weak tag stays weak.
       ...(etag === undefined ? {} : { 'if-none-match': etag }),
     };
     return callService(this.#connection, { subject: SUBJECT, url, method: 'GET', headers }, signal);
@@ -52,25 +52,29 @@ function faultOf(response: ServiceAnswer, conditional: boolean): SourceError | u
   if (httpStatus === 304 && conditional) return undefined;
   if (httpStatus === 401) {
     const reason = bearerError(headers.get('www-authenticate'));
-    return new SourceError('unauthorized', `The listing refuses a token that is new (401${reason}).`, {
-      hint: 'See at the service whether this client may read leads.',
+    return new SourceError('unauthorized', `The listing refuses a new token (401${reason}).`, {
+      hint: 'Check at the service whether this client may read leads.',
       httpStatus,
     });
   }
   if (httpStatus === 403) {
-    return new SourceError('forbidden', 'The listing is forbidden to this client (403).', {
-      hint: 'Its token lacks a scope, or its account a right: see scope of the source, and the account at the service.',
+    return new SourceError('forbidden', 'This client may not read the listing (403).', {
+      hint: 'The token lacks a scope, or the account lacks a permission: check scope of the source, and the account at the service.',
       httpStatus,
     });
   }
   if (httpStatus === 304) {
-    return new SourceError('protocol', "The service says 'unchanged' (304) though it was not asked.", {
-      hint: 'A cache in between may do that: let it pass the listing through.',
-      httpStatus,
-    });
+    return new SourceError(
+      'protocol',
+      'The service answers "not modified" (304) to a request without a condition.',
+      {
+        hint: 'A cache in between may cause this: exclude the listing from it.',
+        httpStatus,
+      },
+    );
   }
-  return new SourceError('protocol', `The listing answers with status ${httpStatus} in place of 200.`, {
-    hint: 'See whether base_url and leads_path of the source are right.',
+  return new SourceError('protocol', `The listing answers with status ${httpStatus} instead of 200.`, {
+    hint: 'Check base_url and leads_path of the source.',
     httpStatus,
   });
 }
@@ -78,14 +82,14 @@ function faultOf(response: ServiceAnswer, conditional: boolean): SourceError | u
 function faultOfType(contentType: string | null): SourceError | undefined {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
   if (type === 'application/json' || /^application\/[\w.-]+\+json$/.test(type ?? '')) return undefined;
-  const said = type && /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'nothing that can be read';
+  const said = type && /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'missing or unreadable';
   return new SourceError('protocol', `The listing is not JSON: its content type is ${said}.`, {
-    hint: 'See whether base_url and leads_path lead to the service, and no login page or proxy answers for it.',
+    hint: 'Check that base_url and leads_path lead to the service, and not to a login page or a proxy.',
     httpStatus: 200,
   });
 }
 
-/** The error code in `WWW-Authenticate: Bearer … error="invalid_token"` (RFC 6750, section 3). */
+/** Returns the error code in `WWW-Authenticate: Bearer … error="invalid_token"` (RFC 6750, section 3). */
 function bearerError(header: string | null): string {
   const code = /\berror="([a-z_]{1,40})"/.exec(header ?? '')?.[1];
   return code === undefined ? '' : `, ${code}`;

@@ -13,26 +13,26 @@ import { nextLink } from './link-header.ts';
 import { ListingBody } from './listing-body.ts';
 import { ListingRequests } from './listing-request.ts';
 
-/** A lead does not wait longer than this, in ms, for its block to end: the rest of the listing may be slow. */
+/** Maximum time that a lead waits for its block to fill, in ms: the rest of the listing may be slow. */
 const BLOCK_WAIT_MS = 500;
 
 /**
- * So often, in ms, the listing is asked for as if none were known. A service or cache whose tag stays the same while the
- * listing changes would otherwise hide new leads for ever.
+ * Interval of requests without an ETag, in ms. A service or cache whose ETag stays the same while the listing changes would
+ * otherwise hide new leads for ever.
  */
 const WHOLE_EVERY_MS = 3_600_000;
 
-/** What the readings of one source share. `last` is filled by each that comes to its end, and lost with the process. */
+/** Dependencies that all readings of one source share. */
 export interface ListingParts {
   readonly options: SourceOptions;
   readonly connection: ServiceConnection;
   readonly tokens: Tokens;
   readonly clock: Clock;
-  /** The last listing that was read to its end. */
+  /** The last listing that was read to its end; in memory only. */
   readonly last: { blocks: BlockSequence };
 }
 
-/** Asks for the listing, and recognises it when it is the last one again. @throws SourceError */
+/** Requests the listing, and detects whether it is unchanged. @throws SourceError */
 export async function readListing(
   parts: ListingParts,
   previous: ListingMark | undefined,
@@ -82,7 +82,7 @@ class Reading {
     };
   }
 
-  /** Also where a clock was set back meanwhile. */
+  /** Whether the marker is recent enough to trust its ETag. Absolute, because the clock may have been set back. */
   #isBelieved(last: ListingMark | undefined): last is ListingMark {
     const agoMs = this.#parts.clock.now().getTime() - (last?.readAt ?? Number.NEGATIVE_INFINITY);
     return Math.abs(agoMs) < WHOLE_EVERY_MS;
@@ -100,11 +100,11 @@ class Reading {
       last.blocks = this.#sequence.learned;
     } finally {
       this.#time.end();
-      dropBody(response); // when the reader leaves early, the connection goes with it
+      dropBody(response); // if the reader stops early, this closes the connection
     }
   }
 
-  /** Reads pages to the last one. A page that was there before would make this endless. */
+  /** Reads all pages. Throws at a repeated page, which would make this endless. */
   async *#readPages(firstUrl: string, firstResponse: ServiceAnswer) {
     const seen = new Map([[firstUrl, 1]]);
     let [url, response] = [firstUrl, firstResponse];
@@ -144,7 +144,7 @@ class Reading {
       }
       yield* blocks.end();
     } catch (error) {
-      // What came before the fault is as good as any lead, and a listing that always breaks off would never bring it.
+      // Leads before the fault are valid, and a listing that always breaks off would never deliver them otherwise.
       if (!this.#time.signal.aborted) yield* blocks.flush();
       throw error;
     } finally {
@@ -173,15 +173,15 @@ class Reading {
     const link = nextLink(response.headers.get('link'));
     if (link === undefined) return undefined;
     const next = URL.parse(link, url);
-    // The token goes where the link leads.
+    // Stays on this server, because the request sends the token there.
     if (next !== null && next.origin === new URL(url).origin) return next.href;
     throw new SourceError('protocol', `Page ${page} of the listing links to a next page on another server.`, {
-      hint: 'The token is not sent there. If both are the service, correct base_url, or ask those who run it.',
+      hint: 'leadsync does not send the token there. If both servers belong to the service, correct base_url, or ask its operator.',
     });
   }
 }
 
-/** The same content under another tag: with the old one the whole body would come every time. */
+/** Returns the marker with the new ETag; undefined if it is the same. With an old ETag, every answer would have the whole body. */
 function renewed(last: ListingMark, etag: string | undefined): ListingMark | undefined {
   return etag === last.etag ? undefined : { ...last, etag };
 }
@@ -191,9 +191,9 @@ function refuseRepeated(seen: Map<string, number>, what: string, page: number): 
   if (first === undefined) return void seen.set(what, page);
   throw new SourceError(
     'protocol',
-    `Page ${page} of the listing repeats page ${first}: it would never end.`,
+    `Page ${page} of the listing repeats page ${first}, so the listing would never end.`,
     {
-      hint: 'If the service does not divide its listing, set pagination: none; else see which way of paging it uses.',
+      hint: 'If the service does not paginate its listing, set pagination: none; otherwise check which pagination it uses.',
     },
   );
 }

@@ -6,7 +6,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 
 const SPACES: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** Where in the array the next byte lies. */
+/** The position of the next byte relative to the array and its elements. */
 type Place =
   | 'before-array'
   | 'after-open' // an element, or the end of an empty array
@@ -15,24 +15,23 @@ type Place =
   | 'after-comma' // an element
   | 'after-array';
 
-/** What kind of element is being read: it decides where it ends. */
+/** The kind of the current element, which decides how its end is found. */
 type Form = 'brackets' | 'text' | 'bare';
 
 /**
- * Cuts a JSON array that arrives in chunks into its top-level elements, in memory bounded by the largest element that
- * is allowed. It checks what lies between the elements; whether an element is JSON in itself is left to the JSON parser.
- * Both together accept exactly what is a JSON array in UTF-8 (RFC 8259), with or without a byte-order mark before it:
- * when every piece is a JSON value and what lies between is right, so is the whole.
+ * Splits a JSON array that arrives in chunks into its top-level elements, in memory bounded by the maximum element size. It checks
+ * the bytes between the elements; the JSON parser checks each element. Together they accept exactly the JSON arrays in UTF-8
+ * (RFC 8259), with or without a byte-order mark.
  */
 export class Splitter {
   readonly #element: ElementBytes;
-  /** An element behind which nothing has come that shows whether it ends there. */
+  /** An element that is complete unless the next byte shows that it is damaged. */
   #unconfirmed: Element | undefined;
   #place: Place = 'before-array';
   #form: Form = 'brackets';
   #bytesRead = 0;
   #at = 0;
-  /** Bytes of a byte-order mark that were read; it can only be at the very beginning. */
+  /** Number of bytes of a byte-order mark read so far. */
   #markRead = 0;
   #elements = 0;
   #depth = 0;
@@ -45,8 +44,8 @@ export class Splitter {
   }
 
   /**
-   * Gives each element as soon as a comma or the end of the array follows it: until then it may be a damaged one whose
-   * brackets balance too early. The chunk has to stay as it is. Unless it is left, all of its elements have to be asked for.
+   * Yields each element as soon as a comma or the end of the array follows it: until then it may be damaged, with brackets that
+   * balance too early. The caller must not modify the chunk, and must take all of its elements or call `leave`.
    * @throws SourceError `protocol` at the first byte that cannot belong to a JSON array
    */
   *push(chunk: Buffer): Generator<Element, void, void> {
@@ -71,62 +70,62 @@ export class Splitter {
     this.#bytesRead += chunk.length;
   }
 
-  /** An element has ended, and nothing has come behind it. */
+  /** Whether an element has ended and no byte has followed it. */
   get isWaiting(): boolean {
     return this.#unconfirmed !== undefined;
   }
 
-  /** Gives the element that has ended without anything behind it, if there is one. */
+  /** Yields the element that has ended and that no byte has followed, if there is one. */
   *rest(): Generator<Element, void, void> {
     const element = this.#unconfirmed;
     this.#unconfirmed = undefined;
     if (element) yield element;
   }
 
-  /** Where in the chunk that was pushed last the element ends that was given last. */
+  /** Offset of the end of the last yielded element in the last chunk. */
   get at(): number {
     return this.#at;
   }
 
-  /** Leaves the rest of the chunk that was pushed last, right after the element that was given last. */
+  /** Abandons the rest of the last chunk, right after the last yielded element. */
   leave(): void {
     this.#bytesRead += this.#at;
   }
 
-  /** Passes over bytes that are known to hold so many whole elements and to end with one. */
+  /** Skips bytes that are known to contain this number of whole elements and to end with one. */
   skip(bytes: number, elements: number): void {
     this.#bytesRead += bytes;
     this.#elements += elements;
     this.#place = 'after-element';
   }
 
-  /** To be called when the body has ended. @throws SourceError `incomplete` when the array has not */
+  /** Checks that the array has ended; call it when the body has. @throws SourceError `incomplete` if it has not */
   end(): void {
     if (this.#place === 'after-array') return;
     const where = this.#bytesRead === 0 ? 'is empty' : `breaks off ${this.#whereabouts()}`;
     throw new SourceError('incomplete', `The listing ${where}.`, {
-      hint: 'If it stays so, something between here and the service cuts answers short.',
+      hint: 'If this persists, check whether a proxy between leadsync and the service truncates answers.',
     });
   }
 
-  /** Gives the element that has ended when what follows it may; leaves it when nothing does, drops it at any other byte. */
+  /** Yields the ended element if a comma or a bracket follows; keeps it if no byte follows; drops it before any other byte. */
   *#confirm(chunk: Buffer, from: number): Generator<Element, void, void> {
     const next = chunk[firstNoSpace(chunk, from)];
     if (next === COMMA || next === CLOSE_ARRAY) yield* this.rest();
     else if (next !== undefined) this.#unconfirmed = undefined;
   }
 
-  /** Reads what is not part of an element; gives the place of the first byte that is, or of the chunk's end. */
+  /** Reads bytes between elements. Returns the offset of the next element, or the length of the chunk. */
   #readBetween(chunk: Buffer, from: number): number {
     for (let at = firstNoSpace(chunk, from); at < chunk.length; at = firstNoSpace(chunk, at + 1)) {
       const byte = chunk[at] ?? 0;
       if (this.#place === 'before-array') this.#open(byte, this.#bytesRead + at);
-      else if (this.#place === 'after-array') throw this.#fault('goes on after its end');
+      else if (this.#place === 'after-array') throw this.#fault('continues after its end');
       else if (byte === CLOSE_ARRAY && this.#place !== 'after-comma') this.#place = 'after-array';
       else if (byte === COMMA && this.#place === 'after-element') this.#place = 'after-comma';
-      else if (byte === COMMA || byte === CLOSE_ARRAY)
-        throw this.#fault('has a comma with nothing beside it');
-      else if (this.#place === 'after-element') throw this.#fault('has two elements without a comma between');
+      else if (byte === COMMA || byte === CLOSE_ARRAY) throw this.#fault('has a comma without an element');
+      else if (this.#place === 'after-element')
+        throw this.#fault('has two elements without a comma between them');
       else {
         this.#start(byte);
         return at;
@@ -141,7 +140,7 @@ export class Splitter {
       if (!markIsWhole) throw this.#fault('does not begin with an array');
       this.#place = 'after-open';
     } else if (offset === this.#markRead && byte === BYTE_ORDER_MARK[offset]) this.#markRead++;
-    else if (byte === OPEN_OBJECT) throw this.#fault('is an object and no array');
+    else if (byte === OPEN_OBJECT) throw this.#fault('is an object, not an array');
     else throw this.#fault('is not a JSON array');
   }
 
@@ -154,12 +153,12 @@ export class Splitter {
     this.#escaped = false;
   }
 
-  /** The place after the element's last byte, or undefined when it goes on beyond the chunk. */
+  /** Returns the offset after the element's last byte, or undefined if the chunk ends first. */
   #findEnd(chunk: Buffer, from: number): number | undefined {
     return this.#form === 'bare' ? findEndOfBare(chunk, from) : this.#findBalance(chunk, from);
   }
 
-  /** The core: only quotes, backslashes and brackets matter, and brackets only outside of text. */
+  /** Finds where brackets balance. Only quotes and backslashes matter in strings, and only quotes and brackets outside them. */
   #findBalance(chunk: Buffer, from: number): number | undefined {
     const length = chunk.length;
     let at = from;
@@ -184,7 +183,7 @@ export class Splitter {
         depth++;
         if (depth > this.#nesting) this.#nesting = depth;
       } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-        // A bracket closed by the wrong kind is for the JSON parser to refuse.
+        // The JSON parser refuses brackets that do not match.
         depth--;
         if (depth === 0) return at;
       }
@@ -196,7 +195,7 @@ export class Splitter {
 
   #fault(what: string): SourceError {
     return new SourceError('protocol', `The listing ${what} (${this.#whereabouts()}).`, {
-      hint: 'See what the service answers at the address of the listing: it should be one JSON array of leads.',
+      hint: 'Check what the service answers at the address of the listing: it should be one JSON array of leads.',
     });
   }
 

@@ -111,7 +111,7 @@ describe('leadsync validate', () => {
     expect(code).toBe(0);
     expect(stderr.trimEnd().split('\n')).toEqual([
       'warning: source plain: base_url is http:// to another host, so client_secret, tokens and leads cross the network unencrypted. Use https://.',
-      'warning: source deep: base_url ends in /api/v1/leads, and leads_path is added to it. Leave /api/v1/leads out of base_url.',
+      'warning: source deep: base_url ends in /api/v1/leads, and leads_path is appended to it. Remove /api/v1/leads from base_url.',
       'warning: sink plain: url is http:// to another host, so leads cross the network unencrypted. Use https://.',
     ]);
   });
