@@ -12,8 +12,8 @@ import type {
 /** The methods for a person's requests: find, disclose and erase what the ledger holds about them. */
 export interface LedgerPersons {
   /**
-   * Returns the leads and rejected leads that mention a person, in any of their versions. Reads the text of every version, in chunks
-   * unless the subject is a lead.
+   * Returns the leads and rejected leads of a person. Finds a lead by its id; finds an email address or a phone number by reading every
+   * version of every lead, in chunks.
    */
   findPerson(subject: Subject, source?: string): Promise<Person>;
   /** Returns every row that the ledger holds about a person. */

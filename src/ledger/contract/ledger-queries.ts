@@ -72,7 +72,10 @@ export interface LedgerQueries {
   overview(): Promise<Overview>;
   /** Returns, in the given order, the ledger's state of leads that a destination holds. */
   leadsAtSink(sink: string, leads: readonly LeadKey[]): Promise<readonly LeadAtSink[]>;
-  /** Returns up to `limit` leads, numbered above `after`, that were delivered to the sink outside the period `except`. Empty at the end. */
+  /**
+   * Returns up to `limit` leads that are not erased, numbered above `after`, each with the newest version that was delivered to the sink
+   * outside the period `except`, if any. Empty at the end.
+   */
   deliveredLeads(
     sink: string,
     except: { readonly from: Date; readonly to: Date },

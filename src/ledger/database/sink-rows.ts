@@ -176,7 +176,10 @@ export class SinkRows implements WriteBehind {
     this.#redeclare.run(0, events.join(), Number(backfill), owedThrough, newest, config, sinkNo);
   }
 
-  /** Renames a sink. Its deliveries keep the old name in their ids, which receivers remember. Does nothing if the new name exists. */
+  /**
+   * Renames a sink, unless the old name is still declared or the new one exists. Its deliveries keep the old name in their ids, which
+   * receivers remember.
+   */
   #renameFormer({ name, formerly }: DeclaredSink, all: readonly DeclaredSink[]): void {
     if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
     if (this.#get.get(name) === undefined) this.#rename.run(name, formerly);
