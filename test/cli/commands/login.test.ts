@@ -119,7 +119,7 @@ describe('leadsync login', () => {
   });
 
   test.each([
-    ['is no folder', 'tokens', 'made'],
+    ['is no folder', 'tokens', 'created'],
     ['cannot be read', join('tokens', 'main.json', 'x'), 'read'],
   ])('says that what the tokens are kept in %s, before a browser is opened', async (_, path, step) => {
     const { install, stub } = await anInstall();
