@@ -51,7 +51,7 @@ describe('with a configuration that was saved with a mistake', () => {
     const { code, stdout, stderr } = await install.run(['reload']);
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
     expect(stderr).toMatch(/yaml:\d+:\d+: /);
-    expect(stderr).toContain('Nothing has changed.');
+    expect(stderr).toContain('Nothing was changed.');
   });
 
   test('reload shows the running one its token, whose answer is told', async () => {
@@ -74,7 +74,7 @@ describe('with a configuration that was saved with a mistake', () => {
     const { code: rest, stderr: said } = await without.run(['reload']);
     expect({ rest, said }).toEqual({
       rest: 78,
-      said: expect.stringMatching(/log\.level: must be one of[\s\S]*wants another admin\.token \(401\)/),
+      said: expect.stringMatching(/log\.level: must be one of[\s\S]*requires another admin\.token \(401\)/),
     });
   });
 

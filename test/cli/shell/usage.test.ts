@@ -118,7 +118,7 @@ describe('the program', () => {
       stderr += text;
     });
     const code = await new Promise((resolve) => child.once('close', resolve));
-    expect(stderr).toBe('The output cannot be written (EBADF): see whether there is room where it goes.\n');
+    expect(stderr).toBe('The output cannot be written (EBADF): check the free space of its destination.\n');
     expect(code).toBe(1);
   });
 
