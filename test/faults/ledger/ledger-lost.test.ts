@@ -194,7 +194,7 @@ test('commands recognise the leadsync that waits to start', async () => {
   expect(await scene.run('healthcheck')).toMatchObject({ code: 0, stderr: '' });
   expect(await scene.run('reload')).toMatchObject({
     code: 78,
-    stderr: expect.stringMatching(/^leadsync waits to start/),
+    stderr: expect.stringMatching(/^leadsync is still waiting to start/),
   });
   expect((await daemon.kill()).code).toBe(0);
   expect(existsSync(join(scene.dataDir, 'admin.json'))).toBe(false);
