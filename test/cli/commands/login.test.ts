@@ -172,7 +172,7 @@ describe('leadsync login', () => {
       const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
       const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
       expect(stderr).toContain('Nothing was stored: when that is fixed, start the login again.');
-      expect(stderr).not.toContain('asks again');
+      expect(stderr).not.toMatch(/(asks|tries) again|retries/);
       expect(code).not.toBe(0);
       expect(existsSync(tokenFile)).toBe(false);
       expect(stub.tokenRequests).toBe(1);

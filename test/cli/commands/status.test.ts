@@ -250,7 +250,7 @@ describe('leadsync status', () => {
       error: `${code}: ${message}`,
     });
     expect((await install.running().run(['status'])).stdout).toContain(
-      'so the login is kept, and the service is asked once more after 3 minutes.\n  If the login was revoked, do not wait: `leadsync login main` logs a person in again; `leadsync check` tries now.',
+      'leadsync keeps the login and asks the service again after 3 minutes.\n  If the login was revoked, do not wait: `leadsync login main` logs a person in again; `leadsync check` tries now.',
     );
   });
 
@@ -384,7 +384,7 @@ describe('leadsync status', () => {
       await install.listed(1, 2);
       if (running) install.running();
       install.clock.jump(350_000);
-      expect((await install.run(['status'])).stdout).not.toContain('nothing goes out');
+      expect((await install.run(['status'])).stdout).not.toContain('delivers nothing');
       install.clock.jump(20_000);
       expect((await install.run(['status'])).stdout).toContain(
         `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (6 min ago), and leadsync delivers nothing.\n  ${cause}`,

@@ -32,7 +32,7 @@ describe('leadsync sync', () => {
     const { install, stub } = await anInstall();
     await install.run(['sync']);
     expect((await install.run(['sync'])).stdout).toMatch(
-      /^main: \d listed, 0 new\ncrm: 0 delivered \(2 in all\), 0 pending, 0 dead\n/,
+      /^main: \d listed, 0 new\ncrm: 0 delivered \(2 in total\), 0 pending, 0 dead\n/,
     );
     stub.addLeads(1);
     stub.addRaw('{"id":7}');
@@ -60,6 +60,6 @@ describe('leadsync sync', () => {
     const { install } = await anInstall({ log: { level: 'debug', format: 'json' } });
     const { stderr } = await install.run(['sync']);
     expect(stderr).toContain('sync is done: stopping.');
-    expect(stderr).not.toContain('what is under way');
+    expect(stderr).not.toContain('work in progress');
   });
 });
