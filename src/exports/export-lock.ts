@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { acquireLock, isLocked } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 
-/** In ms: whoever only looks whether it is held is gone by then. */
+/** Time to wait for the lock, in ms: long enough for a process that only checks it. */
 const LOOK_MS = 20;
 
-/** Keeps other runs of an export away, in the data directory's folder for exports. @throws LockHeld, ExportFailed */
+/** Locks an export against other runs, in the data directory's folder for exports. @throws LockHeld, ExportFailed */
 export function lockExport(folder: string, name: string): { release(): void } {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -16,12 +16,12 @@ export function lockExport(folder: string, name: string): { release(): void } {
   }
 }
 
-/** Whether a run of it is under way, in whatever process; also false when that cannot be told. */
+/** Whether any process is running the export; false if that is unknown. */
 export function isRunning(folder: string, name: string): boolean {
   try {
     return isLocked(lockFile(folder, name));
   } catch {
-    return false; // the lock is another user's, who alone can tell
+    return false; // the lock belongs to another user and cannot be checked
   }
 }
 

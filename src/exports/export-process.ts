@@ -7,12 +7,12 @@ import { lockExport } from './export-lock.ts';
 import { makeExport } from './make-export.ts';
 import { type ExportJob, type ExportResult, targetOf } from './run-export.ts';
 
-// The process that an export runs in: gets its job as a message, and tells what it came to. It ends with whoever started it.
+// The process that an export runs in. It receives its job as a message, sends the result, and ends with its parent process.
 
 const stop = new AbortController();
 process.once('disconnect', () => stop.abort());
 process.on('SIGTERM', () => stop.abort());
-for (const name of ['SIGINT', 'SIGHUP']) process.on(name, () => undefined); // of a terminal; whoever started us decides
+for (const name of ['SIGINT', 'SIGHUP']) process.on(name, () => undefined); // from a terminal; the parent process decides
 process.once('message', (job) => {
   void resultOf(job as ExportJob).then((result) => {
     if (process.connected) process.send?.(result, () => process.disconnect());
@@ -23,7 +23,7 @@ async function resultOf(job: ExportJob): Promise<ExportResult> {
   setPriority(job.niceness);
   const config = { ...job.config, target: targetOf(job) };
   try {
-    // Held by this process, which may outlive the one that started it by a moment.
+    // This process holds the lock, because it may briefly outlive its parent.
     const lock = lockExport(job.folder, job.config.name);
     try {
       const destination = await openDestination(config, job.folder);
@@ -48,7 +48,7 @@ function failureOf(error: unknown): ExportResult {
   const name = error instanceof Error ? error.name : typeof error;
   return {
     kind: 'failed',
-    message: `An unexpected fault (${name}).`,
+    message: `Unexpected error (${name}).`,
     hint: 'This is a fault in leadsync: please report it.',
   };
 }

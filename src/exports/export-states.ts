@@ -9,44 +9,44 @@ import { folderFailure } from './contract/export-failed.ts';
 const time = z.coerce.date();
 
 const schema = z.object({
-  /** Its configuration, without secrets, for whoever asks what a change would do. */
+  /** Its configuration without secrets, for commands that show what a change would do. */
   config: z.string(),
-  /** Since when it is configured. */
+  /** When it was first configured. */
   since: time,
-  /** The last that was made. */
+  /** The last run that succeeded. */
   done: z
     .object({
       startedAt: time,
       finishedAt: time,
-      /** The time in its rows; absent of one that a version without `_exported_at` made. */
+      /** The time in its rows; absent if a version without `_exported_at` made the export. */
       exportedAt: time.optional(),
       place: z.string(),
       rows: z.number(),
       bytes: z.number(),
-      /** As it was configured then. */
+      /** The configuration at that time. */
       config: z.string(),
     })
     .optional(),
-  /** What has failed since, the last time. */
+  /** The last failure since then. */
   failed: z
     .object({ at: time, times: z.number(), message: z.string(), hint: z.string(), retryAt: time })
     .optional(),
 });
 
-/** What is remembered of a scheduled export over a restart. */
+/** The state of a scheduled export that survives a restart. */
 export type ExportState = Readonly<z.output<typeof schema>>;
 
 const FILE = /^(.+)\.json$/;
 
 /**
- * Keeps what is remembered of each export in a file of its own, so that a run by hand and the daemon are not in each other's way. Apart
- * from the ledger: what is lost with such a file is one export that comes too early, or whole.
+ * Stores the state of each export in a file of its own, so that a manual run and the daemon do not interfere. The ledger does not hold
+ * it, because the loss of such a file costs little: one export runs too early, or exports all rows.
  */
 export class ExportStates {
   readonly #files: Files;
-  /** What the disk did not take: forgotten at once, an export would be due again every second. */
+  /** States that could not be written. Without them, an export would be due again every second. */
   readonly #unwritten = new Map<string, ExportState>();
-  /** Of exports alone. */
+  /** The folder of the states; it holds only files of exports. */
   readonly folder: string;
 
   constructor(files: Files, dataDir: string) {
@@ -54,18 +54,18 @@ export class ExportStates {
     this.folder = join(dataDir, 'exports');
   }
 
-  /** Undefined when nothing is remembered, or nothing that can be read. */
+  /** Returns the state of an export; undefined if there is none or it cannot be read. */
   read(name: string): ExportState | undefined {
     const unwritten = this.#unwritten.get(name);
     if (unwritten) return unwritten;
     try {
       return schema.parse(JSON.parse(readFileSync(this.#pathOf(name), 'utf8')));
     } catch {
-      return undefined; // an export that begins anew is better than none
+      return undefined; // an export that starts from the beginning is better than none
     }
   }
 
-  /** What the disk does not take is remembered by this process alone, until there is more to write. */
+  /** Writes a state durably. If the disk fails, keeps the state in memory. @throws an error that is not the disk's */
   async write(name: string, state: ExportState): Promise<void> {
     this.#unwritten.set(name, state);
     try {
@@ -77,13 +77,13 @@ export class ExportStates {
     }
   }
 
-  /** It is not in the configuration any more. */
+  /** Removes the state of an export that is no longer configured. */
   async forget(name: string): Promise<void> {
     this.#unwritten.delete(name);
     await this.#files.remove(this.#pathOf(name));
   }
 
-  /** The exports of which something is remembered, also what cannot be read. @throws Node's error when the folder cannot be read */
+  /** Returns the names of exports with a state file, readable or not. @throws Node's error if the folder cannot be read */
   async names(): Promise<readonly string[]> {
     const names = await readdir(this.folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return []; // none was ever made

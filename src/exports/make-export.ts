@@ -8,29 +8,29 @@ import type { Destination } from './destinations/destination.ts';
 import { type ExportRequest, exportTables } from './files/export.ts';
 import { AlreadyThere, RemovedMeanwhile } from './files/whole-or-not.ts';
 
-/** Which run of an export it is. */
+/** One run of an export. */
 export interface ExportRun {
   readonly ledgerFile: string;
   readonly at: Date;
-  /** Rows that came or changed from then on; undefined for all. */
+  /** Export rows that were added or changed from this time on; undefined for all. */
   readonly since: Date | undefined;
-  /** The time in its rows: later than that of the run before, also where the clock was set back. */
+  /** The time in its rows; always later than that of the previous run, even if the clock was set back. */
   readonly exportedAt: Date;
-  /** None of this export was ever done. */
+  /** Whether no run of this export has ever succeeded. */
   readonly first: boolean;
 }
 
-/** An export that was made, and is where it belongs. */
+/** An export at its destination. */
 export interface ExportMade {
-  /** A path, or an address. */
+  /** Its path or address. */
   readonly place: string;
   readonly rows: number;
   readonly bytes: number;
-  /** Older ones that were removed, as `keep` says. */
+  /** Number of older exports that were removed because of `keep`. */
   readonly removed: number;
 }
 
-/** Makes an export, brings it where it belongs, and removes those that are too old. @throws ExportFailed, LedgerError, the signal's reason */
+/** Writes an export, moves it to its destination, and applies `keep`. @throws ExportFailed, LedgerError, the signal's reason */
 export async function makeExport(
   config: ExportConfig,
   destination: Destination,
@@ -41,7 +41,7 @@ export async function makeExport(
   await destination.tidy(signal);
   const request = requestOf(config, destination.folder, run);
   const file = request.output.slice(destination.folder.length + 1);
-  // Where older ones cannot be removed, each further try would add a whole export.
+  // If older exports cannot be removed, stop here: every retry would add another export.
   const before = await removeOld(config, destination, file, signal);
   const rows = await write(request, destination, signal);
   const bytes = await sizeOf(request.output);
@@ -78,7 +78,7 @@ async function write(request: ExportRequest, destination: Destination, signal: A
   return counts.values().reduce((sum, rows) => sum + rows, 0);
 }
 
-/** `made` has just been made, or will be. What has a later name was made before it, by a clock that was ahead, and goes first. */
+/** Removes the oldest exports beyond `keep`. One with a later name than `made` was written by a clock that was ahead, and goes first. */
 async function removeOld(
   { keep }: ExportConfig,
   destination: Destination,

@@ -7,17 +7,17 @@ import { replacedProgram } from '../platform/process/replaced-program.ts';
 import type { ExportConfig, ExportTarget } from './contract/options.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 
-/** What the process of an export is told to do. Secrets are plain in it: it travels from process to process, and is kept nowhere. */
+/** The job for the process of an export. It contains secrets as plain text: it is sent between processes and never stored. */
 export interface ExportJob {
   readonly config: Omit<ExportConfig, 'target'>;
   readonly target: Readonly<Record<string, unknown>>;
   readonly run: ExportRun;
-  /** The data directory's own for exports: of locks, and of what is made to go elsewhere. */
+  /** The data directory's folder for exports: holds locks, and exports until they are moved to a bucket. */
   readonly folder: string;
   readonly niceness: number;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export type ExportResult =
   | ({ readonly kind: 'made' } & ExportMade)
   | { readonly kind: 'failed'; readonly message: string; readonly hint: string }
@@ -25,12 +25,12 @@ export type ExportResult =
   | { readonly kind: 'busy' }
   | { readonly kind: 'stopped' };
 
-/** How long a process that was asked to end may take to take back what it began, in ms. */
+/** Maximum time for a process to clean up after SIGTERM, in ms; then it gets SIGKILL. */
 const TAKE_BACK_MS = 5_000;
 
 /**
- * Runs an export in a process of its own, so that neither its work nor its memory is in the way of polls and deliveries.
- * `folder` is the data directory's own for exports, `niceness` that of nice(1). Never rejects for what a run may fail of: the result says it.
+ * Runs an export in a process of its own, so that its CPU time and memory do not affect polls and deliveries. `folder` is the data
+ * directory's folder for exports; `niceness` is as in nice(1). Returns every failure of a run as its result.
  */
 export async function runExport(
   { target, ...config }: ExportConfig,
@@ -49,7 +49,7 @@ async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportRes
   try {
     child = await start();
   } catch (error) {
-    return { ...NOT_STARTED, message: `No process could be started for it (${codeOf(error)}).` };
+    return { ...NOT_STARTED, message: `leadsync could not start a process for it (${codeOf(error)}).` };
   }
   let insist: NodeJS.Timeout | undefined;
   const ask = () => {
@@ -75,16 +75,16 @@ async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportRes
 
 const NOT_STARTED = {
   kind: 'failed',
-  hint: 'The machine or the limits of the service give no more processes, memory or open files: raise them, or end what takes them.',
+  hint: 'The machine, or a limit of the service, allows no more processes, memory or open files. Raise the limit, or stop other processes.',
 } as const;
 
 const ENDED: ExportResult = {
   kind: 'failed',
-  message: 'The process of the export was ended from outside.',
-  hint: 'The machine may have run out of memory. What it had begun is removed by the next run.',
+  message: 'The process of the export was killed.',
+  hint: 'The machine may have run out of memory. The next run removes the incomplete files.',
 };
 
-/** Beside this file, and TypeScript or JavaScript as this one is. Throws Node's error when there can be no process. */
+/** Starts the program beside this file, with the same extension. Throws Node's error if no process can be started. */
 async function start(): Promise<ChildProcess> {
   const file = new URL(`./export-process${extname(import.meta.url)}`, import.meta.url);
   const child = fork(file, {
@@ -93,7 +93,7 @@ async function start(): Promise<ChildProcess> {
     execArgv: [],
   });
   await once(child, 'spawn');
-  child.on('error', () => undefined); // one that has gone takes no message: that it ended is what counts
+  child.on('error', () => undefined); // sending to a process that has ended fails; its exit is handled
   return child;
 }
 
@@ -105,7 +105,7 @@ function plain(target: ExportTarget): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(target).map(reveal));
 }
 
-/** Where the export of a job goes, its secrets hidden again. */
+/** Returns the destination of a job, with its secrets wrapped again. */
 export function targetOf({ target }: Pick<ExportJob, 'target'>): ExportTarget {
   const hide = ([key, value]: [string, unknown]) => [
     key,

@@ -4,13 +4,13 @@ import { codeOf } from '../platform/failures/error-code.ts';
 import { LockHeld } from '../platform/files/lock.ts';
 import { lockExport } from './export-lock.ts';
 
-/** Names of what an export makes or reads in the data directory; the first group is the name of the export. */
+/** Names of the temporary files of exports in the data directory; the first group is the name of the export. */
 const STAGED =
   /^(?:\.read-[0-9a-f-]{36}-|\.)?(.+)-\d{8}T\d{6}Z(?:\.(?:parquet|csv|jsonl|sqlite))?(?:\.[0-9a-f]{16}\.tmp)?$/;
 
 /**
- * Removes what killed runs have left in the data directory's folder for exports, of those that are configured no more: no run of
- * them will. One that is being made under another configuration is left alone. @throws ExportFailed, Node's error of the disk
+ * Removes what killed runs of exports that are no longer configured have left in the data directory, because no later run will.
+ * Skips an export that is running under another configuration. @throws ExportFailed, Node's error of the disk
  */
 export async function removeStagedOfOthers(folder: string, configured: ReadonlySet<string>): Promise<void> {
   for (const file of await namesIn(folder)) {
@@ -19,7 +19,7 @@ export async function removeStagedOfOthers(folder: string, configured: ReadonlyS
   }
 }
 
-/** None where none was ever made. */
+/** Returns no names if the folder does not exist. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];

@@ -39,10 +39,10 @@ test.each([
   ['a: 1', 'exports.a: must be a map'],
   ['a: { every: 1d }', '"type" is missing'],
   ['a: { type: ftp, every: 1d }', 'exports.a.type: must be one of directory, s3'],
-  [`a: { ${directory} }`, 'exports.a: says nothing of when: give `every: 1d` or `at: "03:00"`'],
+  [`a: { ${directory} }`, 'exports.a: has no schedule: set `every: 1d` or `at: "03:00"`'],
   [`a: { ${directory}, every: 1d, at: "03:00" }`, 'exports.a.at: cannot be combined with `every`'],
   [`a: { ${directory}, every: 1d, timezone: UTC }`, 'exports.a.timezone: has no effect without `at`'],
-  [`a: { ${directory}, at: "25:00" }`, 'exports.a.at: must be an hour of the day such as "03:00"'],
+  [`a: { ${directory}, at: "25:00" }`, 'exports.a.at: must be a time of day such as "03:00"'],
   [`a: { ${directory}, at: "03:00", timezone: Mars }`, 'exports.a.timezone: must be a time zone'],
   [`a: { ${directory}, every: 1s }`, 'exports.a.every: must be between 1m and 366d'],
   [`a: { ${directory}, every: 1d, keep: 0 }`, 'exports.a.keep: must be 1 or more'],
@@ -56,7 +56,7 @@ test.each([
   [`a: { ${directory}, every: 1d, bucket: b }`, 'unknown key "bucket"'],
   ['a: { type: s3, every: 1d }', '"bucket" is missing'],
   ['a: { type: s3, bucket: b, every: 1d, endpoint: minio }', 'must be an address such as'],
-  ['a: { type: s3, bucket: b, every: 1d, access_key_id: k }', 'give both, or neither'],
+  ['a: { type: s3, bucket: b, every: 1d, access_key_id: k }', 'set both, or neither'],
   [`A!: { ${directory}, every: 1d }`, 'a name consists of a-z'],
 ])('%s is refused with what is wrong', (entry, message) => {
   expect(faultsOf(`${SOURCE}exports:\n  ${entry}\n`).join('\n')).toContain(message);

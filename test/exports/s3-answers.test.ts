@@ -106,7 +106,7 @@ describe('what takes every request and keeps nothing', () => {
     const { made, install } = await withStorage(nothingKept(listingOf()));
     const said = await made();
     expect(said).toMatchObject({ code: 1, stdout: '' });
-    expect(said.stderr).toContain('took s3://exports/nightly-20261120T100000Z.csv, and does not list it');
+    expect(said.stderr).toContain('accepted s3://exports/nightly-20261120T100000Z.csv, but does not list it');
     expect(readdirSync(join(install.folder, 'data', 'exports'))).not.toContain(
       'nightly-20261120T100000Z.csv',
     );
@@ -114,7 +114,7 @@ describe('what takes every request and keeps nothing', () => {
 
   test('is no place for an export of several tables, which gets no mark', async () => {
     const { made, storage } = await withStorage(nothingKept(listingOf()), { tables: ['leads', 'polls'] });
-    expect((await made()).stderr).toContain('nightly-20261120T100000Z/leads.csv, and does not list it');
+    expect((await made()).stderr).toContain('nightly-20261120T100000Z/leads.csv, but does not list it');
     expect(storage.asked.filter(({ key }) => key.endsWith('_SUCCESS'))).toEqual([]);
   });
 
@@ -124,7 +124,7 @@ describe('what takes every request and keeps nothing', () => {
       sent ||= asked.method === 'PUT';
       return sent && isListing(asked) ? listingOf('nightly-20261120T100000Z.csv') : undefined;
     });
-    expect((await made()).stderr).toContain('nightly-20261120T100000Z.csv, and lists 3 bytes of');
+    expect((await made()).stderr).toContain('nightly-20261120T100000Z.csv, but lists 3 bytes of');
   });
 
   test('is found out by check', async () => {
@@ -157,13 +157,13 @@ test('check asks for every right that a run needs', async () => {
 const code = (name: string) => `<Error><Code>${name}</Code><Message>canary-message</Message></Error>`;
 
 test.each<[string, Answer, string]>([
-  ['another region, without a word', [301, ''], 'lies in another region (301).\nCorrect `region`'],
-  ['another region', [400, code('IllegalLocationConstraintException')], 'lies in another region'],
-  ['a web page', [404, '<html><p>canary-page</html>'], 'answered 404 (no code).\nSee whether `endpoint`'],
-  ['a proxy', [503, 'canary-page'], 'answered 503 (no code).\nIf it stays so'],
-  ['too many requests', [503, code('SlowDown')], 'asks for fewer requests (SlowDown).\nIf it stays so'],
-  ['a code that every object has', [400, code('constructor')], 'answered 400 (constructor).\nSee whether'],
-  ['a code that is a sentence', [400, code('canary sentence')], 'answered 400 (no code).\nSee whether'],
+  ['another region, without a word', [301, ''], 'is in another region (301).\nCorrect `region`'],
+  ['another region', [400, code('IllegalLocationConstraintException')], 'is in another region'],
+  ['a web page', [404, '<html><p>canary-page</html>'], 'answered 404 (no code).\nCheck that `endpoint`'],
+  ['a proxy', [503, 'canary-page'], 'answered 503 (no code).\nIf this persists'],
+  ['too many requests', [503, code('SlowDown')], 'asks for fewer requests (SlowDown).\nIf this persists'],
+  ['a code that every object has', [400, code('constructor')], 'answered 400 (constructor).\nCheck that'],
+  ['a code that is a sentence', [400, code('canary sentence')], 'answered 400 (no code).\nCheck that'],
 ])('%s is told with what to do, and with nothing that was answered', async (_, answer, message) => {
   const { install } = await withStorage((asked) => (isUploadsListing(asked) ? answer : undefined));
   const { code, stderr } = await install.run(['export', '--name', 'nightly']);
@@ -173,7 +173,7 @@ test.each<[string, Answer, string]>([
 });
 
 test.each([
-  [{ access_key_id: 'canary\nid' }, 'cannot be asked with these keys: they hold a character that no key has'],
+  [{ access_key_id: 'canary\nid' }, 'cannot be used with these keys: they contain an invalid character'],
   [{ region: 'eu west/1' }, 'exports.nightly.region: must be a region such as eu-central-1'],
 ])('%j is told as wrong', async (options, message) => {
   const { made } = await withStorage(() => undefined, options);

@@ -101,7 +101,7 @@ test('check proves that it can write there, and leaves nothing', async () => {
 test.each([
   [{ bucket: 'nobodys' }, 'The bucket nobodys at 127.0.0.1:', 'does not exist (NoSuchBucket).'],
   [{ access_key_id: 'canary-id' }, 'does not know the access key', 'access_key_id'],
-  [{ secret_access_key: 'canary-key' }, 'does not take the secret key', 'secret_access_key'],
+  [{ secret_access_key: 'canary-key' }, 'does not accept the secret key', 'secret_access_key'],
   [{ endpoint: 'http://127.0.0.1:9' }, 'The bucket exports at 127.0.0.1:9', 'ECONNREFUSED'],
 ])('with %j it fails, says why, and shows no key', async (options, what, more) => {
   const install = withExport(await aStorage(), options);

@@ -1,4 +1,4 @@
-/** How tables are written: each as a file, or all of them as tables of one SQLite file. */
+/** The file formats: one file for each table, or one SQLite file with all tables. */
 export const EXPORT_FORMATS = ['parquet', 'csv', 'jsonl', 'sqlite'] as const;
-/** What `format` of a configured export takes, and `--format` of `leadsync export`. */
+/** A value of `format` of a configured export, or of `--format` of `leadsync export`. */
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];

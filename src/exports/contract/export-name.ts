@@ -2,30 +2,30 @@ import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { printStamp } from '../../platform/text/format.ts';
 
-/** What the files of one export are called: `nightly-20261122T030000Z.parquet`, a folder without an ending. */
+/** File names of exports, such as `nightly-20261122T030000Z.parquet`; a folder has no extension. */
 
-/** The name of what is made at a time. */
+/** Returns the file name of an export that is made at `at`. */
 export function fileNameOf(name: string, at: Date, ending: string): string {
   return `${name}-${printStamp(at).replace(/\.\d+/, '')}${ending}`;
 }
 
-/** Whether it is the name of one of this export, complete. */
+/** Whether `file` is the name of a complete file or folder of the export `name`. */
 export function isOf(name: string, file: string): boolean {
   return timePart(name, file) !== undefined;
 }
 
-/** A name beside a path for what is not complete there: not yet, or not any more. */
+/** Returns a temporary name in the same folder, for a file that is being written or removed. */
 export function inTheMaking(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
 }
 
-/** Whether it is the name of one of this export in the making. */
+/** Whether `file` is a temporary name of the export `name`. */
 export function isInTheMaking(name: string, file: string): boolean {
   const [, made] = /^\.(.+)\.[0-9a-f]{16}\.tmp$/.exec(file) ?? [];
   return made !== undefined && isOf(name, made);
 }
 
-/** The oldest of these first. */
+/** Returns the file names of one export, oldest first. */
 export function inOrder(files: readonly string[]): readonly string[] {
   return [...files].sort();
 }

@@ -9,13 +9,15 @@ const NAMES = relations.map(({ name }) => name);
 
 const [SHORTEST_MS, LONGEST_MS] = [60_000, 366 * 86_400_000];
 
-/** What every export has, wherever it goes. */
+/** Options of every export, whatever its destination. */
 const common = {
   tables: z
     .array(z.enum(['all', ...NAMES]))
     .min(1)
     .default(['leads'])
-    .describe('Tables and views of the store, or `[all]`. One is a file, several are a folder of files.'),
+    .describe(
+      'Tables and views of the store, or `[all]`. One table makes a file; several make a folder of files.',
+    ),
   format: z
     .enum(EXPORT_FORMATS)
     .default('parquet')
@@ -24,28 +26,28 @@ const common = {
     .enum(['all', 'new'])
     .default('all')
     .describe(
-      '`new`: rows that came or changed since the last run, and in the hour before it. Recognise a row that comes again by its key.',
+      '`new`: rows that were added or changed since an hour before the last run. Some rows repeat; recognise them by their key.',
     ),
   every: duration()
     .refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, 'must be between 1m and 366d')
     .optional()
-    .describe('The time from the start of one to the next. Either this or `at`.'),
+    .describe('The interval between the starts of two runs. Set either this or `at`.'),
   at: z
     .string()
-    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be an hour of the day such as "03:00", in quotes')
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as "03:00", in quotes')
     .optional()
-    .describe('Once a day, at this hour: `"03:00"`. Either this or `every`.'),
+    .describe('The time of a daily run: `"03:00"`. Set either this or `every`.'),
   timezone: z
     .string()
     .refine(isTimezone, 'must be a time zone such as Europe/Berlin')
     .optional()
-    .describe('Where the clock of `at` hangs, such as Europe/Berlin. Absent: UTC.'),
+    .describe('The time zone of `at`, such as Europe/Berlin. Absent: UTC.'),
   keep: z
     .int()
     .min(1)
     .optional()
     .describe(
-      'Keeps this many of the export, the newest, and removes older ones. Absent: keeps all. Not with `rows: new`, whose files build on each other.',
+      'The number of newest exports to keep; leadsync removes older ones. Absent: keeps all. Not with `rows: new`, whose files build on each other.',
     ),
 };
 
@@ -53,60 +55,64 @@ const directoryOptions = {
   directory: z
     .string()
     .min(1, 'must not be empty')
-    .refine((path) => !path.includes('\0'), 'must not hold a NUL')
-    .describe('The folder that files appear in, each complete; made by the first run.'),
+    .refine((path) => !path.includes('\0'), 'must not contain NUL')
+    .describe('The folder for the files, which appear there only when complete. The first run creates it.'),
 };
 
 const s3Options = {
-  bucket: z.string().min(1, 'must not be empty').describe('The bucket, which has to be there.'),
+  bucket: z.string().min(1, 'must not be empty').describe('The bucket, which must exist.'),
   prefix: z
     .string()
     .default('')
-    .describe('Goes before every key as it is; end it with `/` for a folder: `leadsync/`.'),
+    .describe('The beginning of every key. End it with `/` for a folder: `leadsync/`.'),
   region: z
     .string()
     .regex(/^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i, 'must be a region such as eu-central-1')
     .optional()
-    .describe('The region of the bucket. Absent: what the environment of the AWS SDK says.'),
+    .describe('The region of the bucket. Absent: the region in the environment of the AWS SDK.'),
   endpoint: z
     .url({ protocol: /^https?$/, error: 'must be an address such as https://minio.example.com' })
     .optional()
-    .describe('The address of another service than that of AWS: MinIO, R2, Ceph. Absent: AWS.'),
+    .describe(
+      'The address of an S3-compatible service other than AWS, such as MinIO, R2 or Ceph. Absent: AWS.',
+    ),
   path_style: z
     .boolean()
     .default(false)
-    .describe('Names the bucket in the path and not in the host, as most services beside AWS want it.'),
+    .describe(
+      'Whether requests name the bucket in the path instead of the host name, as most services other than AWS require.',
+    ),
   checksums: z
     .boolean()
     .default(true)
     .describe(
-      'Sends a CRC32 of each part, which the service compares. `false` for a service that refuses it.',
+      'Whether to send a CRC32 checksum of each part, which the service verifies. Set `false` for a service that refuses it.',
     ),
   access_key_id: secret()
     .optional()
     .describe(
-      'Absent, with the key below: the chain of the AWS SDK (environment, profile, role of the machine).',
+      'The access key id. Absent, together with the secret key: the credential chain of the AWS SDK (environment, profile, role of the machine).',
     ),
-  secret_access_key: secret().optional().describe('The key to it.'),
-  session_token: secret().optional().describe('Where the keys are temporary.'),
+  secret_access_key: secret().optional().describe('The secret access key.'),
+  session_token: secret().optional().describe('The session token of temporary keys.'),
 };
 
 const directory = {
   type: 'directory',
-  summary: 'Files in a folder, each complete the moment it appears.',
+  summary: 'Files in a folder; each appears only when it is complete.',
   options: z.strictObject({ ...directoryOptions, ...common }),
 } as const;
 
 const s3 = {
   type: 's3',
-  summary: 'Objects in a bucket of an S3-compatible storage, each complete the moment it appears.',
+  summary: 'Objects in a bucket of S3-compatible storage; each appears only when it is complete.',
   options: z.strictObject({ ...s3Options, ...common }),
 } as const;
 
-/** Where exports can go, each with the options of such an export. */
+/** The types of exports, by destination, each with its options. */
 export const exportTypes = [directory, s3] as const;
 
-/** `exports:` in the configuration. `name` is what an export may be called. */
+/** Returns the schema of `exports:` in the configuration. `name` is the schema of an export's name. */
 export function exportOptions(name: z.ZodString) {
   const entry = z
     .discriminatedUnion(
@@ -128,12 +134,12 @@ export function exportOptions(name: z.ZodString) {
 
 type Entry = z.output<ReturnType<typeof exportOptions>>[string];
 
-/** Where an export goes. */
+/** The destination of an export, as configured. */
 export type ExportTarget =
   | { readonly type: 'directory'; readonly directory: string }
   | ({ readonly type: 's3' } & z.output<z.ZodObject<typeof s3Options>>);
 
-/** A scheduled export, as it is configured. */
+/** The configuration of a scheduled export. */
 export interface ExportConfig {
   readonly name: string;
   readonly tables: readonly string[];
@@ -144,7 +150,7 @@ export interface ExportConfig {
   readonly target: ExportTarget;
 }
 
-/** What the options say. */
+/** Returns the configuration of an export from its validated options. */
 export function exportConfigOf(name: string, options: Entry): ExportConfig {
   const { tables, format, rows, every, at, timezone, keep, ...target } = options;
   const schedule: ExportSchedule =
@@ -163,7 +169,7 @@ function faultsIn(options: Entry): { path: string[]; message: string }[] {
     (options.access_key_id === undefined) !== (options.secret_access_key === undefined);
   return [
     ...(every === undefined && at === undefined
-      ? [{ path: [], message: 'says nothing of when: give `every: 1d` or `at: "03:00"`' }]
+      ? [{ path: [], message: 'has no schedule: set `every: 1d` or `at: "03:00"`' }]
       : []),
     ...(every !== undefined && at !== undefined
       ? [{ path: ['at'], message: 'cannot be combined with `every`: keep one of the two' }]
@@ -181,7 +187,12 @@ function faultsIn(options: Entry): { path: string[]; message: string }[] {
         ]
       : []),
     ...(half
-      ? [{ path: [], message: 'has one of `access_key_id` and `secret_access_key`: give both, or neither' }]
+      ? [
+          {
+            path: [],
+            message: 'has only one of `access_key_id` and `secret_access_key`: set both, or neither',
+          },
+        ]
       : []),
   ];
 }

@@ -1,13 +1,13 @@
 import { wallTime } from '../../platform/time/timezone.ts';
 
-/** When an export is made: at an interval, or once a day at an hour (`HH:MM`) of a time zone. */
+/** The schedule of an export: at an interval, or daily at a time (`HH:MM`) in a time zone. */
 export type ExportSchedule =
   | { readonly everyMs: number }
   | { readonly at: string; readonly timezone: string };
 
 const DAY_MS = 86_400_000;
 
-/** When the next one is due after one that began at `last`. An hour that a change of the clocks leaves out comes as much later. */
+/** Returns when the run after the one that began at `last` is due. A time that a clock change skips is due as much later. */
 export function dueAfter(schedule: ExportSchedule, last: Date): Date {
   if ('everyMs' in schedule) return new Date(last.getTime() + schedule.everyMs);
   const { at, timezone } = schedule;
@@ -19,7 +19,7 @@ export function dueAfter(schedule: ExportSchedule, last: Date): Date {
   return new Date(due ?? last.getTime() + DAY_MS);
 }
 
-/** When the clocks of a time zone show that. The offset before a change of the clocks is taken where they never show it. */
+/** Returns the instant of a local time. A time that a clock change skips is computed with the offset before the change. */
 function instantOf(wall: number, timezone: string): number {
   const offsetAt = (ms: number) => wallTime(ms, timezone) - ms;
   const before = wall - offsetAt(wall - DAY_MS);

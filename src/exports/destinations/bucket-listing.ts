@@ -5,7 +5,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 
-/** Where to look in a storage: at the keys of a bucket that begin so. */
+/** The keys of a bucket that begin with a prefix. */
 export interface Stretch {
   readonly Bucket: string;
   readonly Prefix: string;
@@ -16,7 +16,7 @@ interface Markers {
   readonly UploadIdMarker?: string | undefined;
 }
 
-/** What was answered is no listing, or ends before its end: nothing can be concluded from it. */
+/** The answer is not a listing, or is incomplete, so it proves nothing about the content of the bucket. */
 class NoListing extends Error {
   override readonly name = 'NoListing';
 }
@@ -33,7 +33,7 @@ export async function objectsIn(
     const { IsTruncated, NextContinuationToken, Contents } = await client.send(command, {
       abortSignal: signal,
     });
-    // A web page with status 200 has no such element; taken for a listing, it would be that of an empty bucket.
+    // A web page with status 200 has no such element, and would otherwise look like the listing of an empty bucket.
     if (IsTruncated === undefined) throw new NoListing();
     return {
       items: Contents,
@@ -44,7 +44,7 @@ export async function objectsIn(
   return objects;
 }
 
-/** Returns every upload that was begun and not ended; none where the storage cannot tell. @throws NoListing, the SDK's error */
+/** Returns every unfinished upload; none if the storage cannot list them. @throws NoListing, the SDK's error */
 export async function uploadsIn(
   client: S3Client,
   stretch: Stretch,
@@ -69,7 +69,7 @@ export async function uploadsIn(
   return uploads;
 }
 
-/** Asks for one page after the other. A listing that goes on nowhere, or where it began, would never end. */
+/** Yields all pages. @throws NoListing if a page has no next marker or repeats its own, which would make the listing endless */
 async function* pages<Item, Next extends object>(
   ask: (next: Next) => Promise<{ items: Item[] | undefined; next: Next | undefined }>,
   first: Next,

@@ -1,22 +1,22 @@
-/** Where the files of a scheduled export go. Made without opening a connection. */
+/** The destination of a scheduled export. Its constructor opens no connection. */
 export interface Destination {
-  /** Proves that an export could be brought there, and leaves nothing behind. @throws ExportFailed */
+  /** Checks that an export can be stored, and leaves nothing behind. @throws ExportFailed */
   check(signal: AbortSignal): Promise<void>;
-  /** The folder that an export is made in, under the name that it keeps. */
+  /** The folder that an export is written to, under its final name. */
   readonly folder: string;
-  /** Makes the folder; one that files are to stay in only with `first`, when none was ever made. @throws ExportFailed */
+  /** Creates the folder; a final destination only if `first`, before any run has succeeded. @throws ExportFailed */
   prepare(first: boolean): Promise<void>;
-  /** Removes what killed runs of this export have left. @throws ExportFailed */
+  /** Removes what killed runs of this export have left behind. @throws ExportFailed */
   tidy(signal: AbortSignal): Promise<void>;
-  /** Brings what was made in the folder to where it belongs; whole, or not at all under its name. @throws ExportFailed */
+  /** Moves an export from the folder to its destination, completely or not at all. @throws ExportFailed */
   bring(file: string, signal: AbortSignal): Promise<void>;
-  /** The names of those of this export that are there, the oldest first. @throws ExportFailed */
+  /** Returns the file names of this export at the destination, oldest first. @throws ExportFailed */
   list(signal: AbortSignal): Promise<readonly string[]>;
-  /** Removes one of them. @throws ExportFailed */
+  /** Removes a file or folder of this export. @throws ExportFailed */
   remove(file: string, signal: AbortSignal): Promise<void>;
-  /** How one of them is told to people: a path, an address. */
+  /** Returns the path or address of a file, for messages. */
   nameOf(file: string): string;
-  /** Lets one of them be read on this machine for as long as `use` takes: gives its path. @throws ExportFailed */
+  /** Calls `use` with a local path of a file, which is valid until `use` has settled. @throws ExportFailed */
   read<T>(file: string, use: (path: string) => Promise<T>, signal: AbortSignal): Promise<T>;
   close(): void;
 }

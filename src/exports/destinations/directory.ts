@@ -6,10 +6,10 @@ import { folderFailure } from '../contract/export-failed.ts';
 import { inOrder, inTheMaking, isInTheMaking, isOf } from '../contract/export-name.ts';
 import type { Destination } from './destination.ts';
 
-/** Exports are personal data mostly: whoever else should read them shares the group. */
+/** Exports contain personal data: only this user and its group may read them. */
 const FOLDER_MODE = 0o750;
 
-/** A folder in which the files of an export appear. */
+/** A folder as the destination of an export. */
 export class Directory implements Destination {
   readonly #name: string;
   readonly folder: string;
@@ -47,7 +47,7 @@ export class Directory implements Destination {
   }
 
   async bring(): Promise<void> {
-    // It was made where it belongs.
+    // The export was written to its destination.
   }
 
   async list(): Promise<readonly string[]> {
@@ -59,7 +59,7 @@ export class Directory implements Destination {
 
   async remove(file: string): Promise<void> {
     await this.#told(async () => {
-      // A folder is emptied file by file: under a name that says so, which a run after a stop removes as well.
+      // Removal of a folder can be interrupted: rename it to a temporary name first, which the next run removes.
       const leaving = inTheMaking(join(this.folder, file));
       await disk.rename(join(this.folder, file), leaving);
       await rm(leaving, { recursive: true, force: true });
@@ -78,7 +78,7 @@ export class Directory implements Destination {
     // Nothing is open.
   }
 
-  /** None where the folder is not there. */
+  /** Returns no names if the folder does not exist. */
   #names(): Promise<readonly string[]> {
     return disk.list(this.folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return [];

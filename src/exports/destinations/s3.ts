@@ -19,24 +19,24 @@ import { objectsIn, uploadsIn } from './bucket-listing.ts';
 import type { Destination } from './destination.ts';
 import { bucketInWords, storageFailure } from './storage-failure.ts';
 
-/** Behind an export of several files, as Hadoop and Spark have it: without it the others are a part. */
+/** The last object of an export of several files, as in Hadoop and Spark: without it, the export is incomplete. */
 const COMPLETE = '_SUCCESS';
-/** Parts are held in memory while they travel: two of this size, in bytes, or more where a file would have too many. */
+/** Minimum part size in bytes; larger if a file would have too many parts. Two parts are in memory during an upload. */
 const PART_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 2;
 const MOST_PARTS = 10_000;
 const FOLDER_MODE = 0o700;
-/** Before the name of what was fetched to be read. */
+/** Prefix of files that were downloaded for reading. */
 const READ = /^\.read-[0-9a-f-]{36}-/;
 
-/** A bucket of an S3-compatible storage. What is brought there is made in a folder of this machine first. */
+/** A bucket of S3-compatible storage as the destination of an export, which is first written to a local folder. */
 export class S3 implements Destination {
   readonly #name: string;
   readonly #target: S3Target;
   readonly #client: S3Client;
   readonly folder: string;
 
-  /** `folder` holds an export until it is in the bucket. */
+  /** @param folder local folder that holds an export until it is in the bucket */
   constructor(name: string, target: S3Target, folder: string) {
     this.#name = name;
     this.#target = target;
@@ -44,7 +44,7 @@ export class S3 implements Destination {
     this.folder = folder;
   }
 
-  /** Puts an empty object there and removes it. */
+  /** Writes an empty object, checks that the storage lists it, and removes it. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#requireRegion();
     await this.#told(signal, async () => {
@@ -100,7 +100,7 @@ export class S3 implements Destination {
   async remove(file: string, signal: AbortSignal): Promise<void> {
     await this.#told(signal, async () => {
       const keys = (await this.#keys(file, signal)).filter((key) => runOf(key) === file);
-      // The mark that it is complete goes first: what is left behind by a stop is no export any more.
+      // Delete the completion marker first, so that an interrupted removal leaves an incomplete export.
       for (const key of keys.toSorted((one, other) => Number(isMark(other)) - Number(isMark(one))))
         await this.#delete(key, signal);
     });
@@ -117,7 +117,7 @@ export class S3 implements Destination {
         const keys = (await this.#keys(file, signal)).filter((key) => runOf(key) === file && !isMark(key));
         if (!keys.every((key) => isNamedBy(file, key)))
           throw new ExportFailed(
-            `${this.nameOf(file)} holds an object that no export names so.`,
+            `${this.nameOf(file)} contains an object that is not named like a file of an export.`,
             'Remove it.',
           );
         for (const key of keys) await this.#download(key, path + key.slice(file.length), signal);
@@ -132,7 +132,7 @@ export class S3 implements Destination {
     this.#client.destroy();
   }
 
-  /** Returns the size in bytes. A stop ends the file, and with it the upload, which then takes back the parts that have arrived. */
+  /** Uploads a file and returns its size in bytes. An abort of the signal ends the file stream, and the SDK then aborts the upload. */
   async #upload(name: string, signal: AbortSignal): Promise<number> {
     const path = join(this.folder, name);
     const { size } = await stat(path);
@@ -153,8 +153,8 @@ export class S3 implements Destination {
   }
 
   /**
-   * A web server or a proxy may answer every request with success, and a storage may keep an object under another key than it was
-   * given, such as one without `..` or a leading `/`. Neither `keep` nor `erase` would ever find that. @throws ExportFailed
+   * Checks that the storage lists the objects. A web server or a proxy may answer every request with success, and a storage may
+   * change a key, for example remove `..` or a leading `/`; `keep` and `erase` would never find that object. @throws ExportFailed
    */
   async #requireListed(
     start: string,
@@ -167,8 +167,8 @@ export class S3 implements Destination {
       if (listed === size) continue;
       const what = listed === undefined ? 'does not list it' : `lists ${listed} bytes of ${size}`;
       throw new ExportFailed(
-        `${bucketInWords(this.#target)} took ${this.nameOf(name)}, and ${what}.`,
-        'See whether `endpoint` is the address of the storage itself, and whether the storage changes keys that begin with `prefix`.',
+        `${bucketInWords(this.#target)} accepted ${this.nameOf(name)}, but ${what}.`,
+        'Check that `endpoint` is the address of the storage itself, and that the storage does not change keys that begin with `prefix`.',
       );
     }
   }
@@ -189,7 +189,7 @@ export class S3 implements Destination {
     }
   }
 
-  /** What a run that was killed had made on this machine. */
+  /** Removes the local files of a killed run. */
   async #removeStaged(): Promise<void> {
     try {
       for (const name of await readdir(this.folder))
@@ -200,7 +200,7 @@ export class S3 implements Destination {
     }
   }
 
-  /** What a run that was killed had begun to upload; some services cannot tell, and remove it by themselves. */
+  /** Aborts the uploads of a killed run. Some services cannot list them, and remove them by themselves. */
   async #abortUploads(signal: AbortSignal): Promise<void> {
     for (const { Key, UploadId } of await uploadsIn(this.#client, this.#stretch(), signal)) {
       if (Key === undefined || !isOf(this.#name, runOf(Key.slice(this.#target.prefix.length)))) continue;
@@ -208,7 +208,7 @@ export class S3 implements Destination {
       try {
         await this.#client.send(new AbortMultipartUploadCommand(upload), { abortSignal: signal });
       } catch (error) {
-        if (!(error instanceof Error) || error.name !== 'NoSuchUpload') throw error; // a rule of the bucket was faster
+        if (!(error instanceof Error) || error.name !== 'NoSuchUpload') throw error; // a lifecycle rule of the bucket has removed it
       }
     }
   }
@@ -223,7 +223,7 @@ export class S3 implements Destination {
     await this.#client.send(new DeleteObjectCommand(object), { abortSignal: signal });
   }
 
-  /** The exports in the bucket, the oldest first, and those of which only a part is there. */
+  /** Returns the complete and the incomplete exports in the bucket, each oldest first. */
   async #runs(signal: AbortSignal): Promise<{ complete: readonly string[]; parts: readonly string[] }> {
     const keys = await this.#keys(`${this.#name}-`, signal);
     const marked = new Set(keys.filter(isMark).map(runOf));
@@ -233,7 +233,7 @@ export class S3 implements Destination {
     return { complete: own.filter(isComplete), parts: own.filter((run) => !isComplete(run)) };
   }
 
-  /** The keys that begin so, without the prefix of all. */
+  /** Returns the keys that begin with `start`, without the configured prefix. */
   async #keys(start: string, signal: AbortSignal): Promise<readonly string[]> {
     const objects = await objectsIn(this.#client, this.#stretch(start), signal);
     return [...objects.keys()].map((key) => key.slice(this.#target.prefix.length));
@@ -257,12 +257,12 @@ export class S3 implements Destination {
   }
 }
 
-/** `nightly-20261122T030000Z/leads.parquet` belongs to `nightly-20261122T030000Z`. */
+/** Returns the export of a key: `nightly-20261122T030000Z` for `nightly-20261122T030000Z/leads.parquet`. */
 function runOf(key: string): string {
   return key.split('/', 1)[0] ?? '';
 }
 
-/** Whether an export gives its files such a key: others may put keys there that lead out of the folder they are fetched to. */
+/** Whether the key has the form of an export's file. A foreign key could point outside the folder that it is downloaded to. */
 function isNamedBy(run: string, key: string): boolean {
   return key === run || /^\w+\.\w+$/.test(key.slice(run.length + 1));
 }

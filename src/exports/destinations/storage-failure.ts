@@ -2,43 +2,43 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { networkFailure } from '../../platform/failures/network-failure.ts';
 import { ExportFailed } from '../contract/export-failed.ts';
 
-const KEYS = 'Correct `access_key_id` and `secret_access_key`, or what the environment of the AWS SDK says.';
+const KEYS = 'Correct `access_key_id` and `secret_access_key`, or the environment of the AWS SDK.';
 const RIGHTS =
-  'It needs s3:ListBucket, s3:ListBucketMultipartUploads, s3:PutObject, s3:AbortMultipartUpload and, for `keep` and `erase`, s3:DeleteObject and s3:GetObject.';
+  'The keys need s3:ListBucket, s3:ListBucketMultipartUploads, s3:PutObject, s3:AbortMultipartUpload and, for `keep` and `erase`, s3:DeleteObject and s3:GetObject.';
 
-const ANOTHER_REGION = ['lies in another region', 'Correct `region` or `endpoint`.'] as const;
-const LATER = 'If it stays so, look into the log of the storage, or ask whoever runs it.';
-const ITSELF = 'See whether `endpoint` is the address of the storage itself.';
+const ANOTHER_REGION = ['is in another region', 'Correct `region` or `endpoint`.'] as const;
+const LATER = 'If this persists, check the log of the storage, or ask its operator.';
+const ITSELF = 'Check that `endpoint` is the address of the storage itself.';
 
-/** What the answers mean that somebody has to do something about, by the name that the storage gives them. */
+/** What errors that the operator has to fix mean, by their name in S3 or in the SDK. */
 const KNOWN = new Map<string, readonly [what: string, hint: string]>(
   Object.entries({
-    NoSuchBucket: ['does not exist', 'Make it, or correct `bucket`.'],
-    InvalidBucketName: ['cannot be the name of a bucket', 'Correct `bucket`.'],
-    AccessDenied: ['must not be used with these keys', RIGHTS],
-    AllAccessDisabled: ['must not be used', RIGHTS],
+    NoSuchBucket: ['does not exist', 'Create it, or correct `bucket`.'],
+    InvalidBucketName: ['is not a valid bucket name', 'Correct `bucket`.'],
+    AccessDenied: ['refuses access with these keys', RIGHTS],
+    AllAccessDisabled: ['refuses all access', RIGHTS],
     InvalidAccessKeyId: ['does not know the access key', KEYS],
-    SignatureDoesNotMatch: ['does not take the secret key', KEYS],
-    ExpiredToken: ['does not take keys that have expired', KEYS],
-    InvalidToken: ['does not take the session token', KEYS],
-    CredentialsProviderError: ['cannot be asked without keys, and none were found', KEYS],
+    SignatureDoesNotMatch: ['does not accept the secret key', KEYS],
+    ExpiredToken: ['does not accept keys that have expired', KEYS],
+    InvalidToken: ['does not accept the session token', KEYS],
+    CredentialsProviderError: ['needs keys, and none were found', KEYS],
     PermanentRedirect: ANOTHER_REGION,
     TemporaryRedirect: ANOTHER_REGION,
     AuthorizationHeaderMalformed: ANOTHER_REGION,
     IllegalLocationConstraintException: ANOTHER_REGION,
     301: ANOTHER_REGION,
-    ERR_INVALID_CHAR: ['cannot be asked with these keys: they hold a character that no key has', KEYS],
-    RequestTimeTooSkewed: ['does not take requests of this time', "Set this machine's clock."],
+    ERR_INVALID_CHAR: ['cannot be used with these keys: they contain an invalid character', KEYS],
+    RequestTimeTooSkewed: ['does not accept the time of this machine', "Set this machine's clock."],
     SlowDown: ['asks for fewer requests', LATER],
-    NotImplemented: ['does not know what was asked', 'Set `checksums: false`, or use another storage.'],
-    InvalidArgument: ['does not know what was asked', 'Set `checksums: false`, or use another storage.'],
+    NotImplemented: ['does not support the request', 'Set `checksums: false`, or use another storage.'],
+    InvalidArgument: ['does not support the request', 'Set `checksums: false`, or use another storage.'],
     QuotaExceeded: ['is full', 'Raise its quota, or lower `keep`.'],
-    NoListing: ['gives a listing that leadsync cannot use', ITSELF],
-    TimeoutError: ['does not answer', 'See whether `endpoint` is right and within reach.'],
+    NoListing: ['returns a listing that leadsync cannot use', ITSELF],
+    TimeoutError: ['does not answer', 'Check that `endpoint` is right and reachable.'],
   }),
 );
 
-/** What names of errors say that are not the storage's: that its answer is not in the form of S3. */
+/** Names of errors that do not come from the storage: its answer was not in the form of S3. */
 const NO_CODES: ReadonlySet<string> = new Set(['Error', 'TypeError', 'SyntaxError', 'RangeError', 'Unknown']);
 
 /** A bucket, as messages name it. */
@@ -47,12 +47,12 @@ interface Bucket {
   readonly endpoint?: string | undefined;
 }
 
-/** Returns the bucket as a sentence begins with it, and where it is unless that is AWS. */
+/** Returns the bucket as the subject of a sentence, with its host unless that is AWS. */
 export function bucketInWords({ bucket, endpoint }: Bucket): string {
   return `The bucket ${bucket}${endpoint === undefined ? '' : ` at ${URL.parse(endpoint)?.host}`}`;
 }
 
-/** A failure of a storage in words: which bucket, what is wrong, what to do. Nothing that it answered is passed on. */
+/** Returns the error for a failure of the storage: the bucket, the cause and the next step. Drops the text of the storage's answer. */
 export function storageFailure(target: Bucket, error: unknown): ExportFailed {
   if (error instanceof ExportFailed) return error;
   const where = bucketInWords(target);
@@ -68,7 +68,7 @@ export function storageFailure(target: Bucket, error: unknown): ExportFailed {
   return new ExportFailed(`${where} ${what}.`, hint, error);
 }
 
-/** The code that the storage gave or that the connection failed with, as far as one is known. */
+/** Returns the error code of the storage or of the connection; `no code` if there is none. */
 function nameOf(error: unknown, status: number | undefined): string {
   const code = codeOf(error);
   const { name = '' } = error as { name?: string };

@@ -4,29 +4,29 @@ import { ParquetFile, type ParquetGroup, parquetGroup } from '../../parquet/parq
 import { csvLine } from '../../platform/text/csv-line.ts';
 import { jsonLine } from './json-line.ts';
 
-/** Rows as a piece of a file, which can be made on any thread and handed over. */
+/** Encoded rows. Any thread can encode them and transfer them to another. */
 export type Piece = Pick<ParquetGroup, 'bytes'> & Partial<ParquetGroup>;
 
-/** A file in the making: gives its bytes in order, and holds none of what it gave. */
+/** Encodes one file: returns its bytes in order, and keeps none of them. */
 export interface Encoder {
-  /** Before the first piece. */
+  /** Returns the bytes before the first piece. */
   begin(): Buffer;
   add(piece: Piece): Buffer;
   end(): Buffer;
 }
 
-/** What a file says about itself, where its format has room for that. */
+/** Metadata of a file, if its format can hold any. */
 export type About = Readonly<Record<string, string>>;
 
-/** How a table becomes a file. */
+/** Encodes a table as a file. */
 export interface FileFormat {
-  /** Behind the dot of its files. */
+  /** File extension without the dot. */
   readonly extension: string;
   piece(columns: readonly Column[], rows: readonly (readonly Cell[])[]): Piece;
   open(columns: readonly Column[], about: About): Encoder;
 }
 
-/** The formats in which each table is a file. */
+/** The formats with one file for each table. */
 export const fileFormats = {
   parquet: { extension: 'parquet', piece: parquetGroup, open: parquet },
   csv: { extension: 'csv', piece: (_, rows) => text(rows.map(csvLine)), open: csv },
@@ -37,7 +37,7 @@ export const fileFormats = {
   },
 } as const satisfies Readonly<Record<string, FileFormat>>;
 
-/** The name of a `FileFormat`. An export as `sqlite` has none: `PublicCopy` makes it. */
+/** The name of a `FileFormat`. `sqlite` is not one: `PublicCopy` writes it. */
 export type FileFormatName = keyof typeof fileFormats;
 
 function text(lines: readonly string[]): Piece {

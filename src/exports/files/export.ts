@@ -14,29 +14,29 @@ import { type Sorted, Spill } from './spill.ts';
 import { stamped, withStamp } from './stamp.ts';
 import { wholeOrNot } from './whole-or-not.ts';
 
-/** What is to be exported. */
+/** Which tables to export, and how. */
 export interface ExportRequest {
   readonly ledgerFile: string;
-  /** The file, or the folder, which must not be there. */
+  /** Path of the file or folder, which must not exist. */
   readonly output: string;
   readonly format: ExportFormat;
   readonly relations: readonly Relation[];
-  /** `file`: the one table is the file itself; `folder`: a file for each; `days`: and a folder of them for each day. */
+  /** `file`: one file with one table; `folder`: a file for each table; `days`: also a folder for each day. */
   readonly layout: 'file' | 'folder' | 'days';
-  /** Rows that came or changed from then on; undefined for all. */
+  /** Export rows that were added or changed from this time on; undefined for all. */
   readonly since: Date | undefined;
   /** The time of this export, in every row of it. */
   readonly exportedAt: Date;
 }
 
-/** Is told how many rows of a table were written so far; of one that is written by days, how many were sorted by them before. */
+/** Reports progress: rows of a table written so far, or first sorted by day if the layout is `days`. */
 export type HowFar = (table: string, rows: number, done: 'sorted' | 'written') => void;
 
-/** Personal data: for this user alone. */
+/** The files contain personal data, so only this user may read them. */
 const [FILE_MODE, FOLDER_MODE] = [0o600, 0o700];
 
 /**
- * Writes tables of a ledger to files, all of them or none, and holds a part of them in memory at a time. A daemon may run meanwhile.
+ * Exports tables of a ledger to files, all of them or none, with a part of them in memory at a time. The daemon may run meanwhile.
  * @throws AlreadyThere, RemovedMeanwhile, LedgerError, Node's error of the disk, the signal's reason
  */
 export async function exportTables(request: ExportRequest, howFar: HowFar, stop: AbortSignal): Promise<void> {
@@ -61,7 +61,7 @@ interface Work {
 }
 
 async function writeCopy(work: Work, path: string): Promise<void> {
-  await begin(path, Buffer.alloc(0)); // made by us, so that nobody else may read it
+  await begin(path, Buffer.alloc(0)); // created here, so that it has our file mode
   const copy = new PublicCopy(path);
   try {
     for (const relation of work.request.relations) {
@@ -69,7 +69,7 @@ async function writeCopy(work: Work, path: string): Promise<void> {
       const counting = new Counting(work, relation, 'written');
       for (const rows of work.extract.parts(relation, work.request.since)) {
         add(withStamp(rows, work.request.exportedAt));
-        await otherWork(); // a signal, say
+        await otherWork(); // for example, handling a signal
         counting.add(rows.length);
       }
       copy.index(relation);
@@ -93,19 +93,19 @@ async function writeFiles(work: Work, format: FileFormatName, output: string): P
         await writeTable(work, files, layout === 'file' ? output : join(output, name));
       else await writeDays(work, files, day, join(output, relation.name));
     }
-    for (const file of made) await stat(file); // a folder that lacks one of them would pass for a whole export
+    for (const file of made) await stat(file); // a folder without one of its files would look like a complete export
   } finally {
     await pieces.close();
   }
 }
 
-/** A table that is made into files of one name. */
+/** A table and the files that it is written to. */
 interface Files {
   readonly relation: Relation;
   readonly name: string;
   readonly format: FileFormatName;
   readonly pieces: Pieces;
-  /** Those that were begun so far, of all tables. */
+  /** Paths of the files created so far, of all tables. */
   readonly made: string[];
 }
 
@@ -123,7 +123,7 @@ async function writeTable(work: Work, files: Files, file: string): Promise<void>
   await append(file, encoder.end());
 }
 
-/** Days come in any order, so that all rows are sorted by them before the first file can be whole. */
+/** Sorts all rows by day first, because the ledger does not return them in order of days. */
 async function writeDays(work: Work, files: Files, day: string, folder: string): Promise<void> {
   const { relation, pieces } = files;
   const dayAt = relation.columns.findIndex(({ name }) => name === day);
@@ -178,7 +178,7 @@ async function writeSorted(
   await end();
 }
 
-/** What a file says about itself: a copy of a row that is as of a later time counts. */
+/** Returns the metadata of a file. Of several copies of a row, the one with the latest `leadsync.as_of` counts. */
 function aboutOf({ extract, request: { exportedAt, since } }: Work, { name }: Relation): About {
   const { ledger, schema } = extract.origin();
   return {
@@ -191,7 +191,7 @@ function aboutOf({ extract, request: { exportedAt, since } }: Work, { name }: Re
   };
 }
 
-/** All of a relation, stretch by stretch. */
+/** Yields a request for each stretch of a relation. */
 function* stretchesOf<Make>(
   { extract, request: { since, exportedAt } }: Work,
   relation: Relation,
@@ -201,12 +201,12 @@ function* stretchesOf<Make>(
     yield { relation: relation.name, exportedAt, since, stretch, ...make };
 }
 
-/** Here so little else is allocated that the collector would leave many of them lying. */
+/** Frees a buffer immediately: this thread allocates too little for the garbage collector to run soon. */
 function free({ bytes: { buffer } }: Piece | Sorted): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/** Says how far a table is. */
+/** Counts the rows of a table and reports progress. */
 class Counting {
   readonly #say: (rows: number) => void;
   readonly #stop: AbortSignal;
@@ -218,7 +218,7 @@ class Counting {
     this.#say(0);
   }
 
-  /** Counts rows that are done. @throws the signal's reason */
+  /** Adds rows to the count. @throws the signal's reason */
   add(rows: number): void {
     this.#rows += rows;
     this.#say(this.#rows);
@@ -226,12 +226,12 @@ class Counting {
   }
 }
 
-/** Makes a file. */
+/** Creates a file. */
 async function begin(path: string, bytes: Buffer): Promise<void> {
   await writeFile(path, bytes, { mode: FILE_MODE, flag: 'wx' });
 }
 
-/** Adds to a file that was begun; one that was removed since is not made anew, for its beginning would be lost. */
+/** Appends to an existing file. Fails if the file was removed since: a new file would lack its beginning. */
 async function append(path: string, bytes: Buffer): Promise<void> {
   await appendFile(path, bytes, { flag: constants.O_WRONLY | constants.O_APPEND });
 }

@@ -4,15 +4,15 @@ import { copiedTables } from '../../ledger/extraction/copied-rows.ts';
 import { parquetColumns, readParquet } from '../../parquet/read-parquet.ts';
 import { csvRecords } from '../../platform/text/csv-records.ts';
 
-/** Columns of a row by their names: integers of any size as bigint or text, absent ones as null or undefined. */
+/** The columns of a row by name: integers as bigint or string, absent values as null or undefined. */
 export type ExportedRow = Readonly<Record<string, unknown>>;
 
-/** Chooses which columns of a table are wanted; none: the table is passed by. */
+/** Chooses the columns of a table to read; if it returns none, the table is skipped. */
 export type Choose = (columns: readonly string[]) => readonly string[];
 
 /**
- * The rows of a file that an export has written, in whatever format, a part of them in memory at a time. Throws when it cannot
- * be read as what its name says.
+ * Yields the rows of an exported file of any format, with a part of them in memory at a time. Throws if the content does not match
+ * the file's extension.
  */
 export async function* exportedRows(path: string, choose: Choose): AsyncGenerator<ExportedRow> {
   if (path.endsWith('.parquet')) {
@@ -23,7 +23,7 @@ export async function* exportedRows(path: string, choose: Choose): AsyncGenerato
   else for (const { columns, rows } of copiedTables(path)) yield* fromRecords(rows, choose, columns);
 }
 
-/** The header is the first record, unless it is given. */
+/** Reads the header from the first record unless `header` is set. */
 async function* fromRecords(
   records: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>,
   choose: Choose,
@@ -44,7 +44,7 @@ async function* fromRecords(
   }
 }
 
-/** Its integers are left as text: they may be larger than a number is exact. */
+/** Returns integers as strings, because a number may not represent them exactly. */
 async function* jsonRows(path: string, choose: Choose): AsyncGenerator<ExportedRow> {
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     const row = JSON.parse(line) as Record<string, unknown>;

@@ -7,7 +7,7 @@ import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import { type Place, type Sorted, sortedByDay, spilledParts } from './spill.ts';
 import { stamped, withStamp } from './stamp.ts';
 
-/** A thread of an export: reads rows of a table part by part, and makes something of each part. */
+/** A worker thread of an export: reads rows of a table in parts, and encodes or sorts each part. */
 
 /** Rows from the ledger. */
 interface OfLedger {
@@ -25,19 +25,19 @@ interface OfSpill {
   readonly places: readonly Place[];
 }
 
-/** Rows to be made into pieces of a file. */
+/** A request to encode rows as pieces of a file. */
 export type ToEncode = (OfLedger | OfSpill) & { readonly format: FileFormatName };
 
-/** Rows to be sorted by the day of one of their columns. */
+/** A request to sort rows by the day in one of their columns. */
 export type ToSort = OfLedger & { readonly dayAt: number };
 
-/** What is to be read, and what is to be made of it. */
+/** A request to the thread: what to read, and what to do with it. */
 export type Wanted = ToEncode | ToSort;
 
-/** What is made of a part. */
+/** The result for one part. */
 export type MadeOf<W extends Wanted> = W extends ToSort ? Sorted : Piece;
 
-/** What came of it; an error's parts, since a thread cannot hand over a class. */
+/** An answer of the thread. It has the fields of an error, because a message cannot carry a class. */
 export type Made<W extends Wanted = Wanted> =
   | { readonly made: MadeOf<W>; readonly rows: number }
   | { readonly end: true }
@@ -47,7 +47,7 @@ const { file } = workerData as { file: string };
 let extract: LedgerExtract | undefined;
 let under: { readonly parts: Iterator<Rows>; readonly make: (rows: Rows) => Piece | Sorted };
 
-// Undefined: go on with what was wanted last.
+// Undefined: continue with the last request.
 parentPort?.on('message', (wanted: Wanted | undefined) => {
   const made = next(wanted);
   parentPort?.postMessage(made, 'made' in made ? [made.made.bytes.buffer] : []);

@@ -3,17 +3,17 @@ import { Worker } from 'node:worker_threads';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Made, MadeOf, Wanted } from './piece-thread.ts';
 
-/** Each takes some 50 MB with leads of 1 KB, and all of an export some 280; the largest lead takes its size many times over. */
+/** Each thread uses about 50 MB with leads of 1 KB, and a whole export about 280 MB. The largest lead needs many times its size. */
 const THREADS = 2;
 
 /**
- * In MB. With V8's own much garbage would lie: 60 MB more in all with a young generation of its size, and as much again with an old
- * one twice as large. It has room for a lead of 128 MB, in text of two bytes a character: when V8
- * finds none for so long a text, the whole process ends.
+ * Heap limits in MB. V8's defaults keep much garbage: 60 MB more in all with its default young generation, and as much again with an
+ * old generation twice as large. The old generation must fit a lead of 128 MB in two bytes a character: V8 ends the whole process if
+ * it cannot allocate a string.
  */
 const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };
 
-/** What was made of a part of what was wanted, and how many rows are in it. */
+/** The result for one part of a request, with its number of rows. */
 export interface MadePart<W extends Wanted> {
   readonly wanted: W;
   readonly made: MadeOf<W>;
@@ -21,20 +21,20 @@ export interface MadePart<W extends Wanted> {
 }
 
 /**
- * Reads rows and makes something of them, in the order in which they are wanted, on threads of its own: whoever waits for them can do
- * other work, and one stretch of a table is read while another is encoded. Each thread holds one part.
+ * Reads rows and encodes or sorts them on worker threads, in the order of the requests. The caller's thread stays free, and one stretch
+ * of a table is read while another is encoded. Each thread holds one part in memory.
  */
 export class Pieces {
   readonly #start: () => PieceThread;
   readonly #idle: PieceThread[] = [];
   readonly #all: PieceThread[] = [];
 
-  /** `file` is the ledger's. Once `stop` aborts, no piece is waited for. */
+  /** @param file path of the ledger @param stop aborts all waiting */
   constructor(file: string, stop: AbortSignal) {
     this.#start = () => new PieceThread(file, stop);
   }
 
-  /** Takes the next of what is wanted when a thread is free for it. @throws LedgerError, Node's error of the disk, the signal's reason */
+  /** Yields the results; takes each request when a thread is free. @throws LedgerError, Node's error of the disk, the signal's reason */
   async *of<W extends Wanted>(wanted: Iterable<W>): AsyncGenerator<MadePart<W>> {
     const toCome = wanted[Symbol.iterator]();
     const ahead: Reading<W>[] = [];
@@ -70,7 +70,7 @@ export class Pieces {
   }
 }
 
-/** Something wanted that is being read. */
+/** A request in progress. */
 interface Reading<W extends Wanted> {
   readonly wanted: W;
   readonly thread: PieceThread;
@@ -96,10 +96,10 @@ class PieceThread {
     stop.addEventListener('abort', this.#giveUp, { once: true });
   }
 
-  /** Answers before it is asked again. @throws LedgerError, or what ended the thread */
+  /** Sends a request; the caller must wait for the answer before the next one. @throws LedgerError, or the error that ended the thread */
   ask<W extends Wanted>(wanted: W | undefined): Promise<Answer<W>> {
     this.#answer = Promise.withResolvers();
-    // Whoever waits for an earlier piece learns of it when it is its turn.
+    // The caller may still wait for an earlier piece; it gets the error when it awaits this one.
     this.#answer.promise.catch(() => undefined);
     if (this.#stop.aborted) this.#giveUp();
     else this.#worker.postMessage(wanted);

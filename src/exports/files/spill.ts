@@ -3,26 +3,26 @@ import { deserialize, serialize } from 'node:v8';
 import { inParts, type Rows } from '../../ledger/extraction/extracting.ts';
 import type { Cell } from '../../ledger/extraction/run-sql.ts';
 
-/** Personal data: for this user alone. */
+/** The file contains personal data, so only this user may read it. */
 const FILE_MODE = 0o600;
 
-/** How Hive, DuckDB and Spark name the partition of what has none. */
+/** The name that Hive, DuckDB and Spark give to the partition of rows without a value. */
 const NO_DAY = '__HIVE_DEFAULT_PARTITION__';
 
-/** Rows in bytes, those of a day together. Can be made on any thread, and handed over. */
+/** Serialized rows, grouped by day. Any thread can make them and transfer them to another. */
 export interface Sorted {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** How many of the bytes are each day's, in their order. */
+  /** Number of bytes of each day, in order. */
   readonly days: readonly (readonly [day: string, length: number])[];
 }
 
-/** Where bytes of a day lie in a spill's file. */
+/** Position of bytes in a spill file. */
 export interface Place {
   readonly start: number;
   readonly length: number;
 }
 
-/** Sorts rows by the day (UTC) of the time in a column. */
+/** Groups rows by the day (UTC) in a column. */
 export function sortedByDay(rows: Rows, at: number): Sorted {
   const parts = Map.groupBy(rows, (row) => dayOf(row[at] ?? null))
     .entries()
@@ -37,15 +37,15 @@ export function sortedByDay(rows: Rows, at: number): Sorted {
   return { bytes, days: parts.map(([day, part]) => [day, part.length]) };
 }
 
-/** Rows that wait on the disk for the others of their day. The file is gone with `close`. Throws Node's error of the disk. */
+/** Stores rows in a temporary file until all rows of their day are known. `close` removes it. Throws Node's error of the disk. */
 export class Spill {
   readonly path: string;
-  /** Each day, and where its rows are, in the order in which they were put. */
+  /** Maps each day to the places of its rows, in the order of `put`. */
   readonly places = new Map<string, Place[]>();
   readonly #file: number;
   #end = 0;
 
-  /** @param path of a file that is not there */
+  /** @param path path of the file, which must not exist */
   constructor(path: string) {
     this.path = path;
     this.#file = openSync(path, 'ax', FILE_MODE);
@@ -67,7 +67,7 @@ export class Spill {
   }
 }
 
-/** The rows at some places of a spill's file, in parts. */
+/** Yields the rows at the given places of a spill file, in parts. */
 export function spilledParts(path: string, places: readonly Place[]): Generator<Rows> {
   return inParts(spilledRows(path, places));
 }

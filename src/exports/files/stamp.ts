@@ -7,12 +7,12 @@ const EXPORTED_AT = always(
   'When this export was made; the same in all of its rows. Of several copies of a row, the one with the latest time counts.',
 );
 
-/** The relation as exports write it: with `_exported_at` as its last column. */
+/** Returns the relation with `_exported_at` as its last column, as exports write it. */
 export function stamped(relation: Relation): Relation {
   return { ...relation, columns: [...relation.columns, EXPORTED_AT] };
 }
 
-/** The rows with the time of their export as the last cell. */
+/** Returns the rows with the time of the export as their last cell. */
 export function withStamp(rows: Rows, exportedAt: Date): Rows {
   const stamp = exportedAt.toISOString();
   return rows.map((row) => [...row, stamp]);

@@ -4,27 +4,27 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk } from '../../platform/files/files.ts';
 import { inTheMaking } from '../contract/export-name.ts';
 
-/** Something of that name is there, and was left as it is. */
+/** The path exists already; it was not changed. */
 export class AlreadyThere extends Error {
   override readonly name = 'AlreadyThere';
 }
 
-/** What was being made is gone, or a part of it: nothing has appeared. */
+/** Another process removed the temporary file or a part of it; nothing was created. */
 export class RemovedMeanwhile extends Error {
   override readonly name = 'RemovedMeanwhile';
-  /** What the operator can do next. */
+  /** The next step for the operator. */
   readonly hint = 'Leave files whose names end in .tmp alone while an export or a backup runs.';
 }
 
-/** How Node and SQLite say that a file which was there is gone. */
+/** Error codes of Node and SQLite for a file that has been removed. */
 const GONE: readonly (string | undefined)[] = ['ENOENT', 'SQLITE_READONLY_DBMOVED'];
 
 /**
- * Makes a file or a folder that appears complete or not at all, and then survives a power cut: `make` fills another name beside it.
- * @throws AlreadyThere, before `make` where that can be told by then; RemovedMeanwhile; Node's error of the step that failed
+ * Writes a file or a folder atomically and durably: `make` writes to a temporary name beside it, which is synced and then renamed.
+ * @throws AlreadyThere, before `make` if the path exists by then; RemovedMeanwhile; Node's error of the step that failed
  */
 export async function wholeOrNot(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
-  await stat(dirname(path)); // a folder whose name was mistyped is not made
+  await stat(dirname(path)); // fails if the parent folder is missing: its name may be mistyped
   await refuseTaken(path);
   const temporary = inTheMaking(path);
   try {
@@ -33,10 +33,10 @@ export async function wholeOrNot(path: string, make: (temporary: string) => Prom
     await refuseTaken(path);
     await rename(temporary, path);
   } catch (error) {
-    // It is personal data that nobody would look after; the failure is the thing to report.
+    // Do not leave personal data behind. Report the first failure, not one of the removal.
     await rm(temporary, { recursive: true, force: true }).catch(() => undefined);
     if (!GONE.includes(codeOf(error))) throw error;
-    await stat(dirname(path)); // a folder that is gone is the thing to report
+    await stat(dirname(path)); // if the folder is gone, report that
     throw new RemovedMeanwhile(`What was being made of ${path} was removed before it was complete.`, {
       cause: error,
     });
