@@ -192,7 +192,7 @@ describe('leadsync export', () => {
       ...['export', '--since', '30s', '--table', 'leads', '--table', 'lead_answers'],
       ...['--table', 'v_leads_no_pii', '--table', 'polls', '--table', 'v_services', output],
     ]);
-    expect(stderr).toContain('v_services was taken whole');
+    expect(stderr).toContain('v_services was exported completely');
     const ids = async (name: string, column: string) => {
       const rows = await parquetRows(join(output, `${name}.parquet`));
       return [...new Set(rows.map((row) => row[column]))];
@@ -336,7 +336,7 @@ describe('leadsync export', () => {
 
   it.each([
     [['--table', 'leds', 'a.csv'], 2, 'did you mean "leads"'],
-    [['a.xlsx'], 2, 'What format is .xlsx?'],
+    [['a.xlsx'], 2, 'The format of .xlsx is unknown.'],
     [[''], 2, 'No output was named.'],
     [['-'], 2, 'No output was named.'],
     [['--partition', 'day', 'a.sqlite'], 2, 'An SQLite file has no partitions.'],

@@ -315,7 +315,7 @@ describe('leadsync query', () => {
     const { code, stderr } = await install.run(['query', large, '--memory', '200mb', '--timeout', '60']);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining('took more than 200 MB of memory'),
+      stderr: expect.stringContaining('used more than 200 MB of memory'),
     });
     expect(await install.run(['query', 'SELECT 1', '--memory', '1mb'])).toMatchObject({ code: 2 });
   });

@@ -26,7 +26,7 @@ test.each(['_attempts_by_delivery', 'rejected_leads', '_client_keys_by_key'])(
     const scene = await aScene('in-process', { stub: { leads: 5 } });
     expect(await scene.run('sync')).toMatchObject({ code: 0 });
     expect(await scene.run('check')).toMatchObject({
-      stdout: expect.stringMatching(/ok +ledger: It is whole/),
+      stdout: expect.stringMatching(/ok +ledger: The ledger is undamaged/),
     });
     damage(scene, name);
     const checked = await scene.run('check');

@@ -51,7 +51,7 @@ test.each(carriers)(
     expect(daemon.log).not.toContainEqual(expect.objectContaining({ event: 'ledger-restored' }));
     await daemon.kill();
     expect(await scene.run('check')).toMatchObject({
-      stdout: expect.stringMatching(/ok +ledger: It is whole/),
+      stdout: expect.stringMatching(/ok +ledger: The ledger is undamaged/),
     });
   },
   180_000,
