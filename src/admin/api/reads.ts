@@ -7,13 +7,12 @@ import {
   DeliveryRow,
   LeadDetail,
   LeadRow,
-  type Overview,
-  OverviewAnswer,
   PollRow,
   pageOf,
   SinkOverview,
 } from '../contract/model.ts';
 import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
+import { OverviewAnswer, withFormerNames } from './former-names.ts';
 import { deliveryCountQuery, deliveryQuery, leadPath, leadQuery, pollQuery } from './inputs.ts';
 import { noSuchLead } from './not-found.ts';
 import { responses } from './outputs.ts';
@@ -124,16 +123,4 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     },
     () => operations.configuration(),
   );
-}
-
-/** Adds the fields that clients of earlier versions read. */
-function withFormerNames(overview: z.output<typeof Overview>): z.output<typeof OverviewAnswer> {
-  const { healthy, problems } = overview;
-  const troubles = problems.map(({ severity, about, message, next_step }) => ({
-    severity,
-    about,
-    what: message,
-    next: next_step,
-  }));
-  return { ...overview, well: healthy, troubles };
 }

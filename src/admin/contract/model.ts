@@ -114,21 +114,6 @@ export const Overview = z.object({
   speed_to_lead: z.array(SpeedToLead),
 });
 
-/** Answer of `/overview`, with the names that `healthy` and `problems` had before. */
-export const OverviewAnswer = Overview.extend({
-  well: z.boolean().meta({ deprecated: true, description: 'Use `healthy`.' }),
-  troubles: z
-    .array(
-      z.object({
-        severity: z.enum(['warning', 'critical']),
-        about: z.string().nullable(),
-        what: z.string(),
-        next: z.string(),
-      }),
-    )
-    .meta({ deprecated: true, description: 'Use `problems`.' }),
-});
-
 /**
  * Filter for leads; a lead must match every field. `since` and `until` compare the time when the lead was first seen. With a
  * `service` and no `lead`, they compare the time when the lead came to that service; with `listing=gone`, the time of the first complete
