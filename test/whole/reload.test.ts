@@ -256,11 +256,11 @@ test('by command prints what has changed and what takes a restart, and with faul
   expect(stderr).toMatch(/leadsync\.yaml:\d+:\d+: sinks\.crm\.url/);
 });
 
-test('without a running leadsync says that nobody could be asked', async () => {
+test('without a running leadsync says that no leadsync could be reached', async () => {
   const scene = await aScene('in-process');
   const { stderr, code } = await scene.run('reload');
   expect(code).toBe(69);
-  expect(stderr).toContain('could not be asked');
+  expect(stderr).toContain('could not be reached');
 });
 
 test('of a source that is gone and back while its poll is under way: the next one begins after it', async () => {
