@@ -110,6 +110,6 @@ test('without Redis there is nothing to show, and the configuration says so', as
   const { code, stderr } = await runLeadsync(['validate', '-c', configFile]);
   expect(code).toBe(78);
   expect(stderr).toMatch(
-    /:\d+:\d+: queue\.board: there is no queue to show without queue\.redis_url; set it/,
+    /:\d+:\d+: queue\.board: there is no queue to show without queue\.redis_url; set that/,
   );
 });
