@@ -164,7 +164,10 @@ describe('leadsync query', () => {
     const install = await withLeads();
     const asked = ['query', 'SELECT :since, @to', '--set', 'since=2h', 'until=1h'];
     const { code, stderr } = await install.run(asked);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: 'The query has no :until.\nIts parameters are since, to.\n' });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'The query has no :until.\nIts parameters are since, to.\n',
+    });
   });
 
   it.each([
