@@ -19,6 +19,7 @@ export default defineConfig({
     // Ends what hangs. How long a test waits for something is for `until` to say, which leaves out the time of a busy machine.
     testTimeout: 900_000,
     hookTimeout: 900_000,
+    expect: { poll: { timeout: 300_000 } },
     pool: 'forks',
     sequence: { sequencer: LongFirst },
     // Most tests wait for other processes more than they work.

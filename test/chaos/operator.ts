@@ -1,8 +1,6 @@
 import { runLeadsync } from '../support/program/leadsync.ts';
 import { keyOf, type Scene, type SinkName } from '../support/scene/scene.ts';
 
-const PATIENCE_MS = 60_000;
-
 /** Somebody at the command line. Remembers which replays were asked for, since those are wanted repeats. */
 export class Operator {
   /** Every replay that the command said it has made, as `sink source:lead`. */
@@ -24,9 +22,7 @@ export class Operator {
   /** Runs a command to its end. Gives how it ended where it did not succeed. */
   async run(...args: string[]): Promise<string | undefined> {
     const startMs = performance.now();
-    const { code, signal, stdout, stderr } = await runLeadsync([...args, '-c', this.#scene.configFile], {
-      timeoutMs: PATIENCE_MS,
-    });
+    const { code, signal, stdout, stderr } = await runLeadsync([...args, '-c', this.#scene.configFile]);
     this.written += stdout + stderr;
     if (code === 0) return undefined;
     const how = `${signal ?? code}: ${stderr.trim().split('\n')[0]}`;

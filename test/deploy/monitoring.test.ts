@@ -123,7 +123,7 @@ describe('promtool', () => {
   // It may have to be fetched first.
   beforeAll(() => {
     promtool = findPromtool();
-  }, 300_000);
+  });
 
   /** Gives what it complains about; empty: nothing. */
   function complaints(args: readonly string[], input?: string): string {

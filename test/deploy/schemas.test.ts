@@ -68,12 +68,12 @@ describe('the manifests', () => {
     isPatch: file === 'with-workers/poller.yaml',
   }));
 
-  test('have the keys and types that Kubernetes knows, and those that it wants', { timeout: 60_000 }, () => {
+  test('have the keys and types that Kubernetes knows, and those that it wants', () => {
     expect(all.length).toBeGreaterThan(8);
     expect(typeErrors(all)).toBe('');
   });
 
-  test('are not let through with a key that is misspelt', { timeout: 60_000 }, () => {
+  test('are not let through with a key that is misspelt', () => {
     const manifest = readManifest<Manifest>('one-process/poller.yaml');
     const misspelt = JSON.parse(JSON.stringify(manifest).replace('containerPort', 'containerport'));
     expect(typeErrors([{ manifest: misspelt, isPatch: false }])).toContain('containerport');

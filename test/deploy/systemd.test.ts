@@ -50,7 +50,7 @@ describe('systemd-analyze', () => {
   // It may have to be installed first.
   beforeAll(() => {
     analyze = findSystemdAnalyze();
-  }, 300_000);
+  });
 
   test('finds nothing wrong with the unit', () => {
     const file = join(tempDir(), 'leadsync.service');

@@ -48,7 +48,6 @@ test.each(carriers)(
     await daemon.kill();
     await expectErased(scene);
   },
-  120_000,
 );
 
 describe('erase is killed', () => {
@@ -77,7 +76,6 @@ describe('erase is killed', () => {
       expect(told(scene).toSorted()).toEqual([...CREATED, ...ERASED]);
       expectNoCanary(daemon.stdout + daemon.stderr, 'the log');
     },
-    120_000,
   );
 });
 
@@ -109,36 +107,29 @@ describe('leadsync is frozen', () => {
     ['before the second commit of PostgreSQL', 'postgres-commit=freeze@2'],
     ['before the third commit of PostgreSQL', 'postgres-commit=freeze@3'],
     ['before the fourth commit of PostgreSQL', 'postgres-commit=freeze@4'],
-  ])(
-    '%s, while somebody erases the person: nothing comes back when it thaws',
-    async (_, place) => {
-      const scene = await aSceneWithAPerson('in-process', {
-        sinks: { crm: { events: ['created', 'updated', 'erased'] } },
-      });
-      const first = await scene.start();
-      await untilHeld(scene);
-      await first.kill();
-      nameAnew(scene);
-      const frozen = startLeadsync(['run', '-c', scene.configFile], { env: { LEADSYNC_FAILPOINTS: place } });
-      onTestFinished(() => void frozen.kill('SIGKILL'));
-      await until('leadsync is frozen', () => isFrozen(frozen), 30_000);
-      const erasing = runErase(scene, [ADDRESS, '--json']);
-      await until('the ledger is empty of the person', () => isEmptied(scene), 30_000);
-      frozen.process.kill('SIGCONT');
-      const { stdout } = await erasing;
-      expect(JSON.parse(stdout).places).toMatchObject([{ place: 'ledger', reached: true }, {}, {}, {}]);
-      await somePolls(scene);
-      await until(
-        'the webhook was told',
-        () => told(scene).filter((one) => ERASED.includes(one)).length === 2,
-      );
-      await frozen.kill();
-      await expectErased(scene);
-      for (const id of PERSON)
-        expect(told(scene).findLast((one) => one.endsWith(` ${id}`))).toBe(`lead.erased ${id}`);
-    },
-    120_000,
-  );
+  ])('%s, while somebody erases the person: nothing comes back when it thaws', async (_, place) => {
+    const scene = await aSceneWithAPerson('in-process', {
+      sinks: { crm: { events: ['created', 'updated', 'erased'] } },
+    });
+    const first = await scene.start();
+    await untilHeld(scene);
+    await first.kill();
+    nameAnew(scene);
+    const frozen = startLeadsync(['run', '-c', scene.configFile], { env: { LEADSYNC_FAILPOINTS: place } });
+    onTestFinished(() => void frozen.kill('SIGKILL'));
+    await until('leadsync is frozen', () => isFrozen(frozen), 30_000);
+    const erasing = runErase(scene, [ADDRESS, '--json']);
+    await until('the ledger is empty of the person', () => isEmptied(scene), 30_000);
+    frozen.process.kill('SIGCONT');
+    const { stdout } = await erasing;
+    expect(JSON.parse(stdout).places).toMatchObject([{ place: 'ledger', reached: true }, {}, {}, {}]);
+    await somePolls(scene);
+    await until('the webhook was told', () => told(scene).filter((one) => ERASED.includes(one)).length === 2);
+    await frozen.kill();
+    await expectErased(scene);
+    for (const id of PERSON)
+      expect(told(scene).findLast((one) => one.endsWith(` ${id}`))).toBe(`lead.erased ${id}`);
+  });
 });
 
 /** The person's leads come with another content. */

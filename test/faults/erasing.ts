@@ -63,7 +63,7 @@ export async function untilHeld(scene: Scene): Promise<void> {
 /** `leadsync erase … --yes` as a process; its failpoints armed. */
 export function runErase({ configFile }: Scene, args: readonly string[], failpoints?: string) {
   const env = { LEADSYNC_FAILPOINTS: failpoints };
-  return runLeadsync(['erase', ...args, '--yes', '-c', configFile], { env, timeoutMs: 90_000 });
+  return runLeadsync(['erase', ...args, '--yes', '-c', configFile], { env });
 }
 
 /** Every text that is kept by leadsync, and by the places that it can reach, each under its name. */

@@ -6,7 +6,7 @@ import { tempDir } from '../support/files/temp-dir.ts';
 import { startDaemon, writeConfig } from '../support/program/leadsync.ts';
 import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
 import { SECRET } from '../support/scene/scene.ts';
-import { startBrowser, watchFaults } from '../support/servers/browser.ts';
+import { openPage, startBrowser, watchFaults } from '../support/servers/browser.ts';
 import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { until } from '../support/time/until.ts';
 
@@ -51,7 +51,7 @@ async function aRunningLeadsync() {
     await stub.close();
     await receiver.close();
   });
-  const page = await browser.newPage();
+  const page = await openPage(browser);
   return { ...configured, refused, page };
 }
 
@@ -91,7 +91,7 @@ test('somebody logs in, finds the lead that was refused, looks at it, and sends 
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.getByLabel('Token').waitFor();
   expect(faults).toEqual([]);
-}, 60_000); // it looks on while pages bring themselves up to date, thrice
+});
 
 test('a form of another page changes nothing, whoever is logged in', async () => {
   const { page, adminUrl } = await aRunningLeadsync();

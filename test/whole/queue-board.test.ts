@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../stub/stub.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { runLeadsync, startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import { openPage, startBrowser } from '../support/servers/browser.ts';
 import { requireRedisUrl, uniqueName } from '../support/servers/services.ts';
 import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { until } from '../support/time/until.ts';
@@ -64,9 +64,9 @@ test('Bull Board shows the queues and nobody’s data, and changes nothing', asy
 
 test('Bull Board’s page works in a browser, and asks no other server for anything', async () => {
   const { adminUrl } = await aDaemon();
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+  const browser = await startBrowser();
   onTestFinished(() => browser.close());
-  const page = await browser.newPage();
+  const page = await openPage(browser);
   const [asked, errors]: [string[], string[]] = [[], []];
   page.on('request', (request) => void asked.push(new URL(request.url()).origin));
   page.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())));

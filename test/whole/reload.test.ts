@@ -99,7 +99,7 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
     );
     expect(daemon.log.filter(({ event }) => event === 'batch-stale')).toEqual([]);
     expect(scene.receiver.received).toHaveLength(5);
-  }, 60_000);
+  });
 
   test('removes a sink while requests are under way: those that fail wait until it is back', async () => {
     const scene = await aScene(carrier, { stub: { leads: 4 }, sinks: { crm: { concurrency: 4 } } });

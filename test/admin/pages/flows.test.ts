@@ -77,7 +77,7 @@ describe('Overview', () => {
     expect(await page.title()).toBe('3 problems · Overview · leadsync');
     expect(await page.locator('#icon').getAttribute('href')).toContain('critical-');
     operations.problems = [];
-    await expect.poll(() => page.title(), { timeout: 30_000 }).toBe('Overview · leadsync');
+    await expect.poll(() => page.title()).toBe('Overview · leadsync');
     expect(await page.locator('#icon').getAttribute('href')).toContain('well-');
   });
 });

@@ -39,7 +39,7 @@ test('the chart is drawn anew when an hour has more leads', async () => {
     page.locator('#chart canvas').evaluate((one) => (one as HTMLCanvasElement).toDataURL());
   const before = await picture();
   operations.hours = operations.hours.map((hour) => ({ ...hour, leads: hour.leads * 3 + 5 }));
-  await expect.poll(picture, { timeout: 30_000 }).not.toBe(before);
+  await expect.poll(picture).not.toBe(before);
   expect(await page.locator('#chart canvas').count()).toBe(1);
   expect(faults).toEqual([]);
 });
@@ -109,7 +109,7 @@ test('what is written in a filter is left alone', async () => {
   await go('/leads');
   await page.getByLabel('Service').fill('pain');
   operations.leadRows = operations.leadRows.slice(0, 1);
-  await expect.poll(() => page.locator('tbody tr').count(), { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
   expect(await page.getByLabel('Service').inputValue()).toBe('pain');
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('filter-service');
 });

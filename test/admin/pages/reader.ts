@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { watchFaults } from '../../support/servers/browser.ts';
+import { openPage, watchFaults } from '../../support/servers/browser.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
 /** Somebody who reads the pages in a browser of their own. */
@@ -17,11 +17,10 @@ export async function openReader(
   { context, ...more }: Parameters<typeof openPages>[0] & { context?: BrowserContextOptions } = {},
 ): Promise<Reader> {
   const pages = await openPages({ refreshMs: 150, ...more });
-  const window = await browser.newContext({ timezoneId: 'Australia/Sydney', ...context });
-  const page = await window.newPage();
+  const page = await openPage(browser, { timezoneId: 'Australia/Sydney', ...context });
   const faults = watchFaults(page);
   onTestFinished(async () => {
-    await window.close();
+    await page.context().close();
     await pages.close();
   });
   const go = async (path: string) => void (await page.goto(`${pages.url}${path}`));

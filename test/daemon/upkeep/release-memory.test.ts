@@ -85,6 +85,9 @@ test('a thread that has collected its garbage can be ended, and so can the proce
     await thread.terminate();
     console.log('ended');`;
   const args = ['--input-type=module', '-e', program];
-  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 });
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    timeout: 600_000,
+  });
   expect({ stdout, stderr, status }).toEqual({ stdout: 'ended\n', stderr: '', status: 0 });
 });

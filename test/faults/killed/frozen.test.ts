@@ -36,7 +36,6 @@ test.each(SINKS)(
     for (const one of [frozen, daemon]) expect(await one.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(await atTheDestination(scene)).toEqual(before);
   },
-  300_000,
 );
 
 /** One lead, one sink of short leases. */

@@ -39,7 +39,6 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
       expect(names).toContain(left.replace(/^\.(leads-.+\.csv)\..+$/, '$1'));
       expect(names.filter((name) => name.startsWith('.'))).toEqual([]);
     },
-    120_000,
   );
 
   test("6. killed inside PostgreSQL's transaction, none of its rows are there, and all of them after the next one", async () => {

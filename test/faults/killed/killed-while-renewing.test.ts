@@ -30,7 +30,6 @@ test.each([
     // One for the first token, one that was cut off, and those of the second run: each brought a token.
     expect(scene.stub.tokenRequests).toBe(2 + grantsIn(log).length);
   },
-  120_000,
 );
 
 test('10. killed before the new token is on disk, where the service ended the old one at once, it asks with its own credentials, once, and says so', async () => {
@@ -51,20 +50,20 @@ test('10. asked to stop while it renews, it stores what the service answers: the
   expect(logged(next, 'poll-failed')).toEqual([]);
   expect(new Set(scene.stub.grants.slice(1))).toEqual(new Set(['refresh_token']));
   expect(await next.kill()).toEqual({ code: 0, signal: null });
-}, 120_000);
+});
 
 test('10. asked to stop a second time while it renews, it ends at once', async () => {
   const { daemon } = await renewingLogin();
   daemon.process.kill('SIGTERM');
   await told(daemon, 'stopping');
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 143, signal: null });
-}, 120_000);
+});
 
 test('10. asked to stop while it renews, it waits no longer than stop.grace', async () => {
   const { daemon } = await renewingLogin({ stop: { grace: '500ms' } });
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   expect(logged(daemon, 'stopped')).toMatchObject([{ level: 'info' }]);
-}, 120_000);
+});
 
 /** A daemon that waits for the answer to a refresh, which has ended the refresh token on disk. `answer` lets it come. */
 async function renewingLogin(config: SceneOptions['config'] = {}) {

@@ -17,16 +17,12 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     ['1. killed after a listing was read and before it is recorded', 'listing-read=kill@2', FIRST_BLOCK],
     ['2. killed inside the transaction that records it', 'recording=kill@2', FIRST_BLOCK],
     ['3. killed after that transaction and before anybody is told', 'recorded=kill@2', LEADS],
-  ])(
-    '%s: what is seen is owed, and the rest comes with the next poll',
-    async (_, place, seen) => {
-      const scene = await aSceneToKillIn(carrier, { leads: LEADS });
-      await runUntilKilled(scene, place);
-      expect(await bookkeeping(scene)).toEqual({ seen, crm: seen, drop: seen, warehouse: seen });
-      await expectRecovery(scene, { repeats: false });
-    },
-    120_000,
-  );
+  ])('%s: what is seen is owed, and the rest comes with the next poll', async (_, place, seen) => {
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+    await runUntilKilled(scene, place);
+    expect(await bookkeeping(scene)).toEqual({ seen, crm: seen, drop: seen, warehouse: seen });
+    await expectRecovery(scene, { repeats: false });
+  });
 
   test('4. killed after batches were claimed and before the carrier has them, it goes on with the same', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });

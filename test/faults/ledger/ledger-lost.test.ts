@@ -89,17 +89,13 @@ function onlyTheFirstPage(scene: Scene): void {
   db.close();
 }
 
-test.each(losses)(
-  'a ledger that was %s is not made anew unasked, and is not touched',
-  async (_, lose) => {
-    const scene = await delivered();
-    lose(scene);
-    const left = readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'));
-    await expectQuestion(scene, /data_dir holds processes/);
-    expect(readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'))).toEqual(left);
-  },
-  120_000,
-);
+test.each(losses)('a ledger that was %s is not made anew unasked, and is not touched', async (_, lose) => {
+  const scene = await delivered();
+  lose(scene);
+  const left = readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'));
+  await expectQuestion(scene, /data_dir holds processes/);
+  expect(readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'))).toEqual(left);
+});
 
 test('a data directory that is empty, as one that is not mounted, is told by what the sinks hold', async () => {
   const scene = await delivered();

@@ -96,14 +96,10 @@ test('34. while a reader holds a snapshot of the ledger leads flow, and afterwar
   const grown = logBytes();
   expect(grown).toBeGreaterThan(4e6);
   reader.exec('COMMIT');
-  await until(
-    'the log has shrunk',
-    () => {
-      scene.stub.addLeads(1);
-      return logBytes() < grown / 2;
-    },
-    120_000,
-  );
+  await until('the log has shrunk', () => {
+    scene.stub.addLeads(1);
+    return logBytes() < grown / 2;
+  });
   await until('every lead is everywhere', () => scene.complete(), 120_000);
   await expectCalm(daemon);
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);

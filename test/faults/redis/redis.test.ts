@@ -135,7 +135,6 @@ test.each([
     await told(daemon, 'carrier-recovered');
     await expectKept(scene, daemon, { repeats: false });
   },
-  180_000,
 );
 
 function aWorker({ configFile }: Scene): RunningLeadsync {

@@ -141,12 +141,12 @@ beforeAll(async () => {
     story.catch(() => undefined); // the test that it belongs to hears of it
     stories.set(name, story);
   }
-}, 120_000);
+});
 
 afterAll(async () => {
   await scene?.close();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const ofPoint = {
   35: names.slice(0, names.indexOf('token-down')),
@@ -204,7 +204,7 @@ test('37. a lead that is not UTF-8 is set aside alone: those behind it arrive, a
   expect(log.of('poll-failed', 'spoilt').filter(({ code }) => code === 'protocol')).toEqual([]);
   service.behave();
   await until('all are everywhere', () => isEverywhere(service), 60_000);
-}, 120_000);
+});
 
 test('37. leads that break the description are set aside with the reason, stop no other, are shown in the status, and come when they come right', async () => {
   const service = at('breaking');
@@ -295,7 +295,6 @@ test.each(['ahead', 'behind'])(
     expect(log.of('poll-failed', name)).toEqual([]);
     expect(at(name).tokenRequests).toBe(1);
   },
-  120_000,
 );
 
 test('35 to 40. when all behave again, every lead of every service is at every sink once, byte for byte', async () => {

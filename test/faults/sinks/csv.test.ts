@@ -105,7 +105,6 @@ test.each(carriers)(
     expect(reader.complaints).toEqual([]);
     expect(faultsOf(await accountOf(scene), { repeats: repeatsOfKills(3) })).toEqual([]);
   },
-  300_000,
 );
 
 /** Breaks the disk, sees the sink held for that reason while the others get their leads, mends it, and sees it go on. */

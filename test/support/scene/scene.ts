@@ -155,7 +155,7 @@ export async function openScene(
       daemons.push(daemon);
       return daemon;
     },
-    run: (...args) => runLeadsync([...args, '-c', configured.configFile], { timeoutMs: 60_000 }),
+    run: (...args) => runLeadsync([...args, '-c', configured.configFile]),
     complete: async () => {
       if (stubs.some((one) => one.served.ids().length < one.shown)) return false;
       const newest = new Set(

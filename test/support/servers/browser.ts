@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { firstExecutable } from './server-process.ts';
 
 /** Where Chromium is: what CHROMIUM names, else the one of the system. Undefined when there is none. */
@@ -15,6 +15,16 @@ export function startBrowser(): Promise<Browser> {
   if (executablePath === undefined) throw new Error('Chromium is not installed: `npm test` installs it.');
   // Its sandbox wants user namespaces, which containers and root do not have; it opens pages of ours alone.
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+}
+
+/** What a page does not do within this time, it never does, however busy the machine is. */
+const HANGS_MS = 300_000;
+
+/** Opens a page in a session of its own. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(HANGS_MS);
+  return page;
 }
 
 /** Keeps what goes wrong in a page: errors of scripts, of the policy and of loading, scripts that speak up, and other addresses. */
