@@ -67,11 +67,21 @@ async function leadsyncRun(workbench: Workbench, prepared: Install, times: numbe
     await until('the first polls have ended', () => fresh().length >= 1, 60_000);
     resetPeak(pid);
     const cpuBeforeMs = cpuMsOf(pid);
-    await until('the polls to be measured have ended', () => fresh().length > times, 120_000);
+    // A daemon that is stopped leaves what it has not begun to deliver for the next start.
+    const arrived = (poll: FinishedPoll) => deliveredOf(prepared, poll).delivered === NEW;
+    await until(
+      'the leads of the polls to be measured have arrived',
+      () => fresh().length > times && measuredOf(fresh(), times).every(arrived),
+      120_000,
+    );
     return { cpuMs: (cpuMsOf(pid) - cpuBeforeMs) / times, peakMb: peakMbOf(pid) ?? 0 };
   });
-  const measured = fresh().slice(1, 1 + times);
-  return { ...use, ms: median(measured.map((poll) => wallMs(prepared, poll))) };
+  return { ...use, ms: median(measuredOf(fresh(), times).map((poll) => wallMs(prepared, poll))) };
+}
+
+/** The polls to measure: the first one warms up. */
+function measuredOf(polls: readonly FinishedPoll[], times: number): readonly FinishedPoll[] {
+  return polls.slice(1, 1 + times);
 }
 
 /** The first one may find more: what others have made the listing grow by. */
@@ -79,7 +89,10 @@ function isOfInterest({ leads_new }: FinishedPoll): boolean {
   return leads_new === NEW;
 }
 
-function wallMs({ dataDir }: Install, { started_at, finished_at }: FinishedPoll): number {
-  const { lastAt } = deliveryTimes(dataDir, 'warehouse', { from: started_at, to: finished_at });
-  return Math.max(finished_at, lastAt) - started_at;
+function wallMs(prepared: Install, poll: FinishedPoll): number {
+  return Math.max(poll.finished_at, deliveredOf(prepared, poll).lastAt) - poll.started_at;
+}
+
+function deliveredOf({ dataDir }: Install, { started_at, finished_at }: FinishedPoll) {
+  return deliveryTimes(dataDir, 'warehouse', { from: started_at, to: finished_at });
 }
