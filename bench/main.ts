@@ -68,10 +68,11 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 1;
   }
-  const report = await measure(options);
+  const { report, failed } = await measure(options);
   process.stdout.write(tableOf(report));
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
-  return 0;
+  if (failed.length > 0) tell(`The table lacks what failed: row ${failed.join(', ')}.`);
+  return failed.length > 0 ? 1 : 0;
 }
 
 function optionsOf(args: readonly string[]): BenchOptions | undefined {
@@ -83,13 +84,19 @@ function optionsOf(args: readonly string[]): BenchOptions | undefined {
   }
 }
 
-async function measure(options: BenchOptions): Promise<Report> {
+/** The report, and the numbers of the rows that it lacks because they failed. */
+interface Measured {
+  readonly report: Report;
+  readonly failed: readonly number[];
+}
+
+async function measure(options: BenchOptions): Promise<Measured> {
   installServers(missingServers(['redis', 'postgres']));
   const folder = mkdtempSync(join(tmpdir(), 'leadsync-bench-'));
   const servers = new Servers();
-  const world = await World.start();
+  const worlds = new Set<World>();
   const close = async () => {
-    await Promise.allSettled([servers.close(), world.close()]);
+    await Promise.allSettled([servers.close(), ...[...worlds].map((world) => world.close())]);
     // What is being measured just now, when somebody breaks the benchmark off.
     endChildren();
     // A process that ends may still write there.
@@ -98,30 +105,42 @@ async function measure(options: BenchOptions): Promise<Report> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => void close().then(() => process.exit(130)));
   try {
-    return await measureRows(options, { folder, servers, world });
+    return await measureRows(options, { folder, servers }, worlds);
   } finally {
     await close();
   }
 }
 
+/** Measures each row in a world of its own, so that none finds what an earlier one left. Goes on when a row fails. */
 async function measureRows(
   options: BenchOptions,
-  parts: Pick<Workbench, 'folder' | 'servers' | 'world'>,
-): Promise<Report> {
+  parts: Pick<Workbench, 'folder' | 'servers'>,
+  worlds: Set<World>,
+): Promise<Measured> {
   const { quick, runs } = options;
   const [at, startMs] = [new Date().toISOString(), performance.now()];
-  const rows: Row[] = [];
+  const [rows, failed]: [Row[], number[]] = [[], []];
   for (const work of works.filter(({ number }) => options.only?.has(number) ?? true)) {
     const say = (text: string) =>
       tell(`${seconds(startMs).padStart(5)} s  ${work.number} ${work.name}: ${text}`);
     say('begins');
     const env = profileEnvironment(options.profile, work.number);
-    const measured = await work.measure({ ...parts, quick, runs, env, tell: say });
-    rows.push({ number: work.number, ...measured });
+    const world = await World.start();
+    worlds.add(world);
+    try {
+      const measured = await work.measure({ ...parts, world, quick, runs, env, tell: say });
+      rows.push({ number: work.number, ...measured });
+    } catch (error) {
+      say(`failed: ${error instanceof Error ? error.stack : error}`);
+      failed.push(work.number);
+    }
+    worlds.delete(world);
+    await world.close();
   }
   const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
   const machine = await describeMachine(parts.folder, parts.servers);
-  return { at, version, seconds: Number(seconds(startMs)), quick, runs, machine, rows };
+  const report = { at, version, seconds: Number(seconds(startMs)), quick, runs, machine, rows };
+  return { report, failed };
 }
 
 function profileEnvironment(folder: string | undefined, row: number): Readonly<Record<string, string>> {
