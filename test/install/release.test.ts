@@ -122,7 +122,7 @@ test(
       });
     const architecture = within('dpkg', '--print-architecture').trim();
     cpSync(join(out, `leadsync_${version}_${architecture}.deb`), join(machine, 'leadsync.deb'));
-    expect(within('dpkg', '--install', '/leadsync.deb')).toContain('leadsync is installed, and not started');
+    expect(within('dpkg', '--install', '/leadsync.deb')).toContain('leadsync is installed, but not started');
     expect(within('getent', 'passwd', 'leadsync')).toContain('/var/lib/leadsync');
     expect(within('stat', '-c', '%a %U', '/var/lib/leadsync', '/etc/leadsync/credentials')).toBe(
       '700 leadsync\n700 root\n',
