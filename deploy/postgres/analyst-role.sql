@@ -1,10 +1,10 @@
--- Lets analysts ask leadsync's schema what holds no personal data, and nothing else of it. Run it as the schema's owner or
--- a superuser, once leadsync has delivered there, and again after an upgrade:
+-- Lets analysts query the views of leadsync's schema that hold no personal data, and nothing else. Run it as the owner of the
+-- schema or as a superuser, after leadsync has delivered there, and again after each upgrade:
 --
 --   psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -v schema=leadsync -v role=leadsync_analyst -f analyst-role.sql
 --
--- It makes the role (which cannot log in) where it is missing. Then: GRANT leadsync_analyst TO somebody;
--- Views are read with the rights of their owner, so the tables behind them stay closed.
+-- Creates the role, which cannot log in, if it is missing. Then run: GRANT leadsync_analyst TO your_user;
+-- A view reads its tables with the rights of its owner, so the role cannot read the tables.
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema leadsync \endif
@@ -14,7 +14,7 @@ SELECT format('CREATE ROLE %I NOLOGIN', :'role')
 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'role') \gexec
 
 BEGIN;
--- What an earlier hand may have granted.
+-- Removes earlier grants.
 REVOKE ALL ON ALL TABLES IN SCHEMA :"schema" FROM :"role", PUBLIC;
 GRANT USAGE ON SCHEMA :"schema" TO :"role";
 GRANT SELECT ON

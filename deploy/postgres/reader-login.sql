@@ -1,15 +1,15 @@
--- Makes a user for a tool that only looks (Grafana, Metabase). It may ask what the analysts' role may. By default its sessions
--- only read and cancel a statement after 15 s; both are defaults that a session may change with SET. A limit that holds has to be
--- set outside, in a pooler for example. Run it after analyst-role.sql, with the same schema and role:
+-- Creates a user for a tool that only reads (Grafana, Metabase), with the rights of the analyst role. By default its sessions are
+-- read-only and cancel a statement after 15 s, but a session can change both with SET. Set a limit that sessions cannot change
+-- elsewhere, for example in a connection pooler. Run it after analyst-role.sql, with the same schema and role:
 --
 --   READER_PASSWORD=… psql "$DATABASE_URL" -v schema=leadsync -v role=leadsync_analyst -v user=grafana -f reader-login.sql
 --
--- Again: the password is changed. Whoever may look at a dashboard may send SQL of their own through its data source, so
--- never give such a tool leadsync's own user.
+-- Run it again to change the password. A user who can view a dashboard can send any SQL through its data source, so never give
+-- such a tool leadsync's own user.
 --
--- PostgreSQL lets everybody create temporary tables, and so fill the disk. -v no_temp=on takes that right from PUBLIC, which
--- needs the database's owner or a superuser. It concerns everybody in this database: leadsync needs no temporary tables, and
--- for those who do: GRANT TEMPORARY ON DATABASE … TO somebody;
+-- By default, every PostgreSQL user can create temporary tables, and so fill the disk. -v no_temp=on revokes that right from
+-- PUBLIC, which requires the owner of the database or a superuser. This affects every user of the database. leadsync needs no
+-- temporary tables; for a user that does, run: GRANT TEMPORARY ON DATABASE … TO that_user;
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema leadsync \endif
@@ -37,6 +37,6 @@ COMMIT;
   SELECT format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()) \gexec
   SELECT has_database_privilege(:'user', current_database(), 'TEMPORARY') AS may_still \gset
   \if :may_still
-    DO $$BEGIN RAISE 'The user may still create temporary tables. Run this as the owner of the database, and revoke TEMPORARY from its other roles.'; END$$;
+    DO $$BEGIN RAISE 'The user can still create temporary tables. Run this as the owner of the database, and revoke TEMPORARY from its other roles.'; END$$;
   \endif
 \endif

@@ -46,6 +46,6 @@ describe('the user of deploy/postgres/reader-login.sql', () => {
       await query(`DROP OWNED BY ${role}; DROP ROLE ${role}; DROP ROLE IF EXISTS ${user}`);
     });
     const asked = asReader(stores, [`role=${role}`, `user=${user}`, 'no_temp=on']);
-    await expect(asked).rejects.toThrow('The user may still create temporary tables');
+    await expect(asked).rejects.toThrow('The user can still create temporary tables');
   });
 });
