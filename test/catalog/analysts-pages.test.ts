@@ -54,7 +54,7 @@ describe('docs/store.md', () => {
   it('says how what changed in a lead is read in each store', async () => {
     const stores = await withFreshLead();
     const [, ledger = '', postgres = ''] =
-      /a row for each \| `([^`]+)`.*? \| `([^`]+)`, then `f\.value` \|/.exec(text) ?? [];
+      /one row for each \| `([^`]+)`.*? \| `([^`]+)`, then `f\.value` \|/.exec(text) ?? [];
     const sql = (from: string) =>
       `SELECT f.value AS field, count(*) AS n ${from} WHERE v.version > 1 GROUP BY 1 ORDER BY 1`;
     const known = stores.inLedger(sql(ledger));

@@ -5,7 +5,7 @@ export const missing: Query = {
   name: 'missing',
   asks: 'Which leads does a sink not have?',
   notes:
-    'Leads of which no content was ever delivered to the sink. `state` is the state of the last delivery, or `never owed`.',
+    'Leads of which the sink has received no version. `state` is the state of the last delivery, or `never owed`.',
   parameters: [since],
   sql: `
 WITH recent AS MATERIALIZED (

@@ -3,7 +3,7 @@ import type { Query } from '../query.ts';
 /** Returns one row per source, reason and path, the most frequent first. */
 export const rejects: Query = {
   name: 'rejects',
-  asks: 'What does the service list that breaks its own description?',
+  asks: "Which listed elements break the service's description?",
   notes: '`open` counts elements that no later poll has listed without the fault.',
   parameters: [],
   sql: `

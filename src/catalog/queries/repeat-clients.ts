@@ -3,8 +3,8 @@ import type { Query } from '../query.ts';
 /** Returns one row per number of leads that a client can have, in all sources and at any time. */
 export const repeatClients: Query = {
   name: 'repeat-clients',
-  asks: 'How many clients come again, counted without personal data?',
-  notes: 'Needs `store.client_key` in the configuration.',
+  asks: 'How many clients come again?',
+  notes: 'Counts clients without personal data. Needs `store.client_key` in the configuration.',
   parameters: [],
   sql: `
 SELECT leads AS leads_per_client, count(*) AS clients
