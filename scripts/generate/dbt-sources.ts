@@ -1,7 +1,7 @@
 import { openToAnalysts, relations } from '../../src/catalog/documented.ts';
 import { type Column, commentOf, type Relation } from '../../src/catalog/relation.ts';
 
-/** When the pipe counts as late. A poll that failed says nothing about how fresh the leads are. */
+/** When a source counts as late. A failed poll says nothing about the age of the leads. */
 const FRESHNESS = {
   loaded_at_field: 'finished_at',
   freshness: {
@@ -11,18 +11,18 @@ const FRESHNESS = {
   },
 };
 
-/** `deploy/dbt/models/leadsync_sources.yml`: what a sink of type postgres keeps, as dbt sources with tests. */
+/** Returns `deploy/dbt/models/leadsync_sources.yml`: the tables of a sink of type postgres, as dbt sources with tests. */
 export function dbtSources(): object {
   const open = ({ name }: Relation) => openToAnalysts.includes(name);
   const sources = [
     source(
       'leadsync',
-      'What holds no personal data: all that the analysts’ role may read.',
+      'Tables and views without personal data, which the role of analyst-role.sql can read.',
       relations.filter(open),
     ),
     source(
       'leadsync_personal',
-      'Everything else. Needs rights on the tables; on with the variable leadsync_personal_data.',
+      'All other tables and views. Needs rights on the tables; enabled with the variable leadsync_personal_data.',
       relations.filter((one) => !open(one)),
       { config: { enabled: "{{ var('leadsync_personal_data', false) }}" } },
     ),

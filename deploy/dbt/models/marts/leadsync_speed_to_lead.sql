@@ -1,4 +1,4 @@
--- Leads that a first sync or a backfill brought are slow by nature, and say nothing.
+-- Excludes leads of a first sync or a backfill: they are old on delivery.
 select
     to_char(created_day, 'YYYY-MM-DD') || ':' || source || ':' || service_slug || ':' || sink as speed_key,
     created_day,
