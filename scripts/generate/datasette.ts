@@ -2,7 +2,7 @@ import { queries, relations } from '../../src/catalog/documented.ts';
 import { type Parameter, pastedValue, type Query } from '../../src/catalog/query.ts';
 import { commentOf, type Relation } from '../../src/catalog/relation.ts';
 
-/** What the root of Datasette may do otherwise. Nobody but leadsync writes to a ledger. */
+/** Permissions that Datasette's root user has by default. Only leadsync may write to a ledger. */
 const WRITES = [
   'insert-row',
   'update-row',
@@ -13,23 +13,24 @@ const WRITES = [
   'execute-write-sql',
 ];
 
-/** The file is ledger.db, so this is what Datasette calls the database. */
+/** Datasette's name for the database, from the file name ledger.db. */
 const DATABASE = 'ledger';
 
-/** `deploy/datasette/metadata.yaml`: what every table, view and column means. */
+/** Returns `deploy/datasette/metadata.yaml`: the descriptions of every table, view and column. */
 export function datasetteMetadata(): object {
   const tables = Object.fromEntries(relations.map((relation) => [relation.name, described(relation)]));
   return {
     title: 'leadsync',
-    description: 'Leads as they were listed, and what became of them. Views (v_…) are the stable contract.',
+    description:
+      'Leads as the service listed them, and their deliveries. Views (v_…) are the stable contract.',
     databases: { [DATABASE]: { tables } },
   };
 }
 
-/** `deploy/datasette/datasette.yaml`: who may look, and the documented queries. Names that begin with `_` Datasette hides by itself. */
+/** Returns `deploy/datasette/datasette.yaml`: access, and the documented queries. Datasette hides names that begin with `_` by itself. */
 export function datasetteConfig(): object {
   return {
-    // Personal data: only who has the link that `--root` prints.
+    // Personal data: access only with the link that `--root` prints.
     allow: { id: 'root' },
     settings: { sql_time_limit_ms: 5000, max_returned_rows: 5000, allow_download: false },
     databases: {
@@ -47,7 +48,7 @@ function described(relation: Relation): object {
   return { description: commentOf(relation), columns };
 }
 
-/** Parameters become fields of the page; an empty one stands for its default. */
+/** Returns a query whose parameters are fields of the page. An empty field means the default. */
 function canned({ asks, notes, parameters, sql }: Query): object {
   const takes = parameters.map((one) => ` ${one.name}: ${one.means}${emptyMeans(one)}.`).join('');
   return {
