@@ -47,7 +47,7 @@ export interface AdminOptions extends ProbeOptions {
   /** Queues that Bull Board shows. Undefined if there is no board. */
   readonly boardQueues?: BoardQueues | undefined;
   /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
-  readonly asTyped?: (text: string) => string;
+  readonly rewriteCommands?: (text: string) => string;
   readonly audit: Audit;
   readonly monotonicMs?: () => number;
 }
@@ -141,7 +141,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
     operations,
     who,
     onFault: options.onFault,
-    ...(options.asTyped && { asTyped: options.asTyped }),
+    ...(options.rewriteCommands && { rewriteCommands: options.rewriteCommands }),
   });
   await addLogin(app, access, record, sendLogin);
 }

@@ -15,7 +15,7 @@ export interface AlertParts {
   readonly file: string;
   readonly emit: Emit;
   /** Rewrites each `leadsync …` command in a text into the form that works in this install. Texts stay unchanged if absent. */
-  readonly asTyped?: (text: string) => string;
+  readonly rewriteCommands?: (text: string) => string;
 }
 
 /** Time that a stop waits for messages in progress, in ms. */
@@ -50,12 +50,12 @@ export class Alerts {
   /** Processes the evaluations of all conditions: sends the notices that are due, and stores the new state. */
   async take(evaluations: readonly Evaluation[], at: Date, options: AlertOptions): Promise<void> {
     this.#configure(options);
-    const { asTyped = (text) => text } = this.#parts;
+    const { rewriteCommands = (text) => text } = this.#parts;
     const taken = this.#tracker.take(evaluations, at);
     const notices = taken.map((notice) => ({
       ...notice,
-      what: asTyped(notice.what),
-      next: asTyped(notice.next),
+      what: rewriteCommands(notice.what),
+      next: rewriteCommands(notice.next),
     }));
     for (const notice of notices) this.#parts.emit(eventOf(notice));
     for (const [name, outbox] of this.#outboxes) {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { AlreadyThere, RemovedMeanwhile, wholeOrNot } from '../exports/files/whole-or-not.ts';
+import { PathExists, TemporaryRemoved, writeAtomically } from '../exports/files/atomic-write.ts';
 import { backUpLedger } from '../ledger/database/backup.ts';
 import { ledgerFile } from '../operations/opening/open-ledger.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
@@ -30,7 +30,7 @@ export async function backUp(
     progress.say(`Copied ${printBytes(bytes)} of ${printBytes(of)}`);
   const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
   try {
-    await wholeOrNot(output, (copy) => backUpLedger(file, copy, { signal: stop.signal, onCopied }));
+    await writeAtomically(output, (copy) => backUpLedger(file, copy, { signal: stop.signal, onCopied }));
   } catch (error) {
     throw explain(error, output, stop.signal);
   } finally {
@@ -44,9 +44,9 @@ export async function backUp(
 function explain(error: unknown, output: string, signal: AbortSignal): unknown {
   if (signal.aborted && error === signal.reason)
     return new CommandFailure(ExitCode.notDone, 'The backup was stopped. No partial file was left.');
-  if (error instanceof AlreadyThere)
+  if (error instanceof PathExists)
     return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another file.');
-  if (error instanceof RemovedMeanwhile)
+  if (error instanceof TemporaryRemoved)
     return new CommandFailure(ExitCode.notDone, printable(error.message), error.hint);
   return outputFailure(output, error) ?? error;
 }

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { armFailpoints } from '../platform/process/failpoint.ts';
-import { asTyped, startCommand, typedCommand } from '../platform/process/typed-command.ts';
+import { rewriteCommands, startCommand, typedCommand } from '../platform/process/typed-command.ts';
 import { printableLines } from '../platform/text/printable.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import type { LogStream } from '../telemetry/logger.ts';
@@ -40,7 +40,7 @@ export async function commandLine(
 function asTypedTo(stream: LogStream, env: Surroundings['env']): LogStream {
   if (typedCommand(env) === typedCommand({}) && startCommand(env) === undefined) return stream;
   return Object.create(stream, {
-    write: { value: (text: string) => stream.write(asTyped(text, env)) },
+    write: { value: (text: string) => stream.write(rewriteCommands(text, env)) },
     on: { value: stream.on?.bind(stream) },
     hasColors: { value: stream.hasColors?.bind(stream) },
   });

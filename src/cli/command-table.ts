@@ -1,4 +1,4 @@
-import { OWN_COMMANDS } from './own-commands.ts';
+import { ABOUT_COMMANDS } from './own-commands.ts';
 import type { CompleteCommand } from './shell/command.ts';
 
 /** A command's entry in the list of commands, and how to load the command. */
@@ -181,7 +181,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       () => import('./commands/support-bundle.ts'),
     ),
   ],
-  [OWN_COMMANDS]: [
+  [ABOUT_COMMANDS]: [
     entry(
       'version',
       'prints the version, commit and build date, and the versions of Node and SQLite',

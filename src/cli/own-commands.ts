@@ -8,11 +8,11 @@ import type { Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
 
 /** The group of commands about the command line itself. They need access to all other commands. */
-export const OWN_COMMANDS = 'About leadsync:';
+export const ABOUT_COMMANDS = 'About leadsync:';
 
 /** Adds `help`, `completion` and `man`, which show the commands that `root` has when they run. */
-export function addOwnCommands(root: Command, { stdout, clock }: Surroundings): void {
-  root.commandsGroup(OWN_COMMANDS).helpCommand(false); // Commander's own prints nothing for an unknown command
+export function addAboutCommands(root: Command, { stdout, clock }: Surroundings): void {
+  root.commandsGroup(ABOUT_COMMANDS).helpCommand(false); // Commander's own prints nothing for an unknown command
   addHelp(root);
   const completion = root
     .command('completion')

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { asTyped, typedCommand } from '../platform/process/typed-command.ts';
+import { rewriteCommands, typedCommand } from '../platform/process/typed-command.ts';
 import { version } from '../platform/process/version.ts';
 import { printableLines } from '../platform/text/printable.ts';
 import { COMMANDS, type ListedCommand } from './command-table.ts';
-import { addOwnCommands } from './own-commands.ts';
+import { addAboutCommands } from './own-commands.ts';
 import type { Surroundings } from './shell/context.ts';
 import { defaultConfigFile } from './shell/default-config.ts';
 import { EXIT_CODE_MEANINGS } from './shell/exit-code.ts';
@@ -22,7 +22,7 @@ export async function program(
   const root = new Command(command)
     .exitOverride() // before the commands are added, because they inherit these settings
     .configureOutput({
-      writeOut: (text) => void stdout.write(asTyped(text, env)),
+      writeOut: (text) => void stdout.write(rewriteCommands(text, env)),
       writeErr: (text) => void stderr.write(printableLines(text)), // messages quote the user's words
     })
     .showHelpAfterError('`leadsync --help` lists the commands.')
@@ -53,7 +53,7 @@ export async function program(
       if (command.registeredArguments.length === 0) for (const arg of listed.args) command.argument(arg);
     }
   }
-  addOwnCommands(root, surroundings);
+  addAboutCommands(root, surroundings);
   return root;
 }
 

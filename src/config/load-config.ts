@@ -44,7 +44,7 @@ export function loadLedgerConfig(file: string, parts: FileParts): LedgerConfig {
  * Like `loadLedgerConfig`, but returns the parts that could be read together with the faults, so that an operator who has just
  * saved a mistake still sees the status. @throws ConfigError if not even data_dir can be read
  */
-export function loadDespiteFaults(file: string, parts: FileParts): LedgerConfig {
+export function loadLenientConfig(file: string, parts: FileParts): LedgerConfig {
   const { sinkTypes, env } = parts;
   const faults = new FaultList(file);
   const { document, isBroken } = parseYaml(withoutByteOrderMark(readText(file, parts)), faults);

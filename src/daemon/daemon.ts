@@ -14,7 +14,7 @@ import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/c
 import { Installation } from './units/installation.ts';
 import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
 import type { SourceUnit } from './units/source-unit.ts';
-import { computeClientKeys, keyClientsOnce } from './upkeep/key-clients.ts';
+import { computeClientKeys, computeMissingClientKeys } from './upkeep/key-clients.ts';
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';
 import { inspectLedger, recordProgress, tidyLedger } from './upkeep/tidy-ledger.ts';
@@ -208,8 +208,8 @@ export class Daemon {
   }
 
   /** Computes the client key of every lead once; `run` does so continuously. */
-  keyClientsOnce(signal: AbortSignal): Promise<void> {
-    return keyClientsOnce(this.#parts.ledger, this.config.clientKey, signal);
+  computeMissingClientKeys(signal: AbortSignal): Promise<void> {
+    return computeMissingClientKeys(this.#parts.ledger, this.config.clientKey, signal);
   }
 
   /**

@@ -20,7 +20,7 @@ export interface BullmqWorkerOptions {
   readonly start: (ref: BatchRef) => Promise<void>;
 }
 
-/** Minimum time between two reconnects that `whenReadOnly` requests, in ms. */
+/** Minimum time between two reconnects that `reconnectWhenReadOnly` requests, in ms. */
 const RECONNECT_AGAIN_MS = 500;
 
 /**
@@ -28,7 +28,7 @@ const RECONNECT_AGAIN_MS = 500;
  * (https://github.com/redis/ioredis#reconnect-on-error). Limited in time: otherwise each reply in the pipeline would request a
  * reconnect, and add a listener to the closing socket until Node.js warns of a leak on standard error.
  */
-export function whenReadOnly(monotonicMs: () => number): (error: Error) => boolean {
+export function reconnectWhenReadOnly(monotonicMs: () => number): (error: Error) => boolean {
   let lastMs = Number.NEGATIVE_INFINITY;
   return (error) => {
     if (redisCodeOf(error) !== 'READONLY' || monotonicMs() - lastMs < RECONNECT_AGAIN_MS) return false;
@@ -48,7 +48,7 @@ export class BullmqWorker {
       connectTimeout: COMMAND_MS,
       maxLoadingRetryTime: 1_000,
       retryStrategy,
-      reconnectOnError: whenReadOnly(() => performance.now()),
+      reconnectOnError: reconnectWhenReadOnly(() => performance.now()),
     });
     this.#connection.on('error', () => undefined); // the carrier's link, to the same Redis, reports it
     const attempt = (job: Job<JobData>) =>

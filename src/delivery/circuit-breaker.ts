@@ -22,7 +22,7 @@ const FIRST_PROBE_MS = 5_000;
 /** Maximum wait between probes, unless the destination asks for more, in ms. */
 const LAST_PROBE_MS = 60_000;
 /** Maximum concurrent batches after a successful probe. Each answered batch adds one, so each round doubles them. */
-export const FIRST_PLACES = 2;
+export const MIN_CONCURRENT_BATCHES = 2;
 /** Assumed concurrent batches of a destination that asks for a pause while it has no limit. */
 const PAUSED_PLACES = 16;
 /** More concurrent batches than any sink has: the limit ends here. */
@@ -32,7 +32,7 @@ const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /** The sink's failure rate explains a lead's failures unless their probability at that rate is below this. */
 const UNLIKELY = 0.001;
 /** Maximum number of a lead's failures that its sink's failure rate can explain. */
-export const MOST_EXCUSES = 10;
+export const MAX_EXCUSES = 10;
 
 /** Returns the health of a sink after an attempt: whether it is held, when the next probe is due, and how fast it recovers. */
 export function nextHealth(
@@ -42,7 +42,7 @@ export function nextHealth(
   random: Random,
 ): SinkHealth {
   // While a sink is held, erasure notices count too: they are its probes, and a failed probe keeps it held.
-  const attempted = health.heldSince ? all : all.filter((one) => !isOfErasedAlone(one));
+  const attempted = health.heldSince ? all : all.filter((one) => !isErasedOnly(one));
   if (attempted.length === 0) return health;
   const outcomes = attempted.map((one) => one.outcome);
   const unavailable = outcomes.filter((outcome) => outcome.kind === 'unavailable');
@@ -79,7 +79,7 @@ function isNoProbe(
  * Whether an erasure notice failed although the endpoint answered, for example with "not found" because it does not know the lead. Such
  * a failure says nothing about other leads and must not delay them.
  */
-export function isOfErasedAlone({ ofErased, outcome }: AttemptedDelivery): boolean {
+export function isErasedOnly({ ofErased, outcome }: AttemptedDelivery): boolean {
   return (
     ofErased && outcome.kind === 'unavailable' && outcome.httpStatus !== undefined && !asksToWait(outcome)
   );
@@ -89,10 +89,10 @@ export function isOfErasedAlone({ ofErased, outcome }: AttemptedDelivery): boole
  * Whether the sink's failure rate explains `failures` failures of one lead: at that rate, their probability is at least 1 in 1,000.
  * The rate excludes the lead's own failures, or a single poison lead would excuse itself.
  */
-export function isExplained({ recent }: SinkHealth, failures: number): boolean {
+export function isExplainedByRate({ recent }: SinkHealth, failures: number): boolean {
   const others = recent.length - failures;
   const failed = failuresIn(recent) - failures;
-  if (failures > MOST_EXCUSES || others <= 0 || failed <= 0) return false;
+  if (failures > MAX_EXCUSES || others <= 0 || failed <= 0) return false;
   return (failed / others) ** failures >= UNLIKELY;
 }
 
@@ -129,7 +129,7 @@ function failed(
 function answered(health: SinkHealth): SinkHealth {
   if (health.heldSince) {
     const { heldSince, heldReason, probeAt, probes } = HEALTHY;
-    const { places = FIRST_PLACES } = health;
+    const { places = MIN_CONCURRENT_BATCHES } = health;
     // The failures that led to the hold would cause another one immediately, so forget them. After a pause that the destination asked
     // for, keep them: its failure rate has not changed.
     const recent = health.places === undefined ? '+' : remembered(health, '+');
@@ -179,7 +179,7 @@ function held(health: SinkHealth, outcomes: readonly Outcome[], now: Date, rando
 }
 
 function halved(places = PAUSED_PLACES): number {
-  return Math.max(FIRST_PLACES, Math.floor(places / 2));
+  return Math.max(MIN_CONCURRENT_BATCHES, Math.floor(places / 2));
 }
 
 function reasonOf(outcomes: readonly Outcome[]): string | undefined {

@@ -2,7 +2,7 @@ import type { AttemptedDelivery, Judge, Judgement, Verdict } from '../leads/judg
 import type { Refused, Unavailable } from '../leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/time/clock.ts';
-import { isExplained, isOfErasedAlone, nextHealth } from './circuit-breaker.ts';
+import { isErasedOnly, isExplainedByRate, nextHealth } from './circuit-breaker.ts';
 import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
 
 /** The wait after a failure while no lead gets through, if the retry schedule is empty, in ms. */
@@ -58,10 +58,10 @@ function verdictOn(one: AttemptedDelivery, after: SinkHealth, refusing: boolean,
 }
 
 function unavailable(one: AttemptedDelivery, outcome: Unavailable, after: SinkHealth, waits: Waits): Verdict {
-  if (isOfErasedAlone(one)) return counted(one, outcome, waits);
+  if (isErasedOnly(one)) return counted(one, outcome, waits);
   if (!othersGotThrough(after, one)) return soonAgain(one, outcome, waits);
   const failures = one.attempts + one.excused + 1;
-  return waits.policy.scheduleMs.length > 0 && isExplained(after, failures)
+  return waits.policy.scheduleMs.length > 0 && isExplainedByRate(after, failures)
     ? excused(one, outcome, waits)
     : counted(one, outcome, waits);
 }

@@ -5,8 +5,8 @@ import { ExportFailed, folderFailure, nameTaken } from './contract/export-failed
 import { fileNameOf } from './contract/export-name.ts';
 import type { ExportConfig } from './contract/options.ts';
 import type { Destination } from './destinations/destination.ts';
+import { PathExists, TemporaryRemoved } from './files/atomic-write.ts';
 import { type ExportRequest, exportTables } from './files/export.ts';
-import { AlreadyThere, RemovedMeanwhile } from './files/whole-or-not.ts';
 
 /** One run of an export. */
 export interface ExportRun {
@@ -71,8 +71,8 @@ async function write(request: ExportRequest, destination: Destination, signal: A
   try {
     await exportTables(request, (table, rows) => void counts.set(table, rows), signal);
   } catch (error) {
-    if (error instanceof AlreadyThere) throw nameTaken(request.output, error);
-    if (error instanceof RemovedMeanwhile) throw new ExportFailed(error.message, error.hint, error);
+    if (error instanceof PathExists) throw nameTaken(request.output, error);
+    if (error instanceof TemporaryRemoved) throw new ExportFailed(error.message, error.hint, error);
     throw folderFailure(destination.folder, error) ?? error;
   }
   return counts.values().reduce((sum, rows) => sum + rows, 0);

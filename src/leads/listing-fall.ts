@@ -15,7 +15,7 @@ const FEW_LEADS = 20;
  * Returns the former size of a listing that has fallen to zero, or to less than half of its maximum in the last week and by at least 20
  * leads. Undefined if it has not. Services that remove old leads gradually stay above these limits.
  */
-export function fallenFrom({ listed, listedLately, leads }: ListingSize): number | undefined {
+export function sizeBeforeFall({ listed, listedLately, leads }: ListingSize): number | undefined {
   if (listed === 0) return leads > 0 ? Math.max(leads, listedLately) : undefined;
   const isFall = listedLately - listed >= FEW_LEADS && listed < listedLately / 2;
   return isFall ? listedLately : undefined;

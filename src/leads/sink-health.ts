@@ -43,7 +43,7 @@ export const HEALTHY: SinkHealth = {
 };
 
 /** Why a delivery waits although it may be due, for each reason that its sink gets nothing. */
-export const HELD_BACK = {
+export const WAIT_REASONS = {
   paused: 'waits until its sink is resumed',
   held: 'waits until its sink works again',
   disabled: 'waits until its sink is enabled',

@@ -20,7 +20,7 @@ import { SinkUnavailable } from '../sinks/sink.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';
 import type { Event } from '../telemetry/events.ts';
-import { lacksLedger } from './opening/new-ledger.ts';
+import { isLedgerMissing } from './opening/new-ledger.ts';
 import { DataDirUnusable, ledgerFile } from './opening/open-ledger.ts';
 import { openSink } from './opening/open-sinks.ts';
 import { requireOrigin } from './require-origin.ts';
@@ -124,7 +124,7 @@ async function checkDataDir(dataDir: string): Promise<string> {
 /** Whether there is a ledger to check, or something else in its place. */
 function mayHaveLedger(dataDir: string): boolean {
   try {
-    return !lacksLedger(dataDir);
+    return !isLedgerMissing(dataDir);
   } catch {
     return true; // its check reports the problem
   }
@@ -132,7 +132,7 @@ function mayHaveLedger(dataDir: string): boolean {
 
 /** Checks the whole ledger for damage, including each index against its table. @throws LedgerError */
 async function checkLedger(dataDir: string, signal: AbortSignal): Promise<string> {
-  lacksLedger(dataDir); // throws if the file cannot be reached
+  isLedgerMissing(dataDir); // throws if the file cannot be reached
   const damage = await inspectFile(ledgerFile(dataDir), 'whole', signal);
   if (damage) throw damage;
   signal.throwIfAborted();

@@ -7,7 +7,7 @@ import { exchangeLedger, stateOf } from '../ledger/recovery/exchange.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';
 import { printStamp } from '../platform/text/format.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import { lacksLedger } from './opening/new-ledger.ts';
+import { isLedgerMissing } from './opening/new-ledger.ts';
 import { DataDirInUse, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
 import { hasLiveProcess } from './opening/reclaim-leases.ts';
 
@@ -29,7 +29,7 @@ export interface RecoveryParts {
 }
 
 /** Whether the ledger is undamaged and needs no recovery. */
-export function isSound({ damage, recovered }: Recovery): boolean {
+export function isUndamaged({ damage, recovered }: Recovery): boolean {
   return damage === undefined && recovered.whole;
 }
 
@@ -56,7 +56,7 @@ export async function recoverLedger(
     const read = stateOf(file);
     const recovered = await runBuild(file, target, now, onCopied ? { signal, onCopied } : { signal });
     const found = { file, damage, recovered, aside: undefined };
-    if (!exchange || isSound(found)) return found;
+    if (!exchange || isUndamaged(found)) return found;
     const aside = `${file}.damaged-${printStamp(now)}`;
     requireNoWorker(dataDir); // again: building takes minutes, and a worker may have started in the meantime
     exchangeLedger(file, target, aside, read);
@@ -72,7 +72,7 @@ function requireNoWorker(dataDir: string): void {
 }
 
 function requireLedger(dataDir: string, file: string): void {
-  if (!lacksLedger(dataDir)) return;
+  if (!isLedgerMissing(dataDir)) return;
   throw new LedgerError(
     'missing',
     `There is nothing to recover: ${file} is missing or empty.`,

@@ -1,5 +1,5 @@
 import type { ExportState } from '../exports/export-states.ts';
-import { fallenFrom, type ListingSize } from '../leads/listing-fall.ts';
+import { type ListingSize, sizeBeforeFall } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import { countOf, printAge, printMinute, printMomentAndAge, sentence } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
@@ -110,7 +110,7 @@ function remedy(code: string, name: string, command: TextOptions['command']): st
 
 /** Finds a listing that has far fewer leads than within the last week. */
 export function shrunkListing(name: string, listing: ListingSize, { command }: TextOptions): Found {
-  const before = fallenFrom(listing);
+  const before = sizeBeforeFall(listing);
   if (before === undefined) return undefined;
   const { listed } = listing;
   const what =

@@ -61,7 +61,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a file of an export is read when it is a file',
     without: 'one named pipe in an export’s folder stops erase for ever',
-    file: 'src/exports/files/holding.ts',
+    file: 'src/exports/files/contains-lead.ts',
     text: "if (!(await stat(path)).isFile()) throw new UnreadableFile(path, 'kind');",
     instead: 'void [stat, UnreadableFile];',
     tests: ['test/exports/erased.test.ts'],

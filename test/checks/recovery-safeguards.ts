@@ -21,7 +21,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a recovered text matches its hash',
     without: 'a text with wrong bytes is taken for what the service listed',
-    file: 'src/ledger/recovery/sound-row.ts',
+    file: 'src/ledger/recovery/valid-row.ts',
     text: "if (hashOf(raw) !== row['hash']) return undefined;",
     instead: '',
     tests: ['test/ledger/recovery'],
@@ -62,7 +62,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
     name: 'a recovered sink asks for what it asked for before',
     without:
       'a webhook that is told of erasures forgets that it asks for updates: they come as new leads, or not at all',
-    file: 'src/ledger/recovery/sound-row.ts',
+    file: 'src/ledger/recovery/valid-row.ts',
     text: "new Set<LeadEvent>(['created', 'updated', 'erased'])",
     instead: "new Set<LeadEvent>(['created', 'updated'])",
     tests: ['test/ledger/recovery/repeating.test.ts'],

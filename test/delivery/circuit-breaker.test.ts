@@ -3,8 +3,8 @@ import {
   DOWN_ATTEMPTS,
   DOWN_FAILURES,
   FAILURES_IN_A_ROW,
-  FIRST_PLACES,
-  MOST_EXCUSES,
+  MAX_EXCUSES,
+  MIN_CONCURRENT_BATCHES,
   RECENT_ATTEMPTS,
   SILENT_MS,
 } from '../../src/delivery/circuit-breaker.ts';
@@ -140,7 +140,7 @@ describe('a destination that is unavailable', () => {
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     course.toProbe();
     course.settle(delivered);
-    const places = FIRST_PLACES;
+    const places = MIN_CONCURRENT_BATCHES;
     expect(course.health).toEqual({ ...HEALTHY, recent: '+', places, lastDeliveredAt: course.now });
     course.oneByOne(...times(places, delivered));
     expect(course.health.places).toBe(2 * places);
@@ -159,7 +159,7 @@ describe('a destination that is unavailable', () => {
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     expect(course.health).toMatchObject({ heldSince: course.now, places: undefined, probes: 0 });
     course.toProbe();
-    expect(course.settle(delivered).health.places).toBe(FIRST_PLACES);
+    expect(course.settle(delivered).health.places).toBe(MIN_CONCURRENT_BATCHES);
   });
 
   it('is not released, nor probed more slowly, by what was under way when it was held', () => {
@@ -234,7 +234,7 @@ describe('a destination that is unavailable', () => {
     course.toProbe();
     course.settle(down);
     course.toProbe();
-    expect(course.settle(delivered).health.places).toBe(FIRST_PLACES);
+    expect(course.settle(delivered).health.places).toBe(MIN_CONCURRENT_BATCHES);
   });
 
   it.each([[0], [-5 * SECOND]])('that asks to wait %i ms asks for nothing', (askedMs) => {
@@ -380,7 +380,7 @@ describe('a destination that fails at random', () => {
     ['is healthy but for it', 0, 1],
     ['fails 10 %', 0.1, 5],
     ['fails 30 %', 0.3, 9],
-    ['fails 80 %', 0.8, MOST_EXCUSES + 1],
+    ['fails 80 %', 0.8, MAX_EXCUSES + 1],
   ])(
     'lets a poison lead go along its schedule and die, alone and not tried hot, where it %s',
     (_, rate, tries) => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { whenReadOnly } from '../../src/delivery/bullmq-worker.ts';
+import { reconnectWhenReadOnly } from '../../src/delivery/bullmq-worker.ts';
 
 test('a connection to a Redis that became read-only is given up once for all the replies in its pipe, and again later', () => {
   let nowMs = 0;
-  const givesUp = whenReadOnly(() => nowMs);
+  const givesUp = reconnectWhenReadOnly(() => nowMs);
   const readOnly = new Error("READONLY You can't write against a read only replica.");
   expect(givesUp(new Error('OOM command not allowed'))).toBe(false);
   expect(Array.from({ length: 20 }, () => givesUp(readOnly)).filter(Boolean)).toHaveLength(1);

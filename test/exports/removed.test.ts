@@ -37,12 +37,12 @@ async function anExport({ format, layout, tables }: (typeof LAYOUTS)[number]): P
 async function interrupted(request: ExportRequest, remove: () => void): Promise<void> {
   const last = request.relations.at(-1)?.name;
   let isDone = false;
-  const howFar = (table: string, rows: number, done: string) => {
+  const reportProgress = (table: string, rows: number, done: string) => {
     if (isDone || table !== last || rows === 0 || done === 'sorted') return;
     isDone = true;
     remove();
   };
-  await exportTables(request, howFar, new AbortController().signal);
+  await exportTables(request, reportProgress, new AbortController().signal);
 }
 
 test.each(LAYOUTS)('an export whose file is removed while it is made is none: %j', async (setting) => {
@@ -52,7 +52,7 @@ test.each(LAYOUTS)('an export whose file is removed while it is made is none: %j
     for (const name of readdirSync(out)) rmSync(join(out, name), { recursive: true });
   };
   await expect(interrupted(request, remove)).rejects.toMatchObject({
-    name: 'RemovedMeanwhile',
+    name: 'TemporaryRemoved',
     message: `What was being made of ${request.output} was removed before it was complete.`,
   });
   expect(readdirSync(out)).toEqual([]);
@@ -73,6 +73,6 @@ test('an export of several files is none when one of them is removed after it wa
   const remove = () => {
     for (const name of readdirSync(out)) rmSync(join(out, name, 'leads.csv'));
   };
-  await expect(interrupted(request, remove)).rejects.toMatchObject({ name: 'RemovedMeanwhile' });
+  await expect(interrupted(request, remove)).rejects.toMatchObject({ name: 'TemporaryRemoved' });
   expect(readdirSync(out)).toEqual([]);
 });

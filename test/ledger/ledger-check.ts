@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
-import { brokenBy, brokenRules } from '../../src/ledger/database/ledger-rules.ts';
+import { brokenRules, violationsOf } from '../../src/ledger/database/ledger-rules.ts';
 
 /** What must hold of a ledger's file whatever happened to its process; gives a sentence for each thing that does not. */
 export function faultsOf(file: string): string[] {
   const db = new Database(file);
   try {
-    return [...brokenBy(db, 'what was delivered has its attempt', UNATTEMPTED), ...brokenRules(db)];
+    return [...violationsOf(db, 'what was delivered has its attempt', UNATTEMPTED), ...brokenRules(db)];
   } finally {
     db.close();
   }

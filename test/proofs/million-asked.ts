@@ -122,7 +122,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     parts: {
       ledger,
       current: { config },
-      asTyped: (text) => text,
+      rewriteCommands: (text) => text,
       clock: systemClock,
       wakes: new Wakes(systemClock),
       exportStates: new ExportStates(disk, folder),

@@ -62,7 +62,7 @@ describe('a login', () => {
     const { source } = aSource(stub, { options: { redirect_uri } });
     const login = await source.startLogin();
     expect(login.redirected).toBeUndefined();
-    expect(login.unheard).toBe(
+    expect(login.listenFailure).toBe(
       `leadsync cannot listen for the browser at ${new URL(stub.url).host} (EADDRINUSE).`,
     );
     await login.finish(await whereTheBrowserEnds(login));

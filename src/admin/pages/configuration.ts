@@ -26,7 +26,7 @@ export const addConfiguration: AddPage = (app, site) => {
     return site.confirm(request, reply, {
       title: 'Reload the configuration',
       question: 'Reload the configuration file?',
-      consequences: markup(site.asTyped(CONSEQUENCES)),
+      consequences: markup(site.rewriteCommands(CONSEQUENCES)),
       confirmLabel: 'Reload',
       back: '/configuration',
     });

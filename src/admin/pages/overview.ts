@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { Overview, SinkOverview } from '../contract/model.ts';
 import { exportId, exportSection } from './exports.ts';
-import { goneAddress, sinkAddress, withQuery } from './parts/addresses.ts';
+import { goneLeadsAddress, sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
@@ -72,7 +72,7 @@ function linkTo(about: string, { sinks, sources, exports }: Omit<Overview, 'prob
     return [
       html`<a href=${withQuery('/polls', { source: about })}>Show polls of ${about}</a>`,
       source.leads > source.leads_listed &&
-        html` <a href=${goneAddress(about)}>Show leads that ${about} no longer lists</a>`,
+        html` <a href=${goneLeadsAddress(about)}>Show leads that ${about} no longer lists</a>`,
     ];
   if (exports.some((one) => one.export === about))
     return html`<a href=${`#${exportId(about)}`}>Show export ${about}</a>`;

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { printBytes, printCount, printSpan } from '../../platform/text/format.ts';
 import { PollFilter, type PollRow } from '../contract/model.ts';
-import { goneAddress } from './parts/addresses.ts';
+import { goneLeadsAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import type { Field } from './parts/filters.ts';
@@ -38,7 +38,7 @@ export const addPolls: AddPage = (app, site) => {
 function toGone(source: string | undefined): Content {
   return (
     source !== undefined &&
-    html`<p class="hint"><a href=${goneAddress(source)}>Show leads that ${source} no longer lists</a></p>`
+    html`<p class="hint"><a href=${goneLeadsAddress(source)}>Show leads that ${source} no longer lists</a></p>`
   );
 }
 

@@ -20,23 +20,23 @@ export const addSinks: AddPage = (app, site) => {
     return site.show(request, reply, {
       title: 'Sinks',
       name: 'Sinks',
-      live: body(sinks, new Date(), site.asTyped),
+      live: body(sinks, new Date(), site.rewriteCommands),
     });
   });
   for (const action of actions) addAction(app, site, action);
 };
 
-function body(sinks: readonly SinkOverview[], now: Date, asTyped: Site['asTyped']): Content {
+function body(sinks: readonly SinkOverview[], now: Date, rewriteCommands: Site['rewriteCommands']): Content {
   if (sinks.length === 0)
     return html`<p class="empty">No sink is configured. Add one under <code>sinks:</code> in the configuration, then reload it.</p>`;
-  return html`<div class="cards">${sinks.map((sink) => card(sink, now, asTyped))}</div>`;
+  return html`<div class="cards">${sinks.map((sink) => card(sink, now, rewriteCommands))}</div>`;
 }
 
-function card(sink: SinkOverview, now: Date, asTyped: Site['asTyped']): VNode {
+function card(sink: SinkOverview, now: Date, rewriteCommands: Site['rewriteCommands']): VNode {
   const name = sink.sink;
   return html`<section class="card" id=${`sink-${name}`}>
     <h2>${name} <small>${sink.type}</small> ${badge(sink.state)}</h2>
-    ${explanation(sink, asTyped)}
+    ${explanation(sink, rewriteCommands)}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', printCount(sink.retrying))}
@@ -52,7 +52,10 @@ function card(sink: SinkOverview, now: Date, asTyped: Site['asTyped']): VNode {
 }
 
 /** Explains the state of a sink and what happens to its leads. */
-function explanation({ state, reason, since }: SinkOverview, asTyped: Site['asTyped']): Content {
+function explanation(
+  { state, reason, since }: SinkOverview,
+  rewriteCommands: Site['rewriteCommands'],
+): Content {
   const when = since && html` since ${moment(since)}`;
   const why = reason && html`: <bdi>${reason}</bdi>`;
   switch (state) {
@@ -65,7 +68,7 @@ function explanation({ state, reason, since }: SinkOverview, asTyped: Site['asTy
     case 'disabled':
       return html`<p class="said">Disabled in the configuration. Its leads wait until you enable it.</p>`;
     case 'orphaned':
-      return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${markup(asTyped('`leadsync forget`'))} skips them.</p>`;
+      return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${markup(rewriteCommands('`leadsync forget`'))} skips them.</p>`;
   }
 }
 

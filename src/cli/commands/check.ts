@@ -3,7 +3,7 @@ import { type CheckResult, check as checkAll } from '../../operations/check.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
-import { asTypedHere, configOf } from '../shell/context.ts';
+import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-declared.ts';
 import { printWarnings } from '../shell/print-warnings.ts';
@@ -25,7 +25,7 @@ export const command = defineCommand<{ json?: boolean }>({
     for (const pending of checkAll(config, { clock, random, originOfLeads }, stop.signal)) {
       const result = await pending;
       results.push(result);
-      if (!options.json) surroundings.stdout.write(asTypedHere(line(result), surroundings));
+      if (!options.json) surroundings.stdout.write(withTypedCommands(line(result), surroundings));
     }
     stop.release();
     if (options.json) surroundings.stdout.write(printJson(results));

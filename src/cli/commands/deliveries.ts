@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeliveryState } from '../../leads/delivery.ts';
-import { HELD_BACK } from '../../leads/sink-health.ts';
+import { WAIT_REASONS } from '../../leads/sink-health.ts';
 import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
@@ -10,7 +10,7 @@ import { allSinks, type SinkState, type SinkView } from '../../status/status-vie
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
-  commandShown,
+  commandFormatter,
   type GlobalOptions,
   readableConfigOf,
   type ShowCommand,
@@ -129,7 +129,7 @@ function show(
       `These are the newest ${rows.length}; there are more. Continue with --before ${last} or a higher --limit.\n`,
     );
   const dead = rows.filter(({ state }) => state === 'dead');
-  if (dead.length > 0) stderr.write(whatToDo(dead, commandShown(options, surroundings)));
+  if (dead.length > 0) stderr.write(whatToDo(dead, commandFormatter(options, surroundings)));
 }
 
 function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {
@@ -140,7 +140,7 @@ function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {
   return `${answers.join(' ')} After fixing the cause, retry one dead delivery with ${command('retry DELIVERY')}, or all of a sink with ${command('retry --sink SINK --state dead')}.\n`;
 }
 
-const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = HELD_BACK;
+const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = WAIT_REASONS;
 
 function explanation(
   { reason, state, nextAttemptAt, settledAt }: DeliveryRow,

@@ -5,8 +5,8 @@ import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { didYouMean } from '../../config/faults/suggest.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/export-format.ts';
+import { PathExists, TemporaryRemoved } from '../../exports/files/atomic-write.ts';
 import { type ExportRequest, exportTables } from '../../exports/files/export.ts';
-import { AlreadyThere, RemovedMeanwhile } from '../../exports/files/whole-or-not.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable } from '../../platform/text/printable.ts';
@@ -71,7 +71,7 @@ export const command = defineCommand<Options>({
     const progress = new RowProgress(stderr);
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     try {
-      await exportTables(request, progress.howFar, stop.signal);
+      await exportTables(request, progress.reportProgress, stop.signal);
     } catch (error) {
       throw explain(error, output, stop.signal);
     } finally {
@@ -176,9 +176,9 @@ function readTable(name: string, before: readonly Relation[] = []): readonly Rel
 function explain(error: unknown, output: string, stop: AbortSignal): unknown {
   if (stop.aborted)
     return new CommandFailure(ExitCode.notDone, 'The export was stopped. No partial file was left.');
-  if (error instanceof AlreadyThere)
+  if (error instanceof PathExists)
     return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another output.');
-  if (error instanceof RemovedMeanwhile)
+  if (error instanceof TemporaryRemoved)
     return new CommandFailure(ExitCode.notDone, printable(error.message), error.hint);
   return outputFailure(output, error) ?? error;
 }

@@ -2,7 +2,7 @@ import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
+import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames } from '../shell/names.ts';
 
@@ -17,7 +17,7 @@ export const command = defineCommand({
       requireName('sink', sink, sinkNames(config, await ledger.status()));
       if (config.sinks.some(({ name, enabled }) => name === sink && enabled)) throw stillConfigured(sink);
       const skipped = await ledger.forget(sink);
-      if (skipped === undefined) throw notAppliedYet(sink, commandShown(options, surroundings)('reload'));
+      if (skipped === undefined) throw notAppliedYet(sink, commandFormatter(options, surroundings)('reload'));
       return skipped;
     });
     surroundings.stdout.write(`${countOf(skipped, 'delivery')} of ${printable(sink)} skipped.\n`);

@@ -3,7 +3,7 @@ import { askDaemon, type DaemonTarget, daemonTarget, reachable } from '../runnin
 import { type Address, readAddress } from '../shell/address.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { commandShown, readableConfigOf } from '../shell/context.ts';
+import { commandFormatter, readableConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
 /** `leadsync healthcheck`: checks whether the running leadsync answers. For containers; needs no other program. */
@@ -32,7 +32,7 @@ export const command = defineCommand<{ at?: Address }>({
       throw new CommandFailure(
         ExitCode.notDone,
         `leadsync at ${shown} is not healthy: ${fault}.`,
-        `Check whether ${commandShown(options, surroundings)('run')} is running, and its log.`,
+        `Check whether ${commandFormatter(options, surroundings)('run')} is running, and its log.`,
       );
     surroundings.stdout.write(`leadsync at ${shown} answers.\n`);
     return ExitCode.done;

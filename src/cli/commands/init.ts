@@ -3,7 +3,7 @@ import { exampleConfig } from '../../config/initial/example-config.ts';
 import { newConfig, variablesIn } from '../../config/initial/new-config.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
-import { canAsk, converse } from '../init/conversation.ts';
+import { converse, isInteractive } from '../init/conversation.ts';
 import { askForConfig } from '../init/init-dialog.ts';
 import { defineCommand } from '../shell/command.ts';
 import type { Surroundings } from '../shell/context.ts';
@@ -19,7 +19,7 @@ export const command = defineCommand({
     'On a terminal it asks a few questions: the address of the service, and where to deliver leads. Otherwise it writes an example.',
   run: async ({ config }, surroundings, [file = config]) => {
     if (existsSync(file)) throw alreadyThere(file, HINT); // before the user answers questions in vain
-    const text = canAsk(surroundings) ? await askForText(surroundings) : exampleConfig(sinkTypes);
+    const text = isInteractive(surroundings) ? await askForText(surroundings) : exampleConfig(sinkTypes);
     writeNewFile(file, text, HINT);
     surroundings.stderr.write(nextSteps(file, text));
     return ExitCode.done;

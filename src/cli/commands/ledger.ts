@@ -4,7 +4,12 @@ import { printable } from '../../platform/text/printable.ts';
 import { backUp } from '../back-up.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { asTypedHere, type GlobalOptions, ledgerConfigOf, type Surroundings } from '../shell/context.ts';
+import {
+  type GlobalOptions,
+  ledgerConfigOf,
+  type Surroundings,
+  withTypedCommands,
+} from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
 /** `leadsync ledger ACTION`: copies the ledger, or creates a new one when leadsync refuses to do so by itself. */
@@ -30,7 +35,7 @@ function accept(options: GlobalOptions, surroundings: Surroundings): number {
   for (const path of aside) stdout.write(`${printable(path)} holds the rest of the old ledger.\n`);
   stdout.write(
     made
-      ? asTypedHere(
+      ? withTypedCommands(
           `${printable(ledgerFile(config.dataDir))} is a new ledger. The next \`leadsync run\` delivers every listed lead to every sink with \`backfill\`.\n`,
           surroundings,
         )

@@ -32,9 +32,9 @@ export const command = defineCommand({
     const loggedIn = await withLogin(config, source, surroundings, async (login) => {
       stderr.write('Open this address in a browser, and grant access there:\n');
       stdout.write(`${printable(login.address)}\n`);
-      if (login.unheard)
+      if (login.listenFailure)
         stderr.write(
-          `${printable(login.unheard)} The browser cannot return the code to leadsync by itself.\n`,
+          `${printable(login.listenFailure)} The browser cannot return the code to leadsync by itself.\n`,
         );
       stderr.write(login.redirected ? ON_THIS_MACHINE : ELSEWHERE);
       const answer = await answerTo(login, stdin, stderr, stop.signal);
@@ -98,7 +98,7 @@ async function answerTo(
   const stopped = () => giveUp('The login was stopped.');
   lines.on('line', (line) => {
     if (line.trim() === '') return;
-    const wrong = login.wrongWith(line);
+    const wrong = login.faultInAddress(line);
     if (!wrong) {
       pasted.resolve(line.trim());
       return;

@@ -1,9 +1,9 @@
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
-import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
+import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { notYetInLedger, requireName, sinkNames } from '../shell/names.ts';
+import { requireName, sinkNames, sinkNotInLedger } from '../shell/names.ts';
 
 /** `leadsync pause SINK`: stops deliveries to a sink until it is resumed, across restarts. */
 export const command = defineCommand<{ reason: string }>({
@@ -16,14 +16,14 @@ export const command = defineCommand<{ reason: string }>({
       const status = await ledger.status();
       requireName('sink', sink, sinkNames(config, status));
       if (!(await ledger.pause(sink, options.reason)))
-        throw notYetInLedger(sink, commandShown(options, surroundings));
+        throw sinkNotInLedger(sink, commandFormatter(options, surroundings));
       return status.sinks.find((known) => known.sink === sink)?.health;
     });
     const since = before?.pausedSince && printMomentAndAge(before.pausedSince, surroundings.clock.now());
     surroundings.stderr.write(
       since
         ? `${sink} was already paused, since ${since}: ${printable(before?.pausedReason ?? '')}\n`
-        : `${sink} is paused. Attempts that have started will finish; all other leads wait in the ledger. Resume with ${commandShown(options, surroundings)(`resume ${sink}`)}.\n`,
+        : `${sink} is paused. Attempts that have started will finish; all other leads wait in the ledger. Resume with ${commandFormatter(options, surroundings)(`resume ${sink}`)}.\n`,
     );
     return ExitCode.done;
   },

@@ -2,7 +2,7 @@ import { describePlan, planOf } from '../../operations/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
-import { asTypedHere, configOf, exportStatesOf } from '../shell/context.ts';
+import { configOf, exportStatesOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-declared.ts';
 
@@ -26,7 +26,7 @@ export const command = defineCommand<{ json?: boolean }>({
     else {
       const lines = describePlan(planned);
       const text = lines.length > 0 ? lines.map(printable).join('\n') : NOTHING;
-      surroundings.stdout.write(`${asTypedHere(text, surroundings)}\n`);
+      surroundings.stdout.write(`${withTypedCommands(text, surroundings)}\n`);
     }
     return ExitCode.done;
   },

@@ -7,7 +7,7 @@ import { printable, printableLines, printJson } from '../../platform/text/printa
 import type { Preview } from '../../sinks/sink.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { commandShown, configOf, type ShowCommand, withLedger } from '../shell/context.ts';
+import { commandFormatter, configOf, type ShowCommand, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from '../shell/filter.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
@@ -38,7 +38,7 @@ export const command = defineCommand<Options>({
     const { sink: name, lead, source } = options;
     const config = configOf(options, surroundings);
     const { clock, stdout, stderr } = surroundings;
-    const command = commandShown(options, surroundings);
+    const command = commandFormatter(options, surroundings);
     requireName(
       'sink',
       name,

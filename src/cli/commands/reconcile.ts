@@ -6,9 +6,9 @@ import { printable, printJson } from '../../platform/text/printable.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { commandShown, configOf, withLedger } from '../shell/context.ts';
+import { commandFormatter, configOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { notYetInLedger, requireName } from '../shell/names.ts';
+import { requireName, sinkNotInLedger } from '../shell/names.ts';
 
 interface Options {
   readonly sink: string;
@@ -47,7 +47,7 @@ export const command = defineCommand<Options>({
       if (!held) throw cannotTell(options.sink, configured.type.type);
       return await withLedger(config, surroundings, async (ledger) => {
         if (!(await ledger.status()).sinks.some((one) => one.sink === options.sink))
-          throw notYetInLedger(options.sink, commandShown(options, surroundings));
+          throw sinkNotInLedger(options.sink, commandFormatter(options, surroundings));
         const all: Difference[] = [];
         const onDifference = (difference: Difference) =>
           options.json ? all.push(difference) : stdout.write(line(difference));

@@ -1,9 +1,9 @@
-import { isSound, type Recovery, recoverLedger } from '../../operations/recover.ts';
+import { isUndamaged, type Recovery, recoverLedger } from '../../operations/recover.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { asTypedHere, commandShown, ledgerConfigOf } from '../shell/context.ts';
+import { commandFormatter, ledgerConfigOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { RowProgress } from '../shell/row-progress.ts';
 import { recoveryText } from '../views/recovery-text.ts';
@@ -28,7 +28,7 @@ export const command = defineCommand<Options>({
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const progress = new RowProgress(stderr);
     progress.say('Checking the whole file for damage …');
-    const onCopied = (table: string, rows: number) => progress.howFar(table, rows, 'copied');
+    const onCopied = (table: string, rows: number) => progress.reportProgress(table, rows, 'copied');
     const parts = { clock, signal: stop.signal, onCopied };
     const recovery = await recoverLedger(config, parts, options.yes === true)
       .catch((error: unknown) => {
@@ -39,10 +39,12 @@ export const command = defineCommand<Options>({
         stop.release();
       });
     stdout.write(
-      options.json ? printJson(recoveryJson(recovery)) : asTypedHere(recoveryText(recovery), surroundings),
+      options.json
+        ? printJson(recoveryJson(recovery))
+        : withTypedCommands(recoveryText(recovery), surroundings),
     );
-    if (isSound(recovery) || recovery.aside !== undefined) return ExitCode.done;
-    const shown = commandShown(options, surroundings)('recover --yes');
+    if (isUndamaged(recovery) || recovery.aside !== undefined) return ExitCode.done;
+    const shown = commandFormatter(options, surroundings)('recover --yes');
     throw new CommandFailure(
       ExitCode.notDone,
       'Nothing was changed.',
@@ -59,7 +61,7 @@ function recoveryJson(recovery: Recovery) {
   const { file, damage, recovered, aside } = recovery;
   return {
     file,
-    sound: isSound(recovery),
+    sound: isUndamaged(recovery),
     damage: damage?.message ?? null,
     exchanged: aside !== undefined,
     kept_as: aside ?? null,

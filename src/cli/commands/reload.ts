@@ -4,7 +4,7 @@ import { printable, printJson } from '../../platform/text/printable.ts';
 import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { despiteFaults } from '../shell/context.ts';
+import { lenientConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
 /** Maximum duration of a reload, in ms. It does not wait for polls, but for sinks and the queue. */
@@ -18,7 +18,7 @@ export const command = defineCommand<{ json?: boolean }>({
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async ({ json, ...options }, surroundings) => {
     // The address may be readable despite faults. Then the running leadsync reports the faults.
-    const config = despiteFaults(options, surroundings);
+    const config = lenientConfigOf(options, surroundings);
     const { adminToken, faults: here = [] } = config;
     const asked = daemonTarget(config);
     if (!asked)

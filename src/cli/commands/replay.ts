@@ -3,7 +3,7 @@ import { countOf } from '../../platform/text/format.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
-  commandShown,
+  commandFormatter,
   ledgerConfigOf,
   type ShowCommand,
   type Surroundings,
@@ -11,14 +11,14 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import {
-  choosesAnything,
   declareFilter,
   type FilterOptions,
   filterOf,
-  requireAllAlone,
+  hasSelection,
+  refuseAllWithSelection,
   requireOrder,
 } from '../shell/filter.ts';
-import { notYetInLedger, requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { requireName, sinkNames, sinkNotInLedger, sourceNames } from '../shell/names.ts';
 import { reportWaitingSinks } from '../views/waiting-sinks.ts';
 
 interface Options extends FilterOptions {
@@ -44,13 +44,13 @@ export const command = defineCommand<Options>({
       requireName('sink', options.sink, sinkNames(config, status));
       requireName('source', options.source, sourceNames(config, status));
       if (!status.sinks.some(({ sink }) => sink === options.sink))
-        throw notYetInLedger(options.sink, commandShown(options, surroundings));
+        throw sinkNotInLedger(options.sink, commandFormatter(options, surroundings));
       const { sink: _, ...leads } = filterOf(options);
       const n = await ledger.replay(options.sink, leads);
       surroundings.stdout.write(
         `${countOf(n, 'lead')} ${n === 1 ? 'is' : 'are'} owed to ${options.sink} again.\n`,
       );
-      if (n === 0) surroundings.stderr.write(nothingFound(options, commandShown(options, surroundings)));
+      if (n === 0) surroundings.stderr.write(nothingFound(options, commandFormatter(options, surroundings)));
       await reportWaitingSinks(config, ledger, options, surroundings, [options.sink]);
       // A missing lead with a given id is a failure; an empty time range is not.
       return n === 0 && options.lead !== undefined ? ExitCode.notDone : ExitCode.done;
@@ -76,8 +76,8 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
 function requireChoice(options: Options): void {
   requireOrder(options);
   const { sink: _, ...leads } = filterOf(options);
-  requireAllAlone(options.all, choosesAnything(leads));
-  if (options.all || choosesAnything(leads)) return;
+  refuseAllWithSelection(options.all, hasSelection(leads));
+  if (options.all || hasSelection(leads)) return;
   throw new CommandFailure(
     ExitCode.usage,
     'Select leads with --lead, --source, --since or --until.',

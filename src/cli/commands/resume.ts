@@ -1,9 +1,9 @@
 import type { SinkStatus } from '../../ledger/contract/status-rows.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { defineCommand } from '../shell/command.ts';
-import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
+import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { notYetInLedger, requireName, sinkNames } from '../shell/names.ts';
+import { requireName, sinkNames, sinkNotInLedger } from '../shell/names.ts';
 
 /** `leadsync resume SINK`: ends a pause or a hold, so that the sink is tried now. */
 export const command = defineCommand({
@@ -13,7 +13,7 @@ export const command = defineCommand({
     const before = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', sink, sinkNames(config, status));
-      if (!(await ledger.resume(sink))) throw notYetInLedger(sink, commandShown(options, surroundings));
+      if (!(await ledger.resume(sink))) throw sinkNotInLedger(sink, commandFormatter(options, surroundings));
       return status.sinks.find((known) => known.sink === sink);
     });
     surroundings.stderr.write(`${whatChanged(sink, before)}\n`);

@@ -7,7 +7,7 @@ import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
-  commandShown,
+  commandFormatter,
   ledgerConfigOf,
   type ShowCommand,
   type Surroundings,
@@ -15,11 +15,11 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import {
-  choosesAnything,
   declareFilter,
   type FilterOptions,
   filterOf,
-  requireAllAlone,
+  hasSelection,
+  refuseAllWithSelection,
   requireOrder,
 } from '../shell/filter.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
@@ -52,8 +52,8 @@ export const command = defineCommand<Options>({
       const filter = { ...filterOf(options), states: options.state };
       const code =
         ids.length > 0
-          ? await retryEach(ids, filter, ledger, surroundings, commandShown(options, surroundings))
-          : await retryAll(filter, ledger, surroundings, commandShown(options, surroundings));
+          ? await retryEach(ids, filter, ledger, surroundings, commandFormatter(options, surroundings))
+          : await retryAll(filter, ledger, surroundings, commandFormatter(options, surroundings));
       const sinks = ids.length > 0 ? ids.map((id) => id.replace(/:.*/, '')) : options.sink && [options.sink];
       await reportWaitingSinks(config, ledger, options, surroundings, sinks || undefined);
       return code;
@@ -74,8 +74,8 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
 /** Refuses a missing selection, so that omitting an option does not retry everything. */
 function requireChoice(options: Options, ids: readonly string[]): void {
   requireOrder(options);
-  requireAllAlone(options.all, ids.length > 0 || options.state !== undefined || choosesAnything(options));
-  if (options.all || ids.length > 0 || options.state || choosesAnything(options)) return;
+  refuseAllWithSelection(options.all, ids.length > 0 || options.state !== undefined || hasSelection(options));
+  if (options.all || ids.length > 0 || options.state || hasSelection(options)) return;
   throw new CommandFailure(
     ExitCode.usage,
     'Select deliveries by id, or with --sink, --state, --source, --lead, --since or --until.',

@@ -6,7 +6,7 @@ import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from '../shell/context.ts';
+import { commandFormatter, exportStatesOf, lenientConfigOf, widthOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { explainFailure } from '../shell/failure.ts';
 import { statusReport } from '../views/status-report.ts';
@@ -18,7 +18,7 @@ export const command = defineCommand<{ json?: boolean }>({
     'If the configuration has faults, the status shows everything that can be read, followed by each fault; then the exit code is 78.',
   declare: (command) => command.option('--json', 'print the status as JSON'),
   run: async (options, surroundings) => {
-    const config = despiteFaults(options, surroundings);
+    const config = lenientConfigOf(options, surroundings);
     const faults = (config.faults ?? []).map(formatFault);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status()).catch((error) => {
       // A fault may hide the path of the ledger, so report faults before this error, which may only follow from them.
@@ -45,7 +45,7 @@ export const command = defineCommand<{ json?: boolean }>({
           exports,
           restoredAt: known.restoredAt,
           queued: config.queue.redisUrl !== undefined,
-          command: commandShown(options, surroundings),
+          command: commandFormatter(options, surroundings),
           columns: widthOf(surroundings),
           faults,
         });

@@ -8,7 +8,7 @@ import { viewExports } from '../../status/export-view.ts';
 import { statusJson } from '../../status/json.ts';
 import { defineCommand } from '../shell/command.ts';
 import {
-  commandShown,
+  commandFormatter,
   configOf,
   exportStatesOf,
   type GlobalOptions,
@@ -62,7 +62,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
   try {
     const failures = await daemon.pollOnce(signal);
     await daemon.drained(signal);
-    await daemon.keyClientsOnce(signal);
+    await daemon.computeMissingClientKeys(signal);
     await daemon.mirrorOnce(signal);
     return { failures, status: await daemon.status(), result };
   } finally {
@@ -101,7 +101,7 @@ function printResult(
   }
   if (sinks.some(({ pending, dead }) => pending + dead > 0))
     stderr.write(
-      `${commandShown(options, surroundings)('status')} shows the remaining deliveries, and what to do about them.\n`,
+      `${commandFormatter(options, surroundings)('status')} shows the remaining deliveries, and what to do about them.\n`,
     );
 }
 

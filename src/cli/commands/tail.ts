@@ -6,7 +6,7 @@ import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
-import { happeningJson, happeningLine, isAbout, isWorthTelling } from '../views/feed-entry.ts';
+import { feedJson, feedLine, isAbout, isShown } from '../views/feed-entry.ts';
 
 interface Options {
   readonly sink?: string;
@@ -51,14 +51,14 @@ export const command = defineCommand<Options>({
       withData: options.showData === true,
     });
     for await (const some of happened) {
-      const told = some.filter((one) => isAbout(one, options) && isWorthTelling(one));
-      stdout.write(told.map(options.json ? jsonLine : happeningLine).join(''));
+      const told = some.filter((one) => isAbout(one, options) && isShown(one));
+      stdout.write(told.map(options.json ? jsonLine : feedLine).join(''));
     }
     stop.release();
     return ExitCode.done;
   },
 });
 
-function jsonLine(happening: Parameters<typeof happeningJson>[0]): string {
-  return `${printableLines(JSON.stringify(happeningJson(happening)))}\n`;
+function jsonLine(event: Parameters<typeof feedJson>[0]): string {
+  return `${printableLines(JSON.stringify(feedJson(event)))}\n`;
 }

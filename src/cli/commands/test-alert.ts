@@ -4,7 +4,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { asTypedHere, configOf } from '../shell/context.ts';
+import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
 /** `leadsync test-alert`: sends a notice that is marked as a test to one alert destination, or to all. */
@@ -23,7 +23,7 @@ export const command = defineCommand<{ json?: boolean }>({
     );
     stop.release();
     surroundings.stdout.write(
-      json ? printJson(results) : asTypedHere(results.map(line).join(''), surroundings),
+      json ? printJson(results) : withTypedCommands(results.map(line).join(''), surroundings),
     );
     return results.every(({ ok }) => ok) ? ExitCode.done : ExitCode.unreachable;
   },

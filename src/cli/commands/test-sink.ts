@@ -2,7 +2,7 @@ import { testSink as test } from '../../operations/test-sink.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
-import { asTypedHere, configOf } from '../shell/context.ts';
+import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
 
@@ -26,7 +26,7 @@ export const command = defineCommand<{ json?: boolean }>({
     stdout.write(
       options.json
         ? printJson({ sink, arrived, duration_ms: durationMs, what })
-        : asTypedHere(
+        : withTypedCommands(
             `${arrived ? 'ok    ' : 'FAILED'}  sink ${sink}: ${printable(what)} (${durationMs} ms)\n`,
             surroundings,
           ),

@@ -12,11 +12,11 @@ import { askRunningDaemon, NOT_RUNNING, type RunningDaemon } from '../running/ru
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
-  commandShown,
-  despiteFaults,
+  commandFormatter,
   exportStatesOf,
   faultsNote,
   type GlobalOptions,
+  lenientConfigOf,
   type Surroundings,
   widthOf,
 } from '../shell/context.ts';
@@ -125,7 +125,7 @@ class Watch {
   constructor(options: GlobalOptions, surroundings: Surroundings) {
     this.#options = options;
     this.#surroundings = surroundings;
-    this.#config = despiteFaults(options, surroundings);
+    this.#config = lenientConfigOf(options, surroundings);
   }
 
   /** @throws LedgerError */
@@ -152,7 +152,7 @@ class Watch {
 
   #readConfig(): void {
     try {
-      this.#config = despiteFaults(this.#options, this.#surroundings);
+      this.#config = lenientConfigOf(this.#options, this.#surroundings);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error; // keep the previous configuration, as a running leadsync does
     }
@@ -169,7 +169,7 @@ class Watch {
       ...this.#holder,
       exports: viewExports(this.#config.exports, exportStatesOf(this.#config)),
       queued: this.#config.queue.redisUrl !== undefined,
-      command: commandShown(this.#options, this.#surroundings),
+      command: commandFormatter(this.#options, this.#surroundings),
       columns,
     };
     return topFrame({

@@ -3,7 +3,7 @@ import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/contract/status-rows.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
-import { commandShown, readableConfigOf, widthOf, withLedger } from '../shell/context.ts';
+import { commandFormatter, readableConfigOf, widthOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from '../shell/filter.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
@@ -35,7 +35,7 @@ export const command = defineCommand<Options>({
         requireName('source', options.source, sourceNames(config, await ledger.status()));
       return ledger.trace(id, options.source);
     });
-    if (entries.length === 0) throw unknownLead(id, options.source, commandShown(options, surroundings));
+    if (entries.length === 0) throw unknownLead(id, options.source, commandFormatter(options, surroundings));
     const text = options.json
       ? printJson(traceJson(id, entries, options))
       : timeline(entries, options, widthOf(surroundings));

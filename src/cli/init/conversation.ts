@@ -5,7 +5,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 import type { Conversation } from './init-dialog.ts';
 
 /** Whether input and output are a terminal, so that a person can answer questions. */
-export function canAsk({ stdin, stdout }: Surroundings): boolean {
+export function isInteractive({ stdin, stdout }: Surroundings): boolean {
   return stdin.isTTY === true && stdout.isTTY === true;
 }
 

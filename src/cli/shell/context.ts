@@ -1,11 +1,11 @@
 import type { Config, LedgerConfig } from '../../config/contract/config.ts';
 import type { ConfigValue } from '../../config/effective-values.ts';
-import { describeConfig, loadConfig, loadDespiteFaults, loadLedgerConfig } from '../../config/load-config.ts';
+import { describeConfig, loadConfig, loadLedgerConfig, loadLenientConfig } from '../../config/load-config.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { disk } from '../../platform/files/files.ts';
-import { asTyped, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
+import { rewriteCommands, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
@@ -41,7 +41,7 @@ export type ShowCommand = (words: string) => string;
  * Returns a function that prints commands as this user types them. It adds the `-c` of the current command, without which they would
  * use another ledger.
  */
-export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
+export function commandFormatter({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
   const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
   const start = startCommand(env);
   return (words) =>
@@ -49,8 +49,8 @@ export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundin
 }
 
 /** Rewrites the commands in a text for standard output as this user types them. For standard error this happens automatically. */
-export function asTypedHere(text: string, { env }: Pick<Surroundings, 'env'>): string {
-  return asTyped(text, env);
+export function withTypedCommands(text: string, { env }: Pick<Surroundings, 'env'>): string {
+  return rewriteCommands(text, env);
 }
 
 /** Returns the width of standard output in columns; undefined if it is not a terminal. */
@@ -90,7 +90,7 @@ export function exportStatesOf({ dataDir }: Pick<LedgerConfig, 'dataDir'>): Expo
  * standard error. @throws ConfigError if not even data_dir can be read
  */
 export function readableConfigOf(options: GlobalOptions, surroundings: Surroundings): LedgerConfig {
-  const config = despiteFaults(options, surroundings);
+  const config = lenientConfigOf(options, surroundings);
   const note = faultsNote(config, options, surroundings);
   if (note) surroundings.stderr.write(`${note}\n`);
   return config;
@@ -103,13 +103,13 @@ export function faultsNote(
   surroundings: Surroundings,
 ): string | undefined {
   if (faults.length === 0) return undefined;
-  const shown = commandShown(options, surroundings)('validate');
+  const shown = commandFormatter(options, surroundings)('validate');
   return `${printable(options.config)} has ${countOf(faults.length, 'fault')}; the rest of it is used. ${shown} shows each fault.`;
 }
 
 /** Like `readableConfigOf`, but silent; `faults` holds the faults. @throws ConfigError if not even data_dir can be read */
-export function despiteFaults(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
-  return loadDespiteFaults(options.config, { sinkTypes, env });
+export function lenientConfigOf(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
+  return loadLenientConfig(options.config, { sinkTypes, env });
 }
 
 /**

@@ -48,7 +48,7 @@ function readOneLeadId(text: string, before: LeadId | undefined): LeadId {
 }
 
 /** Refuses `--all` together with a selection, because one of them must be a mistake. @throws CommandFailure */
-export function requireAllAlone(all: boolean | undefined, chosen: boolean): void {
+export function refuseAllWithSelection(all: boolean | undefined, chosen: boolean): void {
   if (!all || !chosen) return;
   throw new CommandFailure(
     ExitCode.usage,
@@ -74,6 +74,6 @@ export function filterOf({ sink, source, lead, since, until }: FilterOptions): F
 }
 
 /** Whether the options select anything. */
-export function choosesAnything(options: FilterOptions): boolean {
+export function hasSelection(options: FilterOptions): boolean {
   return Object.keys(filterOf(options)).length > 0;
 }

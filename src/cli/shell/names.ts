@@ -33,7 +33,7 @@ export function requireName(
 }
 
 /** Returns the failure for a sink that is in the configuration, but not yet in the ledger. */
-export function notYetInLedger(sink: string, command: ShowCommand): CommandFailure {
+export function sinkNotInLedger(sink: string, command: ShowCommand): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
     `${printable(sink)} is configured, but leadsync has not run with it yet: nothing is owed to it.`,

@@ -20,7 +20,7 @@ export class RowProgress {
   };
 
   /** Sets the number of rows of a table that are `done` so far: written, sorted by day, copied. */
-  readonly howFar = (table: string, rows: number, done: string): void => {
+  readonly reportProgress = (table: string, rows: number, done: string): void => {
     this.#tables.set(table, rows);
     const now = performance.now();
     if (this.#stream.isTTY !== true || now - this.#shownMs < SHOW_MS) return;

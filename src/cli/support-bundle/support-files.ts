@@ -10,9 +10,9 @@ import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { buildInfo } from '../shell/build-info.ts';
 import {
-  despiteFaults,
   exportStatesOf,
   type GlobalOptions,
+  lenientConfigOf,
   type Surroundings,
   withLedger,
 } from '../shell/context.ts';
@@ -48,7 +48,7 @@ export async function supportFiles(
   surroundings: Surroundings,
 ): Promise<SupportFile[]> {
   const { stdin, env } = surroundings;
-  const config = () => despiteFaults(options, surroundings);
+  const config = () => lenientConfigOf(options, surroundings);
   const ofLedger = (read: (ledger: Ledger, config: LedgerConfig) => Promise<unknown>) => async () => {
     const known = config();
     return json(await withLedger(known, surroundings, (ledger) => read(ledger, known)));

@@ -5,47 +5,47 @@ import { readPollError } from '../../status/poll-error.ts';
 
 /** Whether an event concerns the given sink or source. */
 export function isAbout(
-  happening: FollowEvent,
+  event: FollowEvent,
   { sink, source }: { readonly sink?: string; readonly source?: string },
 ): boolean {
-  if (happening.kind === 'ledger') return true;
-  if (sink !== undefined && !('sink' in happening && happening.sink === sink)) return false;
-  return source === undefined || ('source' in happening && happening.source === source);
+  if (event.kind === 'ledger') return true;
+  if (sink !== undefined && !('sink' in event && event.sink === sink)) return false;
+  return source === undefined || ('source' in event && event.source === source);
 }
 
 /** Whether to show an event. Polls that found nothing new are left out. */
-export function isWorthTelling(happening: FollowEvent): boolean {
-  if (happening.kind !== 'poll') return true;
-  const { status, new: found, changed } = happening;
+export function isShown(event: FollowEvent): boolean {
+  if (event.kind !== 'poll') return true;
+  const { status, new: found, changed } = event;
   return status === 'failed' || status === 'partial' || found + changed > 0;
 }
 
 /** Returns an event as one line: time, kind, subject and details. */
-export function happeningLine(happening: FollowEvent): string {
-  const [what, about, ...more] = wordsOf(happening);
+export function feedLine(event: FollowEvent): string {
+  const [what, about, ...more] = wordsOf(event);
   const detail = more.filter((word) => word !== undefined && word !== '').join(', ');
-  const line = `${happening.at.toISOString()}  ${what.padEnd(11)}  ${about}`;
+  const line = `${event.at.toISOString()}  ${what.padEnd(11)}  ${about}`;
   return `${printable(detail === '' ? line : `${line}: ${detail}`)}\n`;
 }
 
 type Words = [what: string, about: string, ...more: (string | undefined)[]];
 
-function wordsOf(happening: FollowEvent): Words {
-  switch (happening.kind) {
+function wordsOf(event: FollowEvent): Words {
+  switch (event.kind) {
     case 'poll':
-      return pollWords(happening);
+      return pollWords(event);
     case 'lead':
-      return leadWords(happening);
+      return leadWords(event);
     case 'rejection': {
-      const { source, lead, path, reason } = happening;
+      const { source, lead, path, reason } = event;
       return ['rejected', `${source} ${lead ?? 'without an id'}`, path ? `${path}: ${reason}` : reason];
     }
     case 'attempt':
-      return attemptWords(happening);
+      return attemptWords(event);
     case 'sink':
-      return [happening.what, happening.sink, happening.reason];
+      return [event.what, event.sink, event.reason];
     case 'ledger':
-      return ['ledger', LEDGER_WORDS[happening.what], happening.reason];
+      return ['ledger', LEDGER_WORDS[event.what], event.reason];
   }
 }
 
@@ -79,11 +79,11 @@ function attemptWords(attempt: AttemptEntry): Words {
 }
 
 /** Returns an event as JSON, with the column names of the ledger's views. Absent values are null. */
-export function happeningJson(happening: FollowEvent): Record<string, unknown> {
-  const { at, kind } = happening;
+export function feedJson(event: FollowEvent): Record<string, unknown> {
+  const { at, kind } = event;
   switch (kind) {
     case 'poll': {
-      const { source, poll, status, listed, new: found, changed, rejected, error = null } = happening;
+      const { source, poll, status, listed, new: found, changed, rejected, error = null } = event;
       const counts = {
         leads_listed: listed,
         leads_new: found,
@@ -93,7 +93,7 @@ export function happeningJson(happening: FollowEvent): Record<string, unknown> {
       return { at, kind, source, poll_id: poll, status, ...counts, error };
     }
     case 'lead': {
-      const { source, lead, version, changedFields, raw } = happening;
+      const { source, lead, version, changedFields, raw } = event;
       const content = raw === undefined ? {} : { raw };
       return { at, kind, source, lead_id: lead, version, changed_fields: changedFields, ...content };
     }
@@ -101,16 +101,16 @@ export function happeningJson(happening: FollowEvent): Record<string, unknown> {
       return {
         at,
         kind,
-        source: happening.source,
-        lead_id: happening.lead ?? null,
-        path: happening.path,
-        reason: happening.reason,
+        source: event.source,
+        lead_id: event.lead ?? null,
+        path: event.path,
+        reason: event.reason,
       };
     case 'attempt':
-      return attemptJson(happening);
+      return attemptJson(event);
     case 'sink':
     case 'ledger':
-      return changeJson(happening);
+      return changeJson(event);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Recovered } from '../../ledger/recovery/build.ts';
-import { isSound, type Recovery } from '../../operations/recover.ts';
+import { isUndamaged, type Recovery } from '../../operations/recover.ts';
 import { countOf, printCount } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { table } from '../shell/table.ts';
@@ -13,7 +13,8 @@ const COLUMNS = [
 /** Returns what a recovery found and did, as text without personal data. */
 export function recoveryText(recovery: Recovery): string {
   const { file, damage, recovered, aside } = recovery;
-  if (isSound(recovery)) return `The ledger ${printable(file)} is undamaged: there is nothing to recover.\n`;
+  if (isUndamaged(recovery))
+    return `The ledger ${printable(file)} is undamaged: there is nothing to recover.\n`;
   const rows = recovered.tables.map(({ table, kept, unusable }) => [
     table,
     printCount(kept),

@@ -2,7 +2,7 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
 import { findStateProblems } from '../../status/find-problems.ts';
 import { viewSinks } from '../../status/status-view.ts';
-import { commandShown, type GlobalOptions, type Surroundings } from '../shell/context.ts';
+import { commandFormatter, type GlobalOptions, type Surroundings } from '../shell/context.ts';
 import { problemLines } from './status-report.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function reportWaitingSinks(
   surroundings: Surroundings,
   sinks: readonly string[] | undefined,
 ): Promise<void> {
-  const given = { now: surroundings.clock.now(), command: commandShown(options, surroundings) };
+  const given = { now: surroundings.clock.now(), command: commandFormatter(options, surroundings) };
   for (const view of viewSinks(config, await ledger.status())) {
     if (sinks !== undefined && !sinks.includes(view.name)) continue;
     if (view.state === 'healthy' || view.state === 'retrying' || !view.status?.pending) continue;

@@ -39,7 +39,7 @@ const SPEED_MS = 24 * 3_600_000;
 
 /** Parts of the operations. `queries`, a separate thread, answers every read; the ledger of `parts` only makes changes. */
 export interface OperationParts {
-  readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'asTyped'>;
+  readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands'>;
   readonly queries: QueryWorker;
   /** Returns why leadsync is not ready; empty if it is ready. */
   readonly unready: () => Promise<readonly string[]>;
@@ -163,8 +163,8 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
       code,
       severity,
       about,
-      message: parts.asTyped(what),
-      next_step: parts.asTyped(next),
+      message: parts.rewriteCommands(what),
+      next_step: parts.rewriteCommands(next),
     })),
     sources: sources.map((source) => sourceOverview(source, now)),
     sinks: sinks.map(sinkOverview),

@@ -52,7 +52,7 @@ export async function serveAdmin(
     operations:
       role.kind === 'worker' ? undefined : operationsOf({ ...daemon, parts, queries, configuration }),
     boardQueues: current.config.queue.board ? carrier.boardQueues : undefined,
-    asTyped: parts.asTyped,
+    rewriteCommands: parts.rewriteCommands,
     audit: (entry) => audit.write(entry),
     onFault: (error) => telemetry.logger.fault('answering a request', error),
   });

@@ -11,7 +11,7 @@ import { OpenSinks } from '../../operations/opening/open-sinks.ts';
 import { holdOwnProcessLock } from '../../operations/opening/reclaim-leases.ts';
 import { disk } from '../../platform/files/files.ts';
 import type { Closers } from '../../platform/process/closers.ts';
-import { asTyped } from '../../platform/process/typed-command.ts';
+import { rewriteCommands } from '../../platform/process/typed-command.ts';
 import { version } from '../../platform/process/version.ts';
 import { type Clock, type Random, systemClock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
@@ -74,7 +74,7 @@ export interface Parts {
   readonly clock: Clock;
   readonly random: Random;
   /** Replaces the commands in a text with what the operator types for them. */
-  readonly asTyped: (text: string) => string;
+  readonly rewriteCommands: (text: string) => string;
 }
 
 /** Returns the sinks that are not disabled. */
@@ -148,7 +148,7 @@ export async function compose(
     wakes,
     clock,
     random,
-    asTyped: (text) => asTyped(text, options.env ?? {}),
+    rewriteCommands: (text) => rewriteCommands(text, options.env ?? {}),
   };
 }
 

@@ -21,7 +21,7 @@ export async function computeClientKeys(
 }
 
 /** Computes all missing client keys once, without pauses. */
-export async function keyClientsOnce(
+export async function computeMissingClientKeys(
   ledger: LedgerControl,
   key: Secret | undefined,
   signal: AbortSignal,

@@ -33,9 +33,9 @@ export async function watchAlerts(
   reloader: Pick<Reloader, 'state'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, current, telemetry, role, asTyped } = parts;
+  const { clock, current, telemetry, role, rewriteCommands } = parts;
   const file = join(current.config.dataDir, 'alerts.json');
-  const alerts = await Alerts.open({ clock, files: disk, file, emit: telemetry.emit, asTyped });
+  const alerts = await Alerts.open({ clock, files: disk, file, emit: telemetry.emit, rewriteCommands });
   const observer = new Observer(parts);
   try {
     while (!signal.aborted) {

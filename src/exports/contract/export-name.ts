@@ -15,12 +15,12 @@ export function isOf(name: string, file: string): boolean {
 }
 
 /** Returns a temporary name in the same folder, for a file that is being written or removed. */
-export function inTheMaking(path: string): string {
+export function temporaryName(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
 }
 
 /** Whether `file` is a temporary name of the export `name`. */
-export function isInTheMaking(name: string, file: string): boolean {
+export function isTemporaryName(name: string, file: string): boolean {
   const [, made] = /^\.(.+)\.[0-9a-f]{16}\.tmp$/.exec(file) ?? [];
   return made !== undefined && isOf(name, made);
 }

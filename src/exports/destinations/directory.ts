@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk, makeFolderDurably } from '../../platform/files/files.ts';
 import { folderFailure } from '../contract/export-failed.ts';
-import { inOrder, inTheMaking, isInTheMaking, isOf } from '../contract/export-name.ts';
+import { inOrder, isOf, isTemporaryName, temporaryName } from '../contract/export-name.ts';
 import type { Destination } from './destination.ts';
 
 /** Exports contain personal data: only this user and its group may read them. */
@@ -41,7 +41,7 @@ export class Directory implements Destination {
   async tidy(): Promise<void> {
     await this.#told(async () => {
       for (const name of await this.#names())
-        if (isInTheMaking(this.#name, name))
+        if (isTemporaryName(this.#name, name))
           await rm(join(this.folder, name), { recursive: true, force: true });
     });
   }
@@ -60,7 +60,7 @@ export class Directory implements Destination {
   async remove(file: string): Promise<void> {
     await this.#told(async () => {
       // Removal of a folder can be interrupted: rename it to a temporary name first, which the next run removes.
-      const leaving = inTheMaking(join(this.folder, file));
+      const leaving = temporaryName(join(this.folder, file));
       await disk.rename(join(this.folder, file), leaving);
       await rm(leaving, { recursive: true, force: true });
     });

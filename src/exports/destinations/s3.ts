@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { ExportFailed, folderFailure, nameTaken } from '../contract/export-failed.ts';
-import { inOrder, isInTheMaking, isOf } from '../contract/export-name.ts';
+import { inOrder, isOf, isTemporaryName } from '../contract/export-name.ts';
 import { openClient, type S3Target } from './bucket-client.ts';
 import { objectsIn, uploadsIn } from './bucket-listing.ts';
 import type { Destination } from './destination.ts';
@@ -193,7 +193,7 @@ export class S3 implements Destination {
   async #removeStaged(): Promise<void> {
     try {
       for (const name of await readdir(this.folder))
-        if (isOf(this.#name, name.replace(READ, '')) || isInTheMaking(this.#name, name))
+        if (isOf(this.#name, name.replace(READ, '')) || isTemporaryName(this.#name, name))
           await rm(join(this.folder, name), { recursive: true, force: true });
     } catch (error) {
       throw folderFailure(this.folder, error) ?? error;

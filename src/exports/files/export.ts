@@ -8,11 +8,11 @@ import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
 import { PublicCopy } from '../../ledger/extraction/public-copy.ts';
 import { version } from '../../platform/process/version.ts';
 import type { ExportFormat } from '../contract/export-format.ts';
+import { writeAtomically } from './atomic-write.ts';
 import { type About, type Encoder, type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import { Pieces } from './pieces.ts';
 import { type Sorted, Spill } from './spill.ts';
 import { stamped, withStamp } from './stamp.ts';
-import { wholeOrNot } from './whole-or-not.ts';
 
 /** Which tables to export, and how. */
 export interface ExportRequest {
@@ -30,21 +30,25 @@ export interface ExportRequest {
 }
 
 /** Reports progress: rows of a table written so far, or first sorted by day if the layout is `days`. */
-export type HowFar = (table: string, rows: number, done: 'sorted' | 'written') => void;
+export type ReportProgress = (table: string, rows: number, done: 'sorted' | 'written') => void;
 
 /** The files contain personal data, so only this user may read them. */
 const [FILE_MODE, FOLDER_MODE] = [0o600, 0o700];
 
 /**
  * Exports tables of a ledger to files, all of them or none, with a part of them in memory at a time. The daemon may run meanwhile.
- * @throws AlreadyThere, RemovedMeanwhile, LedgerError, Node's error of the disk, the signal's reason
+ * @throws PathExists, TemporaryRemoved, LedgerError, Node's error of the disk, the signal's reason
  */
-export async function exportTables(request: ExportRequest, howFar: HowFar, stop: AbortSignal): Promise<void> {
+export async function exportTables(
+  request: ExportRequest,
+  reportProgress: ReportProgress,
+  stop: AbortSignal,
+): Promise<void> {
   const extract = new LedgerExtract(request.ledgerFile);
   try {
-    await wholeOrNot(request.output, async (temporary) => {
+    await writeAtomically(request.output, async (temporary) => {
       const since = request.since && extract.reachedBack(request.since);
-      const work = { request: { ...request, since }, extract, howFar, stop };
+      const work = { request: { ...request, since }, extract, reportProgress, stop };
       if (request.format === 'sqlite') await writeCopy(work, temporary);
       else await writeFiles(work, request.format, temporary);
     });
@@ -56,7 +60,7 @@ export async function exportTables(request: ExportRequest, howFar: HowFar, stop:
 interface Work {
   readonly request: ExportRequest;
   readonly extract: LedgerExtract;
-  readonly howFar: HowFar;
+  readonly reportProgress: ReportProgress;
   readonly stop: AbortSignal;
 }
 
@@ -82,18 +86,18 @@ async function writeCopy(work: Work, path: string): Promise<void> {
 async function writeFiles(work: Work, format: FileFormatName, output: string): Promise<void> {
   const { ledgerFile, layout, relations } = work.request;
   const pieces = new Pieces(ledgerFile, work.stop);
-  const made: string[] = [];
+  const created: string[] = [];
   try {
     if (layout !== 'file') await mkdir(output, { mode: FOLDER_MODE });
     for (const relation of relations) {
       const { day } = extractionOf(relation.name);
       const name = `${relation.name}.${fileFormats[format].extension}`;
-      const files = { relation, name, format, pieces, made };
+      const files = { relation, name, format, pieces, created };
       if (layout !== 'days' || day === undefined)
         await writeTable(work, files, layout === 'file' ? output : join(output, name));
       else await writeDays(work, files, day, join(output, relation.name));
     }
-    for (const file of made) await stat(file); // a folder without one of its files would look like a complete export
+    for (const file of created) await stat(file); // a folder without one of its files would look like a complete export
   } finally {
     await pieces.close();
   }
@@ -106,18 +110,18 @@ interface Files {
   readonly format: FileFormatName;
   readonly pieces: Pieces;
   /** Paths of the files created so far, of all tables. */
-  readonly made: string[];
+  readonly created: string[];
 }
 
 async function writeTable(work: Work, files: Files, file: string): Promise<void> {
   const { relation, format, pieces } = files;
   const encoder = fileFormats[format].open(stamped(relation).columns, aboutOf(work, relation));
   await begin(file, encoder.begin());
-  files.made.push(file);
+  files.created.push(file);
   const counting = new Counting(work, relation, 'written');
-  for await (const { made, rows } of pieces.of(stretchesOf(work, relation, { format }))) {
-    await append(file, encoder.add(made));
-    free(made);
+  for await (const { result, rows } of pieces.of(stretchesOf(work, relation, { format }))) {
+    await append(file, encoder.add(result));
+    free(result);
     counting.add(rows);
   }
   await append(file, encoder.end());
@@ -131,9 +135,9 @@ async function writeDays(work: Work, files: Files, day: string, folder: string):
   const spill = new Spill(join(folder, '.spill'));
   try {
     const counting = new Counting(work, relation, 'sorted');
-    for await (const { made, rows } of pieces.of(stretchesOf(work, relation, { dayAt }))) {
-      spill.put(made);
-      free(made);
+    for await (const { result, rows } of pieces.of(stretchesOf(work, relation, { dayAt }))) {
+      spill.put(result);
+      free(result);
       counting.add(rows);
     }
     await writeSorted(work, files, spill, folder);
@@ -144,12 +148,12 @@ async function writeDays(work: Work, files: Files, day: string, folder: string):
 
 async function writeSorted(
   work: Work,
-  { relation, name, format, pieces, made: begun }: Files,
+  { relation, name, format, pieces, created }: Files,
   { path, places }: Spill,
   folder: string,
 ): Promise<void> {
   const { exportedAt } = work.request;
-  const wanted = places.entries().map(([day, ofDay]) => {
+  const requests = places.entries().map(([day, ofDay]) => {
     const file = join(folder, `day=${day}`, name);
     return { relation: relation.name, exportedAt, spill: path, places: ofDay, format, file };
   });
@@ -159,20 +163,17 @@ async function writeSorted(
   const end = async () => {
     if (open) await append(open.file, open.encoder.end());
   };
-  for await (const {
-    wanted: { file },
-    made,
-    rows,
-  } of pieces.of(wanted)) {
+  for await (const { request, result, rows } of pieces.of(requests)) {
+    const { file } = request;
     if (open?.file !== file) {
       await end();
       open = { file, encoder: fileFormats[format].open(stamped(relation).columns, about) };
       await mkdir(dirname(file), { mode: FOLDER_MODE });
       await begin(file, open.encoder.begin());
-      begun.push(file);
+      created.push(file);
     }
-    await append(file, open.encoder.add(made));
-    free(made);
+    await append(file, open.encoder.add(result));
+    free(result);
     counting.add(rows);
   }
   await end();
@@ -212,8 +213,8 @@ class Counting {
   readonly #stop: AbortSignal;
   #rows = 0;
 
-  constructor({ howFar, stop }: Work, { name }: Relation, done: 'sorted' | 'written') {
-    this.#say = (rows) => howFar(name, rows, done);
+  constructor({ reportProgress, stop }: Work, { name }: Relation, done: 'sorted' | 'written') {
+    this.#say = (rows) => reportProgress(name, rows, done);
     this.#stop = stop;
     this.#say(0);
   }

@@ -30,16 +30,16 @@ async function* fromRecords(
   header?: readonly string[],
 ): AsyncGenerator<ExportedRow> {
   let names = header;
-  let wanted = new Set(header && choose(header));
+  let chosen = new Set(header && choose(header));
   for await (const record of records) {
     if (names === undefined) {
       names = record.map(String);
-      wanted = new Set(choose(names));
+      chosen = new Set(choose(names));
       continue;
     }
-    if (wanted.size === 0) return;
+    if (chosen.size === 0) return;
     yield Object.fromEntries(
-      names.map((name, at) => [name, record[at]] as const).filter(([name]) => wanted.has(name)),
+      names.map((name, at) => [name, record[at]] as const).filter(([name]) => chosen.has(name)),
     );
   }
 }

@@ -32,32 +32,32 @@ export type ToEncode = (OfLedger | OfSpill) & { readonly format: FileFormatName 
 export type ToSort = OfLedger & { readonly dayAt: number };
 
 /** A request to the thread: what to read, and what to do with it. */
-export type Wanted = ToEncode | ToSort;
+export type PieceRequest = ToEncode | ToSort;
 
 /** The result for one part. */
-export type MadeOf<W extends Wanted> = W extends ToSort ? Sorted : Piece;
+export type PieceResult<W extends PieceRequest> = W extends ToSort ? Sorted : Piece;
 
 /** An answer of the thread. It has the fields of an error, because a message cannot carry a class. */
-export type Made<W extends Wanted = Wanted> =
-  | { readonly made: MadeOf<W>; readonly rows: number }
+export type PieceResponse<W extends PieceRequest = PieceRequest> =
+  | { readonly result: PieceResult<W>; readonly rows: number }
   | { readonly end: true }
   | { readonly failure: Pick<LedgerError, 'code' | 'message' | 'hint'> };
 
 const { file } = workerData as { file: string };
 let extract: LedgerExtract | undefined;
-let under: { readonly parts: Iterator<Rows>; readonly make: (rows: Rows) => Piece | Sorted };
+let current: { readonly parts: Iterator<Rows>; readonly make: (rows: Rows) => Piece | Sorted };
 
 // Undefined: continue with the last request.
-parentPort?.on('message', (wanted: Wanted | undefined) => {
-  const made = next(wanted);
-  parentPort?.postMessage(made, 'made' in made ? [made.made.bytes.buffer] : []);
+parentPort?.on('message', (request: PieceRequest | undefined) => {
+  const response = next(request);
+  parentPort?.postMessage(response, 'result' in response ? [response.result.bytes.buffer] : []);
 });
 
-function next(wanted: Wanted | undefined): Made {
+function next(request: PieceRequest | undefined): PieceResponse {
   try {
-    if (wanted) under = begun(wanted);
-    const { value: rows, done } = under.parts.next();
-    return done ? { end: true } : { made: under.make(rows), rows: rows.length };
+    if (request) current = begin(request);
+    const { value: rows, done } = current.parts.next();
+    return done ? { end: true } : { result: current.make(rows), rows: rows.length };
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
     const { code, message, hint } = error;
@@ -65,19 +65,19 @@ function next(wanted: Wanted | undefined): Made {
   }
 }
 
-function begun(wanted: Wanted): typeof under {
-  const relation = relations.find((one) => one.name === wanted.relation) as Relation;
-  const parts = partsOf(wanted, relation);
-  if ('dayAt' in wanted) return { parts, make: (rows) => sortedByDay(rows, wanted.dayAt) };
+function begin(request: PieceRequest): typeof current {
+  const relation = relations.find((one) => one.name === request.relation) as Relation;
+  const parts = partsOf(request, relation);
+  if ('dayAt' in request) return { parts, make: (rows) => sortedByDay(rows, request.dayAt) };
   const { columns } = stamped(relation);
   return {
     parts,
-    make: (rows) => fileFormats[wanted.format].piece(columns, withStamp(rows, wanted.exportedAt)),
+    make: (rows) => fileFormats[request.format].piece(columns, withStamp(rows, request.exportedAt)),
   };
 }
 
-function partsOf(wanted: Wanted, relation: Relation): Iterator<Rows> {
-  if ('spill' in wanted) return spilledParts(wanted.spill, wanted.places);
+function partsOf(request: PieceRequest, relation: Relation): Iterator<Rows> {
+  if ('spill' in request) return spilledParts(request.spill, request.places);
   extract ??= new LedgerExtract(file);
-  return extract.parts(relation, wanted.since, wanted.stretch);
+  return extract.parts(relation, request.since, request.stretch);
 }

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { Made, MadeOf, Wanted } from './piece-thread.ts';
+import type { PieceRequest, PieceResponse, PieceResult } from './piece-thread.ts';
 
 /** Each thread uses about 50 MB with leads of 1 KB, and a whole export about 280 MB. The largest lead needs many times its size. */
 const THREADS = 2;
@@ -14,9 +14,9 @@ const THREADS = 2;
 const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };
 
 /** The result for one part of a request, with its number of rows. */
-export interface MadePart<W extends Wanted> {
-  readonly wanted: W;
-  readonly made: MadeOf<W>;
+export interface PieceOfRequest<W extends PieceRequest> {
+  readonly request: W;
+  readonly result: PieceResult<W>;
   readonly rows: number;
 }
 
@@ -35,8 +35,8 @@ export class Pieces {
   }
 
   /** Yields the results; takes each request when a thread is free. @throws LedgerError, Node's error of the disk, the signal's reason */
-  async *of<W extends Wanted>(wanted: Iterable<W>): AsyncGenerator<MadePart<W>> {
-    const toCome = wanted[Symbol.iterator]();
+  async *of<W extends PieceRequest>(requests: Iterable<W>): AsyncGenerator<PieceOfRequest<W>> {
+    const toCome = requests[Symbol.iterator]();
     const ahead: Reading<W>[] = [];
     for (;;) {
       while (ahead.length < THREADS) {
@@ -54,16 +54,20 @@ export class Pieces {
     await Promise.all(this.#all.map((thread) => thread.close()));
   }
 
-  #read<W extends Wanted>(wanted: W): Reading<W> {
+  #read<W extends PieceRequest>(request: W): Reading<W> {
     const thread = this.#idle.pop() ?? this.#start();
     if (!this.#all.includes(thread)) this.#all.push(thread);
-    return { wanted, thread, first: thread.ask<W>(wanted) };
+    return { request, thread, first: thread.ask<W>(request) };
   }
 
-  async *#partsOf<W extends Wanted>({ wanted, thread, first }: Reading<W>): AsyncGenerator<MadePart<W>> {
-    for (let answer = await first; 'made' in answer; ) {
+  async *#partsOf<W extends PieceRequest>({
+    request,
+    thread,
+    first,
+  }: Reading<W>): AsyncGenerator<PieceOfRequest<W>> {
+    for (let answer = await first; 'result' in answer; ) {
       const next = thread.ask<W>(undefined);
-      yield { wanted, ...answer };
+      yield { request, ...answer };
       answer = await next;
     }
     this.#idle.push(thread);
@@ -71,18 +75,18 @@ export class Pieces {
 }
 
 /** A request in progress. */
-interface Reading<W extends Wanted> {
-  readonly wanted: W;
+interface Reading<W extends PieceRequest> {
+  readonly request: W;
   readonly thread: PieceThread;
   readonly first: Promise<Answer<W>>;
 }
 
-type Answer<W extends Wanted> = Exclude<Made<W>, { failure: unknown }>;
+type Answer<W extends PieceRequest> = Exclude<PieceResponse<W>, { failure: unknown }>;
 
 class PieceThread {
   readonly #worker: Worker;
   readonly #stop: AbortSignal;
-  #answer: PromiseWithResolvers<Answer<Wanted>> = Promise.withResolvers();
+  #answer: PromiseWithResolvers<Answer<PieceRequest>> = Promise.withResolvers();
 
   constructor(file: string, stop: AbortSignal) {
     const program = new URL(`./piece-thread${extname(import.meta.filename)}`, import.meta.url);
@@ -90,19 +94,19 @@ class PieceThread {
       workerData: { file },
       resourceLimits: HEAP,
     });
-    this.#worker.on('message', (made: Made) => this.#take(made));
+    this.#worker.on('message', (response: PieceResponse) => this.#take(response));
     this.#worker.on('error', (error) => this.#answer.reject(error));
     this.#stop = stop;
     stop.addEventListener('abort', this.#giveUp, { once: true });
   }
 
   /** Sends a request; the caller must wait for the answer before the next one. @throws LedgerError, or the error that ended the thread */
-  ask<W extends Wanted>(wanted: W | undefined): Promise<Answer<W>> {
+  ask<W extends PieceRequest>(request: W | undefined): Promise<Answer<W>> {
     this.#answer = Promise.withResolvers();
     // The caller may still wait for an earlier piece; it gets the error when it awaits this one.
     this.#answer.promise.catch(() => undefined);
     if (this.#stop.aborted) this.#giveUp();
-    else this.#worker.postMessage(wanted);
+    else this.#worker.postMessage(request);
     return this.#answer.promise as Promise<Answer<W>>;
   }
 
@@ -113,10 +117,10 @@ class PieceThread {
 
   readonly #giveUp = (): void => this.#answer.reject(this.#stop.reason);
 
-  #take(made: Made): void {
-    if ('failure' in made) {
-      const { code, message, hint } = made.failure;
+  #take(response: PieceResponse): void {
+    if ('failure' in response) {
+      const { code, message, hint } = response.failure;
       this.#answer.reject(new LedgerError(code, message, hint));
-    } else this.#answer.resolve(made);
+    } else this.#answer.resolve(response);
   }
 }

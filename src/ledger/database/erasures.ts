@@ -16,5 +16,5 @@ export const erasures = `
 `;
 
 /** A migration that only recreates the views: the ids of deliveries of the event `erased` end with `:erased`. */
-export const erasuresTold =
+export const erasedDeliveryIds =
   '-- `replay` of such a delivery is -1, so that a sink is owed at most one for each lead.';

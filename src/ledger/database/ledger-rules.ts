@@ -2,14 +2,14 @@ import type Database from 'better-sqlite3';
 
 /** Returns a sentence for each invariant that the ledger violates. Every ledger must meet them, whatever happened to its process. */
 export function brokenRules(db: Database.Database): string[] {
-  const faults = Object.entries(RULES).flatMap(([rule, sql]) => brokenBy(db, rule, sql));
+  const faults = Object.entries(RULES).flatMap(([rule, sql]) => violationsOf(db, rule, sql));
   const integrity = db.pragma('integrity_check', { simple: true });
   if (integrity !== 'ok') faults.push(`integrity: ${String(integrity)}`);
   return [...faults, ...(db.pragma('foreign_key_check') as unknown[]).map((row) => JSON.stringify(row))];
 }
 
 /** Returns a sentence if the query finds rows that violate an invariant. */
-export function brokenBy(db: Database.Database, rule: string, sql: string): string[] {
+export function violationsOf(db: Database.Database, rule: string, sql: string): string[] {
   const broken = Number(db.prepare(`SELECT count(*) FROM (${sql})`).pluck().get());
   return broken === 0 ? [] : [`${rule}: ${broken} rows violate this`];
 }

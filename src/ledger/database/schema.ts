@@ -1,5 +1,5 @@
 import { browseIndexes } from './browse-indexes.ts';
-import { erasures, erasuresTold } from './erasures.ts';
+import { erasedDeliveryIds, erasures } from './erasures.ts';
 
 /**
  * The migrations of a ledger's schema, in order; `PRAGMA user_version` is the number that were applied. Append, never edit.
@@ -209,7 +209,7 @@ export const migrations: readonly string[] = [
   `,
   browseIndexes,
   erasures,
-  erasuresTold,
+  erasedDeliveryIds,
   '-- Changes only views, which every migration recreates.',
   '-- Changes only views: has_email and similar columns are null for a lead without content.',
   `

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { MARK_UNSURE } from '../privacy/erasing.ts';
+import { MARK_MAYBE_ARRIVED } from '../privacy/erasing.ts';
 import { UNBLOCKED } from './order-sql.ts';
 
 /** A batch whose lease has expired. */
@@ -104,7 +104,7 @@ export function prepareClaiming(db: Database.Database) {
       'UPDATE _batches SET leased_until = leased_until + ? WHERE leased_until > ? AND lease <> 0 AND holder IS NOT NULL',
     ),
     delay: db.prepare('UPDATE _deliveries SET reason = ?, next_attempt_at = ? WHERE batch_no = ?'),
-    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
+    markUnsure: db.prepare<[number, number]>(MARK_MAYBE_ARRIVED),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
     assignAll: db.prepare(
       'UPDATE _deliveries SET batch_no = ? WHERE delivery_no IN (SELECT value FROM json_each(?))',

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { DeclaredSource, LastDeclaration } from '../contract/declared.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { LEAVES_ITS_BATCH } from '../privacy/erasing.ts';
+import { LEAVE_BATCH } from '../privacy/erasing.ts';
 
 const FORGOTTEN = 'its sink was removed from the configuration and forgotten';
 const FORGET_CHUNK = 500;
@@ -33,7 +33,7 @@ export class Declaring {
         )
         .pluck(),
       skip: db.prepare(
-        `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH}
+        `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVE_BATCH}
          WHERE delivery_no IN (SELECT value FROM json_each(?))`,
       ),
       endBatches: db.prepare(

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import { changedAt, deliveryId } from '../database/views.ts';
-import { MARK_UNSURE, SKIP } from '../privacy/erasing.ts';
+import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { OVERTAKEN } from './order-sql.ts';
 
@@ -64,7 +64,7 @@ export function prepareSettling(db: Database.Database) {
     ),
     skip: db.prepare<[string, number, number]>(SKIP),
     join: db.prepare<[number, number]>('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
-    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
+    markUnsure: db.prepare<[number, number]>(MARK_MAYBE_ARRIVED),
     sinkOf: db
       .prepare<[number], string>(
         'SELECT s.sink FROM _batches b JOIN _sinks s ON s.sink_no = b.sink_no WHERE b.batch_no = +?',

@@ -147,15 +147,16 @@ const MAY_HAVE_ARRIVED = '(d.first_attempt_at IS NOT NULL OR d.batch_no IS NOT N
  * Assignments that remove an unsettled delivery from its batch. An attempt of the batch may have begun with an unknown outcome, so they
  * record that the lead may have arrived.
  */
-export const LEAVES_ITS_BATCH = `first_attempt_at = coalesce(first_attempt_at,
+export const LEAVE_BATCH = `first_attempt_at = coalesce(first_attempt_at,
   (SELECT b.created_at FROM _batches b WHERE b.batch_no = _deliveries.batch_no)), batch_no = NULL`;
 
 /** Skips a delivery. Parameters: reason, time in ms, delivery number. */
-export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH}
+export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVE_BATCH}
   WHERE delivery_no = ?`;
 
 /** Records that the leads of a batch may have arrived, because its attempt was lost or cut off. Parameters: time in ms, batch number. */
-export const MARK_UNSURE = 'UPDATE _deliveries SET unsure_at = coalesce(unsure_at, ?) WHERE batch_no = ?';
+export const MARK_MAYBE_ARRIVED =
+  'UPDATE _deliveries SET unsure_at = coalesce(unsure_at, ?) WHERE batch_no = ?';
 
 /** Maximum deliveries in a batch. Their attempts have consecutive numbers. */
 const BATCH_MAX = 10_000;
@@ -259,7 +260,7 @@ function prepare(db: Database.Database) {
     fence: db.prepare<[number, number]>(
       'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND holder IS NOT NULL',
     ),
-    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
+    markUnsure: db.prepare<[number, number]>(MARK_MAYBE_ARRIVED),
     endEmpty: db.prepare<[number, number]>(
       'DELETE FROM _batches WHERE batch_no = ? AND NOT EXISTS (SELECT 1 FROM _deliveries WHERE batch_no = ?)',
     ),

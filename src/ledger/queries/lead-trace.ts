@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import { HELD_BACK } from '../../leads/sink-health.ts';
+import { WAIT_REASONS } from '../../leads/sink-health.ts';
 import type { DeliveryRow, TraceEntry } from '../contract/status-rows.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { deliveryId } from '../database/views.ts';
@@ -145,8 +145,8 @@ function ended(row: DeliveryRow, sinkRow: SinkRow | undefined): TraceEntry[] {
 }
 
 function waitsFor(nextAttemptAt: Date, sink: SinkRow | undefined): string {
-  if (sink?.health.pausedSince) return HELD_BACK.paused;
-  if (sink?.health.heldSince) return HELD_BACK.held;
+  if (sink?.health.pausedSince) return WAIT_REASONS.paused;
+  if (sink?.health.heldSince) return WAIT_REASONS.held;
   return `next attempt ${nextAttemptAt.toISOString()}`;
 }
 

@@ -10,7 +10,7 @@ import { type CopiedTable, copyTables, type OnCopied } from './copy-tables.ts';
 import { DamagedFile, isDamage } from './damaged-file.ts';
 import { copyIndexEntries } from './index-entries.ts';
 import { oweAgain } from './owe-again.ts';
-import { giveUpLostTexts, repairDeliveries } from './repair-deliveries.ts';
+import { failLostTexts, repairDeliveries } from './repair-deliveries.ts';
 import { repairLeads } from './repair-leads.ts';
 import { restoreCounters } from './restore-counters.ts';
 
@@ -113,9 +113,9 @@ function fill(from: DamagedFile, to: Database.Database, now: number, onCopied: O
   const counts = to.transaction(() => {
     const leadsWithoutText = repairLeads(to, now);
     const repairs = repairDeliveries(to, tables, complete, now);
-    giveUpLostTexts(to, now);
+    failLostTexts(to, now);
     const deliveriesRepeated = oweAgain(to, now, repairs.incomplete || leadsWithoutText > 0);
-    giveUpLostTexts(to, now);
+    failLostTexts(to, now);
     const isWhole = (table: string) => tables.find((one) => one.table === table)?.whole ?? true;
     restoreCounters(to, now, isWhole('_client_keys') && isWhole('_ledger'));
     return { leadsWithoutText, deliveriesRepeated, repairs };

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { DamagedFile, Reading, StoredRow, StoredValue } from './damaged-file.ts';
-import { soundRow } from './sound-row.ts';
+import { validRow } from './valid-row.ts';
 
 /** The result of copying a table. */
 export interface CopiedTable {
@@ -62,7 +62,7 @@ function copyTable(from: DamagedFile, to: Database.Database, table: string, onCo
   const reading: Reading = { missed: 0n, complete: true };
   let [kept, refused] = [0, 0];
   for (const row of rowsOf(from, table, reading)) {
-    const sound = soundRow(table, row);
+    const sound = validRow(table, row);
     if (sound && added(add, columns, sound)) kept += 1;
     else refused += 1;
     if (kept % TELL_EVERY === 0) onCopied(table, kept);

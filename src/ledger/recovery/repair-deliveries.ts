@@ -46,7 +46,7 @@ export function repairDeliveries(
 }
 
 /** Makes pending deliveries of leads that lost their text dead, until a source lists the text again. */
-export function giveUpLostTexts(db: Database.Database, now: number): void {
+export function failLostTexts(db: Database.Database, now: number): void {
   db.prepare<[{ now: number; reason: string }]>(GIVE_UP).run({ now, reason: LOST_TEXT });
   db.exec(EMPTY_BATCHES);
 }

@@ -6,7 +6,7 @@ import type { Destination } from '../../exports/destinations/destination.ts';
 import { openDestination } from '../../exports/destinations/open-destination.ts';
 import { lockExport } from '../../exports/export-lock.ts';
 import { ExportStates } from '../../exports/export-states.ts';
-import { holdsAnyOf } from '../../exports/files/holding.ts';
+import { fileContainsAny } from '../../exports/files/contains-lead.ts';
 import { removeStagedOfOthers } from '../../exports/staged.ts';
 import type { Person } from '../../leads/person.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
@@ -114,7 +114,7 @@ async function searchFiles(destination: Destination, person: Person, signal: Abo
   for (const file of await destination.list(signal)) {
     signal.throwIfAborted();
     const held = await destination
-      .read(file, (path) => holdsAnyOf(person, path), signal)
+      .read(file, (path) => fileContainsAny(person, path), signal)
       .catch((error: unknown) => {
         if (signal.aborted) throw error;
         return undefined; // reported below as a file that cannot be read; the reason does not matter there

@@ -2,7 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
-import { lacksLedger } from './new-ledger.ts';
+import { isLedgerMissing } from './new-ledger.ts';
 import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts';
 
 /**
@@ -15,7 +15,7 @@ export function acceptNewLedger(
 ): { readonly made: boolean; readonly aside: readonly string[] } {
   const held = holdDataDir(config.dataDir);
   try {
-    if (!lacksLedger(config.dataDir)) return { made: false, aside: [] };
+    if (!isLedgerMissing(config.dataDir)) return { made: false, aside: [] };
     const aside = setAside(ledgerFile(config.dataDir), clock.now());
     void openConfiguredLedger(config, { clock, random, create: true }).close();
     return { made: true, aside };

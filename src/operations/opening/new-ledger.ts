@@ -36,7 +36,7 @@ export class StoppedBeforeStart extends Error {
 }
 
 /** Whether there is no ledger yet: the file is missing or empty. @throws LedgerError if it is not a file or cannot be inspected */
-export function lacksLedger(dataDir: string): boolean {
+export function isLedgerMissing(dataDir: string): boolean {
   return isBlank(ledgerFile(dataDir));
 }
 
@@ -58,7 +58,7 @@ export interface WaitOptions {
  */
 export async function requireNewInstallation(config: Config, waiting: WaitOptions): Promise<void> {
   const { dataDir, ledgerCreate } = config;
-  if (!lacksLedger(dataDir) || ledgerCreate === 'always') return;
+  if (!isLedgerMissing(dataDir) || ledgerCreate === 'always') return;
   const missing = `There is no ledger in ${dataDir}${existsSync(ledgerFile(dataDir)) ? ': ledger.db is empty' : ''}`;
   if (ledgerCreate === 'never') throw new NewLedgerRefused(`${missing}, and \`ledger.create\` is never.`);
   const found = await findTraces(config, missing, waiting);
@@ -93,7 +93,7 @@ async function findTraces(
  * Requires that the ledger is still missing. A volume that was mounted in the meantime has its own lock, which this process does not hold.
  */
 function requireStillMissing(dataDir: string): void {
-  if (lacksLedger(dataDir)) return;
+  if (isLedgerMissing(dataDir)) return;
   throw new InstallationUnknown(
     `A ledger appeared in ${dataDir} while leadsync waited to start.`,
     'Start leadsync again: it will use that ledger.',

@@ -4,7 +4,7 @@ import { access, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from
 import { basename, dirname, join } from 'node:path';
 import { codeOf } from '../failures/error-code.ts';
 import { reach } from '../process/failpoint.ts';
-import { giveFolderToOwnerAbove, giveToFolderOwner } from './folder-owner.ts';
+import { giveToFolderOwner, giveToParentOwner } from './folder-owner.ts';
 
 /** The disk. Each step is a method, so that a test can break it. Errors are those of Node.js, with their `code`. */
 export interface Files {
@@ -166,7 +166,7 @@ async function makeFolder(path: string, mode: number): Promise<string | undefine
 async function makeOne(path: string, mode: number): Promise<string | undefined> {
   try {
     await mkdir(path, { mode });
-    if (isPrivate(mode)) giveFolderToOwnerAbove(path);
+    if (isPrivate(mode)) giveToParentOwner(path);
     return path;
   } catch (error) {
     if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return undefined;
@@ -188,7 +188,7 @@ export function makeFolderSync(path: string, mode: number): void {
 
 function makeOneSync(path: string, mode: number): void {
   mkdirSync(path, { mode });
-  if (isPrivate(mode)) giveFolderToOwnerAbove(path);
+  if (isPrivate(mode)) giveToParentOwner(path);
 }
 
 /** Whether only the owner may use a file of this mode. Such a file has to belong to the user that leadsync runs as. */

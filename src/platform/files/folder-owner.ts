@@ -11,7 +11,7 @@ export function giveToFolderOwner(file: number, path: string): void {
 }
 
 /** Changes the owner of a folder to the owner of its parent, if this process runs as root. */
-export function giveFolderToOwnerAbove(path: string): void {
+export function giveToParentOwner(path: string): void {
   const owner = ownerAbove(path);
   if (owner) chownSync(path, owner.uid, owner.gid);
 }

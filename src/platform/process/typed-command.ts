@@ -1,4 +1,4 @@
-/** The command name in leadsync's texts. `asTyped` rewrites texts if users start leadsync in another way. */
+/** The command name in leadsync's texts. `rewriteCommands` rewrites texts if users start leadsync in another way. */
 const NAME = 'leadsync';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,7 +17,7 @@ export function startCommand(env: Environment): string | undefined {
  * Returns a text with its commands, which are between backticks, rewritten to what users have to type: in a checkout, `leadsync status`
  * becomes `npm run -s leadsync -- status`.
  */
-export function asTyped(text: string, env: Environment): string {
+export function rewriteCommands(text: string, env: Environment): string {
   const [command, start] = [typedCommand(env), startCommand(env)];
   const started = start === undefined ? text : text.replaceAll('`leadsync run`', () => `\`${start}\``);
   return command === NAME ? started : started.replaceAll(/`leadsync (?=[a-z-])/g, () => `\`${command} `);

@@ -8,7 +8,7 @@ const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]
  * Those of them that can mislead the reader of a web page: control characters except tab and line feed, line separators, changes of
  * direction, and the byte-order mark. Joiners and variation selectors belong to words and emoji there.
  */
-export const OBEYED_IN_PAGES = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu;
+export const INTERPRETED_IN_PAGES = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu;
 
 /** Returns a character as JSON escapes it, `\u202e`. A surrogate pair becomes two escapes. */
 export function escaped(character: string): string {

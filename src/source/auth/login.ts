@@ -24,9 +24,9 @@ export interface Login {
    */
   readonly redirected: Promise<string> | undefined;
   /** Why leadsync cannot listen at a `redirect_uri` on this machine; undefined if it listens, or if the address is elsewhere. */
-  readonly unheard: string | undefined;
+  readonly listenFailure: string | undefined;
   /** Returns what is wrong with a pasted address, and the next step; undefined if the address answers this login. */
-  wrongWith(pasted: string): { readonly message: string; readonly hint: string } | undefined;
+  faultInAddress(pasted: string): { readonly message: string; readonly hint: string } | undefined;
   /**
    * Exchanges the code in that address for tokens and stores them. Works once.
    * @throws SourceError if the address does not answer this login, the code is refused or expired, or the tokens cannot be stored
@@ -45,12 +45,12 @@ export async function startLogin(
   configuredRedirectUri: string | undefined,
   keep: (token: Token) => Promise<void>,
 ): Promise<Login> {
-  const { listener, unheard } = await tryListening(configuredRedirectUri);
+  const { listener, listenFailure } = await tryListening(configuredRedirectUri);
   const redirectUri = configuredRedirectUri ?? listener?.uri ?? '';
   const secrets: LoginSecrets = { redirectUri, state: randomState(), verifier: randomPKCECodeVerifier() };
   try {
     const address = await endpoint.addressFor(secrets);
-    return new StartedLogin({ endpoint, keep, secrets, address, listener, unheard });
+    return new StartedLogin({ endpoint, keep, secrets, address, listener, listenFailure });
   } catch (error) {
     await listener?.close();
     throw error;
@@ -60,12 +60,12 @@ export async function startLogin(
 /** If the port of a configured address is taken, the login goes on: the person can paste the address, and often cannot change it. */
 async function tryListening(
   configured: string | undefined,
-): Promise<{ listener: RedirectListener | undefined; unheard: string | undefined }> {
+): Promise<{ listener: RedirectListener | undefined; listenFailure: string | undefined }> {
   try {
-    return { listener: await listenForRedirect(configured), unheard: undefined };
+    return { listener: await listenForRedirect(configured), listenFailure: undefined };
   } catch (error) {
     if (configured === undefined || !(error instanceof SourceError)) throw error;
-    return { listener: undefined, unheard: error.message };
+    return { listener: undefined, listenFailure: error.message };
   }
 }
 
@@ -75,25 +75,25 @@ interface StartedParts {
   readonly secrets: LoginSecrets;
   readonly address: string;
   readonly listener: RedirectListener | undefined;
-  readonly unheard: string | undefined;
+  readonly listenFailure: string | undefined;
 }
 
 class StartedLogin implements Login {
   readonly address: string;
   readonly redirectUri: string;
   readonly redirected: Promise<string> | undefined;
-  readonly unheard: string | undefined;
+  readonly listenFailure: string | undefined;
   readonly #parts: StartedParts;
 
   constructor(parts: StartedParts) {
     this.#parts = parts;
     this.address = parts.address;
-    this.unheard = parts.unheard;
+    this.listenFailure = parts.listenFailure;
     this.redirectUri = parts.secrets.redirectUri;
     this.redirected = parts.listener?.redirected(parts.secrets.state);
   }
 
-  wrongWith(pasted: string): { message: string; hint: string } | undefined {
+  faultInAddress(pasted: string): { message: string; hint: string } | undefined {
     const answer = answerIn(pasted);
     if (answer === undefined)
       return {
@@ -109,7 +109,7 @@ class StartedLogin implements Login {
   }
 
   async finish(redirectedTo: string): Promise<LoggedIn> {
-    const wrong = this.wrongWith(redirectedTo);
+    const wrong = this.faultInAddress(redirectedTo);
     if (wrong) throw new SourceError('credentials', wrong.message, { hint: wrong.hint });
     const { refreshToken, expiresAt } = await this.#obtain(answerIn(redirectedTo) as URLSearchParams);
     return { renewable: refreshToken !== undefined, expiresAt };

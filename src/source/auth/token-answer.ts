@@ -2,7 +2,7 @@
  * Returns an answer of the token endpoint in the form that openid-client reads (RFC 6749, sections 5.1 and 5.2). The service's
  * description specifies neither the status of a token answer nor the form of an error, and services differ in both.
  */
-export function asDescribed(status: number, received: Headers, text: string): Response {
+export function toTokenResponse(status: number, received: Headers, text: string): Response {
   const answer = objectIn(text);
   if (answer === undefined) return new Response(text === '' ? null : text, { status, headers: received });
   const isRefusal = answer['access_token'] === undefined && typeof answer['error'] === 'string';

@@ -19,7 +19,7 @@ import type { SourceOptions } from '../contract/options.ts';
 import { SourceError } from '../contract/source.ts';
 import { callService, unreachable } from '../http/service-call.ts';
 import type { Token, TokenOrigin } from './token.ts';
-import { asDescribed } from './token-answer.ts';
+import { toTokenResponse } from './token-answer.ts';
 import { accessRefused, GrantRefused, readRefusal } from './token-refusal.ts';
 
 /** Maximum length of an answer; leadsync stops reading a longer one. */
@@ -162,7 +162,7 @@ export class TokenEndpoint {
         throw signal.aborted || error instanceof SourceError ? error : brokenOff(url, error);
       });
       if (response.status === 200 && isCutOff(text)) throw cutOff(url, response.status);
-      return asDescribed(response.status, response.headers, text);
+      return toTokenResponse(response.status, response.headers, text);
     } catch (error) {
       if (error instanceof SourceError) throw error;
       if (deadline.aborted) {

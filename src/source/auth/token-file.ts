@@ -7,7 +7,7 @@ import type { Secret } from '../../platform/options/secret.ts';
 import { SourceError } from '../contract/source.ts';
 import { isBetter, isNewer, originOf, type StoredToken } from './stored-token.ts';
 import type { Token, TokenOrigin } from './token.ts';
-import { Seal, SealBroken, sealedText } from './token-seal.ts';
+import { DecryptionFailed, Seal, sealedText } from './token-seal.ts';
 
 /** The account that a token belongs to. leadsync does not use a token of another account, for other scopes or from another grant. */
 export interface Account {
@@ -176,7 +176,7 @@ export class TokenFile {
       };
     } catch (error) {
       if (error instanceof SyntaxError) return this.#unusable('is not JSON');
-      if (error instanceof SealBroken)
+      if (error instanceof DecryptionFailed)
         return this.#unusable('cannot be decrypted with tokens.encryption_key');
       throw error;
     }
@@ -241,7 +241,8 @@ export class TokenFile {
     const value: unknown = JSON.parse(text);
     const sealed = sealedText.safeParse(value);
     if (!sealed.success) return value;
-    if (this.#seal === undefined) throw new SealBroken('the file is encrypted, and no key is configured');
+    if (this.#seal === undefined)
+      throw new DecryptionFailed('the file is encrypted, and no key is configured');
     return JSON.parse(await this.#seal.open(sealed.data, this.#name));
   }
 

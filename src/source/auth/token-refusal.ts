@@ -50,7 +50,7 @@ export function loginNeeded(source: string, why: string, cause?: unknown): Sourc
  * Returns the error for a refusal that does not show whether the login has ended. The next poll retries; the hint says what to do if
  * the login was revoked.
  */
-export function loginDoubted(source: string, refusal: SourceError): SourceError {
+export function loginMaybeRevoked(source: string, refusal: SourceError): SourceError {
   const { code, message, httpStatus } = refusal;
   if (code === 'login-needed' || httpStatus === 404) return refusal;
   const hint = `${refusal.hint} If the login was revoked, run \`leadsync login ${source}\`.`;

@@ -17,8 +17,8 @@ export const sealedText = z.strictObject({
 export type SealedText = z.output<typeof sealedText>;
 
 /** The text cannot be decrypted: the key is wrong, or the file was changed. */
-export class SealBroken extends Error {
-  override readonly name = 'SealBroken';
+export class DecryptionFailed extends Error {
+  override readonly name = 'DecryptionFailed';
 }
 
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 ** 2 };
@@ -49,7 +49,7 @@ export class Seal {
     return { cipher: 'aes-256-gcm', ...(salt === undefined ? {} : { salt }), ...rest };
   }
 
-  /** Decrypts a text. @throws SealBroken */
+  /** Decrypts a text. @throws DecryptionFailed */
   async open(sealed: SealedText, subject: string): Promise<string> {
     const key = await this.#keyFor(sealed.salt);
     try {
@@ -59,14 +59,14 @@ export class Seal {
       const data = decipher.update(Buffer.from(sealed.data, 'base64'));
       return Buffer.concat([data, decipher.final()]).toString('utf8');
     } catch (error) {
-      throw new SealBroken('the key does not fit', { cause: error });
+      throw new DecryptionFailed('the key does not fit', { cause: error });
     }
   }
 
   async #keyFor(salt: string | undefined): Promise<Buffer> {
     if (salt === undefined) {
       // The text was encrypted with a key, and ours is a passphrase.
-      if (this.#plainKey === undefined) throw new SealBroken('the key does not fit');
+      if (this.#plainKey === undefined) throw new DecryptionFailed('the key does not fit');
       return this.#plainKey;
     }
     if (this.#derived?.salt !== salt) {

@@ -8,7 +8,13 @@ import { accessTokenIn, originOf, type StoredToken } from './stored-token.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
 import type { TokenFile } from './token-file.ts';
-import { GrantRefused, loginDoubted, loginNeeded, loginUnusable, refusesToken } from './token-refusal.ts';
+import {
+  GrantRefused,
+  loginMaybeRevoked,
+  loginNeeded,
+  loginUnusable,
+  refusesToken,
+} from './token-refusal.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /**
@@ -235,7 +241,7 @@ export class Tokens {
     } catch (error) {
       if (!refusesToken(error)) throw error;
       if (!(error instanceof GrantRefused) || error.oauthError !== 'invalid_grant')
-        throw loginDoubted(source, error);
+        throw loginMaybeRevoked(source, error);
       throw await this.#refusedLogin(stored.token, waitMs, error);
     }
   }

@@ -17,8 +17,8 @@ const BROTLI = {
  */
 export function decoded(body: Readable, coding: string | null): Readable {
   const decoder = decoderOf(coding);
-  const read = decoder === undefined ? body : pipeline(body, decoder, unheard);
-  finished(read, unheard);
+  const read = decoder === undefined ? body : pipeline(body, decoder, ignoreError);
+  finished(read, ignoreError);
   return read;
 }
 
@@ -35,4 +35,4 @@ function decoderOf(coding: string | null) {
 }
 
 /** A stream whose error has no listener ends the process. */
-function unheard(): void {}
+function ignoreError(): void {}

@@ -33,7 +33,7 @@ export class ElementBytes {
   readonly #maxBytes: number;
   #held = NOTHING;
   #size = 0;
-  #passing: PassingElement | undefined;
+  #passing: SkippedElement | undefined;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -46,7 +46,7 @@ export class ElementBytes {
     if (this.#passing !== undefined) this.#passing.add(part);
     else if (this.#size <= this.#maxBytes) this.#hold(part, before);
     else {
-      this.#passing = new PassingElement();
+      this.#passing = new SkippedElement();
       this.#passing.add(this.#held.subarray(0, before));
       this.#passing.add(part);
       this.#held = NOTHING;
@@ -75,7 +75,7 @@ export class ElementBytes {
 }
 
 /** Collects the beginning, the size and the hash of an element that is too large. */
-class PassingElement {
+class SkippedElement {
   readonly #hash = createHash('sha256');
   readonly #head = Buffer.alloc(HEAD_BYTES);
   #size = 0;

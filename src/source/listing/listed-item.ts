@@ -87,11 +87,11 @@ function endless(position: number, what: 'JSON' | 'UTF-8'): SourceError {
   );
 }
 
-type Checked =
+type Validation =
   | { readonly id: LeadId; readonly fault: undefined }
   | { readonly id: LeadId | undefined; readonly fault: Fault };
 
-function check(value: unknown, raw: string): Checked {
+function check(value: unknown, raw: string): Validation {
   if (!isObject(value)) {
     return { id: undefined, fault: { reason: `must be an object, but is ${kindOf(value)}`, path: '' } };
   }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { RequestError } from '../../../src/admin/contract/request-error.ts';
-import { asTyped } from '../../../src/platform/process/typed-command.ts';
+import { rewriteCommands } from '../../../src/platform/process/typed-command.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
 let pages: OpenPages;
@@ -201,7 +201,8 @@ describe('a command in a text of a page', () => {
     ],
   ])('is what the readers of %s can type', async (name, askFor, command) => {
     const typed = await openPages({
-      asTyped: (text) => asTyped(text, { LEADSYNC_COMMAND: 'docker compose exec leadsync leadsync' }),
+      rewriteCommands: (text) =>
+        rewriteCommands(text, { LEADSYNC_COMMAND: 'docker compose exec leadsync leadsync' }),
     });
     onTestFinished(() => typed.close());
     const refusal = new RequestError(503, 'ledger', 'It is damaged.', '`leadsync reconcile` may help.');

@@ -11,7 +11,7 @@ export interface OpenPages {
 
 /** Pages over a fake leadsync, on a port of their own. */
 export async function openPages(
-  more: { world?: World; refreshMs?: number; port?: number; asTyped?: (text: string) => string } = {},
+  more: { world?: World; refreshMs?: number; port?: number; rewriteCommands?: (text: string) => string } = {},
 ): Promise<OpenPages> {
   const operations = new FakeOperations(more.world ?? aWorld());
   const app = Fastify({ forceCloseConnections: true });
@@ -19,7 +19,7 @@ export async function openPages(
     operations,
     who: () => 'a reader',
     onFault: () => {},
-    ...(more.asTyped && { asTyped: more.asTyped }),
+    ...(more.rewriteCommands && { rewriteCommands: more.rewriteCommands }),
     ...(more.refreshMs === undefined ? {} : { refreshMs: more.refreshMs }),
   });
   app.get('/login', (_request, reply) => pages.sendLogin(reply, { next: '/' }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FIRST_PLACES } from '../../../src/delivery/circuit-breaker.ts';
+import { MIN_CONCURRENT_BATCHES } from '../../../src/delivery/circuit-breaker.ts';
 import type { BatchRef } from '../../../src/leads/delivery.ts';
 import {
   aSink,
@@ -605,7 +605,7 @@ export function claimingContract(store: () => OpenLedger): void {
       }
       expect((await on.ledger.status()).sinks[0]?.health.heldSince).toBeUndefined();
       const first = await on.attemptAll('crm');
-      expect(first).toHaveLength(FIRST_PLACES);
+      expect(first).toHaveLength(MIN_CONCURRENT_BATCHES);
       const rest = [...first, ...(await on.attemptAll('crm'))].flat();
       expect(rest).toHaveLength(4);
       expect(rest).toEqual(rest.toSorted((a, b) => Number(a - b)));

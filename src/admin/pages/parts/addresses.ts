@@ -6,7 +6,7 @@ export function leadAddress(source: string, lead: string): string {
 }
 
 /** Returns the address of the list of leads that a source no longer lists. */
-export function goneAddress(source: string): string {
+export function goneLeadsAddress(source: string): string {
   return withQuery('/leads', { listing: 'gone', source });
 }
 

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { escaped, OBEYED_IN_PAGES } from '../../../platform/text/printable.ts';
+import { escaped, INTERPRETED_IN_PAGES } from '../../../platform/text/printable.ts';
 
 /** Matches the value of a form field, which must stay unchanged. Quotation marks in text are escaped, so this is always an attribute. */
 const VALUE = / value="[^"]*"/;
-const REPLACED = new RegExp(`${VALUE.source}|${OBEYED_IN_PAGES.source}`, 'gu');
+const REPLACED = new RegExp(`${VALUE.source}|${INTERPRETED_IN_PAGES.source}`, 'gu');
 
 /**
  * Returns a document as HTML. Every page passes through here. Shows characters that change the text direction or are invisible as JSON

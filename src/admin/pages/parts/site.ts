@@ -20,7 +20,7 @@ export interface PageParts {
   /** Returns the client's kind of credential. Pages show a button to log out for `session`. */
   readonly who: () => string;
   /** Rewrites each `leadsync …` command in a text into the form that works in this install. Texts stay unchanged if absent. */
-  readonly asTyped?: (text: string) => string;
+  readonly rewriteCommands?: (text: string) => string;
   /** Reports an unexpected error. */
   readonly onFault: (error: unknown) => void;
   /** Interval at which a visible page updates itself, in ms. */
@@ -43,7 +43,7 @@ export class Site {
   readonly operations: Operations;
   readonly who: PageParts['who'];
   /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
-  readonly asTyped: (text: string) => string;
+  readonly rewriteCommands: (text: string) => string;
   readonly #parts: PageParts;
   readonly #assetAddress: (name: AssetName) => string;
 
@@ -52,7 +52,7 @@ export class Site {
     this.#assetAddress = assetAddress;
     this.operations = parts.operations;
     this.who = parts.who;
-    this.asTyped = parts.asTyped ?? ((text) => text);
+    this.rewriteCommands = parts.rewriteCommands ?? ((text) => text);
   }
 
   /** Sends a page. */
@@ -100,7 +100,7 @@ export class Site {
 
   /** Sends an error page. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
-    const still = html`<section id="ask" class="failure"><p>${markup(this.asTyped(what))}</p><p>${markup(this.asTyped(next))}</p></section>`;
+    const still = html`<section id="ask" class="failure"><p>${markup(this.rewriteCommands(what))}</p><p>${markup(this.rewriteCommands(next))}</p></section>`;
     return this.show(request, reply, { title, still, status, address: '/' });
   }
 }

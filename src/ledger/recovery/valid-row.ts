@@ -10,7 +10,7 @@ const LATEST_MS = 253_402_300_799_999n;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Returns a row for the recovered ledger, or undefined if leadsync cannot have written it so. */
-export function soundRow(table: string, row: StoredRow): StoredRow | undefined {
+export function validRow(table: string, row: StoredRow): StoredRow | undefined {
   const hasSoundTimes =
     table === '_versions' || table === '_client_keys'
       ? isTime(row['valid_from'] ?? null) && isTime(row['first_seen_at'] ?? null)

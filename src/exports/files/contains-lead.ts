@@ -5,7 +5,7 @@ import { UnreadableFile } from '../../platform/files/regular-file.ts';
 import { exportedRows } from './exported-rows.ts';
 
 /** What to search for: leads by source and id, and rejected leads by source and hash. */
-export interface Sought {
+export interface SearchedLeads {
   readonly leads: readonly { readonly source: string; readonly leadId: bigint }[];
   readonly rejected: readonly { readonly source: string; readonly hash: string }[];
 }
@@ -20,15 +20,16 @@ const PERSONAL: ReadonlySet<string> = new Set(
 const OF_WHOM = ['source', 'id', 'lead_id', 'hash', 'raw'];
 
 /** Whether an exported file or folder contains any of these leads. Throws if it cannot be read. */
-export async function holdsAnyOf(sought: Sought, path: string): Promise<boolean> {
+export async function fileContainsAny(searched: SearchedLeads, path: string): Promise<boolean> {
   if ((await lstat(path)).isDirectory()) {
-    for (const name of await readdir(path)) if (await holdsAnyOf(sought, join(path, name))) return true;
+    for (const name of await readdir(path))
+      if (await fileContainsAny(searched, join(path, name))) return true;
     return false;
   }
   // Opening a named pipe would block until another process writes to it.
   if (!(await stat(path)).isFile()) throw new UnreadableFile(path, 'kind');
-  const leads = new Set(sought.leads.map(({ source, leadId }) => `${source} ${leadId}`));
-  const rejected = new Set(sought.rejected.map(({ source, hash }) => `${source} ${hash}`));
+  const leads = new Set(searched.leads.map(({ source, leadId }) => `${source} ${leadId}`));
+  const rejected = new Set(searched.rejected.map(({ source, hash }) => `${source} ${hash}`));
   for await (const row of exportedRows(path, whose)) {
     const lead = String(row['lead_id'] ?? row['id'] ?? '');
     const isTheirs = leads.has(`${row['source']} ${lead}`) || rejected.has(`${row['source']} ${row['hash']}`);

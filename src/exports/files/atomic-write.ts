@@ -2,16 +2,16 @@ import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk } from '../../platform/files/files.ts';
-import { inTheMaking } from '../contract/export-name.ts';
+import { temporaryName } from '../contract/export-name.ts';
 
 /** The path exists already; it was not changed. */
-export class AlreadyThere extends Error {
-  override readonly name = 'AlreadyThere';
+export class PathExists extends Error {
+  override readonly name = 'PathExists';
 }
 
 /** Another process removed the temporary file or a part of it; nothing was created. */
-export class RemovedMeanwhile extends Error {
-  override readonly name = 'RemovedMeanwhile';
+export class TemporaryRemoved extends Error {
+  override readonly name = 'TemporaryRemoved';
   /** The next step for the operator. */
   readonly hint = 'Leave files whose names end in .tmp alone while an export or a backup runs.';
 }
@@ -21,12 +21,15 @@ const GONE: readonly (string | undefined)[] = ['ENOENT', 'SQLITE_READONLY_DBMOVE
 
 /**
  * Writes a file or a folder atomically and durably: `make` writes to a temporary name beside it, which is synced and then renamed.
- * @throws AlreadyThere, before `make` if the path exists by then; RemovedMeanwhile; Node's error of the step that failed
+ * @throws PathExists, before `make` if the path exists by then; TemporaryRemoved; Node's error of the step that failed
  */
-export async function wholeOrNot(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
+export async function writeAtomically(
+  path: string,
+  make: (temporary: string) => Promise<void>,
+): Promise<void> {
   await stat(dirname(path)); // fails if the parent folder is missing: its name may be mistyped
   await refuseTaken(path);
-  const temporary = inTheMaking(path);
+  const temporary = temporaryName(path);
   try {
     await make(temporary);
     await syncAll(temporary);
@@ -37,7 +40,7 @@ export async function wholeOrNot(path: string, make: (temporary: string) => Prom
     await rm(temporary, { recursive: true, force: true }).catch(() => undefined);
     if (!GONE.includes(codeOf(error))) throw error;
     await stat(dirname(path)); // if the folder is gone, report that
-    throw new RemovedMeanwhile(`What was being made of ${path} was removed before it was complete.`, {
+    throw new TemporaryRemoved(`What was being made of ${path} was removed before it was complete.`, {
       cause: error,
     });
   }
@@ -52,7 +55,7 @@ async function refuseTaken(path: string): Promise<void> {
       throw error;
     },
   );
-  if (taken) throw new AlreadyThere(`${path} is there already, and was left as it is.`);
+  if (taken) throw new PathExists(`${path} is there already, and was left as it is.`);
 }
 
 async function syncAll(path: string): Promise<void> {
