@@ -5,12 +5,14 @@ import { sinkTypes } from '../src/sinks/registry.ts';
 import { datasetteConfig, datasetteMetadata } from './generate/datasette.ts';
 import { dbtSources } from './generate/dbt-sources.ts';
 import { optionReference } from './generate/option-reference.ts';
+import { problemReference } from './generate/problem-reference.ts';
 import { queryReference, storeReference } from './generate/store-reference.ts';
 
-/** What is drawn from the option schemas and from the description of the store, by its place in the repository. */
+/** The files that are made from the option schemas, the table of problems and the description of the store, by their paths in the repository. */
 const generated: Readonly<Record<string, string>> = {
   'config/leadsync.schema.json': `${JSON.stringify(configSchema(sinkTypes), null, 2)}\n`,
   'docs/configuration.md': optionReference(sinkTypes),
+  'docs/problems.md': problemReference(),
   'docs/store.md': storeReference(),
   'docs/queries.md': queryReference(),
   'deploy/dbt/models/leadsync_sources.yml': yaml(dbtSources()),

@@ -1,6 +1,7 @@
 import { printMinute, printSpan } from '../platform/text/format.ts';
 import { blanked } from '../platform/text/printable.ts';
-import { type Condition, runbookOf, SEVERITY } from './condition.ts';
+import { PROBLEMS, runbookOf } from '../leads/problems.ts';
+import type { Condition } from './condition.ts';
 
 /** A notice that a condition has started, still holds (the daily reminder), or is over. Holds no data of a lead. */
 export interface Notice {
@@ -56,7 +57,7 @@ export function jsonOf({ at, test, notices }: Message): string {
     notices: notices.map((notice) => ({
       state: notice.kind,
       condition: notice.condition,
-      severity: SEVERITY[notice.condition],
+      severity: PROBLEMS[notice.condition].severity,
       about: notice.about ?? null,
       since: notice.since,
       at: notice.at,
@@ -79,7 +80,7 @@ function paragraphOf(notice: Notice): string {
 
 /** Orders notices: conditions that hold before those that are over, and critical ones first. */
 function rankOf({ kind, condition }: Notice): number {
-  return (kind === 'over' ? 2 : 0) + (SEVERITY[condition] === 'critical' ? 0 : 1);
+  return (kind === 'over' ? 2 : 0) + (PROBLEMS[condition].severity === 'critical' ? 0 : 1);
 }
 
 function lengthOf({ since, at }: Notice): number {

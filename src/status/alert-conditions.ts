@@ -143,11 +143,11 @@ const PROCESS: readonly Rule<Observation>[] = [
 
 /** Returns a problem as an active condition. It must last `afterMs` before an alert; `since` is its start, if known. */
 function wrong(
-  found: Pick<Problem, 'what' | 'next'> | undefined,
+  found: Pick<Problem, 'message' | 'nextStep'> | undefined,
   afterMs: number,
   since?: Date,
 ): ActiveCondition | undefined {
-  return found && { since, afterMs, what: found.what, next: found.next };
+  return found && { since, afterMs, what: found.message, next: found.nextStep };
 }
 
 /** Whether the last poll failed in a way that needs an operator. */
@@ -170,21 +170,21 @@ function noPoll(
   if (isRefused(failure) && limits.source_refused !== undefined) return 'unknown';
   const before = lastSuccessAt ? '' : ' since leadsync started';
   const why = failure ? ` The last one failed: ${failure.reason}` : '';
-  const what = `${name}: no poll has completed${before}, so leadsync does not see new leads.${why}`;
-  const next =
+  const message = `${name}: no poll has completed${before}, so leadsync does not see new leads.${why}`;
+  const nextStep =
     failure?.hint || '`leadsync check` tries now and shows why; `leadsync status` shows the last poll.';
   // No `since`: after a long stop, the first poll gets as much time as any other.
-  return wrong({ what, next }, afterMs);
+  return wrong({ message, nextStep }, afterMs);
 }
 
 function silent({ name, silence }: ObservedSource, limitMs: number): ActiveCondition | undefined {
   if (!silence || silence.probability >= MAX_SILENCE_PROBABILITY) return undefined;
   const lengthMs = silence.until.getTime() - silence.since.getTime();
   if (lengthMs < limitMs) return undefined;
-  const what = `${name}: polls work, but there has been no new lead for ${printSpan(lengthMs)}. According to the last weeks, the probability of that is less than 1 in 1,000.`;
-  const next =
+  const message = `${name}: polls work, but there has been no new lead for ${printSpan(lengthMs)}. According to the last weeks, the probability of that is less than 1 in 1,000.`;
+  const nextStep =
     'Ask the operator of the service, and compare with the leads that the account shows. A holiday looks the same.';
-  return wrong({ what, next }, 0, silence.since);
+  return wrong({ message, nextStep }, 0, silence.since);
 }
 
 function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observation): ActiveCondition | undefined {
@@ -192,9 +192,9 @@ function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observation): A
   if (!oldestOwedAt || health.heldSince || health.pausedSince) return undefined;
   const ageMs = at.getTime() - oldestOwedAt.getTime();
   if (ageMs <= limitMs + batchWaitMs) return undefined;
-  const what = `${name}: the oldest of ${countOf(pending, 'pending lead')} has waited for ${printSpan(ageMs)}, although the sink is neither held nor paused.`;
-  const next = `\`leadsync deliveries --sink ${name} --state pending\` shows whether some are being retried. If none is, the sink is too slow: raise its concurrency or batch.max.`;
-  return wrong({ what, next }, DRAINING_MS);
+  const message = `${name}: the oldest of ${countOf(pending, 'pending lead')} has waited for ${printSpan(ageMs)}, although the sink is neither held nor paused.`;
+  const nextStep = `\`leadsync deliveries --sink ${name} --state pending\` shows whether some are being retried. If none is, the sink is too slow: raise its concurrency or batch.max.`;
+  return wrong({ message, nextStep }, DRAINING_MS);
 }
 
 function slow(
@@ -204,21 +204,21 @@ function slow(
   if (health.heldSince || health.pausedSince) return undefined;
   const late = recentMs.filter((ms) => ms > limitMs + batchWaitMs).length;
   if (late < MIN_SLOW_LEADS || late <= recentMs.length * MIN_SLOW_SHARE) return undefined;
-  const what = `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printSpan(limitMs + batchWaitMs)} to arrive.`;
-  const next = `Check how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination can handle it.`;
-  return wrong({ what, next }, SLOW_FOR_MS);
+  const message = `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printSpan(limitMs + batchWaitMs)} to arrive.`;
+  const nextStep = `Check how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination can handle it.`;
+  return wrong({ message, nextStep }, SLOW_FOR_MS);
 }
 
 function carrierDown({ carrier }: Observation, afterMs: number): ActiveCondition | undefined {
   if (carrier === undefined) return undefined;
-  const what = `The queue does not work; leadsync records leads but cannot deliver them. ${carrier}`;
-  const next = '`leadsync check` shows what Redis answers. Nothing is lost, even if Redis loses its data.';
-  return wrong({ what, next }, afterMs);
+  const message = `The queue does not work; leadsync records leads but cannot deliver them. ${carrier}`;
+  const nextStep = '`leadsync check` shows what Redis answers. Nothing is lost, even if Redis loses its data.';
+  return wrong({ message, nextStep }, afterMs);
 }
 
 function ledgerFails({ ledger }: Observation, afterMs: number): ActiveCondition | undefined {
   if (!ledger) return undefined;
-  const what = `The ledger fails, so leadsync records and delivers nothing: ${ledger.reason}`;
-  const next = ledger.hint || 'See the log, and check whether the disk is full.';
-  return wrong({ what, next }, afterMs);
+  const message = `The ledger fails, so leadsync records and delivers nothing: ${ledger.reason}`;
+  const nextStep = ledger.hint || 'See the log, and check whether the disk is full.';
+  return wrong({ message, nextStep }, afterMs);
 }

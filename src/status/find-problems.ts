@@ -31,14 +31,14 @@ export function findProblems(
 }
 
 function notRunning({ command }: ProblemContext): Problem {
-  const what = 'No leadsync is running on this data directory, so nothing is polled or delivered.';
-  return problem('not_running', null, what, `${command('run')} starts it.`);
+  const message = 'No leadsync is running on this data directory, so nothing is polled or delivered.';
+  return problem('not_running', null, message, `${command('run')} starts it.`);
 }
 
 function notReady({ answers, unready, command }: ProblemContext): Problem[] {
   const before = answers ? 'leadsync is running but not ready: ' : '';
-  const next = answers ? `${command('check')} tests what it needs.` : '';
-  return unready.map((reason) => problem('not_ready', null, `${before}${reason}`, next));
+  const nextStep = answers ? `${command('check')} tests what it needs.` : '';
+  return unready.map((reason) => problem('not_ready', null, `${before}${reason}`, nextStep));
 }
 
 function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
@@ -113,12 +113,12 @@ function retrying(name: string, status: SinkView['status'], { now, command }: No
   // A flaky destination fails single leads all the time. A failure that leadsync soon retries is not a problem yet.
   const isNew = now.getTime() - since.getTime() < TRANSIENT_MS;
   if (isNew && nextAttemptAt.getTime() - now.getTime() < TRANSIENT_MS) return [];
-  const next =
+  const nextStep =
     nextAttemptAt > now
       ? `The next attempt is ${printAge(nextAttemptAt, now)}; ${command(`retry --sink ${name} --state pending`)} makes all of them due now.`
       : `The next attempt has been due since ${printMoment(nextAttemptAt)}.`;
   const leads = `${countOf(deliveries, 'lead')} failed and ${deliveries === 1 ? 'waits' : 'wait'} for a retry`;
-  return [problem('leads_retried', name, `${name}: ${leads}: ${reason}`, next)];
+  return [problem('leads_retried', name, `${name}: ${leads}: ${reason}`, nextStep)];
 }
 
 /** Finds due deliveries that leadsync does not attempt although the sink is neither held nor paused. */

@@ -1,37 +1,16 @@
-import { SEVERITY } from '../alerts/condition.ts';
+import { PROBLEMS, type StatusCode } from '../leads/problems.ts';
 import type { ExportView } from './export-view.ts';
-
-/** Severity of every problem: the conditions of alerts, and the problems that only status and pages show. */
-const SEVERITIES = {
-  ...SEVERITY,
-  not_running: 'critical',
-  not_ready: 'critical',
-  ledger_restored: 'warning',
-  source_removed: 'warning',
-  never_polled: 'warning',
-  poll_failed: 'critical',
-  poll_late: 'critical',
-  leads_rejected: 'warning',
-  leads_retried: 'warning',
-  leads_stuck: 'critical',
-  sink_new: 'warning',
-  sink_removed: 'warning',
-  sink_disabled: 'warning',
-} as const;
-
-/** Id of a problem. */
-export type ProblemId = keyof typeof SEVERITIES;
 
 /**
  * A problem in whole sentences, with its next step. `about` names the source, sink or export, or is null. The texts can contain text
  * from outside, which the caller must escape for its medium.
  */
 export interface Problem {
-  readonly code: ProblemId;
+  readonly code: StatusCode;
   readonly severity: 'warning' | 'critical';
   readonly about: string | null;
-  readonly what: string;
-  readonly next: string;
+  readonly message: string;
+  readonly nextStep: string;
 }
 
 /** How the text of a problem is written. */
@@ -70,9 +49,9 @@ export const LATE_MS = 60_000;
 /** Next step if no better one is known. */
 export const SEE_LOG = 'See the log of leadsync.';
 
-/** Returns a problem with the severity of its id. */
-export function problem(code: ProblemId, about: string | null, what: string, next: string): Problem {
-  return { code, severity: SEVERITIES[code], about, what, next };
+/** Returns a problem with the severity of its code. */
+export function problem(code: StatusCode, about: string | null, message: string, nextStep: string): Problem {
+  return { code, severity: PROBLEMS[code].severity, about, message, nextStep };
 }
 
 /** Returns a list with the problem, or an empty one. */

@@ -113,14 +113,14 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
   const before = sizeBeforeFall(listing);
   if (before === undefined) return undefined;
   const { listed } = listing;
-  const what =
+  const message =
     listed === 0
       ? `${name} lists no leads, but listed ${countOf(before, 'lead')} before.`
       : `${name} lists ${countOf(listed, 'lead')}, but listed ${countOf(before, 'lead')} within the last week.`;
   const end =
     listed === 0 ? 'when the source lists leads again' : 'when the listing recovers, or after a week';
-  const next = `Check whether this is the right account, and which leads its scope allows; ${command(`login ${name}`)} logs a person in again. Nothing is removed from the ledger: ${command('query "SELECT * FROM v_gone_leads"')} and the page Leads show which leads are gone. This warning ends ${end}.`;
-  return problem('listing_shrunk', name, what, next);
+  const nextStep = `Check whether this is the right account, and which leads its scope allows; ${command(`login ${name}`)} logs a person in again. Nothing is removed from the ledger: ${command('query "SELECT * FROM v_gone_leads"')} and the page Leads show which leads are gone. This warning ends ${end}.`;
+  return problem('listing_shrunk', name, message, nextStep);
 }
 
 /** Finds a scheduled export that failed. `isRetried` says whether a running leadsync tries again. */

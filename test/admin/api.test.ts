@@ -216,6 +216,7 @@ test('the overview has its problems under their former names as well, which the 
     about: 'crm',
     message: 'crm is held.',
     next_step: 'Fix it.',
+    runbook: 'docs/operating.md#sink-held',
   };
   const healthy = aWellLeadsync();
   const overview = async () => ({ ...(await healthy.overview()), healthy: false, problems: [problem] });

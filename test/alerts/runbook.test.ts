@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { CONDITIONS, runbookOf } from '../../src/alerts/condition.ts';
+import { CONDITIONS } from '../../src/alerts/condition.ts';
+import { PROBLEM_CODES, runbookOf } from '../../src/leads/problems.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -20,10 +21,14 @@ function anchorsOf(page: string): string[] {
 
 const anchors = anchorsOf(manual);
 
-test.each(CONDITIONS)('the operating manual says what %s means, by its name', (condition) => {
-  const [page, anchor = ''] = runbookOf(condition).split('#');
+test.each(PROBLEM_CODES)('the operating manual has the section about %s', (code) => {
+  const [page, anchor = ''] = runbookOf(code).split('#');
   expect(page).toBe('docs/operating.md');
   expect(anchors).toContain(anchor);
+});
+
+test.each(CONDITIONS)('the operating manual says what the alert %s means, by its name', (condition) => {
+  expect(runbookOf(condition)).toBe(`docs/operating.md#${condition.replaceAll('_', '-')}`);
   expect(manual).toContain(`\n\`${condition}\`, `);
 });
 

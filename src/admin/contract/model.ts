@@ -27,6 +27,8 @@ const Problem = z.object({
   about: z.string().nullable(),
   message: z.string(),
   next_step: z.string(),
+  /** Section of the operating manual, as a path in the project. */
+  runbook: z.string(),
 });
 
 const SourceOverview = z.object({

@@ -57,14 +57,14 @@ export function attentionLines(
 ): string[] {
   const alike = Map.groupBy(findProblems(sources, sinks, given), withoutName);
   return [...alike.values()].flatMap(([first, ...others]) => {
-    const [what = '', ...next] = first ? problemLines(first) : [];
-    return [what, ...othersLine(others), ...next];
+    const [message = '', ...nextStep] = first ? problemLines(first) : [];
+    return [message, ...othersLine(others), ...nextStep];
   });
 }
 
 /** Returns a problem's text without its name, which is the same for all sources with the same problem. */
-function withoutName({ about, what, next }: Problem): string {
-  const text = `${what}\n${next}`;
+function withoutName({ about, message, nextStep }: Problem): string {
+  const text = `${message}\n${nextStep}`;
   return about === null ? text : text.replaceAll(about, '\0');
 }
 
@@ -76,8 +76,8 @@ function othersLine(others: readonly Problem[]): string[] {
 }
 
 /** Returns a problem on one line, and its next step on another. */
-export function problemLines({ what, next }: Problem): string[] {
-  return [printable(what), ...(next ? [`  ${printable(next)}`] : [])];
+export function problemLines({ message, nextStep }: Problem): string[] {
+  return [printable(message), ...(nextStep ? [`  ${printable(nextStep)}`] : [])];
 }
 
 function sourceTable(sources: readonly SourceView[], { now, columns: width }: ReportContext): string {

@@ -27,6 +27,7 @@ import {
   sourceOverview,
   speedJson,
 } from '../../status/json.ts';
+import { runbookOf } from '../../leads/problems.ts';
 import { commandInText } from '../../status/problem.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';
@@ -159,12 +160,13 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
     version,
     at: now.toISOString(),
     healthy: problems.length === 0,
-    problems: problems.map(({ code, severity, about, what, next }) => ({
+    problems: problems.map(({ code, severity, about, message, nextStep }) => ({
       code,
       severity,
       about,
-      message: parts.rewriteCommands(what),
-      next_step: parts.rewriteCommands(next),
+      message: parts.rewriteCommands(message),
+      next_step: parts.rewriteCommands(nextStep),
+      runbook: runbookOf(code),
     })),
     sources: sources.map((source) => sourceOverview(source, now)),
     sinks: sinks.map(sinkOverview),

@@ -44,6 +44,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         message: 'The sink warehouse has been held for 38 min: the database refuses connections.',
         next_step:
           'See whether PostgreSQL runs at warehouse.internal:5432. Nothing is lost: 14 leads wait, and go out by themselves when it is back.',
+        runbook: 'docs/operating.md#sink-held',
       },
       {
         code: 'deliveries_dead',
@@ -51,15 +52,17 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         about: 'crm',
         message: '3 deliveries to crm are dead: it answered 422.',
         next_step: 'Look at why under Deliveries, mend what refused them, then retry the dead.',
+        runbook: 'docs/operating.md#deliveries-dead',
       },
       {
-        code: 'export_failed',
+        code: 'export_fails',
         severity: 'warning',
         about: 'lake',
         message:
           'Export lake failed 3 times in a row, and the last success was 2026-11-21T11:00:00Z (3 h ago): The storage does not answer (ECONNREFUSED).',
         next_step:
           'Check whether the storage runs. leadsync retries it in 4 min; `leadsync export --name lake` runs it now.',
+        runbook: 'docs/operating.md#export-fails',
       },
     ],
     sources: [

@@ -226,6 +226,7 @@ function hostileWorld(some: readonly string[]) {
       about: text,
       message: text,
       next_step: text,
+      runbook: 'docs/operating.md#sink-held',
     })),
     sources: some.map((text) => ({ ...sample(world.sources, 0), source: text, error: text })),
     speeds: some.map((text) => ({ ...sample(world.speeds, 0), sink: text })),
