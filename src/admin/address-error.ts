@@ -1,5 +1,5 @@
 import { codeOf } from '../platform/failures/error-code.ts';
-import { hostAndPort } from '../platform/http/host-and-port.ts';
+import { hostAndPort } from '../platform/http/address.ts';
 
 /** The server cannot listen on `admin.listen`. */
 export class AdminAddressError extends Error {

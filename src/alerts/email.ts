@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { codeOf } from '../platform/failures/error-code.ts';
-import { isLoopback } from '../platform/http/loopback.ts';
+import { isLoopback } from '../platform/http/address.ts';
 import { secret } from '../platform/options/option-types.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { DestinationError, defineDestination } from './destination.ts';

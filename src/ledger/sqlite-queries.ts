@@ -6,6 +6,7 @@ import { AlertQueries } from './queries/alert-queries.ts';
 import { ChangeFeed } from './queries/change-feed.ts';
 import { Comparing } from './queries/comparing.ts';
 import { databaseStats, lastPolls } from './queries/database-stats.ts';
+import { DeliveryList } from './queries/delivery-list.ts';
 import { History } from './queries/history.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
 import { StatusQueries } from './queries/status-queries.ts';
@@ -14,7 +15,8 @@ import { UpcomingDeliveries } from './queries/upcoming.ts';
 /** Returns the SQLite implementation of `LedgerQueries`. */
 export function queriesOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
   const status = new StatusQueries(db, rows);
-  const traces = new LeadTrace(db, rows);
+  const deliveries = new DeliveryList(db);
+  const traces = new LeadTrace(db, rows, deliveries);
   const vitals = new AlertQueries(db, status);
   const upcoming = new UpcomingDeliveries(db);
   const changes = new ChangeFeed(db);
@@ -23,7 +25,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
   return {
     backlog: () => access.read(() => status.backlog()),
     status: () => access.read(() => status.status()),
-    deliveries: (filter, page) => access.read(() => status.deliveries(filter, page)),
+    deliveries: (filter, page) => access.read(() => deliveries.newest(filter, page)),
     trace: (lead, source) => access.read(() => traces.of(lead, source)),
     vitals: (recent) => access.read(() => vitals.all(recent)),
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),

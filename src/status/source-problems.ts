@@ -1,7 +1,6 @@
 import type { PollRow } from '../ledger/contract/status-rows.ts';
 import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
-import { nextCronTime } from './cron-times.ts';
-import { nextPollAfter } from './next-poll.ts';
+import { nextCronTime, nextPollAfter } from './cron-times.ts';
 import { readPollError } from './poll-error.ts';
 import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
 import { failedPoll, shrunkListing } from './shared-problems.ts';

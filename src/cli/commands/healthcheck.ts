@@ -1,4 +1,4 @@
-import { hostAndPort } from '../../platform/http/host-and-port.ts';
+import { hostAndPort } from '../../platform/http/address.ts';
 import { askDaemon, type DaemonTarget, daemonTarget, reachable } from '../running/ask-daemon.ts';
 import { type Address, readAddress } from '../shell/address.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -1,5 +1,5 @@
 import { type Fault, formatFault } from '../../config/contract/config-error.ts';
-import { hostAndPort } from '../../platform/http/host-and-port.ts';
+import { hostAndPort } from '../../platform/http/address.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';

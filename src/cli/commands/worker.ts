@@ -1,5 +1,5 @@
 import type { Config } from '../../config/contract/config.ts';
-import { isLoopback } from '../../platform/http/loopback.ts';
+import { isLoopback } from '../../platform/http/address.ts';
 import { type Address, readAddress } from '../shell/address.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

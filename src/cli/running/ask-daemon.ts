@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { readAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
-import { hostAndPort } from '../../platform/http/host-and-port.ts';
+import { hostAndPort } from '../../platform/http/address.ts';
 import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import type { StaleConfig } from '../../status/problem.ts';
 import type { Address } from '../shell/address.ts';

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
-import { isLoopback } from '../../platform/http/loopback.ts';
+import { isLoopback } from '../../platform/http/address.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { Config, LedgerConfig, SinkConfig, SourceConfig } from '../contract/config.ts';
 import type { FaultList } from '../faults/fault-list.ts';

@@ -3,7 +3,7 @@ import { startAdmin } from '../../admin/server.ts';
 import { QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
-import { isLoopback } from '../../platform/http/loopback.ts';
+import { isLoopback } from '../../platform/http/address.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { version } from '../../platform/process/version.ts';
 import type { Parts } from '../start/compose.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/contract/config.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { requireNewInstallation } from '../../operations/opening/new-ledger.ts';
-import { isLoopback } from '../../platform/http/loopback.ts';
+import { isLoopback } from '../../platform/http/address.ts';
 import { version } from '../../platform/process/version.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { createLogger, type Logger, type LogStream } from '../../telemetry/logger.ts';

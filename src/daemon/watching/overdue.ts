@@ -1,5 +1,5 @@
 import type { PollSchedule } from '../../config/contract/config.ts';
-import { nextPollAfter } from '../../status/next-poll.ts';
+import { nextPollAfter } from '../../status/cron-times.ts';
 
 /** The last search through a source's schedule. */
 interface Search {

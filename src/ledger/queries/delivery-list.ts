@@ -7,7 +7,7 @@ import type { DeliveryRow } from '../contract/status-rows.ts';
 import { deliveryId } from '../database/views.ts';
 import { type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
-import { type Cursor, newestRows, startingAt } from './keyset-page.ts';
+import { type Cursor, FROM_NEWEST, newestRows, parseCursor, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 
 /** For each state, the index of a sink's deliveries by the time they were owed. */
@@ -40,6 +40,18 @@ export class DeliveryList {
     };
   }
 
+  /** Returns deliveries, newest first. `before` is the id of the last delivery of the previous page. */
+  newest(filter: DeliveryFilter, { limit, before }: { limit: number; before?: string | undefined }): DeliveryRow[] {
+    let cursor: Cursor | undefined = before === undefined ? FROM_NEWEST : this.#ofOne({ delivery: before })[0];
+    const found: DeliveryRow[] = [];
+    while (cursor && found.length < limit) {
+      const { rows, next } = this.page(filter, limit - found.length, cursor);
+      found.push(...rows);
+      cursor = next === null ? undefined : parseCursor(next);
+    }
+    return found;
+  }
+
   page(filter: DeliveryFilter, limit: number, after: Cursor): Rows<DeliveryRow> {
     const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
     return { rows: rows.map(toDeliveryRow), next };
@@ -51,9 +63,9 @@ export class DeliveryList {
     return { rows: rows.map(({ no }) => no), next };
   }
 
-  /** Returns the deliveries of a lead with their numbers, newest first. */
-  ofLead(source: string, lead: LeadId): { readonly no: number; readonly delivery: DeliveryRow }[] {
-    return this.#ofOne({ source, lead }).map((row) => ({ no: row.no, delivery: toDeliveryRow(row) }));
+  /** Returns the deliveries of a lead with their numbers, newest first. Without `source`, those of every lead with this id. */
+  ofLead(lead: LeadId, source?: string): { readonly no: number; readonly delivery: DeliveryRow }[] {
+    return this.#ofOne({ lead, source }).map((row) => ({ no: row.no, delivery: toDeliveryRow(row) }));
   }
 
   /** Returns the number of matching deliveries, or `most` if there are more. */

@@ -1,11 +1,4 @@
-import type Database from 'better-sqlite3';
 import type { DeliveryRow } from '../contract/status-rows.ts';
-import { deliveryId } from '../database/views.ts';
-import type { FilterSql } from './filter-sql.ts';
-
-/** Deliveries `d` with their versions `v` and sinks `s`, as `filterSql` names them. */
-export const DELIVERIES =
-  '_deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no';
 
 /** A delivery as a row from SQLite. */
 export interface RawDelivery {
@@ -23,21 +16,6 @@ export interface RawDelivery {
   owed_at: number;
   next_attempt_at: number | null;
   settled_at: number | null;
-}
-
-/** Returns the deliveries that match a filter, newest first. */
-export function selectDeliveries(
-  db: Database.Database,
-  { where, values }: FilterSql,
-  limit: number,
-): DeliveryRow[] {
-  const rows = db
-    .prepare<(string | number | bigint)[], RawDelivery>(
-      `SELECT d.*, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink FROM ${DELIVERIES}
-       WHERE ${where} ORDER BY d.delivery_no DESC LIMIT ?`,
-    )
-    .all(...values, limit);
-  return rows.map(toDeliveryRow);
 }
 
 /** Converts a row from SQLite. */

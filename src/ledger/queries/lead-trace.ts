@@ -4,24 +4,26 @@ import { WAIT_REASONS } from '../../leads/sink-health.ts';
 import type { DeliveryRow, TraceEntry } from '../contract/status-rows.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { deliveryId } from '../database/views.ts';
-import { DELIVERIES, selectDeliveries } from './delivery-rows.ts';
+import type { DeliveryList } from './delivery-list.ts';
 import { filterSql } from './filter-sql.ts';
-
-/** Maximum deliveries of one lead, the newest. Hardly any lead has more. */
-const MAX_DELIVERIES = 1_000;
 
 /** Reads the history of a lead, in order of time. */
 export class LeadTrace {
   readonly #db: Database.Database;
   readonly #rows: SinkRows;
+  readonly #deliveries: DeliveryList;
 
-  constructor(db: Database.Database, rows: SinkRows) {
+  constructor(db: Database.Database, rows: SinkRows, deliveries: DeliveryList) {
     this.#db = db;
     this.#rows = rows;
+    this.#deliveries = deliveries;
   }
 
   of(lead: LeadId, source?: string): TraceEntry[] {
-    const deliveries = selectDeliveries(this.#db, filterSql({ lead, source }), MAX_DELIVERIES).reverse();
+    const deliveries = this.#deliveries
+      .ofLead(lead, source)
+      .map(({ delivery }) => delivery)
+      .reverse();
     const sinks = new Map(this.#rows.all().map((row) => [row.name, row]));
     const entries = [
       ...this.#setAside(lead, source),
@@ -101,7 +103,8 @@ export class LeadTrace {
           last_at: number | null;
         }
       >(
-        `SELECT ${deliveryId} AS delivery, s.sink, a.* FROM _attempts a JOIN ${DELIVERIES} WHERE a.delivery_no = d.delivery_no AND ${where} ORDER BY a.attempt_no`,
+        `SELECT ${deliveryId} AS delivery, s.sink, a.* FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+         JOIN _attempts a ON a.delivery_no = d.delivery_no WHERE ${where} ORDER BY a.attempt_no`,
       )
       .all(...values);
     return rows.map((row) => ({

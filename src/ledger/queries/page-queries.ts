@@ -78,7 +78,7 @@ export class PageQueries {
         ...version,
         changedFields: changedFields === null ? null : JSON.parse(changedFields),
       })),
-      deliveries: this.#deliveries.ofLead(source, lead).map(({ no, delivery }) => ({
+      deliveries: this.#deliveries.ofLead(lead, source).map(({ no, delivery }) => ({
         ...delivery,
         attemptRows: this.#sql.attempts.all(no).reverse(),
       })),
@@ -98,7 +98,7 @@ export class PageQueries {
   }
 
   #answers(source: string, lead: LeadId, version: number | undefined): StoredAnswer[] {
-    const deliveries = this.#deliveries.ofLead(source, lead);
+    const deliveries = this.#deliveries.ofLead(lead, source);
     const meant = deliveries.filter(({ delivery }) => version === undefined || delivery.version === version);
     const answers = meant.flatMap(({ no, delivery }) =>
       this.#sql.answers.all(no).map((row) => ({

@@ -1,8 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
   Backlog,
-  DeliveryRow,
   LedgerStatus,
   PollRow,
   PollStatus,
@@ -12,10 +10,9 @@ import type {
 } from '../contract/status-rows.ts';
 import { DAYS_COMPARED, dayOf } from '../database/day.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
-import { DELIVERIES, dateOf, selectDeliveries } from './delivery-rows.ts';
-import { filterSql } from './filter-sql.ts';
+import { dateOf } from './delivery-rows.ts';
 
-/** Reads the status of sources and sinks, and lists deliveries. Only reads. */
+/** Reads the status of sources and sinks. */
 export class StatusQueries {
   readonly #db: Database.Database;
   readonly #rows: SinkRows;
@@ -102,24 +99,6 @@ export class StatusQueries {
       reason: next.reason,
       nextAttemptAt: new Date(next.at),
     };
-  }
-
-  /** Returns deliveries, newest first. `before` is the id of the last delivery of the previous page. */
-  deliveries(filter: DeliveryFilter, page: { limit: number; before?: string | undefined }): DeliveryRow[] {
-    const { where, values } = filterSql(filter);
-    if (page.before !== undefined) {
-      const before = filterSql({ delivery: page.before });
-      const last = this.#db
-        .prepare(`SELECT d.delivery_no FROM ${DELIVERIES} WHERE ${before.where}`)
-        .pluck()
-        .get(...before.values);
-      return selectDeliveries(
-        this.#db,
-        { where: `${where} AND d.delivery_no < ?`, values: [...values, Number(last ?? 0)] },
-        page.limit,
-      );
-    }
-    return selectDeliveries(this.#db, { where, values }, page.limit);
   }
 }
 

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { networkFailure } from '../../platform/failures/network-failure.ts';
-import { isPlainHttp } from '../../platform/http/plain-http.ts';
+import { isPlainHttp } from '../../platform/http/address.ts';
 import { readRetryAfter } from '../../platform/http/retry-after.ts';
 import { OnDemand } from '../../platform/process/on-demand.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isPlainHttp } from '../../platform/http/plain-http.ts';
+import { isPlainHttp } from '../../platform/http/address.ts';
 import { duration, secret, size } from '../../platform/options/option-types.ts';
 
 /** The options of one source, as written in the configuration, without its poll schedule. */

@@ -1,0 +1,19 @@
+import { isIP } from 'node:net';
+
+/** Returns `host:port`, with an IPv6 address in brackets (RFC 3986, section 3.2.2). */
+export function hostAndPort({ host, port }: { readonly host: string; readonly port: number }): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Whether a host is a loopback address or `localhost` (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3; RFC 6761, section 6.3). */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^::ffff:(?=[\d.]+$)/, '');
+  if (isIP(name) === 4) return name.startsWith('127.');
+  return name === '::1' || name === 'localhost';
+}
+
+/** Whether requests to an address cross a network unencrypted: `http:` to another machine. */
+export function isPlainHttp(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'http:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''));
+}
