@@ -2,7 +2,7 @@ import cookie from '@fastify/cookie';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { AdminAddressError } from './address-error.ts';
 import { addApi } from './api/register.ts';
-import { addBoard, type BoardQueues } from './board.ts';
+import { addBoard, type BoardQueues } from './queue-board.ts';
 import { actor } from './contract/actor.ts';
 import type { Configuration } from './contract/model.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';

@@ -11,7 +11,7 @@ import { version } from '../platform/process/version.ts';
 import { Loops } from './joints/loops.ts';
 import type { PollFailure } from './joints/poll.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/compose.ts';
-import { Installation } from './units/installation.ts';
+import { Installation } from './units/running-units.ts';
 import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
 import type { SourceUnit } from './units/source-unit.ts';
 import { computeClientKeys, computeMissingClientKeys } from './upkeep/key-clients.ts';

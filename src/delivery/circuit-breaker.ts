@@ -1,4 +1,4 @@
-import type { AttemptedDelivery } from '../leads/judge.ts';
+import type { AttemptedDelivery } from '../leads/judgement.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import { HEALTHY, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/time/clock.ts';

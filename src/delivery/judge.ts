@@ -1,4 +1,4 @@
-import type { AttemptedDelivery, Judge, Judgement, Verdict } from '../leads/judge.ts';
+import type { AttemptedDelivery, Judge, Judgement, Verdict } from '../leads/judgement.ts';
 import type { Refused, Unavailable } from '../leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/time/clock.ts';

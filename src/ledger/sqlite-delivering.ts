@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Judge } from '../leads/judge.ts';
+import type { Judge } from '../leads/judgement.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { SinkRows } from './database/sink-rows.ts';

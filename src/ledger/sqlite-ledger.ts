@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Judge } from '../leads/judge.ts';
+import type { Judge } from '../leads/judgement.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Ledger } from './contract/ledger.ts';
 import { toLedgerError } from './contract/ledger-error.ts';

@@ -3,7 +3,7 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { recoveredFile, removeLedger } from '../ledger/database/leftovers.ts';
 import type { Recovered } from '../ledger/recovery/build.ts';
-import { exchangeLedger, stateOf } from '../ledger/recovery/exchange.ts';
+import { exchangeLedger, stateOf } from '../ledger/recovery/replace-ledger.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';
 import { printStamp } from '../platform/text/format.ts';
 import type { Clock } from '../platform/time/clock.ts';

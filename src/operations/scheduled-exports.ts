@@ -3,7 +3,7 @@ import { backOffMs } from '../delivery/retry-policy.ts';
 import type { ExportConfig } from '../exports/contract/options.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import { type ExportJob, type ExportResult, runExport } from '../exports/run-export.ts';
-import { removeStagedOfOthers } from '../exports/staged.ts';
+import { removeStagedOfOthers } from '../exports/staged-files.ts';
 import { nextBeat } from '../platform/time/beat.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { dueAt } from '../status/export-view.ts';

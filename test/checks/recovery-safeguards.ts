@@ -110,7 +110,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'the log is emptied before a recovered ledger takes its place',
     without: 'the log of the damaged ledger damages the recovered one',
-    file: 'src/ledger/recovery/exchange.ts',
+    file: 'src/ledger/recovery/replace-ledger.ts',
     text: '    emptyLog(file);',
     instead: '    void emptyLog;',
     tests: ['test/cli/commands/recover.test.ts'],
@@ -166,7 +166,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a recovery notices what is written to the damaged ledger meanwhile',
     without: 'a sink that is paused during a recovery gets leads, and what is erased comes back',
-    file: 'src/ledger/recovery/exchange.ts',
+    file: 'src/ledger/recovery/replace-ledger.ts',
     text: 'if (stateOf(file) === state) return;',
     instead: 'if (file !== state) return;',
     tests: ['test/operations/recover.test.ts'],

@@ -9,7 +9,7 @@ import {
   SILENT_MS,
 } from '../../src/delivery/circuit-breaker.ts';
 import { EXCUSED_WAIT_MS, judgeBy } from '../../src/delivery/judge.ts';
-import type { AttemptedDelivery, Verdict } from '../../src/leads/judge.ts';
+import type { AttemptedDelivery, Verdict } from '../../src/leads/judgement.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import {

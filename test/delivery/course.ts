@@ -1,5 +1,5 @@
 import { judgeBy } from '../../src/delivery/judge.ts';
-import type { AttemptedDelivery, Judgement } from '../../src/leads/judge.ts';
+import type { AttemptedDelivery, Judgement } from '../../src/leads/judgement.ts';
 import type { Delivered, Outcome, Refused, Unavailable, Untried } from '../../src/leads/outcome.ts';
 import { HEALTHY, type SinkHealth } from '../../src/leads/sink-health.ts';
 

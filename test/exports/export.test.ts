@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
 import { type ExportRequest, exportTables } from '../../src/exports/files/export.ts';
-import { exportedRows } from '../../src/exports/files/exported-rows.ts';
+import { exportedRows } from '../../src/exports/files/read-export.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { version } from '../../src/platform/process/version.ts';
 import { oddLeads } from '../catalog/odd-leads.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { exportedRows } from '../../src/exports/files/exported-rows.ts';
+import { exportedRows } from '../../src/exports/files/read-export.ts';
 import { Install } from '../cli/an-install.ts';
 import { runLeadsync } from '../support/program/leadsync.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';

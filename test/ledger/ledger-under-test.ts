@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Batch, BatchRef } from '../../src/leads/delivery.ts';
-import type { Judge } from '../../src/leads/judge.ts';
+import type { Judge } from '../../src/leads/judgement.ts';
 import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
 import type { ClaimRequest } from '../../src/ledger/contract/claim.ts';

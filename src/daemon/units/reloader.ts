@@ -8,7 +8,7 @@ import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { StaleConfig } from '../../status/problem.ts';
 import type { Emit } from '../../telemetry/events.ts';
-import type { Installation } from './installation.ts';
+import type { Installation } from './running-units.ts';
 
 /** What triggered a reload. */
 export type ReloadTrigger = 'SIGHUP' | 'request' | 'watch';

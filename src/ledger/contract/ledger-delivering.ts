@@ -1,5 +1,5 @@
 import type { Batch, BatchRef } from '../../leads/delivery.ts';
-import type { Verdict } from '../../leads/judge.ts';
+import type { Verdict } from '../../leads/judgement.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { ClaimRequest, ClaimResult } from './claim.ts';

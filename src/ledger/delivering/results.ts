@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
-import type { Verdict } from '../../leads/judge.ts';
+import type { Verdict } from '../../leads/judgement.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt } from '../contract/ledger-delivering.ts';
 

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Batch, BatchRef, Delivery } from '../../leads/delivery.ts';
-import type { AttemptedDelivery, Judge, Verdict } from '../../leads/judge.ts';
+import type { AttemptedDelivery, Judge, Verdict } from '../../leads/judgement.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';

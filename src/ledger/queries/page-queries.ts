@@ -25,7 +25,7 @@ import { SinkRows } from '../database/sink-rows.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { type Cursor, newestRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
-import { Measures } from './measures.ts';
+import { Measures } from './lead-statistics.ts';
 import { StatusQueries } from './status-queries.ts';
 
 /** Maximum versions of a lead, the newest. Hardly any lead has more. */

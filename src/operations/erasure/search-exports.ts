@@ -7,7 +7,7 @@ import { openDestination } from '../../exports/destinations/open-destination.ts'
 import { lockExport } from '../../exports/export-lock.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import { fileContainsAny } from '../../exports/files/contains-lead.ts';
-import { removeStagedOfOthers } from '../../exports/staged.ts';
+import { removeStagedOfOthers } from '../../exports/staged-files.ts';
 import type { Person } from '../../leads/person.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk } from '../../platform/files/files.ts';

@@ -1,5 +1,5 @@
 import type { Batch, BatchRef, Delivery } from '../../../src/leads/delivery.ts';
-import type { Verdict } from '../../../src/leads/judge.ts';
+import type { Verdict } from '../../../src/leads/judgement.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 
 /** What is known from outside of the attempts of one delivery. */

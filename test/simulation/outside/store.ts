@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Judge } from '../../../src/leads/judge.ts';
+import type { Judge } from '../../../src/leads/judgement.ts';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../../../src/platform/time/clock.ts';
