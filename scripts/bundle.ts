@@ -45,15 +45,15 @@ const builtinsWithoutImport: Plugin = {
 /**
  * Bundles src/ into a folder, as JavaScript: a start reads a few files in place of seven hundred. All of them lie side by side,
  * so that each program is found beside whatever starts it. Each program is bundled by itself: a thread has nothing in memory that
- * only others need.
+ * only others need. `as` is the checkout that the bundled program acts as, instead of being a build.
  */
-export async function bundle(folder: string): Promise<void> {
+export async function bundle(folder: string, { as }: { readonly as?: string } = {}): Promise<void> {
   for (const program of PROGRAMS) {
     const bundler = await rolldown({
       input: join(src, program),
       platform: 'node',
       external: (id) => /^[@a-z]/.test(id) && !BUNDLED.test(id),
-      plugins: [builtinsWithoutImport],
+      plugins: [builtinsWithoutImport, ...(as === undefined ? [] : [actingAs(as)])],
       preserveEntrySignatures: 'allow-extension',
     });
     await bundler.write({
@@ -65,6 +65,17 @@ export async function bundle(folder: string): Promise<void> {
     });
     await bundler.close();
   }
+}
+
+/** Replaces what the program knows of where it is: it is the checkout in the folder `root`. */
+function actingAs(root: string): Plugin {
+  return {
+    name: 'acting-as-checkout',
+    load: (id) =>
+      id === join(src, 'platform/process/package-root.ts')
+        ? `export const isBuilt = false;\nexport const packageRoot = ${JSON.stringify(root)};`
+        : null,
+  };
 }
 
 /** Two files for what most commands load, in place of forty: one for the command line, and one for configuration and ledger. */

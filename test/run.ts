@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type RunOptions, readOptions, USAGE } from './run-options.ts';
 import { type SuiteCounts, suiteCounts, summary } from './suite-counts.ts';
 import { readOrExit } from './support/program/command-line.ts';
+import { bundledCheckout } from './support/program/bundled-checkout.ts';
 import { openRunFolder } from './support/program/run-folder.ts';
 import { type Opened, runTool } from './support/program/tool.ts';
 import { installServers, missingServers } from './support/servers/install-servers.ts';
@@ -19,7 +20,8 @@ const options = readOrExit(readOptions, USAGE);
 await runTool(async (opened) => {
   const folder = await opened.add(openRunFolder, (one) => one.close());
   await startServers(opened);
-  Object.assign(process.env, folder.env, { NODE_COMPILE_CACHE: COMPILED });
+  const LEADSYNC_TEST_PROGRAM = await bundledCheckout();
+  Object.assign(process.env, folder.env, { NODE_COMPILE_CACHE: COMPILED, LEADSYNC_TEST_PROGRAM });
   const counts = await runSuite(options, opened);
   await opened.closeAll();
   process.stdout.write(`${summary(counts)}\n`);

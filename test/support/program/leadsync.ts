@@ -7,7 +7,9 @@ import { freePort } from '../servers/server-process.ts';
 import { until } from '../time/until.ts';
 import { noteProcess } from './run-folder.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
+/** The file that starts leadsync. `npm test` bundles the checkout for it; otherwise it is the source. */
+const PROGRAM =
+  process.env['LEADSYNC_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
 /** The flags for Node that the program's first line asks for: whoever runs it by its name gets them. */
 export const NODE_FLAGS: readonly string[] =
   /^#!.* node (.*)$/m.exec(readFileSync(PROGRAM, 'utf8'))?.[1]?.split(' ') ?? [];
