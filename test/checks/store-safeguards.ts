@@ -47,7 +47,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     name: 'an export of several files lacks none of them',
     without: 'a file that is removed before the others are written is missing, and the export counts as made',
     file: 'src/exports/files/export.ts',
-    text: 'for (const file of made) await stat(file);',
+    text: 'for (const file of created) await stat(file);',
     instead: '',
     tests: ['test/exports/removed.test.ts'],
   },
