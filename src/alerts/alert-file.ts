@@ -4,7 +4,7 @@ import type { Entry } from './alert-tracker.ts';
 import { CONDITIONS } from './condition.ts';
 import type { Notice } from './notice.ts';
 
-/** State that survives a restart: the tracked conditions, and the notices that wait for each destination. */
+/** State that survives a restart: the tracked conditions, and the unsent notices of each destination. */
 export interface AlertState {
   readonly entries: readonly Entry[];
   readonly waiting: Readonly<Record<string, readonly Notice[]>>;
@@ -59,7 +59,7 @@ export class AlertFile {
     this.#path = path;
   }
 
-  /** Returns the stored state; empty if the file is missing, or unreadable after a crash or under another version. */
+  /** Returns the stored state. Returns an empty state if the file is missing, or unreadable because of a crash or another version. */
   async read(): Promise<AlertState> {
     try {
       const text = await this.#files.read(this.#path);
@@ -74,7 +74,7 @@ export class AlertFile {
     }
   }
 
-  /** Writes the state if it has changed, after any write in progress. @throws Node's error of the step that failed */
+  /** Waits for a write in progress, then writes the state if it has changed. @throws the error from Node if a step of the write fails */
   write(state: AlertState): Promise<void> {
     const text = JSON.stringify(state);
     const written = this.#writing.then(() => this.#write(text));

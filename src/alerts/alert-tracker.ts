@@ -11,11 +11,11 @@ export interface Evaluation {
   readonly over: string;
 }
 
-/** A condition that holds now, in whole sentences. */
+/** A condition that holds now. Its texts are whole sentences. */
 export interface ActiveCondition {
-  /** Start of the condition. Undefined if it starts when it is first found. */
+  /** Start of the condition. If undefined, the condition counts from the evaluation that first finds it. */
   readonly since: Date | undefined;
-  /** Time for which it must last before a notice, in ms. */
+  /** Time that the condition must last before a notice, in ms. */
   readonly afterMs: number;
   readonly what: string;
   readonly next: string;
@@ -26,45 +26,52 @@ export interface Entry {
   readonly condition: Condition;
   readonly about: string | undefined;
   readonly sinceMs: number;
-  /** Last text. */
+  /** Text of the last evaluation that found the condition. */
   readonly what: string;
-  /** Time of the last notice that it holds. Undefined before the first. */
+  /** Time of the last notice that the condition holds. Undefined before the first notice. */
   readonly toldMs: number | undefined;
-  /** Start of the time for which it has not held since that notice. */
+  /** Time since which a reported condition has not held. Undefined while it holds. */
   readonly wellSinceMs: number | undefined;
-  /** Time of the notice that it is over. */
+  /** Time of the notice that the condition is over. */
   readonly overMs: number | undefined;
-  /** How often it has started recently. */
+  /** Number of times that the condition has started recently. */
   readonly times: number;
 }
 
 const MINUTE_MS = 60_000;
 const REMIND_MS = 24 * 60 * MINUTE_MS;
-/** Time for which a condition must not hold before it is over, in ms. Doubles each time that it has come back recently. */
+/** Time for which a condition must not hold before it counts as over, in ms. Doubles with each recent return of the condition. */
 const CALM_MS = 5 * MINUTE_MS;
 const MAX_CALM_MS = 60 * MINUTE_MS;
 /** Time for which a condition that is over counts as recent, in ms. */
 const RECENT_MS = 6 * 60 * MINUTE_MS;
 
 /**
- * Tracks the conditions that hold, and which of them were reported. Creates one notice when a condition has lasted long enough, one when it
- * is over, and one a day in between. A condition that comes and goes is one alert, which ends later the more often it has come back.
+ * Tracks which conditions hold and which of them were reported. Creates a notice when a condition has lasted long enough, a reminder once a
+ * day while it lasts, and a notice when it is over. A condition that comes and goes stays one alert: each time it comes back, it must stay
+ * away longer before the alert is over.
  */
 export class AlertTracker {
   #entries: ReadonlyMap<string, Entry>;
 
-  /** Restores the reported entries after a restart. The next evaluation finds unreported ones again if they still hold. */
+  /**
+   * Restores the reported entries after a restart. Drops unreported entries: the next evaluation finds those conditions again if they still
+   * hold.
+   */
   constructor(entries: readonly Entry[]) {
     const reported = entries.filter(({ toldMs, overMs }) => toldMs !== undefined || overMs !== undefined);
     this.#entries = new Map(reported.map((entry) => [keyOf(entry), entry]));
   }
 
-  /** State that must survive a restart. */
+  /** Entries that must survive a restart. */
   get entries(): readonly Entry[] {
     return [...this.#entries.values()];
   }
 
-  /** Processes evaluations and returns the notices that are due. Drops conditions that were not evaluated, which are no longer watched. */
+  /**
+   * Processes evaluations and returns the notices that are due. Drops every condition without an evaluation, because it is no longer
+   * watched.
+   */
   take(evaluations: readonly Evaluation[], now: Date): readonly Notice[] {
     const notices: Notice[] = [];
     const entries = new Map<string, Entry>();
@@ -79,7 +86,7 @@ export class AlertTracker {
   }
 }
 
-/** Limits future times to now. They come from before the clock was set back, and must not delay a notice. */
+/** Limits future times to now. Such times were recorded before the clock was set back, and would delay a notice. */
 function byPresentClock(entry: Entry, nowMs: number): Entry {
   const atMost = (ms: number | undefined) => (ms === undefined ? undefined : Math.min(ms, nowMs));
   return {

@@ -7,21 +7,21 @@ import type { Notice } from './notice.ts';
 import { type AlertOptions, openDestination } from './options.ts';
 import { Outbox, type SendResult } from './outbox.ts';
 
-/** Dependencies of the alerts. Only one of the processes on a data directory has alerts, so only it uses `file`. */
+/** Dependencies of the alerts. Only one process on a data directory sends alerts, so no other process uses `file`. */
 export interface AlertParts {
   readonly clock: Clock;
   readonly files: Files;
   /** Path of the state file. */
   readonly file: string;
   readonly emit: Emit;
-  /** Rewrites each `leadsync …` command in a text into the form that works in this install. Texts stay unchanged if absent. */
+  /** Rewrites each `leadsync …` command in a text into the form that works in this install. If absent, texts stay unchanged. */
   readonly rewriteCommands?: (text: string) => string;
 }
 
-/** Time that a stop waits for messages in progress, in ms. */
+/** Maximum time that a stop waits for messages in progress, in ms. */
 const STOP_MS = 1_000;
 
-/** Alerts people: tracks which conditions were reported, and sends each notice until it arrives. */
+/** Alerts people: tracks which conditions were reported, and retries each notice until it arrives. */
 export class Alerts {
   readonly #parts: AlertParts;
   readonly #file: AlertFile;
@@ -65,7 +65,7 @@ export class Alerts {
     await this.#store();
   }
 
-  /** Waits a moment for messages in progress, then cancels them. The next start sends them again. */
+  /** Waits up to `STOP_MS` for messages in progress, then cancels the rest. The next start sends cancelled messages again. */
   async stop(): Promise<void> {
     const finished = new AbortController();
     await Promise.race([this.idle(), this.#parts.clock.sleep(STOP_MS, finished.signal)]);
@@ -80,7 +80,7 @@ export class Alerts {
     await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.idle()));
   }
 
-  /** Applies new options. Notices for a destination that keeps its name go on waiting, for its new address if that changed. */
+  /** Applies new options. A destination that keeps its name keeps its unsent notices, even if its address has changed. */
   #configure(options: AlertOptions): void {
     if (options === this.#options) return;
     this.#options = options;
@@ -101,7 +101,7 @@ export class Alerts {
     const { emit } = this.#parts;
     if (sent.ok) emit({ type: 'alert-sent', to, notices: sent.notices });
     else emit({ type: 'alert-unsent', to, reason: sent.reason, hint: sent.hint, retryInMs: sent.retryInMs });
-    // Immediately, so that a process that is killed now does not send the notice again after its restart.
+    // Stores immediately, so that a process that is killed now does not send the notice again after its restart.
     if (sent.ok) void this.#store();
   }
 

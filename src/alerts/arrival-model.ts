@@ -6,7 +6,7 @@ const HISTORY_HOURS = 8 * WEEK_HOURS;
 const MIN_WEEKS = 3;
 /** Weight of the neighbouring hours in the mean of an hour of the week, in weeks of observation. */
 const NEIGHBOURS_WEIGHT = 1;
-/** Bounds of the shape parameter: at the lower one, leads come in bunches; at the upper one, independently of each other. */
+/** Bounds of the shape parameter: at the lower bound, leads come in bunches; at the upper bound, they come independently of each other. */
 const [MIN_SHAPE, MAX_SHAPE] = [0.2, 1000];
 
 /** Number of new leads in the complete polls of one hour. */
@@ -30,11 +30,11 @@ interface Model {
 }
 
 /**
- * Models the arrival of new leads by hour of the week (in the process's time zone) over the last 8 weeks, and computes the probability of
- * a time without one. The model assumes a negative binomial distribution: a Poisson distribution whose rate varies from week to week,
- * because leads come in bunches. Its mean is that of the same hour of the week, smoothed towards quieter neighbouring hours. All hours
- * share one shape parameter. An hour with fewer than 3 weeks of observation has no expectation, so that a source without a history never counts
- * as silent.
+ * Models the arrival of new leads by hour of the week (in the process's time zone) over the last 8 weeks, and computes the probability that
+ * none arrives in a given time. The model assumes a negative binomial distribution: a Poisson distribution whose rate varies from week to
+ * week, because leads come in bunches. The mean of an hour of the week comes from its past occurrences, and is smoothed towards quieter
+ * neighbouring hours. All hours share one shape parameter. An hour with fewer than 3 weeks of observation has no expectation, so that a
+ * source without a history never counts as silent.
  */
 export class ArrivalModel {
   /** New leads by hour since 1970. */
@@ -63,7 +63,7 @@ export class ArrivalModel {
     return Math.exp(logarithm);
   }
 
-  /** Returns the model at the start of a silence. Uses only earlier hours, because those of the silence would make it look probable. */
+  /** Returns the model at the start of a silence. Uses only earlier hours, because the hours of the silence would make it look probable. */
   #modelAt(hour: number): Model {
     if (this.#model?.hour === hour) return this.#model;
     for (const at of this.#leads.keys()) if (at < hour - HISTORY_HOURS) this.#leads.delete(at);

@@ -92,14 +92,17 @@ async function connectTo({ protocol, hostname, port, username, password }: URL) 
   });
 }
 
-/** Maximum time for sending one mail, in ms. Each step has its own limit in addition. */
+/** Maximum time for sending one mail, in ms. Each step also has its own limit. */
 const TOTAL_MS = 4 * TIMEOUT_MS;
 
 /** Describes an error by nodemailer's code. Leaves out the server's own text, which can hold anything. */
 function describeError(error: unknown, { host }: URL): [what: string, hint: string] {
   const { responseCode } = error as { responseCode?: unknown };
   if (error instanceof DeadlinePassed)
-    return [`The mail server ${host} took longer than ${TOTAL_MS / 1000} s.`, 'Check whether it hangs.'];
+    return [
+      `The mail server ${host} took longer than ${TOTAL_MS / 1000} s.`,
+      'Check whether the server hangs.',
+    ];
   const status = typeof responseCode === 'number' ? ` (${responseCode})` : '';
   switch (codeOf(error)) {
     case 'EAUTH':
@@ -121,7 +124,7 @@ function describeError(error: unknown, { host }: URL): [what: string, hint: stri
     default:
       return [
         `The mail server ${host} does not work (${codeOf(error) ?? 'unknown'})${status}.`,
-        'Check whether it runs, and whether host and port are correct.',
+        'Check whether the server runs, and whether host and port are correct.',
       ];
   }
 }

@@ -20,7 +20,7 @@ export interface Notice {
 
 /** One message: the notices that are due together, or a test. */
 export interface Message {
-  /** Id that stays the same when the message is sent again because it is unknown whether it arrived. */
+  /** Id of the message. A repeat, sent because the first one may not have arrived, has the same id. */
   readonly id: string;
   readonly at: Date;
   readonly test: boolean;
@@ -28,7 +28,7 @@ export interface Message {
 }
 
 const TEST =
-  'This is a test message of leadsync: alerts arrive here. There is no problem, and no action is needed.';
+  'This is a test message from leadsync: alerts arrive here. There is no problem, and no action is needed.';
 const PREFIXES = { begun: '', lasts: 'Still: ', over: 'Over: ' } as const;
 
 /** Returns the subject line of a message. */

@@ -40,18 +40,18 @@ const destination = z.discriminatedUnion('type', [entryOf(webhook), entryOf(slac
 });
 
 const when = {
-  no_poll: limit('15m', 'No complete poll for this long after one was due.'),
+  no_poll: limit('15m', 'No poll has completed for this long after one was due.'),
   source_refused: limit(
     '2m',
     'Polls have failed for this long in a way that needs an operator, mostly because of credentials.',
   ),
   source_silent: limit(
     '1h',
-    'Polls work, but there has been no new lead for at least this long, and for so long that the last 8 weeks make it improbable (1 in 1,000). Works after 3 weeks of history.',
+    'Polls work, but there has been no new lead for at least this long, and, judging by the last 8 weeks, the probability of that is less than 1 in 1,000. Works after 3 weeks of history.',
   ),
   listing_shrunk: limit(
     '30m',
-    'For this long, a listing that had leads has been empty, or has had less than half as many, and at least 20 fewer, than within the last week.',
+    'For this long, a listing that had leads has been empty, or has had less than half as many leads as within the last week and at least 20 fewer.',
   ),
   sink_held: limit('30m', 'A sink has been held for this long, because its destination does not work.'),
   sink_paused: limit('4h', 'A sink has been paused for this long.'),
@@ -59,14 +59,17 @@ const when = {
     '1m',
     'Deliveries are dead. The alert waits this long, so that one notice covers several.',
   ),
-  backlog_old: limit('1h', 'The oldest pending delivery is this old, not counting the wait of its batch.'),
+  backlog_old: limit(
+    '1h',
+    'The oldest pending delivery is this old, not counting the time that a batch may wait to fill.',
+  ),
   slow_to_lead: limit(
     '5m',
     'In the last half hour, more than 1 in 20 new leads, and at least 3, took longer than this to be delivered.',
   ),
   config_stale: limit(
     '5m',
-    'The configuration file has not been valid for this long, and an earlier configuration stays in force.',
+    'The configuration file has been invalid for this long, while an earlier configuration stays in force.',
   ),
   carrier_down: limit('2m', 'Redis has not worked for this long.'),
   ledger_fails: limit('1m', 'The ledger could not be read or written for this long.'),
@@ -97,7 +100,7 @@ export interface AlertOptions {
   readonly when: Limits;
 }
 
-/** Opens a configured destination, without a connection. */
+/** Opens a configured destination. Makes no connection yet. */
 export function openDestination({ type, ...options }: AlertOptions['to'][string], clock: Clock): Destination {
   const found: DestinationType | undefined = destinationTypes.find((one) => one.type === type);
   if (!found) throw new Error(`no destination has the type ${type}`);

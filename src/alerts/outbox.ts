@@ -17,7 +17,7 @@ export type SendResult =
   | { readonly ok: true; readonly notices: number }
   | { readonly ok: false; readonly reason: string; readonly hint: string; readonly retryInMs: number };
 
-/** Notices that wait for one destination. Sends them together, at limited rate, and retries until they arrive. */
+/** Notices that wait for one destination. Sends them together, at a limited rate, and retries until they arrive. */
 export class Outbox {
   #destination: Destination;
   readonly #clock: Clock;
@@ -54,14 +54,20 @@ export class Outbox {
     for (const notice of notices) this.#put(notice);
   }
 
-  /** Adds a notice and drops an unsent one about the same condition. A notice of the end also states the start. */
+  /**
+   * Adds a notice. Drops an unsent notice about the same condition unless it reports an end, because the new notice states the start as
+   * well.
+   */
   #put(notice: Notice): void {
     const isSame = ({ condition, about }: Notice) => condition === notice.condition && about === notice.about;
     const kept = this.#waiting.filter((one) => !isSame(one) || one.kind === 'over');
     this.#waiting = [...kept, notice].slice(-MAX_WAITING);
   }
 
-  /** Starts to send what is due, unless a message is being sent. Does not wait for the destination; calls `done` with the result. */
+  /**
+   * Starts to send the waiting notices if they are due and no message is being sent. Does not wait for the destination; calls `done` with
+   * the result.
+   */
   pump(signal: AbortSignal, done: (sent: SendResult) => void): void {
     const [first] = this.#waiting;
     if (this.#sending || !first || signal.aborted) return;
@@ -94,7 +100,7 @@ export class Outbox {
   }
 }
 
-/** Returns the message of notices. Its id depends on the notices alone, so that a receiver recognises a repeat. */
+/** Returns the message that holds the notices. Its id depends on the notices alone, so that a receiver recognises a repeat. */
 function messageOf(notices: readonly Notice[], at: Date): Message {
   return { id: `alert_${hash('sha256', JSON.stringify(notices)).slice(0, 32)}`, at, test: false, notices };
 }

@@ -6,7 +6,7 @@ import { DestinationError } from './destination.ts';
 /** Maximum time of a request, including its answer, in ms. */
 export const TIMEOUT_MS = 15_000;
 
-/** Posts JSON. Any 2xx status is success. Errors show only the origin, because the path is a secret. @throws DestinationError */
+/** Posts JSON. Any 2xx status is success. Errors show only the origin of the URL, because its path is a secret. @throws DestinationError */
 export async function postJson(
   url: URL,
   body: string,
@@ -47,7 +47,7 @@ async function reach<T>(url: URL, stop: AbortSignal, work: (signal: AbortSignal)
   } catch (cause) {
     if (cause instanceof DeadlinePassed) {
       const what = `${url.origin} did not answer within ${TIMEOUT_MS / 1000} s.`;
-      throw new DestinationError(what, 'Check whether it hangs.', cause);
+      throw new DestinationError(what, 'Check whether the server hangs.', cause);
     }
     const { what, hint } = networkFailure(cause);
     throw new DestinationError(`${url.origin} ${what}.`, hint, cause);

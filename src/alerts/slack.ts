@@ -10,7 +10,7 @@ export const slack = defineDestination({
   summary: 'Posts notices to an incoming webhook of Slack or a compatible service (Mattermost, Rocket.Chat).',
   options: z.strictObject({
     url: webhookOptions.shape.url.describe(
-      'The URL of the incoming webhook, a secret. leadsync shows only its scheme, host and port.',
+      'URL of the incoming webhook. It is a secret: leadsync shows only its scheme, host and port.',
     ),
   }),
   open: ({ url }) => {
