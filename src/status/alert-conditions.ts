@@ -14,11 +14,11 @@ import {
   staleConfig,
 } from './shared-problems.ts';
 
-/** Texts of alerts have no ages, because people read them later, and the notice has a line for the start. */
+/** Texts of alerts state no ages, because people read them later and each notice has a line for the start. */
 const ALERT_TEXT = { command: commandInText };
 /** A source counts as silent if its history makes a time without new leads less probable than this. */
 const MAX_SILENCE_PROBABILITY = 1 / 1000;
-/** Time after the last dead delivery for which the condition lasts, in ms. */
+/** Time for which `deliveries_dead` holds after the last delivery died, in ms. */
 const RECENTLY_DEAD_MS = 3_600_000;
 /** Time for which deliveries must be slow before an alert, in ms. */
 const SLOW_FOR_MS = 300_000;
@@ -28,7 +28,7 @@ const DRAINING_MS = 300_000;
 const MIN_SLOW_LEADS = 3;
 const MIN_SLOW_SHARE = 0.05;
 
-/** Evaluates every enabled condition: one result for each source, sink and export. */
+/** Evaluates every enabled condition once for each source, sink or export that it concerns, or once if it concerns leadsync itself. */
 export function evaluateConditions(
   observed: Observation,
   names: ConfiguredNames,
@@ -141,7 +141,7 @@ const PROCESS: readonly Rule<Observation>[] = [
   ['ledger_fails', 'The ledger can be written again.', ledgerFails],
 ];
 
-/** Returns a problem as an active condition. It must last `afterMs` before an alert; `since` is its start, if known. */
+/** Returns a problem as an active condition that must last `afterMs` before an alert. `since` is its start, if known. */
 function wrong(
   found: Pick<Problem, 'message' | 'nextStep'> | undefined,
   afterMs: number,
@@ -181,7 +181,7 @@ function silent({ name, silence }: ObservedSource, limitMs: number): ActiveCondi
   if (!silence || silence.probability >= MAX_SILENCE_PROBABILITY) return undefined;
   const lengthMs = silence.until.getTime() - silence.since.getTime();
   if (lengthMs < limitMs) return undefined;
-  const message = `${name}: polls work, but there has been no new lead for ${printSpan(lengthMs)}. According to the last weeks, the probability of that is less than 1 in 1,000.`;
+  const message = `${name}: polls work, but there has been no new lead for ${printSpan(lengthMs)}. Judging by the last few weeks, the probability of that is less than 1 in 1,000.`;
   const nextStep =
     'Ask the operator of the service, and compare with the leads that the account shows. A holiday looks the same.';
   return wrong({ message, nextStep }, 0, silence.since);

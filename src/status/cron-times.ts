@@ -10,12 +10,13 @@ const DAY_MS = 24 * HOUR_MS;
 const QUARTER_MS = 15 * MINUTE_MS;
 /** Longest change of the clocks. A search that skips days stops this long before the midnight that it skips to. */
 const CHANGE_MS = 2 * HOUR_MS;
-/** Longest time between two matching days: that between two leap days around a year such as 2100. */
+/** Upper bound of the days between two matching days. Two leap days around a year such as 2100 are 8 years apart. */
 const FURTHEST_DAYS = 9 * 366;
 
 /**
- * Returns the first time after `after` at which a cron expression matches in its time zone; undefined if that is after `until`, or never.
- * An hour that the clocks repeat matches twice. A time in an hour that they skip matches once, immediately after the change.
+ * Returns the first time after `after` at which a cron expression matches in its time zone. Returns undefined if that time is after
+ * `until`, or if the expression never matches. An hour that the clocks repeat matches twice. A time in an hour that the clocks skip matches
+ * once, immediately after the change.
  */
 export function nextCronTime(
   { cron, timezone }: { readonly cron: string; readonly timezone: string | undefined },
@@ -39,7 +40,7 @@ function search(
   const startMs = after.getTime();
   const untilMs = until?.getTime() ?? Number.POSITIVE_INFINITY;
   let ms = Math.floor(startMs / QUARTER_MS) * QUARTER_MS;
-  /** Wall time that follows the previous quarter without a change of the clocks. Undefined after a skip. */
+  /** Wall time that follows the previous quarter if the clocks do not change. Undefined after skipped days. */
   let expected: number | undefined;
   while (ms <= untilMs) {
     const wall = wallTime(ms, timezone);
@@ -93,7 +94,10 @@ class Expression {
     return undefined;
   }
 
-  /** Returns a time in ms for which no day matches, 0 on a matching day, or undefined if that is longer than `withinMs`. */
+  /**
+   * Returns the time, in ms, that a search can skip because no day matches; 0 on a matching day. Returns undefined if no day matches within
+   * `withinMs`.
+   */
   daylessMs(wall: number, withinMs: number): number | undefined {
     const today = wall - (wall % DAY_MS);
     const furthest = Math.min(FURTHEST_DAYS, withinMs / DAY_MS + 2);

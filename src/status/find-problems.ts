@@ -10,7 +10,7 @@ type NowAndCommand = Pick<ProblemContext, 'now' | 'command'>;
 /** A failing delivery becomes a problem after it has failed for this long, or if its next attempt is this far away, in ms. */
 const TRANSIENT_MS = 60_000;
 const ORDER = { critical: 0, warning: 1 } as const;
-/** Time for which a restored ledger is reported, in ms: over a weekend. */
+/** Time for which a restored ledger is reported, in ms: long enough to cover a weekend. */
 const RESTORED_REPORTED_MS = 3 * 86_400_000;
 
 /** Returns every problem, critical ones first, for the command line, the pages and the API. */
@@ -59,7 +59,7 @@ function findSinkProblems(sink: SinkView, context: ProblemContext): Problem[] {
   return [...findStateProblems(sink, context), ...stuck(sink, context), ...listOf(died)];
 }
 
-/** Returns why a sink gets no deliveries, and the next step; empty for a healthy sink. */
+/** Returns the problem that keeps a sink from getting deliveries; empty for a healthy sink. */
 export function findStateProblems(
   { name, state, status }: SinkView,
   { now, command }: NowAndCommand,

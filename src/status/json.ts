@@ -37,7 +37,7 @@ function sourceJson(view: SourceView) {
   };
 }
 
-/** Returns a source of the overview. Its freshness is never negative. */
+/** Returns a source for the overview. Its freshness is never negative. */
 export function sourceOverview(view: SourceView, now: Date) {
   const { lastPoll: poll, lastSuccessAt: successAt } = view.status ?? {};
   return {
@@ -49,7 +49,7 @@ export function sourceOverview(view: SourceView, now: Date) {
   };
 }
 
-/** Returns zeros and nulls for a source that the ledger does not know yet. */
+/** Returns the counts of a source. They are zeros and nulls if the ledger does not know the source yet. */
 function sourceFacts({ name, status }: SourceView) {
   return {
     source: name,
@@ -90,8 +90,8 @@ function sinkJson(view: SinkView) {
 }
 
 /**
- * Returns a sink of the overview. Maps the states `new` and `retrying` to `healthy`. Reason and time are those of the pause of a paused
- * sink, otherwise of the hold. A sink that is paused, disabled or not configured has no next attempt.
+ * Returns a sink for the overview. Maps the states `new` and `retrying` to `healthy`. The reason and time of a paused sink are those of the
+ * pause; for any other sink, they are those of the hold. A sink that is paused, disabled or not configured has no next attempt.
  */
 export function sinkOverview(view: SinkView) {
   const { state, status } = view;
@@ -125,7 +125,7 @@ function sinkFacts({ name, config, status }: SinkView) {
   };
 }
 
-/** Returns an export of the overview. */
+/** Returns an export for the overview. */
 export function exportOverview(view: ExportView) {
   const { schedule, target } = view.config;
   return {
@@ -271,7 +271,7 @@ export function deliveryJson(row: DeliveryRow) {
   };
 }
 
-/** Returns a poll with its duration in ms, which is null while it runs and never negative. Removes the code from the error. */
+/** Returns a poll with its duration in ms, which is null while the poll runs and never negative. Removes the code from the error. */
 export function pollJson(poll: StoredPoll) {
   const { started_at, finished_at, error } = poll;
   const durationMs =

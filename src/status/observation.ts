@@ -51,6 +51,6 @@ export interface ObservedSink {
   readonly lastDeadAt: Date | undefined;
   /** Time that leads wait on purpose for a batch to fill, in ms. */
   readonly batchWaitMs: number;
-  /** Times from owed to delivered of recent new leads, in ms. */
+  /** Times that recent new leads took from being owed to being delivered, in ms. */
   readonly recentMs: readonly number[];
 }

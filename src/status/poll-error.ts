@@ -1,9 +1,9 @@
-/** Returns the error text that the ledger stores for a poll: a code, for queries, before the sentence. */
+/** Returns the error text that the ledger stores for a poll: a code that queries can match, then the sentence. */
 export function pollError({ code, reason }: { readonly code: string; readonly reason: string }): string {
   return `${code}: ${reason}`;
 }
 
-/** Splits a stored error into code and reason. A poll that a stop of leadsync cut off has no code. */
+/** Splits a stored error into code and reason. The error of a poll that a stop of leadsync cut off has no code. */
 export function readPollError(error: string): { code: string | undefined; reason: string } {
   const [, code, reason = error] = /^([a-z-]+): (.*)$/s.exec(error) ?? [];
   return { code, reason };

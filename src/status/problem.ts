@@ -15,7 +15,7 @@ export interface Problem {
 
 /** How the text of a problem is written. */
 export interface TextOptions {
-  /** Formats a command of a next step from its words, such as `status`. */
+  /** Formats a command for a next step. `words` is the command without `leadsync`, such as `status`. */
   readonly command: (words: string) => string;
   /** Current time, for ages. Absent if the text is read later, when ages would be wrong. */
   readonly now?: Date;
@@ -54,7 +54,7 @@ export function problem(code: StatusCode, about: string | null, message: string,
   return { code, severity: PROBLEMS[code].severity, about, message, nextStep };
 }
 
-/** Returns a list with the problem, or an empty one. */
+/** Returns a list with the problem, or an empty list if there is none. */
 export function listOf(found: Problem | undefined): Problem[] {
   return found ? [found] : [];
 }

@@ -77,7 +77,7 @@ export function failedPoll(
 ): Problem {
   const { code, reason, hint, isPartial } = failure;
   const needsOperator = NEEDS_OPERATOR.has(code);
-  const behind = isPartial ? 'Leads after that point of the listing wait until then. ' : '';
+  const behind = isPartial ? 'Leads after that point in the listing wait until a poll reads past it. ' : '';
   const byItself = isRetried ? 'leadsync retries automatically; ' : '';
   const usual = `${behind}${needsOperator ? `Waiting does not fix this: ${remedy(code, name, command)}; ` : byItself}${command('check')} tries now.`;
   return problem(
@@ -90,7 +90,7 @@ export function failedPoll(
   );
 }
 
-/** Returns the next step of failures that need a specific one. */
+/** Returns the next step of a failure that needs a specific one; undefined for other failures. */
 function specificStep(code: string, name: string, command: TextOptions['command']): string | undefined {
   if (code === 'login-refused')
     return `If the login was revoked, do not wait: ${command(`login ${name}`)} logs a person in again; ${command('check')} tries now.`;
@@ -104,7 +104,7 @@ function remedy(code: string, name: string, command: TextOptions['command']): st
   if (code === 'login-needed')
     return `${command(`login ${name}`)} logs a person in again; if the configuration is wrong, correct it, then ${command('reload')}`;
   if (code === 'credentials')
-    return `check \`client_id\` and \`client_secret\` of the source ${name} in the configuration, and what else the message names, then ${command('reload')}`;
+    return `check \`client_id\` and \`client_secret\` of the source ${name} in the configuration, and anything else that the message names, then ${command('reload')}`;
   return `correct what the message names, then ${command('reload')}`;
 }
 
@@ -165,7 +165,7 @@ export function waiting(pending: number): string {
   return `${countOf(pending, 'lead')} ${pending === 1 ? 'waits' : 'wait'}`;
 }
 
-/** Returns ` since …` for text that is read now, and nothing for an alert, which has its own line for it. */
+/** Returns ` since …` for text that is read now, and an empty text for an alert, which states the start on a line of its own. */
 function since(at: Date, { now }: TextOptions): string {
   return now ? ` since ${printMomentAndAge(at, now)}` : '';
 }

@@ -6,7 +6,7 @@ import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } 
 import { failedPoll, shrunkListing } from './shared-problems.ts';
 import type { SourceView } from './status-view.ts';
 
-/** Maximum duration of a poll, in ms: the default `deadline` and a margin. */
+/** Maximum duration of a poll, in ms: the default `deadline` plus a margin. */
 const LONGEST_POLL_MS = 15 * 60_000;
 /** Maximum time to the next poll after a failure, in ms. A service can ask for a pause of an hour. */
 const LATE_AFTER_FAILURE_MS = 75 * 60_000;
@@ -67,8 +67,9 @@ function latePoll({ name, config, status }: SourceView, { now, running }: Proble
 }
 
 /**
- * Returns when a source was last polled, by the current clock. If the last poll has a future time, because the clock was set back, uses the
- * last complete listing, whose time is corrected on such a change. Returns undefined if that is in the future as well.
+ * Returns when a source was last polled, by the current clock. If the last poll has a future time because the clock was set back, returns
+ * `now` for a failed poll, which is already reported, and otherwise the time of the last complete listing, which is corrected on such a
+ * change. Returns undefined if that time is in the future as well.
  */
 function lastPolledAt(
   { startedAt, status }: PollRow,
@@ -80,7 +81,7 @@ function lastPolledAt(
   return lastSuccessAt && lastSuccessAt.getTime() <= now.getTime() + LATE_MS ? lastSuccessAt : undefined;
 }
 
-/** Returns how late the next poll may be because of this one, in ms. */
+/** Returns how late the next poll may be if the last one has this status, in ms. */
 function toleranceOf(status: string): number {
   if (status === 'running') return LONGEST_POLL_MS;
   return status === 'failed' || status === 'partial' ? LATE_AFTER_FAILURE_MS : 0;

@@ -66,7 +66,10 @@ function pair<Configured extends { readonly name: string }, Known>(
   }));
 }
 
-/** Returns the state of a sink. While the file has faults, it may still have a sink that the ledger has as active; so that is not orphaned. */
+/**
+ * Returns the state of a sink. While the configuration file has faults, it may still have a sink that is active in the ledger, so such a
+ * sink is not orphaned.
+ */
 function stateOf({ config, status }: Omit<SinkView, 'state'>, isFaulty: boolean): SinkState {
   if (!config && !(isFaulty && status?.active)) return 'orphaned';
   if (config?.enabled === false) return 'disabled';

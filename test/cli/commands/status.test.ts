@@ -189,7 +189,7 @@ describe('leadsync status', () => {
       error: 'protocol: Element 2 of the listing is not valid JSON.',
     });
     expect((await install.run(['status'])).stdout).toContain(
-      'main: the last poll broke off: Element 2 of the listing is not valid JSON.\n  Leads after that point of the listing wait until then.',
+      'main: the last poll broke off: Element 2 of the listing is not valid JSON.\n  Leads after that point in the listing wait until a poll reads past it.',
     );
   });
 
@@ -218,7 +218,7 @@ describe('leadsync status', () => {
     [
       'refuses leadsync',
       'credentials',
-      'check `client_id` and `client_secret` of the source main in the configuration, and what else the message names, then `leadsync reload`',
+      'check `client_id` and `client_secret` of the source main in the configuration, and anything else that the message names, then `leadsync reload`',
     ],
     [
       'needs a login',
