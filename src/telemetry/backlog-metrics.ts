@@ -7,7 +7,7 @@ export interface SinkBacklog {
   readonly pending: number;
   readonly dead: number;
   readonly oldestOwedAt: Date | undefined;
-  /** Absent if only events report holds and pauses, so only those since the start of this process. */
+  /** Absent if holds and pauses are known only from events since the start of this process. */
   readonly health?: Pick<SinkHealth, 'heldSince' | 'pausedSince'> | undefined;
   /** Whether the sink is configured and enabled. Otherwise it counts as neither held nor paused. */
   readonly active?: boolean | undefined;
@@ -27,7 +27,7 @@ export class BacklogMetrics {
   readonly #owedAt = new Map<string, Date | undefined>();
   #underWay: Promise<void> | undefined;
 
-  /** @param parts `read` fails if it takes longer than `patienceMs` */
+  /** @param parts a `read` that takes longer than `patienceMs` counts as failed */
   constructor(
     make: Instruments,
     sinks: readonly string[],

@@ -21,7 +21,7 @@ export class ConfigMetrics {
     );
     this.#lastSuccess = make.gauge(
       'leadsync_config_last_load_success_timestamp_seconds',
-      'Time of the last successful load, by the start or a reload.',
+      'Time of the last successful load of the configuration, at the start or by a reload.',
     );
     this.#failures = make.counter('leadsync_config_reload_failures_total', 'Reloads that failed.');
     this.#inForce(1);

@@ -12,9 +12,9 @@ export interface EventKind<Fields extends object> {
   readonly message: (event: Fields) => string;
   /** Fields that are logged. Other fields of an event stay out of the log. */
   readonly fields: readonly (keyof Fields & string)[];
-  /** Whether repeats are throttled. By default, those of level `warn` and `error` are. */
+  /** Whether repeats are throttled. By default, repeats of level `warn` and `error` are. */
   readonly throttled?: boolean;
-  /** Returns the name of the thing whose state the event reports. A later event about the same thing supersedes it. */
+  /** Returns the name of the thing whose state the event reports. A later event about the same thing supersedes this one. */
   readonly stateOf?: (event: Fields) => string;
 }
 

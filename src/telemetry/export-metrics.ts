@@ -5,7 +5,7 @@ import type { Instruments } from './instruments.ts';
 export interface ExportRuns {
   /** Start of the last successful run. */
   readonly madeAt: Date | undefined;
-  /** Failures since then. */
+  /** Failed runs since then. */
   readonly failures: number;
 }
 

@@ -62,7 +62,7 @@ export class Instruments {
     return this.#keep(instrument, labels, (combination) => instrument.zero(combination));
   }
 
-  /** Adds a value of a label. Every series with it starts at 0. */
+  /** Adds a value of a label. Every series with that value starts at 0. */
   add(label: string, value: string): void {
     this.#forEach(label, value, ({ zero }, combination) => zero(combination));
   }

@@ -30,8 +30,8 @@ export interface LoggerOptions {
 export interface Logger {
   event(event: Event): void;
   /**
-   * Reports an internal error: the activity, and the error's name, code and stack frames.
-   * Leaves out its message, because an unexpected error can quote a lead.
+   * Reports an internal error: the activity, and the error's name, code and stack frames. Leaves out the error's message, because an
+   * unexpected error can quote a lead.
    */
   fault(doing: string, error: unknown): void;
   /** Sets the minimum level. */

@@ -22,7 +22,10 @@ export interface MetricsOptions extends MetricNames {
 /** Updates of the metrics by type of event. Other events change nothing. */
 type Observers = { readonly [Type in EventType]?: (event: EventOf<Type>) => void };
 
-/** Interval at which the lag of the event loop is measured, in ms. The default of 10 would be most of the work of an idle process. */
+/**
+ * Interval at which the lag of the event loop is measured, in ms. At the default of 10, measuring would be most of the work of an idle
+ * process.
+ */
 const LAG_INTERVAL_MS = 100;
 /** Maximum time that a scrape waits for the backlog, in ms. Prometheus waits 10 s for the whole scrape by default. */
 const BACKLOG_TIMEOUT_MS = 2_000;
@@ -34,7 +37,7 @@ export interface MetricNames {
   readonly exports: readonly string[];
 }
 
-/** Metrics of this process. `observe` processes every event, and ignores those of other names. */
+/** Metrics of this process. `observe` accepts every event, and ignores those about other names. */
 export interface Metrics {
   readonly registry: Registry;
   readonly observe: (event: Event) => void;

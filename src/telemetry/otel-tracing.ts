@@ -157,7 +157,7 @@ class Ids implements IdGenerator {
   readonly generateSpanId = () => this.#preset?.spanId ?? this.#random.generateSpanId();
 }
 
-/** Wraps an exporter so that it reports its first failure after each success. */
+/** Wraps an exporter so that it reports only the first of several consecutive failures. */
 function reportFailures(exporter: SpanExporter, emit: Emit): SpanExporter {
   let failing = false;
   return {

@@ -1,6 +1,6 @@
 /** Maximum lines of one kind that are written immediately (the burst). */
 const BURST = 5;
-/** Interval of further lines of that kind, in ms. Each is the latest one, with the number left out. */
+/** Interval of further lines of that kind, in ms. Each is the latest line, with the number of lines left out. */
 const INTERVAL_MS = 60_000;
 /** Maximum remembered kinds. A line of a forgotten kind counts as the first of its kind. */
 const MAX_KINDS = 1_000;
@@ -25,7 +25,7 @@ interface LineKind {
   /** Lines that may be written now. Grows by one every `INTERVAL_MS`. */
   room: number;
   countedMs: number;
-  /** Latest line that was left out; `leftOut` counts them since the last written one. */
+  /** Latest line that was left out; `leftOut` counts the lines left out since the last written one. */
   last: Write | undefined;
   leftOut: number;
   /** Name of the thing whose state the lines report. */
@@ -33,8 +33,8 @@ interface LineKind {
 }
 
 /**
- * Keeps repeated lines from filling the log. Each kind of line has its own limit, so that no kind hides another. Writes the latest of the
- * lines left out within a minute, so that the log ends with the current state.
+ * Keeps repeated lines from filling the log. Each kind of line has its own limit, so that no kind hides another. Within a minute, writes
+ * the latest of the lines left out, so that the log ends with the current state.
  */
 export class RepeatThrottle {
   readonly #kinds = new Map<string, LineKind>();
@@ -63,7 +63,7 @@ export class RepeatThrottle {
     }
   }
 
-  /** Writes the lines that are due, or at the end all that wait. */
+  /** Writes the waiting lines that are due; at the end, writes all waiting lines. */
   flush(atTheEnd = true): void {
     // The map is in the order in which each kind last occurred.
     for (const kind of this.#kinds.values()) {

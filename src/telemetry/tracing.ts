@@ -4,7 +4,7 @@ import type { Emit } from './events.ts';
 export interface Span {
   /** Header that links requests to the span (https://www.w3.org/TR/trace-context/#traceparent-header). */
   readonly traceparent: string;
-  /** Ends the span. Call it once. `error` is a short stable code, never text that can contain a lead's. */
+  /** Ends the span. Call it once. `error` is a short stable code, never text that can quote a lead. */
   end(attributes: Readonly<Record<string, string | number | undefined>>, error?: string): void;
 }
 

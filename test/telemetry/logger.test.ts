@@ -61,9 +61,9 @@ test('the sentences read as an operator would say them', () => {
     'Source main: 2 new and 1 changed of 3 leads, 1 rejected, in 0.8 s.',
     'Source main: the listing has not changed.',
     'Source main: the poll failed (2 in a row). The listing broke off. Nothing to do. Next attempt in 1.5 s.',
-    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. Its answer: `leadsync trace 42 --show-data`. Once it is fixed: `leadsync retry d1`.',
+    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. Its answer: `leadsync trace 42 --show-data`. Once the cause is fixed: `leadsync retry d1`.',
     'Sink crm refused the erasure of lead 42 of main. It answered 422.',
-    'Sink crm: gave up the erasure of lead 42 of main after 9 attempts. It answered 422. Its answer is not stored, because it can name the person; ask the operator of the destination. Once it is fixed: `leadsync retry d1`.',
+    'Sink crm: gave up the erasure of lead 42 of main after 9 attempts. It answered 422. Its answer is not stored, because it can name the person; ask the operator of the destination. Once the cause is fixed: `leadsync retry d1`.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
     "Source main: rejected 1 lead that breaks the service's description: id: It stands there twice; client_name: is missing.",
   ]);

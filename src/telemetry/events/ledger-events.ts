@@ -18,7 +18,7 @@ export const ledgerEvents = {
       `The ledger in ${dataDir} was removed or replaced while leadsync was running. leadsync stops, because the next start would not find new records. Put the same file back, then start leadsync again. To use a backup instead, first remove ledger.db-wal and ledger.db-shm, which belong to the previous ledger and would damage another one, then copy the backup to ledger.db again.`,
   }),
 
-  /** `copy` is a copy of the ledger before the upgrade, and `reason` says why there is none. */
+  /** `copy` is a copy of the ledger from before the upgrade. If there is no copy, `reason` says why. */
   'ledger-upgraded': eventKind<{
     fromSchema: number;
     toSchema: number;
@@ -55,15 +55,15 @@ export const ledgerEvents = {
       `Retention removed the content of ${count(leads, 'lead')} and of ${count(versions, 'earlier version')}, ${count(attempts, 'attempt')}, ${count(rejected, 'rejected lead')}. All ids are kept.`,
   }),
 
-  /** The ledger was restored from a backup that is older than the erasure of these leads. */
+  /** The ledger was restored from a backup that was made before these leads were erased. */
   'erased-again': eventKind<{ leads: number }>({
     level: 'warn',
     fields: ['leads'],
     message: ({ leads }) =>
-      `This ledger is older than the erasure of ${count(leads, 'lead')}. leadsync erased ${leads === 1 ? 'it' : 'them'} again; \`leadsync erase --yes\` shows which places were reached.`,
+      `This ledger dates from before the erasure of ${count(leads, 'lead')}. leadsync erased ${leads === 1 ? 'it' : 'them'} again; \`leadsync erase --yes\` shows which places were reached.`,
   }),
 
-  /** A scheduled export succeeded. `removed` is the number of older ones that it removed. */
+  /** A scheduled export succeeded. `removed` is the number of older exports that the run removed. */
   'export-made': eventKind<{
     export: string;
     place: string;

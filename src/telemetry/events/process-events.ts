@@ -25,7 +25,7 @@ export const processEvents = {
     level: 'warn',
     fields: ['reasons', 'dataDir', 'patienceMs'],
     message: ({ reasons, dataDir, patienceMs }) =>
-      `There is no ledger in ${dataDir}, and leadsync does not start before it knows whether one existed: ${reasons.join(' ')} It retries for ${printLength(patienceMs)}, then starts if it finds no trace of one. If this is a new installation and you do not want to wait, stop it and create the ledger with \`leadsync ledger accept\`.`,
+      `There is no ledger in ${dataDir}, and leadsync does not start before it knows whether one existed: ${reasons.join(' ')} It retries for ${printLength(patienceMs)}, then starts if it finds no trace of a ledger. If this is a new installation and you do not want to wait, stop leadsync and create the ledger with \`leadsync ledger accept\`.`,
   }),
 
   stopping: eventKind<{ signal: string; graceMs: number }>({

@@ -8,7 +8,7 @@ export interface FailedDelivery {
   readonly source: string;
   readonly lead: string;
   readonly delivery: string;
-  /** Whether the delivery reports an erasure. The sink's answer to that is not stored. */
+  /** Whether the delivery reports an erasure. The sink's answer to such a delivery is not stored. */
   readonly ofErased: boolean;
   readonly reason: string;
 }
@@ -26,7 +26,7 @@ export const sinkEvents = {
 
   /**
    * `reason` is that of the first failed delivery. `secondsToDelivery` has, for each delivered lead, the seconds since its content was
-   * first listed, without replays and erasures.
+   * first listed. It leaves out replays and erasures.
    */
   'batch-settled': eventKind<{
     sink: string;
@@ -44,7 +44,7 @@ export const sinkEvents = {
       `Sink ${sink}: ${delivered} delivered, ${refused} refused, ${unavailable} unavailable, in ${printSeconds(durationMs)}.${reason === undefined ? '' : ` ${reason}`}`,
   }),
 
-  /** The carrier may offer a batch twice; it is attempted once. */
+  /** The carrier may offer a batch twice; leadsync attempts it only once. */
   'batch-stale': eventKind<{ sink: string; batch: string }>({
     level: 'debug',
     fields: ['sink', 'batch'],
@@ -64,7 +64,7 @@ export const sinkEvents = {
     throttled: false,
     fields: ['sink', 'source', 'lead', 'delivery', 'ofErased', 'reason', 'attempts'],
     message: (event) =>
-      `Sink ${event.sink}: gave up ${whatFailed(event)} after ${count(event.attempts, 'attempt')}. ${event.reason} ${whereAnswered(event)} Once it is fixed: \`leadsync retry ${event.delivery}\`.`,
+      `Sink ${event.sink}: gave up ${whatFailed(event)} after ${count(event.attempts, 'attempt')}. ${event.reason} ${whereAnswered(event)} Once the cause is fixed: \`leadsync retry ${event.delivery}\`.`,
   }),
 
   'deliveries-revived': eventKind<{ sink: string; revived: number }>({
