@@ -19,7 +19,10 @@ export interface ProbeOptions {
 const CACHE_MS = 250;
 const READY_TIMEOUT_MS = 2_000;
 
-/** Adds `/livez`, `/readyz` and `/metrics`. Without a required credential, `/readyz` says whether leadsync is ready, but not why not. */
+/**
+ * Adds `/livez`, `/readyz` and `/metrics`. To a client without a required credential, `/readyz` says whether leadsync is ready, but not why
+ * not.
+ */
 export function addProbes(
   app: FastifyInstance,
   { ready, registry, onFault }: ProbeOptions,

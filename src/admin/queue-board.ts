@@ -11,8 +11,8 @@ const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; frame-ancestors 'none'";
 
 /**
- * Adds Bull Board at `/queues`, read-only: the ledger owns retries and pauses, and would offer a batch that was removed from a queue
- * again. Loads the packages of Bull Board only here, because most installs do not use it.
+ * Adds Bull Board at `/queues`. It is read-only, because the ledger owns retries and pauses: if an operator removed a batch from a queue,
+ * leadsync would put it there again. Loads the packages of Bull Board only here, because most installs do not use it.
  */
 export async function addBoard(app: FastifyInstance, queues: BoardQueues): Promise<void> {
   const [{ createBullBoard }, { FastifyAdapter }] = await Promise.all([

@@ -29,7 +29,7 @@ export interface AdminOptions extends ProbeOptions {
   readonly port: number;
   /** Host names that requests may use, in addition to those that `isAllowedHost` always accepts. */
   readonly hosts: () => readonly string[];
-  /** Trusted proxies, whose forwarding headers count: addresses and CIDR blocks. */
+  /** Addresses and CIDR blocks of trusted proxies, whose forwarding headers the server uses. */
   readonly proxies: () => readonly string[];
   /** Token that a client must send. If undefined, the server needs none on loopback and rejects every request elsewhere. */
   readonly token: () => string | undefined;

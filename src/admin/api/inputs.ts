@@ -17,7 +17,7 @@ const moment = z
     return z.NEVER;
   })
   .describe(
-    'A time in RFC 3339, such as `2026-11-20T10:00:00Z` (write the `+` of an offset as `%2B` in an address). A time without an offset is UTC, and a date means its start. Or an age: `90m`, `12h`, `2d`, `1w`.',
+    'A time in RFC 3339, such as `2026-11-20T10:00:00Z` (write the `+` of an offset as `%2B` in an address), or an age, counted back from now: `90m`, `12h`, `2d`, `1w`. A time without an offset is in UTC; a date stands for the start of that day in UTC.',
   );
 
 const lead = z
@@ -58,7 +58,7 @@ export const retryBody = inOrder(
     state: z
       .enum(['dead', 'pending'], { error: 'must be dead or pending: leadsync retries no others' })
       .optional()
-      .describe('Dead and pending if absent.'),
+      .describe('If absent, both dead and pending deliveries.'),
     all: z.literal(true).optional().describe('Selects every dead or pending delivery of every sink.'),
   }),
 ).refine(
@@ -68,17 +68,17 @@ export const retryBody = inOrder(
   },
 );
 
-/** Path of a lead. The id has 1 to 19 digits; the operation checks its range. */
+/** Path parameters of a lead. The lead id has 1 to 19 digits; the operation checks its range. */
 export const leadPath = z.strictObject({ source: z.string(), lead });
-/** Path of a version of a lead, counted from 1. */
+/** Path parameters of one version of a lead. The versions of each lead are counted from 1. */
 export const versionPath = leadPath.extend({
   version: z.coerce.number('must be a version number').int('must be a version number').min(1),
 });
-/** Path of a sink. The operation checks whether it exists. */
+/** Path parameter of a sink. The operation checks whether the sink exists. */
 export const sinkPath = z.strictObject({ sink: z.string() });
-/** Body of a replay: one sink per request. The operation checks whether it exists. */
+/** Body of a replay: one sink per request. The operation checks whether the sink exists. */
 export const replayBody = z.strictObject({ sink: z.string().describe('Sink that gets the lead again.') });
-/** Reason of a pause for which the client sends none. */
+/** The reason recorded for a pause when the client gives none. */
 export const DEFAULT_PAUSE_REASON = 'paused through the API';
 
 /** Body of a pause: its reason, 1 to 200 characters. A missing body or null counts as `{}`. */

@@ -1,6 +1,6 @@
 import { RequestError } from '../contract/request-error.ts';
 
-/** Rejects a lead that no listing had. @throws RequestError with status 404 */
+/** Rejects a request for a lead that no listing contained. @throws RequestError with status 404 */
 export function noSuchLead(source: string, lead: string): never {
   throw new RequestError(
     404,
@@ -10,7 +10,7 @@ export function noSuchLead(source: string, lead: string): never {
   );
 }
 
-/** Rejects a version that a lead never had. @throws RequestError with status 404 */
+/** Rejects a request for a version that the lead never had. @throws RequestError with status 404 */
 export function noSuchVersion(source: string, lead: string, version: number): never {
   throw new RequestError(
     404,
@@ -20,7 +20,7 @@ export function noSuchVersion(source: string, lead: string, version: number): ne
   );
 }
 
-/** Rejects an unknown sink. @throws RequestError with status 404 */
+/** Rejects a request for an unknown sink. @throws RequestError with status 404 */
 export function noSuchSink(sink: string): never {
   throw new RequestError(
     404,

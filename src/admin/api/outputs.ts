@@ -12,8 +12,8 @@ const ApiError = z
   .describe('The request failed.');
 
 /**
- * Returns the responses of an operation for its OpenAPI description: the success, the listed error statuses and those of every operation.
- * `default` covers the errors of the checks before it, such as a wrong origin or a body that is too large.
+ * Returns the responses of an operation for its OpenAPI description: the success, the given error statuses, and the error statuses of every
+ * operation. `default` covers the errors of the checks that run before the operation, such as a wrong origin or a body that is too large.
  */
 export function responses<Success extends z.ZodType, ErrorStatus extends 404 | 422 = never>(
   success: Success,

@@ -39,7 +39,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         operationId: 'leads',
         summary: 'List leads without their content, newest first',
         description:
-          'Filters by id, source, service, time, and whether the source still lists the lead. `since` and `until` compare the time when the lead was first seen. With a service and without an id, they compare the time when the lead came to the service; with `listing=gone`, the time of the first complete listing without it.',
+          'Filters by id, source, service, time, and whether the source still lists the lead. `since` and `until` compare the time when the lead was first seen. With a service and without an id, they compare the time when the lead came to the service; with `listing=gone`, the time of the first complete listing without the lead.',
         tags: ['leads'],
         querystring: leadQuery,
         response: responses(pageOf(LeadRow)),

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** The client of a request: how it authenticated, and its address. */
 export interface Actor {
-  /** Kind of credential; `loopback` means that none was required. */
+  /** Kind of credential; `loopback` means that no credential was required. */
   readonly who: 'token' | 'session' | 'loopback';
   readonly address: string;
 }

@@ -21,7 +21,7 @@ export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped'])
 
 /** A problem in whole sentences, with its next step. `about` names the source, sink or export. */
 const Problem = z.object({
-  /** Stable id, such as `sink_held`; alerts use the same ones. */
+  /** Stable id, such as `sink_held`; alerts use the same ids. */
   code: z.string(),
   severity: z.enum(['warning', 'critical']),
   about: z.string().nullable(),
@@ -87,8 +87,8 @@ const ExportOverview = z.object({
 });
 
 /**
- * How fast a sink got the leads that were first seen in the last 24 hours, in seconds. Excludes leads that already existed when
- * leadsync first listed their source, and backfills.
+ * How fast a sink got the leads that were first seen in the last 24 hours, in seconds. Excludes backfills, and leads that already existed
+ * when leadsync first listed their source.
  */
 const SpeedToLead = z.object({
   sink: z.string(),
@@ -125,7 +125,7 @@ export const LeadSearch = z.object({
   source: z.string().optional(),
   lead: leadId.optional(),
   service: z.string().optional(),
-  /** Whether the source still lists the lead. With `gone`, the leads that were gone last come first. */
+  /** Whether the source still lists the lead. With `gone`, the leads that disappeared most recently come first. */
   listing: z.enum(['current', 'gone']).optional(),
   /** Inclusive start of the time range; `until` is its exclusive end. */
   since: time.optional(),
@@ -194,8 +194,8 @@ export const LeadDetail = z.object({
 });
 
 /**
- * Personal data: the content of a lead in one version, and the answers of destinations, which may repeat it. The audit log records each
- * client that reads it.
+ * Personal data: the content of a lead in one version, and the answers of destinations, which may repeat that content. The audit log
+ * records each client that reads this data.
  */
 export const Content = z.object({
   source: z.string(),

@@ -38,15 +38,15 @@ export interface Page<Row> {
 }
 
 /**
- * Everything that the API and the pages can do. No operation delays deliveries, however large the ledger is.
- * Each may throw a `RequestError`, whose message and hint the client sees.
+ * Everything that the API and the pages can do. No operation delays deliveries, however large the ledger is. Any operation may throw a
+ * `RequestError`, whose message and hint the client sees.
  */
 export interface Operations {
   overview(): Promise<Overview>;
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
   /** Returns undefined if the source never listed the lead. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
-  /** Returns personal data, of the current version by default. `withAudit` records the client first. */
+  /** Returns the personal data of a version, by default of the current one. `withAudit` records the client first. */
   reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** Returns the number of matching deliveries, at most `MAX_COUNTED`. */
@@ -57,7 +57,7 @@ export interface Operations {
 
   /** Makes matching dead or pending deliveries due now. Returns their number. */
   retry(filter: DeliveryFilter): Promise<number>;
-  /** Creates a replay of a lead for a sink. Returns the number of deliveries: 0 if the lead is unknown. */
+  /** Creates a replay of a lead for a sink. Returns the number of new deliveries: 0 if the lead is unknown. */
   replay(sink: string, source: string, lead: string): Promise<number>;
   /** Returns false if the sink is unknown. */
   pause(sink: string, reason: string): Promise<boolean>;

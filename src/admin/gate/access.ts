@@ -100,7 +100,10 @@ export function sendChallenge(request: FastifyRequest, reply: FastifyReply): Ret
   );
 }
 
-/** Returns the address of the login page, which leads back to the page. A form has to be sent again, so a POST leads back to its page. */
+/**
+ * Returns the address of the login page, which afterwards leads back to the requested page. After a POST, it leads back to the page with
+ * the form, because the form has to be sent again.
+ */
 function loginFor({ method, headers, url }: FastifyRequest): string {
   if (method === 'GET') return `/login?next=${encodeURIComponent(url)}`;
   const page = URL.parse(headers.referer ?? '');

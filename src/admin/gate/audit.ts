@@ -34,7 +34,7 @@ export function auditRecorder(audit: Audit): RecordAudit {
   };
 }
 
-/** Returns the operations, each of which records a reveal or an action in the audit log before it happens. */
+/** Returns the operations with auditing: the audit log records each reveal and each action before it happens. */
 export function withAudit(operations: Operations, record: RecordAudit): Operations {
   return {
     ...operations,

@@ -17,7 +17,10 @@ export type SendLogin = (
 const TRIES_A_MINUTE = 10;
 const UNSENT = 'Your session had expired, so nothing was done. Log in, then try again.';
 
-/** Adds `GET /login`, `POST /login`, which starts a session from `token` and `next`, and `POST /logout`, which ends it. */
+/**
+ * Adds `GET /login`; `POST /login`, which starts a session if `token` is right and then redirects to `next`; and `POST /logout`, which ends
+ * the session.
+ */
 export async function addLogin(
   app: FastifyInstance,
   access: Access,

@@ -8,7 +8,7 @@ const MAX_ADDRESSES = 10_000;
 
 interface Attempts {
   readonly untilMs: number;
-  /** SHA-256 of each, so that memory holds no token that is almost right. */
+  /** SHA-256 of each wrong token, so that memory holds no token that is almost right. */
   readonly wrong: Set<string>;
 }
 

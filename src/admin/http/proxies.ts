@@ -1,7 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 
-/** Returns a check whether an address is a trusted proxy. `listed` returns addresses and CIDR blocks, which a reload can change. */
+/**
+ * Returns a function that checks whether an address is a trusted proxy. `listed` returns addresses and CIDR blocks, which a reload can
+ * change.
+ */
 export function trustedProxies(listed: () => readonly string[]): (address: string) => boolean {
   let known: readonly string[] = [];
   let blocks = new BlockList();

@@ -6,9 +6,9 @@ const WINDOW_MS = 50;
 const MAX_PER_WINDOW = 25;
 
 /**
- * Throttles the requests that a server reads, so that a flood leaves time for polls and deliveries. Does not reject a request above
- * the limit, but pauses its connection until a window has room, in order of arrival. Closes a connection that pipelines requests
- * (RFC 9112, section 9.3.2), because a single read can hold a thousand of them and a pause does not stop those.
+ * Throttles the requests that a server reads, so that a flood leaves time for polls and deliveries. Does not reject a request above the
+ * limit, but pauses its connection until a window has room, in order of arrival. Closes a connection that pipelines requests (RFC 9112,
+ * section 9.3.2), because a single read can hold a thousand of them, and a pause does not stop requests that were already read.
  */
 export function throttleRequests(
   server: FastifyInstance['server'],
@@ -56,7 +56,7 @@ class RequestThrottle {
     this.#waiting.delete(socket);
   }
 
-  /** Opens a window. The next one opens when it ends if connections wait, otherwise with the next request. */
+  /** Opens a window. If connections wait when it ends, the next window opens immediately; otherwise the next request opens it. */
   #openWindow(): void {
     this.#isOpen = true;
     const next = [...this.#waiting].slice(0, this.#max);

@@ -34,7 +34,7 @@ export const addConfiguration: AddPage = (app, site) => {
 };
 
 const CONSEQUENCES =
-  'Work in progress ends under the old configuration. A file with faults changes nothing. `leadsync plan` shows beforehand what the reload would change.';
+  'Work in progress finishes under the old configuration. A file with faults changes nothing. `leadsync plan` shows beforehand what the reload would change.';
 
 function body({ generation, loaded_at, stale, values }: Configuration, now: Date): Content {
   return [

@@ -42,7 +42,7 @@ function exportTable(exports: readonly Export[], now: Date): VNode {
   });
 }
 
-/** Returns what the state alone does not say. */
+/** Returns the details that the state alone does not show. */
 function detail({ state, failures, last_error }: Export): string {
   const failed = failures > 0 ? `${countOf(failures, 'time')} in a row: ${last_error ?? ''}` : '';
   switch (state) {

@@ -7,7 +7,10 @@ import type { Content } from './parts/content.ts';
 import { moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
 
-/** Returns the placeholder of a lead's content, with a button that reveals it. It posts, so that no link or prefetch reveals data. */
+/**
+ * Returns the placeholder of a lead's content, with a button that reveals the content. The button posts, so that no link or prefetch
+ * reveals data.
+ */
 export function hiddenContent(address: string): VNode {
   const action = `${address}/data`;
   return html`<section id="content">
@@ -20,7 +23,7 @@ export function hiddenContent(address: string): VNode {
   </section>`;
 }
 
-/** Returns the button that reveals a version of a lead in the same section. */
+/** Returns the button that shows the content of a version in the same section. */
 export function revealVersion(source: string, lead: string, version: number): VNode {
   const action = `${leadAddress(source, lead)}/data?version=${version}`;
   return html`<form method="post" action=${action} class="actions">
@@ -112,7 +115,7 @@ function isPair(pair: readonly unknown[]): pair is [string, string] {
   return pair.every((part) => typeof part === 'string');
 }
 
-/** Returns undefined if the content can only be shown as received. */
+/** Returns the parsed content; undefined if it can only be shown as received. */
 function parsed(raw: string): object | undefined {
   try {
     return JSON.parse(raw) as object;

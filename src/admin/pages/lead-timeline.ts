@@ -78,7 +78,7 @@ function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Tim
   };
 }
 
-/** Returns the end of a dead or skipped delivery, which no attempt shows. */
+/** Returns the entry for the end of a dead or skipped delivery, which no attempt shows. */
 function settled({ state, settled_at, reason, sink }: Delivery): TimelineEntry[] {
   if (settled_at === null || (state !== 'dead' && state !== 'skipped')) return [];
   const what =

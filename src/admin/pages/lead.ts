@@ -120,7 +120,7 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
   if (!fieldsOf(request).has('sure')) {
     const question = `Retry this delivery of lead ${lead} now?`;
     const consequences =
-      'It is due immediately, with all its attempts before it, under the same idempotency key.';
+      'It is due immediately, under the same idempotency key and with a new retry schedule.';
     return site.confirm(request, reply, {
       title: 'Retry',
       question,
@@ -197,7 +197,7 @@ function unknown(
   });
 }
 
-/** 2^63 has 19 digits. */
+/** The largest lead id, 2^63 − 1, has 19 digits. */
 const ID = /^\d{1,19}$/;
 
 function nameOf(request: FastifyRequest): { source: string; lead: string } {

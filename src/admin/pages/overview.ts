@@ -122,7 +122,7 @@ function speedToLead({ speed_to_lead: speeds }: Overview): VNode {
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes leads that already existed when leadsync first listed their source, and backfills.</p>
+    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source.</p>
   </section>`;
 }
 

@@ -169,7 +169,7 @@ const retry: Action = {
       title,
       question: `Retry ${words} of ${sink}?`,
       consequences:
-        'They are due immediately, under the same idempotency keys. Fix the reasons for which they were given up first.',
+        'They are due immediately, under the same idempotency keys. First fix the reasons for which they were given up.',
       confirmLabel: `Retry ${words}`,
     };
   },

@@ -63,7 +63,7 @@ describe('bad input', () => {
     ['/deliveries?state=lost', 'State must be one of pending, delivered, dead, skipped.'],
     ['/polls?status=great', 'Status must be one of running'],
     ['/leads?since=2026-02-30', 'First seen or gone since must be an age'],
-    ['/deliveries?state=dead&state=pending', 'State is there more than once.'],
+    ['/deliveries?state=dead&state=pending', 'State appears more than once.'],
     [
       '/deliveries?stat=dead',
       'Unknown filter: <bdi>stat</bdi>. This page has: sink, state, lead, source, since, until.',

@@ -39,7 +39,7 @@ export function confirmationForm(
   </section>`;
 }
 
-/** Returns a button that asks for confirmation: in a dialog, or on a separate page without JavaScript. */
+/** Returns a button that opens a confirmation: in a dialog or, without JavaScript, on a page of its own. */
 export function confirmButton(action: string, label: string, more: { primary?: boolean } = {}): VNode {
   return html`<form method="post" action=${action}>
     <button class=${more.primary ? 'primary' : undefined} ...${dialogAttributes(action)}>${label}</button>

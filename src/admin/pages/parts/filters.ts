@@ -30,7 +30,7 @@ export interface ParsedFilter<Filter> {
   readonly after: string | undefined;
 }
 
-/** Parameter that is not a field: the cursor. */
+/** Parameter that holds the cursor, which is not a field. */
 const PAGING = 'after';
 
 /**
@@ -48,7 +48,7 @@ export function readFilter<Filter>(
   const faults: Record<string, string> = {};
   for (const { name, label, time } of fields) {
     const [text, ...more] = query.getAll(name).map((one) => one.trim());
-    if (more.length > 0) faults[name] = `${label} is there more than once.`;
+    if (more.length > 0) faults[name] = `${label} appears more than once.`;
     if (!text) continue;
     input[name] = text;
     values[name] = time ? (momentOf(text, now)?.toISOString() ?? text) : text;

@@ -125,7 +125,10 @@ function header({ name }: Page, { canLogOut }: Frame): VNode {
   </header>`;
 }
 
-/** Returns the number of problems and the first one, hidden on the overview, which lists all. A script sets the icon from it. */
+/**
+ * Returns a line with the number of problems and the first problem. The overview, which lists all problems, hides the line. A script sets
+ * the icon from it.
+ */
 function stateLine({ name }: Page, { problems, assetAddress }: Frame, state: State): VNode {
   const hidden = name === 'Overview' || state === 'well';
   return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${hidden}>

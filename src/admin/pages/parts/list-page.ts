@@ -16,8 +16,8 @@ import type { PageName } from './layout.ts';
 import type { Site } from './site.ts';
 
 /**
- * A page that lists the rows of a filter. If `rows` rejects with a RequestError below status 500, its text replaces the rows below the
- * form.
+ * A page that lists the rows of a filter. If `rows` rejects with a RequestError below status 500, the text of the error replaces the rows
+ * below the form.
  */
 export interface ListPage<Filter, Row> {
   readonly name: PageName;
@@ -28,7 +28,7 @@ export interface ListPage<Filter, Row> {
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
 }
 
-/** Sends the page with the rows that match the filter. An invalid filter returns to its form, with the fault. */
+/** Sends the page with the rows that match the filter. For an invalid filter, the page shows the form with the faults, and no rows. */
 export async function showList<Filter, Row>(
   site: Site,
   request: FastifyRequest,

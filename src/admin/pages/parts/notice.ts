@@ -52,7 +52,7 @@ function shortened(text: string, bytes: number): string {
   return fitting;
 }
 
-/** Returns the size in the cookie, with JSON's quotes and escapes. */
+/** Returns the size of a text in the cookie, with JSON's quotes and escapes. */
 function encodedBytes(text: string): number {
   return encodeURIComponent(JSON.stringify(text)).length;
 }

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { escaped, INTERPRETED_IN_PAGES } from '../../../platform/text/printable.ts';
 
-/** Matches the value of a form field, which must stay unchanged. Quotation marks in text are escaped, so this is always an attribute. */
+/** Matches the value of a form field, which must stay unchanged. Quotation marks in text are escaped, so a match is always an attribute. */
 const VALUE = / value="[^"]*"/;
 const REPLACED = new RegExp(`${VALUE.source}|${INTERPRETED_IN_PAGES.source}`, 'gu');
 

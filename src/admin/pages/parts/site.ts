@@ -11,15 +11,13 @@ import { markup } from './markup.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 import { renderDocument } from './render-document.ts';
 
-/**
- * What the server hands to all pages. Its `operations` record each reveal and each action in the audit log first.
- */
+/** What the server hands to all pages. Its `operations` record each reveal and each action in the audit log before it happens. */
 export interface PageParts {
   /** Operations of the pages. Every page calls `overview`, because its title and icon show the state. */
   readonly operations: Operations;
   /** Returns the client's kind of credential. Pages show a button to log out for `session`. */
   readonly who: () => string;
-  /** Rewrites each `leadsync …` command in a text into the form that works in this install. Texts stay unchanged if absent. */
+  /** Rewrites each `leadsync …` command in a text into the form that works in this install. If absent, texts stay unchanged. */
   readonly rewriteCommands?: (text: string) => string;
   /** Reports an unexpected error. */
   readonly onFault: (error: unknown) => void;
