@@ -153,13 +153,13 @@ function namesUnder(tree: YamlTree, section: string): string[] {
   return Object.keys(tree.valueAt([section]) ?? {});
 }
 
-/** Whether a value is shown as a secret: also if its schema says nothing about it. */
+/** Whether a value is shown as a secret: its schema declares a secret, or says nothing about the value. */
 function isSecret(schema: JsonSchema): boolean {
   const { description: _, default: __, ...form } = schema;
   return Object.keys(form).length === 0 || takesSecretFile(schema);
 }
 
-/** Returns `[secret]`; for a secret URL, its protocol and host stay visible. */
+/** Returns `[secret]` in place of a secret. Leaves the protocol and host of a secret URL visible. */
 function maskSecret(value: string, path: Path): string {
   if (value === '') return value;
   const url = /(^|_)url$/.test(String(path.at(-1))) ? URL.parse(value) : null;
@@ -171,7 +171,7 @@ function maskSecret(value: string, path: Path): string {
 /** Path segments this long are random and grant access, as in Slack's webhook URLs. */
 const RANDOM_SEGMENT = /[\w-]{20,}/;
 
-/** Whether a value grants access. A URL does only by its password, its query or a random path segment. */
+/** Whether a value grants access. A URL grants access only through its password, its query or a random path segment. */
 function grantsAccess(value: string, path: Path): boolean {
   const url = /(^|_)url$/.test(String(path.at(-1))) ? URL.parse(value) : null;
   if (!url?.host) return value !== '';

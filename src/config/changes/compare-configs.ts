@@ -40,7 +40,7 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
   };
 }
 
-/** Returns the new configuration, with the running values of the options that need a restart. */
+/** Returns the new configuration, but keeps the running values of the options that need a restart. */
 export function withoutRestart(running: Config, next: Config): Config {
   const { dataDir, queue, admin, tokenKey } = running;
   return { ...next, dataDir, queue, admin, tokenKey, log: { ...next.log, format: running.log.format } };

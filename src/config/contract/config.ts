@@ -9,9 +9,9 @@ import type { Fault } from './config-error.ts';
 
 /** A valid configuration: every reference is resolved, every default filled in, every path absolute. */
 export interface Config {
-  /** Absolute path of its file. Relative paths in the file are resolved against the file's folder. */
+  /** Absolute path of the configuration file. Relative paths in the file are resolved against the file's folder. */
   readonly file: string;
-  /** Absolute paths of the files that hold its secrets. */
+  /** Absolute paths of the files that hold secrets of the configuration. */
   readonly secretFiles: readonly string[];
   /** The options whose secrets are in the file itself: `sources.main.client_secret`. Empty unless every user may read the file. */
   readonly exposedSecrets: readonly string[];
@@ -27,7 +27,7 @@ export interface Config {
   readonly admin: { readonly host: string; readonly port: number } | undefined;
   /** How people are notified of problems. */
   readonly alerts: AlertOptions;
-  /** The token that clients of the admin server must send; undefined if it is open to this machine alone. */
+  /** The token that clients of the admin server must send; undefined if the server accepts this machine alone, without a token. */
   readonly adminToken: Secret | undefined;
   /** Public host names of the admin server. */
   readonly adminHosts: readonly string[];
@@ -83,7 +83,7 @@ export interface SinkConfig {
   /** The type's own options, as its schema returned them. */
   readonly options: Record<string, unknown>;
   readonly enabled: boolean;
-  /** Its former name. */
+  /** The former name of the sink. */
   readonly formerly: string | undefined;
   readonly events: readonly LeadEvent[];
   readonly batch: { readonly max: number; readonly waitMs: number };

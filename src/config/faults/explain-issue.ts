@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a map of keys and values',
 };
 
-/** Returns an operator's message for an issue, without the value. Serves issues for which the schema has no message. */
+/** Returns a message for the operator about an issue, without the value. Used where the schema has no message of its own. */
 export function explainIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -37,7 +37,10 @@ export function explainIssue(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** Returns the issues of the union's alternative that was evidently meant; the issue itself if that is unclear or it is no union. */
+/**
+ * Returns the issues of the alternative of a union that the operator evidently meant. Returns the issue itself if that is unclear, or if it
+ * is not about a union.
+ */
 export function innermostIssues(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   for (const branch of issue.errors) {

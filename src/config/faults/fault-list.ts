@@ -6,7 +6,7 @@ export type Path = readonly PropertyKey[];
 
 /** Collects the faults of one file, and converts offsets to lines and columns. */
 export class FaultList {
-  /** The YAML parser fills it. */
+  /** The starts of the lines, which the YAML parser fills in. */
   readonly lines = new LineCounter();
   readonly #file: string;
   readonly #found = new Map<string, Fault & { readonly offset: number }>();
@@ -22,7 +22,7 @@ export class FaultList {
     this.#found.set(`${offset} ${message}`, fault);
   }
 
-  /** Adds a fault of the whole file. */
+  /** Adds a fault that concerns the whole file. */
   addWhole(message: string, hint: string): void {
     const fault = { file: this.#file, line: 0, column: 0, path: '', message, hint, offset: 0 };
     this.#found.set(message, fault);

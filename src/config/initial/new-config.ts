@@ -19,7 +19,7 @@ const CONFIG_HEAD = `# yaml-language-server: $schema=./leadsync.schema.json
 data_dir: ./data                     # ledger, tokens, lock; relative to this file
 `;
 
-/** Returns a commented configuration. It is valid once its variables are set, if the choices are valid. */
+/** Returns a commented configuration. If the choices are valid, the configuration is valid once its variables are set. */
 export function newConfig({ serviceUrl, every, sinks }: NewConfig, sinkTypes: readonly SinkType[]): string {
   const wanted = sinkTypes.flatMap((type) => {
     const answer = sinks[type.type];
@@ -49,7 +49,7 @@ export function variablesIn(config: string): string[] {
   return [...new Set([...code.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = '']) => name))];
 }
 
-/** Returns a text as a one-line YAML value. Doubles each dollar sign that begins no variable. */
+/** Returns a text as a one-line YAML value. Doubles each dollar sign that does not begin a variable. */
 function yamlText(text: string): string {
   const value = text.replaceAll(/\$(?!\{)/g, '$$$$');
   const oneLine = {

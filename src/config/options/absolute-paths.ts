@@ -49,7 +49,7 @@ function isSecretFile(form: unknown, value: object): boolean {
   return 'file' in value && takesSecretFile(form);
 }
 
-/** Whether a schema accepts a secret as `{ file: … }`: it, or one of its alternatives, is a map whose only key is `file`. */
+/** Whether a schema accepts a secret as `{ file: … }`: the schema or one of its alternatives is a map whose only key is `file`. */
 export function takesSecretFile(form: unknown): boolean {
   if (!isSchema(form)) return false;
   if (form.anyOf?.some(takesSecretFile)) return true;

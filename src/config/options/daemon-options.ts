@@ -35,7 +35,7 @@ export const daemonOptions = z.strictObject({
         .enum(['ask', 'always', 'never'])
         .default('ask')
         .describe(
-          'Whether to create a missing ledger. `ask`: only if there is no sign of an earlier one. Otherwise leadsync exits and says what it found, since with a new ledger every lead would go to every sink again. It waits for sinks and a Redis that do not answer yet. `always`: without checking. `never`: this installation is not new; only `leadsync ledger accept` creates a ledger.',
+          'Whether leadsync creates a missing ledger. `ask`: only if there is no sign of an earlier one. If there is, leadsync exits and says what it found, because with a new ledger every lead would go to every sink again. If sinks or Redis do not answer yet, leadsync waits for them before it decides. `always`: leadsync creates it without checking. `never`: only `leadsync ledger accept` creates it, because this installation is not new.',
         ),
     })
     .prefault({})
@@ -101,7 +101,7 @@ export const daemonOptions = z.strictObject({
         )
         .optional()
         .describe(
-          `Every request must carry it, as \`Authorization: Bearer …\` or through the login page: at least ${SHORTEST_TOKEN} characters (\`openssl rand -hex 32\`). \`/livez\` and \`/readyz\` answer without it. Absent: everything is open to this machine, and \`listen\` must be a loopback address.`,
+          `The token that every request must carry, as \`Authorization: Bearer …\` or through the login page: at least ${SHORTEST_TOKEN} characters (\`openssl rand -hex 32\`). \`/livez\` and \`/readyz\` answer without it. Absent: everything is open to this machine, and \`listen\` must be a loopback address.`,
         ),
       hosts: z
         .array(
@@ -109,7 +109,7 @@ export const daemonOptions = z.strictObject({
         )
         .default([])
         .describe(
-          'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. IP addresses and `localhost` need not be listed; nor, with a `token`, names without a dot and names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
+          'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. There is no need to list IP addresses, `localhost`, names without a dot, or names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
         ),
       trusted_proxies: z
         .array(z.string().refine(isNetwork, 'must be an IP address or a CIDR block such as 10.0.0.0/8'))
@@ -153,7 +153,7 @@ export const daemonOptions = z.strictObject({
         )
         .optional()
         .describe(
-          `Encrypts the stored tokens (AES-256-GCM): 32 bytes as 64 hexadecimal digits or in base64 (\`openssl rand -base64 32\`), or a passphrase of at least ${SHORTEST_PASSPHRASE} characters. Absent: they are stored in plain text, with mode 0600.`,
+          `Encrypts the stored tokens (AES-256-GCM): 32 bytes as 64 hexadecimal digits or in base64 (\`openssl rand -base64 32\`), or a passphrase of at least ${SHORTEST_PASSPHRASE} characters. Absent: the tokens are stored in plain text, with mode 0600.`,
         ),
     })
     .prefault({})
@@ -175,14 +175,14 @@ export const daemonOptions = z.strictObject({
   retention: z
     .strictObject({
       leads: retentionOption(
-        'How long to keep the current content of a lead after its last change. The id stays, so that leadsync does not take the lead for a new one; it can no longer be replayed',
+        'How long to keep the current content of a lead after its last change. The id stays, so that leadsync does not take the lead for a new one. The lead can no longer be replayed',
       ),
       versions: retentionOption('How long to keep former contents of a lead after they were first listed'),
       attempts: retentionOption(
         "How long to keep attempts of settled deliveries, with the destinations' answers",
       ),
       rejected_leads: retentionOption(
-        'How long to keep rejected leads after they became valid or were last listed. The newest one is removed with the next',
+        'How long to keep rejected leads after they became valid or were last listed. The newest rejected lead is kept until there is a newer one',
       ),
     })
     .prefault({})

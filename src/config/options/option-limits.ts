@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration } from '../../platform/options/option-types.ts';
 
-/** Returns a schema for a duration, in ms, between two durations, which its message names. */
+/** Returns the schema of a duration between two limits, which its message names. The parsed value is in ms. */
 export function durationBetween(least: Duration, most: Duration) {
   const [from, to] = [duration().parse(least), duration().parse(most)];
   return duration().refine((ms) => ms >= from && ms <= to, `must be between ${least} and ${most}`);

@@ -19,7 +19,7 @@ export function optionSchema(options: z.ZodType): JsonSchema {
   return schema;
 }
 
-/** Returns the schema of the value under `key`, from the first alternative of `schema` that has one. */
+/** Returns the schema of the value under `key`, from the first alternative of `schema` that describes this key. */
 export function schemaOf(schema: JsonSchema, key: string): JsonSchema | undefined {
   return [schema, ...(schema.anyOf ?? [])]
     .filter(isSchema)

@@ -50,7 +50,7 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
     formerly: nameOption
       .optional()
       .describe(
-        'The former name of this sink. Its deliveries under that name, pending and past, continue under the new one. The option may stay.',
+        'The former name of this sink. The sink takes over all deliveries of its former name, pending and past. The option may stay.',
       ),
     events: z
       .array(z.enum(eventsOf(defaults)))

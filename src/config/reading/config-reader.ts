@@ -57,7 +57,7 @@ export class ConfigReader {
       this.#validator.fault(
         ['queue', 'board'],
         'there is no queue to show without queue.redis_url',
-        'set that, or remove this',
+        'set queue.redis_url, or remove queue.board',
       );
     this.#refuseOpenAddress(daemon.admin);
     return {
@@ -84,8 +84,8 @@ export class ConfigReader {
   }
 
   /**
-   * Returns the part of the configuration that commands on the ledger need. Validates the other parts too, and leaves them out. A
-   * fault leaves out as little as possible. Returns undefined if data_dir has a fault.
+   * Returns the part of the configuration that commands on the ledger need. Validates the other parts too, and leaves them out. For each
+   * fault, leaves out as little as possible. Returns undefined if data_dir has a fault.
    */
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;
@@ -235,7 +235,7 @@ export class ConfigReader {
     const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
-    // Without a type, the valid other keys are unknown.
+    // Without a type, the other valid keys are unknown.
     if (type === undefined) return {};
     const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#folder);
     const options = this.#validate(type.options.strict(), ownInput, at, ['type', ...commonKeys]);

@@ -53,7 +53,7 @@ export function interpolate(template: string, env: Environment): Interpolated {
   return { text, replaced, variables, whole: /^\$\{[^}]*\}$/.test(template), faults };
 }
 
-/** The value of a reference, or its fault; without the variable's name if the default was used. */
+/** The value of a reference, or its fault. `name` is absent if the default was used, or if the syntax is wrong. */
 interface Lookup {
   readonly name?: string;
   readonly value: string | InterpolationFault;

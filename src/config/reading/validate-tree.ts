@@ -111,13 +111,13 @@ export class TreeValidator {
   }
 
   /**
-   * Returns the issue's message. One that quotes the path of a secret's file gets the variable's name in place of its value, which may
-   * be secret. No other message quotes a value: one that holds the same word by chance stays as it is.
+   * Returns the issue's message. If it quotes the path of a secret's file, puts the variable's name in place of its value, which may be
+   * secret. No other message quotes a value, so a message that holds the same word by chance stays unchanged.
    */
   #messageOf(issue: Issue, path: Path): string {
     const replaced = this.#tree.interpolationAt(path);
     const isQuoted = isUnreadableSecret(issue) && replaced !== undefined && replaced.text !== '';
-    // Without a variable that is set, the path is all the configuration's own.
+    // If no variable supplied a value, the whole path is in the configuration itself.
     if (!isQuoted || replaced.variables.length === 0) return issue.message;
     return issue.message.replaceAll(replaced.text, () => replaced.source);
   }

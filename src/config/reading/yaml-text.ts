@@ -7,7 +7,7 @@ export const MAX_BYTES = 4 * MAX_CHARACTERS;
 
 /** The result of parsing a text. */
 interface ParsedYaml {
-  /** Undefined if there is none; then the faults say why. */
+  /** Undefined if the text has none; then the faults say why. */
   readonly document: Document.Parsed | undefined;
   /** Whether the syntax has faults, so that the document may not be what the operator meant. */
   readonly isBroken: boolean;
