@@ -36,7 +36,10 @@ export async function commandLine(
   }
 }
 
-/** Returns a stream that rewrites commands in messages as its readers type them. Only for standard error; standard output is data. */
+/**
+ * Returns a stream that rewrites the commands in messages as their readers type them. Used only for standard error, because standard output
+ * is data.
+ */
 function asTypedTo(stream: LogStream, env: Surroundings['env']): LogStream {
   if (typedCommand(env) === typedCommand({}) && startCommand(env) === undefined) return stream;
   return Object.create(stream, {

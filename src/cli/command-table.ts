@@ -162,12 +162,12 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'moved <source>',
-      "confirms that a source's service has moved to another address, with the same leads",
+      "confirms that a source's service has moved to a new address and still lists the same leads",
       () => import('./commands/moved.ts'),
     ),
     entry(
       'ledger <action> [file]',
-      'backup: copies the ledger, also while leadsync runs; accept: creates a new ledger although an earlier one is missing',
+      'backup: copies the ledger, also while leadsync runs; accept: creates a new ledger although an earlier one was lost',
       () => import('./commands/ledger.ts'),
     ),
     entry(

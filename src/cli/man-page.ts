@@ -20,11 +20,11 @@ const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ],
   [
     'LEADSYNC_START',
-    'The command that starts the daemon instead of `leadsync run`, such as `systemctl start leadsync`. Hints show it.',
+    'The command that starts the daemon instead of `leadsync run`, such as `systemctl start leadsync`. Hints show this command.',
   ],
 ];
 
-/** Returns the manual page leadsync(1) in man(7) format. Its date is that of the build, or `now` in a checkout. */
+/** Returns the manual page leadsync(1) in man(7) format. The page has the date of the build, or of `now` in a checkout. */
 export function manPage(root: Command, now: Date): string {
   const { about, options, commands } = commandTree(root);
   const date = (buildInfo().built ?? now.toISOString()).slice(0, 10);

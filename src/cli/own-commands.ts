@@ -12,7 +12,7 @@ export const ABOUT_COMMANDS = 'About leadsync:';
 
 /** Adds `help`, `completion` and `man`, which show the commands that `root` has when they run. */
 export function addAboutCommands(root: Command, { stdout, clock }: Surroundings): void {
-  root.commandsGroup(ABOUT_COMMANDS).helpCommand(false); // Commander's own prints nothing for an unknown command
+  root.commandsGroup(ABOUT_COMMANDS).helpCommand(false); // Commander's own `help` prints nothing for an unknown command
   addHelp(root);
   const completion = root
     .command('completion')

@@ -39,7 +39,7 @@ export const command = defineCommand<Options>({
     'leadsync export --name nightly',
   ],
   notes:
-    'The output is a file, or a folder for several tables or days, and must not exist yet. It appears only when it is complete, is readable by you alone, and holds personal data unless you export only v_leads_no_pii. leadsync may be running. docs/exporting.md describes the content.\nWith --name the configuration determines all this, and the export counts as the last one of its schedule.',
+    'The output is a file, or a folder for several tables or days, and must not exist yet. It appears only when it is complete, is readable by you alone, and holds personal data unless you export only v_leads_no_pii. leadsync may be running. docs/exporting.md describes the content.\nWith --name the configuration determines all this, and the export counts as a scheduled run.',
   declare: (command, { clock }) => {
     command
       .option('--name <export>', 'run this configured export now; excludes all other options')

@@ -12,7 +12,7 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync ledger ACTION`: copies the ledger, or creates a new one when leadsync refuses to do so by itself. */
+/** `leadsync ledger ACTION`: copies the ledger, or creates a new one if leadsync refuses to do so by itself. */
 export const command = defineCommand<object>({
   examples: ['leadsync ledger backup ledger-backup.db', 'leadsync ledger accept'],
   notes:

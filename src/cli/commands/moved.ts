@@ -5,11 +5,11 @@ import { ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
 
-/** `leadsync moved SOURCE`: confirms that a source's service has another address, but the same leads. */
+/** `leadsync moved SOURCE`: confirms that a source's service has moved to a new address, and still lists the same leads. */
 export const command = defineCommand({
   examples: ['leadsync moved main'],
   notes:
-    'The ledger records the origin of the leads of each source. A poll of another address fails until you confirm the move, because leadsync would take the leads of another service or account for changes of the known ones. Give a source with different leads another name.',
+    'The ledger records the origin of the leads of each source. Polls of a new address fail until you confirm the move: if the address belonged to another service or account, leadsync would take its leads for changes of the known ones. Give a source with different leads another name.',
   run: async (options, surroundings, [source = '']) => {
     const config = ledgerConfigOf(options, surroundings);
     await withLedger(config, surroundings, async (ledger) => {

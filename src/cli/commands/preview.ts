@@ -99,7 +99,7 @@ function requireSent({ state, reason, delivery }: Upcoming, sink: SinkConfig, co
   );
 }
 
-/** Returns why a lead that was never owed to a sink will not be; undefined if it will. */
+/** Returns why a lead that was never owed to a sink will not be owed to it; undefined if it will be. */
 function refusal({ events, backfill }: SinkConfig): string | undefined {
   if (!events.includes('created'))
     return 'its `events` include only changes, and this lead has not changed since';
@@ -114,7 +114,7 @@ function printed({ target, fields, content }: Preview): string {
   return `${head}\n${text}${text.endsWith('\n') ? '' : '\n'}`;
 }
 
-/** Returns a note on the delivery's state, if it affects whether the preview will be sent. */
+/** Returns a note on the delivery's state if the state affects whether the preview will be sent. */
 function noteOn(
   { state, reason, settledAt, delivery }: Upcoming,
   { name, enabled }: SinkConfig,

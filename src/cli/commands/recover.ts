@@ -20,7 +20,7 @@ export const command = defineCommand<Options>({
     'Stop leadsync and its workers first. Without --yes the command shows what can be recovered, and changes nothing. With --yes the recovered ledger replaces the damaged one, which is kept next to it under another name.\nDeliveries whose records are lost are made again under the same id, so a receiver may get them twice.\nExit 0 if the ledger is undamaged or was recovered, 75 if leadsync or a worker is running, else 1.',
   declare: (command) =>
     command
-      .option('--yes', 'replace the damaged ledger by the recovered one')
+      .option('--yes', 'replace the damaged ledger with the recovered one')
       .option('--json', 'print the findings as JSON'),
   run: async (options, surroundings) => {
     const config = ledgerConfigOf(options, surroundings);
@@ -48,7 +48,7 @@ export const command = defineCommand<Options>({
     throw new CommandFailure(
       ExitCode.notDone,
       'Nothing was changed.',
-      `${shown} replaces the damaged ledger by the recovered one, and keeps the damaged one next to it. If you have a recent backup, compare both: the backup has what is lost here, but lacks everything after it.`,
+      `${shown} replaces the damaged ledger with the recovered one, and keeps the damaged one next to it. If you have a recent backup, compare both: the backup has what is lost here, but lacks everything after it.`,
     );
   },
 });

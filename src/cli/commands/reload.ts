@@ -7,7 +7,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { lenientConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** Maximum duration of a reload, in ms. It does not wait for polls, but for sinks and the queue. */
+/** Maximum duration of a reload, in ms. A reload waits for sinks and the queue, but not for polls. */
 const RELOAD_MS = 30_000;
 
 /** `leadsync reload`: makes the running leadsync apply its changed configuration. */

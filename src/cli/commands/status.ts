@@ -15,13 +15,13 @@ import { statusReport } from '../views/status-report.ts';
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],
   notes:
-    'If the configuration has faults, the status shows everything that can be read, followed by each fault; then the exit code is 78.',
+    'If the configuration has faults, the status shows everything that can be read, followed by each fault. The exit code is then 78.',
   declare: (command) => command.option('--json', 'print the status as JSON'),
   run: async (options, surroundings) => {
     const config = lenientConfigOf(options, surroundings);
     const faults = (config.faults ?? []).map(formatFault);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status()).catch((error) => {
-      // A fault may hide the path of the ledger, so report faults before this error, which may only follow from them.
+      // A fault may hide the path of the ledger. So report the faults before this error, which may only follow from them.
       throw faults.length === 0
         ? error
         : new CommandFailure(ExitCode.configuration, faults.join('\n'), explainFailure(error).message);

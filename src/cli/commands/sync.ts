@@ -56,7 +56,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
     subscribers: [progress.observe, result.observe],
     stop: signal,
   });
-  // Errors can be ignored: the number is only shown, and the next operation that fails reports why.
+  // Ignores errors: the number is only for display, and the next operation that fails reports why.
   const look = () => void daemon.pending().then(progress.pending, () => undefined);
   const looking = setInterval(look, SHOW_PENDING_MS);
   try {

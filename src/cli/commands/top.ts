@@ -26,9 +26,9 @@ import { throughputOf } from '../views/throughput.ts';
 import { type FrameContent, topFrame } from '../views/top-frame.ts';
 import { topJson } from '../views/top-json.ts';
 
-/** How often there is a new frame, in ms. */
+/** Interval between frames, in ms. */
 const FRAME_MS = 1_000;
-/** Every so many frames the configuration is read and the running leadsync asked. */
+/** Number of frames after which the command reads the configuration and asks the running leadsync again. */
 const ASK_EVERY = 5;
 /** Maximum attempts from which the throughput is computed. */
 const ATTEMPTS = 5_000;
@@ -47,7 +47,7 @@ export const command = defineCommand<Options>({
     "leadsync top --once --json | jq '.sinks[] | {sink, delivered_per_minute}'",
   ],
   notes:
-    'Press q or Ctrl-C to quit. FRESHNESS is the time since the last complete listing, SPEED the time from first seen to delivered, for new leads of the last hour. Rates cover the last minute; consecutive attempts with the same failure count as one.',
+    'Press q or Ctrl-C to quit. FRESHNESS is the time since the last complete listing. SPEED is the time from first seen to delivered, over the new leads of the last hour. Rates cover the last minute; consecutive attempts with the same failure count as one.',
   declare: (command) => {
     command
       .option('--once', 'print one frame and exit, for pipes')
@@ -111,7 +111,7 @@ interface Read extends Pick<FrameContent, 'sources' | 'sinks'> {
   readonly status: LedgerStatus | undefined;
 }
 
-/** The data of the display, read repeatedly. If a read fails, the frame keeps the previous data and says so. */
+/** The data of the display, read repeatedly. If a read fails, the frame keeps the previous data and says that it is out of date. */
 class Watch {
   readonly #options: GlobalOptions;
   readonly #surroundings: Surroundings;

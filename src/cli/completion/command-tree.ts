@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from 'commander';
 import { queries, relations } from '../../catalog/documented.ts';
 import { helpOf } from '../shell/command.ts';
 
-/** What can complete a word. `names`: one of these; `configured`: a name from the configuration file. */
+/** What can complete a word. `names`: one of the listed names; `configured`: a name from the configuration file. */
 export type CompletionValue =
   | { readonly kind: 'names'; readonly names: readonly string[] }
   | { readonly kind: 'configured'; readonly what: ConfiguredName }
@@ -11,10 +11,10 @@ export type CompletionValue =
 
 /** The kinds of names that a configuration file defines and a command takes. */
 export const CONFIGURED_NAMES = ['sink', 'source', 'export'] as const;
-/** One of them. */
+/** A kind of name that a configuration file defines. */
 export type ConfiguredName = (typeof CONFIGURED_NAMES)[number];
 
-/** An option of a command. `value` is undefined for one that takes none. */
+/** An option of a command. `value` is undefined for an option without a value. */
 export interface TreeOption {
   /** As in the help: `-c, --config <file>`. */
   readonly flags: string;
@@ -48,7 +48,7 @@ export interface TreeCommand {
 /** The whole command line, read from Commander's definition of it. */
 export interface CommandTree {
   readonly about: string;
-  /** The options before or after any command. */
+  /** The options that may stand before or after any command. */
   readonly options: readonly TreeOption[];
   readonly commands: readonly TreeCommand[];
 }

@@ -81,7 +81,10 @@ function sinkValidator({ options, setup }: SinkType): Validator {
     faultOf(answer, (value) => options.shape[setup.option].safeParse(value)) ?? secretIn(answer);
 }
 
-/** Returns the message of the option's schema. Accepts every answer with a variable, whose value is not known yet. */
+/**
+ * Returns the fault that the option's schema finds in an answer; undefined if there is none. Accepts every answer with a variable, whose
+ * value is not known yet.
+ */
 function faultOf(
   answer: string,
   parse: (value: string) => { error?: { issues: readonly { message: string }[] } | undefined } | undefined,

@@ -3,7 +3,7 @@ import { csvLine } from '../../platform/text/csv-line.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { table } from '../shell/table.ts';
 
-/** The formats of a query's result. `table` is for people; it needs all rows to compute the column widths. */
+/** The formats of a query's result. `table` is for people, and needs all rows to compute the column widths. */
 export const FORMATS = ['table', 'csv', 'jsonl'] as const;
 /** A value of `leadsync query --format`. */
 export type Format = (typeof FORMATS)[number];

@@ -39,7 +39,7 @@ function answer({ file, sql, values, output }: QueryJob): QueryResult {
   }
 }
 
-/** Blocks until the reader has taken the text, so that a result of any size needs little memory. */
+/** Blocks until the reader has taken the text, so that even a large result needs little memory. */
 function writeAll(text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) rest = rest.subarray(writeSync(STDOUT, rest));

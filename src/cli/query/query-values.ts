@@ -8,7 +8,7 @@ import { isAge, readMoment } from '../shell/moment.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A number in SQL syntax, so no telephone number with a leading zero or plus. */
+/** A number in SQL syntax. A telephone number with a leading zero or plus does not match. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 const QUOTED = /^'((?:[^']|'')*)'$/;
 
@@ -34,7 +34,7 @@ export function readValues(
       );
 }
 
-/** Returns a note on the values that were bound as numbers, which never equal a text. For a query that found nothing. */
+/** Returns a note, for a query that found nothing, on the values that were bound as numbers: a number never equals a text. */
 export function noteOnNumbers(values: QueryValues): string {
   const numbers = Object.entries(values).filter(([, value]) => typeof value !== 'string');
   return numbers
@@ -46,16 +46,16 @@ export function noteOnNumbers(values: QueryValues): string {
 }
 
 /**
- * Returns the names of the parameters in SQL (https://www.sqlite.org/lang_expr.html#varparam), and of what looks like one inside a
- * string literal.
+ * Returns the names of the parameters in SQL (https://www.sqlite.org/lang_expr.html#varparam), and of anything inside a string literal that
+ * looks like a parameter.
  */
 function namesIn(sql: string): string[] {
   return [...new Set([...sql.matchAll(/[:@$]([A-Za-z_]\w*)/g)].map(([, name = '']) => name))];
 }
 
 /**
- * Reads a value for a user's own SQL, which declares no types: the value that the same characters have in SQL, or the time for an age.
- * SQLite orders every number before every text, so a number bound as text would compare wrongly without an error.
+ * Reads a value for a user's own SQL, which declares no types. An age becomes a time; any other text becomes the value that the same
+ * characters have in SQL. SQLite orders every number before every text, so a number bound as text would compare wrongly without an error.
  */
 function ownValue(text: string, now: Date): QueryValue {
   const quoted = QUOTED.exec(text)?.[1];

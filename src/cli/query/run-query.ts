@@ -67,7 +67,7 @@ function start(): ChildProcess {
   return fork(file, { stdio: ['ignore', 'pipe', 'ignore', 'ipc'], serialization: 'advanced', execArgv: [] });
 }
 
-/** Returns the outcome; undefined if the process ended without one, `unread` if the reader of the output closed it. */
+/** Returns the outcome; undefined if the process ended without an outcome, `unread` if the reader of the output closed it. */
 async function resultOf(
   child: ChildProcess,
   job: QueryJob,
@@ -104,7 +104,10 @@ function failure(result: Exclude<QueryResult, { kind: 'answered' }>, sql: string
   );
 }
 
-/** Returns the columns of the tables in the SQL if the message reports an unknown column; undefined otherwise, or if no table is known. */
+/**
+ * Returns the columns of the tables in the SQL. Returns undefined unless the message reports an unknown column and the SQL names a known
+ * table.
+ */
 function columnsFor(message: string, sql: string): string | undefined {
   const [, missing] = /no such column: (?:\w+\.)*(\w+)/.exec(message) ?? [];
   if (missing === undefined) return undefined;

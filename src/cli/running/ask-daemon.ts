@@ -6,7 +6,7 @@ import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import type { StaleConfig } from '../../status/problem.ts';
 import type { Address } from '../shell/address.ts';
 
-/** Maximum time of the running leadsync to answer, in ms. Longer than it waits for its own parts. */
+/** Maximum time that a command waits for an answer of the running leadsync, in ms. Longer than leadsync waits for its own parts. */
 const ANSWER_MS = 3_000;
 const MAX_BYTES = 64 * 1024;
 
@@ -19,13 +19,13 @@ type Token = LedgerConfig['adminToken'];
 /** The leadsync that a command sends its requests to. */
 export interface DaemonTarget {
   readonly address: Address;
-  /** The instance that has to answer; `none`: one that names no instance; `any`: every server. */
+  /** The instance that has to answer. `none`: a server that names no instance; `any`: every server. */
   readonly instance: string | 'none' | 'any';
 }
 
 /**
- * Returns the address of a configuration's leadsync. The process that holds the data directory records it there, which counts more
- * than the configuration, since that may have changed. Undefined if it does not listen.
+ * Returns the address of a configuration's leadsync. Prefers the address that the process holding the data directory recorded in it,
+ * because the configuration may have changed since. Returns undefined if there is no admin address.
  */
 export function daemonTarget({
   dataDir,
@@ -83,7 +83,10 @@ export function askDaemon(
   });
 }
 
-/** The state of a running leadsync: the reasons that it reports for not being ready, or that it does not answer. Each is a sentence. */
+/**
+ * The state of a running leadsync. `unready` has a sentence for each reason that it reports for not being ready, or one sentence that it
+ * does not answer.
+ */
 export interface Readiness {
   readonly answers: boolean;
   readonly unready: readonly string[];
@@ -117,7 +120,10 @@ function reasonsIn(body: string): readonly string[] | undefined {
   }
 }
 
-/** Returns why the running leadsync uses an earlier configuration: since when its file is invalid, and each fault. Undefined if it does not. */
+/**
+ * Returns since when the running leadsync has used an earlier configuration because its file is invalid, and each fault. Returns undefined
+ * if it does not report that.
+ */
 export async function staleConfig(asked: DaemonTarget, token: Token): Promise<StaleConfig | undefined> {
   const answer = await askDaemon(asked, '/api/v1/configuration', { token });
   if ('failure' in answer) return undefined;

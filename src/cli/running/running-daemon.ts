@@ -5,14 +5,14 @@ import { askReadiness, daemonTarget, type Readiness, staleConfig } from './ask-d
 /** The leadsync that uses a data directory, and its state. */
 export interface RunningDaemon extends Readiness {
   readonly running: boolean;
-  /** Since when the file is invalid, and its faults; undefined unless it runs with an earlier configuration. */
+  /** Since when the file is invalid, and its faults. Undefined unless leadsync runs with an earlier configuration. */
   readonly stale: Awaited<ReturnType<typeof staleConfig>>;
 }
 
 /** No leadsync uses the data directory. */
 export const NOT_RUNNING: RunningDaemon = { running: false, answers: true, unready: [], stale: undefined };
 
-/** Returns whether a leadsync uses the data directory, and its state. One without an admin address counts as running. */
+/** Returns whether a leadsync uses the data directory, and its state. A leadsync without an admin address counts as ready. */
 export async function askRunningDaemon({
   dataDir,
   admin,
@@ -23,7 +23,7 @@ export async function askRunningDaemon({
   const address = daemonTarget({ dataDir, admin });
   if (!address) return { ...NOT_RUNNING, running: true };
   const readiness = await askReadiness(address, adminToken, faults.length > 0);
-  // It was stopping, and has ended by now.
+  // leadsync was stopping, and has ended by now.
   if (!readiness.answers && !isDataDirInUse(dataDir)) return NOT_RUNNING;
   const stale = readiness.answers ? await staleConfig(address, adminToken) : undefined;
   return { running: true, ...readiness, stale };

@@ -37,7 +37,7 @@ export function buildInfo(): BuildInfo {
 
 /** Returns the commit of a checkout, followed by `-dirty` if tracked files differ; `unknown` without git. */
 export function commitOf(checkout: string): string {
-  // --git-dir: an unpacked archive may be inside an unrelated repository.
+  // Names --git-dir, because an unpacked archive may be inside an unrelated repository.
   const args = ['--git-dir=.git', 'describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
   const { status, stdout } = spawnSync('git', args, { cwd: checkout, encoding: 'utf8', timeout: 5_000 });
   return status === 0 ? stdout.trim() : 'unknown';

@@ -15,21 +15,21 @@ import { defaultConfigFile } from './default-config.ts';
 
 /** The environment of a command. Standard output is for data, standard error for messages. */
 export interface Surroundings {
-  /** `columns` and `rows` are set if it is a terminal. */
+  /** `columns` and `rows` are set if the stream is a terminal. */
   readonly stdout: LogStream & {
     readonly columns?: number;
     readonly rows?: number;
     on?(event: 'resize', listener: () => void): unknown;
   };
   readonly stderr: LogStream;
-  /** `setRawMode` is set if it is a terminal. In raw mode every key press arrives immediately. */
+  /** `setRawMode` is set if the stream is a terminal. In raw mode every key press arrives immediately. */
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** The options before or after any command. */
+/** The options that may stand before or after any command. */
 export interface GlobalOptions {
   readonly config: string;
 }
@@ -38,8 +38,8 @@ export interface GlobalOptions {
 export type ShowCommand = (words: string) => string;
 
 /**
- * Returns a function that prints commands as this user types them. It adds the `-c` of the current command, without which they would
- * use another ledger.
+ * Returns a function that prints commands as this user types them. Adds the `-c` of the current command, because without it the printed
+ * commands would use another ledger.
  */
 export function commandFormatter({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
   const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
@@ -73,7 +73,7 @@ export function valuesOf(options: GlobalOptions, { env }: Surroundings): readonl
 }
 
 /**
- * Reads the part of that configuration that commands on the ledger need. They do not need the daemon's secrets.
+ * Reads the part of the configuration that commands on the ledger need. Does not need the daemon's secrets.
  * @throws ConfigError
  */
 export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): LedgerConfig {

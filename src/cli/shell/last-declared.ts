@@ -5,7 +5,7 @@ import { type Surroundings, withLedger } from './context.ts';
 
 const NOTHING_YET: LastDeclaration = { sources: [], sinks: [] };
 
-/** Returns what the ledger was last told of the configuration. Before the first run there is no ledger, and everything is new. */
+/** Returns the configuration that the ledger last recorded. Before the first run there is no ledger, so everything is new. */
 export async function lastDeclaration(config: Config, surroundings: Surroundings): Promise<LastDeclaration> {
   try {
     return await withLedger(config, surroundings, (ledger) => ledger.lastDeclaration());

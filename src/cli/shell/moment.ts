@@ -5,7 +5,7 @@ import { AGE, MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
 export function readMoment(text: string, now: Date): Date {
   const at = momentOf(text, now);
   if (at === undefined)
-    throw new InvalidArgumentError(`Write ${MOMENT_FORMS}; such as 2026-11-20 or 2026-11-20T10:30.`);
+    throw new InvalidArgumentError(`Write ${MOMENT_FORMS}, such as 2026-11-20 or 2026-11-20T10:30.`);
   return at;
 }
 

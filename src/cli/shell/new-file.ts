@@ -5,7 +5,7 @@ import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 import { outputFailure } from './output-failure.ts';
 
-/** Writes a new file, and removes it if that fails. `hint` is the next step if it exists already. @throws CommandFailure */
+/** Writes a new file, and removes it if the writing fails. `hint` is the next step if the file already exists. @throws CommandFailure */
 export function writeNewFile(file: string, content: string | Buffer, hint: string, mode = 0o666): void {
   try {
     const open = openSync(file, 'wx', mode);

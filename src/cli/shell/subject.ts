@@ -4,7 +4,7 @@ import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { readLeadId } from './filter.ts';
 
-/** Maximum characters of a subject; longer than any email address. */
+/** Maximum characters of a subject: more than any email address has. */
 const MAX_CHARACTERS = 1_000;
 
 /**

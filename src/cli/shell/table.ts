@@ -13,9 +13,9 @@ const GAP = '  ';
 const NARROWEST_LAST = 24;
 
 /**
- * Returns rows as aligned lines of text under their headings. If lines may have at most `room` characters, it folds the last column
- * between words and leaves out optional columns; if that is not enough, it prints each row as a record with a line per column. Only a
- * word longer than `room` exceeds the limit.
+ * Returns rows as aligned lines of text under their headings. To keep lines to at most `room` characters, folds the last column between
+ * words and leaves out optional columns. If that is not enough, prints each row as a record with a line per column. Only a word longer than
+ * `room` exceeds the limit.
  */
 export function table(columns: readonly Column[], rows: readonly Row[], room?: number): string {
   const lines = [columns.map(({ head }) => head), ...rows];
@@ -74,7 +74,7 @@ function records(columns: readonly Column[], rows: readonly Row[], room: number)
   return rows.map((row) => `${record(row).join('\n')}\n`).join('\n');
 }
 
-/** Splits a text between words into lines of at most `room` characters. Only a longer word exceeds the limit. */
+/** Splits a text between words into lines of at most `room` characters. Only a word longer than `room` exceeds the limit. */
 export function fold(text: string, room: number): string[] {
   const lines: string[] = [''];
   for (const word of text.split(' ')) {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 /** The last lines of leadsync's log. */
 export interface LogTail {
   readonly lines: readonly string[];
-  /** Number of skipped lines, which another program wrote or which have another format. */
+  /** Number of skipped lines: lines that another program wrote, or that have another format. */
   readonly others: number;
 }
 
@@ -13,8 +13,8 @@ const MAX_LINES = 2_000;
 const LEVELS: ReadonlySet<unknown> = new Set(['trace', 'debug', 'info', 'warn', 'error']);
 
 /**
- * Reads the end of a log from a file, or from a stream until it ends. Keeps only leadsync's own JSON lines, which hold no personal data
- * and no secrets; lines of other programs may. @throws Node's error if the file cannot be read
+ * Reads the end of a log from a file, or from a stream until it ends. Keeps only leadsync's own JSON lines, which hold no personal data and
+ * no secrets; lines of other programs may. @throws the error from Node if the file cannot be read
  */
 export async function readLogTail(from: string | NodeJS.ReadableStream): Promise<LogTail> {
   const input: NodeJS.ReadableStream = typeof from === 'string' ? createReadStream(from) : from;

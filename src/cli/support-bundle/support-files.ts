@@ -34,7 +34,7 @@ export interface SupportOptions extends GlobalOptions {
   readonly log?: string;
 }
 
-/** Maximum polls. */
+/** Maximum polls in the bundle. */
 const MAX_POLLS = 100;
 /** Maximum size of an answer. Metrics of hundreds of sinks can be this large. */
 const MAX_BYTES = 8 * 1024 * 1024;

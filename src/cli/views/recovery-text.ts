@@ -44,7 +44,7 @@ function consequences(recovered: Recovered): string[] {
   return [
     ...(leadsWithoutText > 0
       ? [
-          `The text of ${countOf(leadsWithoutText, 'content')} is lost. The next poll restores each one that is still listed.`,
+          `The text of ${countOf(leadsWithoutText, 'content')} is lost. The next poll restores each content that is still listed.`,
         ]
       : []),
     ...(deliveriesWaiting > 0

@@ -12,12 +12,12 @@ import type { Problem, ProblemContext } from '../../status/problem.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { table } from '../shell/table.ts';
 
-/** Maximum sources or sinks with the same problem that are named. */
+/** Maximum names that the report lists for one problem. */
 const MAX_NAMES = 10;
 
 /** Facts for a report that are not in the ledger, and the width of the terminal. */
 export interface ReportContext extends ProblemContext {
-  /** Columns of the terminal; undefined without a terminal, so that lines have any length. */
+  /** Columns of the terminal; undefined without a terminal, when lines may have any length. */
   readonly columns: number | undefined;
   /** The faults of the configuration file, each with its position. */
   readonly faults?: readonly string[];
@@ -62,7 +62,7 @@ export function attentionLines(
   });
 }
 
-/** Returns a problem's text without its name, which is the same for all sources with the same problem. */
+/** Returns a problem's text without the name. The result is the same for all sources or sinks with the same problem. */
 function withoutName({ about, message, nextStep }: Problem): string {
   const text = `${message}\n${nextStep}`;
   return about === null ? text : text.replaceAll(about, '\0');

@@ -14,8 +14,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Returns the throughput of every sink in `attempts`, which are the newest `limit` attempts, newest first. If these cover less than a
- * minute, the rates are computed over the time that they cover.
+ * Returns the throughput of every sink in `attempts`, which are the newest `limit` attempts, newest first. If these attempts cover less
+ * than a minute, computes the rates over the time that they cover.
  */
 export function throughputOf(
   attempts: readonly RecentAttempt[],
@@ -46,7 +46,7 @@ export function throughputOf(
   );
 }
 
-/** Returns a percentile by the nearest-rank method, so one of the values. */
+/** Returns a percentile by the nearest-rank method, which yields one of the values. */
 function percentile(values: readonly number[], part: number): number | undefined {
   return values.toSorted((one, other) => one - other)[Math.ceil(values.length * part) - 1];
 }
