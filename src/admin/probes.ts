@@ -41,7 +41,7 @@ export function addProbes(
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));
 }
 
-/** Treats a check that fails or times out as not ready. Its error goes to the log only. */
+/** Treats a check that fails or times out as not ready. The error goes to the log only. */
 async function reasonsOf(
   ready: ProbeOptions['ready'],
   onFault: ProbeOptions['onFault'],

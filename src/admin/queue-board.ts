@@ -50,5 +50,5 @@ export async function addBoard(app: FastifyInstance, queues: BoardQueues): Promi
   );
 }
 
-/** Matches the page's link to a font server. Without it, the page uses the system's fonts. */
+/** Matches the page's link to a font server. Without the link, the page uses the system's fonts. */
 const FONT_LINK = /<link href="https:[^>]*>\s*/g;

@@ -1,13 +1,13 @@
 import type { Condition } from './condition.ts';
 import type { Notice } from './notice.ts';
 
-/** Result of evaluating one condition for one source, sink or export. */
+/** Result of evaluating one condition for one source, sink or export, or for leadsync itself. */
 export interface Evaluation {
   readonly condition: Condition;
   readonly about: string | undefined;
   /** `unknown` means that the condition cannot be evaluated now and keeps its previous state. */
   readonly state: 'well' | 'unknown' | ActiveCondition;
-  /** Text of the notice when the condition is over. */
+  /** Text of the notice that the condition is over. */
   readonly over: string;
 }
 

@@ -41,7 +41,7 @@ export function subjectOf({ test, notices }: Message): string {
   return `leadsync: ${what}${about}${more.length > 0 ? ` and ${more.length} more` : ''}`;
 }
 
-/** Returns a message as plain text: a paragraph for each notice, with those that are over last. */
+/** Returns a message as plain text: a paragraph for each notice. Notices of conditions that are over come last. */
 export function textOf({ test, notices }: Message): string {
   if (test) return TEST;
   const sorted = [...notices].sort((one, other) => rankOf(one) - rankOf(other));
@@ -87,7 +87,7 @@ function lengthOf({ since, at }: Notice): number {
   return Math.max(0, at.getTime() - since.getTime());
 }
 
-/** Returns a text in one line, shortened. Reasons can contain any text of destinations and services. */
+/** Returns a text shortened and in one line. Reasons can contain any text from destinations and services. */
 function inOneLine(text: string): string {
   const line = blanked(text).replace(/\s+/g, ' ').trim();
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH).toWellFormed()}…` : line;

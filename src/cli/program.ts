@@ -57,7 +57,7 @@ export async function program(
   return root;
 }
 
-/** Returns which commands need more than their entry in the list of commands. */
+/** Returns a function that decides whether a command needs more than its entry in the list of commands. */
 function isShownAtLength(asked: string, about: string): (command: ListedCommand) => boolean {
   if (asked === 'man' || asked === 'completion') return () => true;
   return ({ name }) => name === (asked === 'help' ? about : asked);

@@ -126,7 +126,7 @@ const SINK: readonly Rule<ObservedSink>[] = [
 const EXPORT: readonly Rule<ObservedExport>[] = [
   [
     'export_fails',
-    'succeeds again, or has another configuration.',
+    'succeeds again, or has a new configuration.',
     (one, afterMs) => wrong(failedExport(one.name, one, true, ALERT_TEXT), afterMs),
   ],
 ];

@@ -47,7 +47,7 @@ function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
     problem(
       'ledger_restored',
       null,
-      `leadsync found ${printMomentAndAge(restoredAt, now)} that the ledger is a copy or was restored from a backup. Deliveries that were made after the backup may be repeated, mostly under the same idempotency keys.`,
+      `leadsync found at ${printMomentAndAge(restoredAt, now)} that the ledger is a copy or was restored from a backup. Deliveries that were made after the backup may be repeated, mostly under the same idempotency keys.`,
       `No action is needed. ${command('reconcile')} compares a sink with the ledger. This warning ends after 3 days.`,
     ),
   ];

@@ -4,7 +4,7 @@ import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/contract/
 /**
  * State of a sink: `healthy`; `held` while its destination does not work; `paused` by an operator; `disabled` in the configuration;
  * `orphaned` if the configuration no longer has it; `new` until leadsync has run with it; `retrying` while failed leads wait for a retry,
- * although others may succeed.
+ * although other leads may succeed.
  */
 export type SinkState = 'healthy' | 'held' | 'paused' | 'disabled' | 'orphaned' | 'new' | 'retrying';
 

@@ -20,7 +20,7 @@ const Done = z.object({
 });
 const Changed = z.object({ sink: z.string() });
 
-/** Adds the routes that change something or return personal data. The audit log records each before it happens. */
+/** Adds the routes that change something or return personal data. The audit log records each of these actions before it happens. */
 export function addActions(scope: FastifyInstance, operations: Operations): void {
   const app = scope.withTypeProvider<ZodTypeProvider>();
   app.post(

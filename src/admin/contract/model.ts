@@ -6,7 +6,7 @@ import { z } from 'zod';
  */
 
 const time = z.iso.datetime({ precision: 3 });
-/** Lead id, up to 2^63. It is text, because a JSON number above 2^53 loses digits. */
+/** Lead id, up to 2^63 − 1. It is text, because a JSON number above 2^53 loses digits. */
 const leadId = z.string().regex(/^\d{1,19}$/);
 const count = z.int().nonnegative();
 
@@ -147,7 +147,7 @@ export const LeadRow = z.object({
   gone_at: time.nullable(),
 });
 
-/** One attempt, or several consecutive ones that failed in the same way. */
+/** One attempt, or several consecutive attempts that failed in the same way. */
 const AttemptRow = z.object({
   started_at: time,
   duration_ms: z.number(),
@@ -205,7 +205,7 @@ export const Content = z.object({
   raw: z.string(),
   /** JSON text of the previous version; null for the first. */
   raw_before: z.string().nullable(),
-  /** Answers, newest first, each as far as the ledger keeps it. */
+  /** The newest answers, newest first, each as far as the ledger keeps it. */
   answers: z.array(
     z.object({
       delivery_id: z.string(),

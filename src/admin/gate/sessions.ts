@@ -5,7 +5,7 @@ export const SESSION_MS = 12 * 3_600_000;
 /** Maximum concurrent sessions; a further one ends the oldest. */
 const MAX_SESSIONS = 1_000;
 
-/** Sessions of logged-in readers, in memory. A restart and a new token end all of them. */
+/** Sessions of logged-in readers, in memory. A restart or a new token ends all sessions. */
 export class Sessions {
   readonly #now: () => number;
   /** End and token of each session, by the hash of its id, so that a memory dump holds no usable id. */

@@ -13,8 +13,8 @@ interface Attempts {
 }
 
 /**
- * Limits how many different wrong tokens each address may send. Only different ones count: a client that repeats one wrong token
- * is misconfigured and not guessing, and must not lock out others behind the same address.
+ * Limits how many different wrong tokens each address may send. Only different tokens count: a client that repeats one wrong token is
+ * misconfigured and not guessing, and must not lock out others behind the same address.
  */
 export class TokenThrottle {
   readonly #now: () => number;

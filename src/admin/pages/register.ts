@@ -66,7 +66,7 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
   };
 }
 
-/** Parses forms. They repeat fields (one for each selected row) and are longer than the bodies of the API. */
+/** Parses forms. Forms repeat a field once for each selected row, and are longer than the bodies of the API. */
 function readForms(scope: FastifyInstance): void {
   if (scope.hasContentTypeParser(FORM)) scope.removeContentTypeParser(FORM);
   scope.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) =>

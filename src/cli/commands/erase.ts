@@ -66,7 +66,7 @@ function noPersonFound(given: string | undefined, { unasked }: PersonToErase): C
     : new CommandFailure(
         ExitCode.notDone,
         `The ledger holds no person with that id, address or number.${unaskedSinks(unasked)}`,
-        'If the person was erased before, or `retention` removed the content, only the lead id is left: look it up where the person still is, and erase that id.',
+        'If the person was erased before, or `retention` removed the content, only the lead id is left: look it up in a place that still has data of the person, and erase that id.',
       );
 }
 

@@ -59,7 +59,7 @@ const EXCHANGING =
 const TO_BE_SURE =
   'Set `grant: authorization_code` for this source: then it waits for a login even if data_dir is lost or new.\n';
 
-/** @throws CommandFailure if the source uses client credentials, and no login */
+/** @throws CommandFailure if the source uses client credentials and so needs no login */
 function requireWanted({ name, options }: SourceConfig): void {
   if (options.grant !== 'client_credentials') return;
   throw new CommandFailure(
@@ -107,7 +107,7 @@ async function answerTo(
     stderr.write(`${printable(`${wrong.message} ${wrong.hint}`)}\nThen paste it here:\n`);
   });
   lines.on('close', () => {
-    // Without a terminal, the input may be closed from the start, and only the browser can answer. After a wrong address, end.
+    // Without a terminal, the input may be closed from the start, and only the browser can answer. After a wrong address, the command ends.
     if (mistaken) giveUp('None of the pasted addresses belongs to this login.');
     else if (!redirected) giveUp('Nothing was pasted.');
   });

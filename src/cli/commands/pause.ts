@@ -5,7 +5,7 @@ import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.t
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames, sinkNotInLedger } from '../shell/names.ts';
 
-/** `leadsync pause SINK`: stops deliveries to a sink until it is resumed, across restarts. */
+/** `leadsync pause SINK`: stops deliveries to a sink until the sink is resumed, even across restarts. */
 export const command = defineCommand<{ reason: string }>({
   examples: ['leadsync pause crm', 'leadsync pause crm --reason "CRM is being moved until noon"'],
   declare: (command) =>

@@ -125,7 +125,7 @@ function documented(name: string): Query {
   );
 }
 
-/** Returns the columns of a table or view. @throws CommandFailure if there is none of that name */
+/** Returns the columns of a table or view. @throws CommandFailure if no table or view has that name */
 function columnsOf(name: string, width: number | undefined): string {
   const found = relations.find((one) => one.name === name);
   if (found)

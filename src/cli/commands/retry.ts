@@ -92,7 +92,7 @@ async function retryAll(
   const n = await ledger.retry(filter);
   stdout.write(`${countOf(n, 'delivery')} ${n === 1 ? 'is' : 'are'} due now.\n`);
   if (n > 0) return ExitCode.done;
-  // `status` may count some nevertheless, so say why none was retried.
+  // `status` may nevertheless count matching deliveries, so say why none was retried.
   const [left] = await ledger.deliveries(
     { ...filter, states: filter.states ?? ['dead', 'pending'] },
     { limit: 1 },

@@ -82,7 +82,7 @@ function requireTerminal({ stdout, stdin }: Surroundings): void {
   if (stdout.isTTY && stdin.isTTY) return;
   throw new CommandFailure(
     ExitCode.usage,
-    'Input and output are not a terminal, which the live display needs.',
+    'The live display needs a terminal for input and output.',
     '`leadsync top --once` prints one frame; `leadsync status --json` is for programs.',
   );
 }

@@ -15,7 +15,7 @@ export interface CommandHelp {
 
 /** A command, apart from its entry in the command table: its help, its options and its action. */
 interface CliCommand<Options extends object = object> extends CommandHelp {
-  /** Declares the options. The arguments come from the table, unless it declares them itself. */
+  /** Declares the options. The arguments come from the table, unless this function declares them. */
   readonly declare?: (command: Command, surroundings: Surroundings) => void;
   /** Runs the command and returns the exit code. @throws errors that `explainFailure` can explain */
   readonly run: (

@@ -1,4 +1,4 @@
-/** The exit codes of all commands. Those above 63 follow BSD's sysexits(3). */
+/** The exit codes of all commands. Codes above 63 follow BSD's sysexits(3). */
 export const ExitCode = {
   done: 0,
   notDone: 1,

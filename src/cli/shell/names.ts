@@ -16,7 +16,7 @@ export function sourceNames(config: LedgerConfig, { sources }: Pick<LedgerStatus
   return [...new Set([...config.sources.map(({ name }) => name), ...sources.map(({ source }) => source)])];
 }
 
-/** Refuses an unknown sink, source or export. @throws CommandFailure with the most similar name and the list */
+/** Refuses an unknown sink, source or export. @throws CommandFailure with the most similar name and the list of names */
 export function requireName(
   kind: 'sink' | 'source' | 'export',
   name: string | undefined,

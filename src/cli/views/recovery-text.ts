@@ -44,12 +44,12 @@ function consequences(recovered: Recovered): string[] {
   return [
     ...(leadsWithoutText > 0
       ? [
-          `The text of ${countOf(leadsWithoutText, 'content')} is lost. The next poll restores each content that is still listed.`,
+          `The text of ${countOf(leadsWithoutText, 'content')} is lost. The next poll restores the text of every content that is still listed.`,
         ]
       : []),
     ...(deliveriesWaiting > 0
       ? [
-          `Without it, leadsync cannot make ${countOf(deliveriesWaiting, 'delivery')}, which it counts as dead until the source lists the lead again.`,
+          `Without that text, leadsync cannot make ${countOf(deliveriesWaiting, 'delivery')}, which it counts as dead until the source lists the lead again.`,
         ]
       : []),
     ...(deliveriesRestored > 0

@@ -125,7 +125,7 @@ function sinkTable(sinks: readonly SinkView[], { now, columns: width }: ReportCo
   return table(columns, rows, width);
 }
 
-/** Returns an empty text if no export is configured. */
+/** Returns the table of exports; an empty text if no export is configured. */
 function exportTable({ exports, now, columns: width }: ReportContext): string {
   if (exports.length === 0) return '';
   const columns = [

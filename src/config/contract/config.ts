@@ -16,7 +16,7 @@ export interface Config {
   /** The options whose secrets are in the file itself: `sources.main.client_secret`. Empty unless every user may read the file. */
   readonly exposedSecrets: readonly string[];
   readonly dataDir: string;
-  /** Whether to create a missing ledger when there are signs that one existed. */
+  /** Whether to create a missing ledger. `ask`: only if there is no sign that one existed. */
   readonly ledgerCreate: 'ask' | 'always' | 'never';
   readonly sources: readonly SourceConfig[];
   /** Includes disabled sinks. */
@@ -34,7 +34,7 @@ export interface Config {
   /** Addresses and CIDR blocks of proxies whose `X-Forwarded-*` headers are trusted. */
   readonly adminProxies: readonly string[];
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
-  /** The key that encrypts the stored tokens; undefined if they are stored in plain text, with mode 0600. */
+  /** The key that encrypts the stored tokens; undefined if the tokens are stored in plain text, with mode 0600. */
   readonly tokenKey: Secret | undefined;
   /** The key of the hash that joins the leads of one client; undefined if there is no such hash. */
   readonly clientKey: Secret | undefined;

@@ -6,9 +6,9 @@ import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
-/** A thief of the files can try passphrases offline. */
+/** Minimum characters of a passphrase. A thief of the files can try passphrases offline. */
 const SHORTEST_PASSPHRASE = 16;
-/** A guessable token would expose leads to every client that reaches the address. */
+/** Minimum characters of the token. A guessable token would expose leads to every client that reaches the address. */
 const SHORTEST_TOKEN = 16;
 
 /** Characters that an HTTP header can hold without encoding. */

@@ -12,7 +12,7 @@ type Duration = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
 /** The valid names of sources, sinks and exports. */
 export const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-/** The schema of a name, strict because names appear in log lines, metrics, tables and file names. */
+/** The schema of a name. It is strict, because names appear in log lines, metrics, tables and file names. */
 export const nameOption = z
   .string()
   .regex(

@@ -173,7 +173,7 @@ export class ConfigReader {
     return poll && { name, poll };
   }
 
-  /** The admin server shows leads, so other machines need a credential. */
+  /** Refuses to let other machines reach the admin server without a token, because the server shows leads. */
   #refuseOpenAddress(admin: z.output<typeof daemonOptions>['admin']): void {
     const { listen, token, hosts, trusted_proxies: proxies } = admin;
     if (listen === undefined || token !== undefined) return;
@@ -205,7 +205,7 @@ export class ConfigReader {
     return type && shared && commonOf(name, type, shared);
   }
 
-  /** A former name must not be the name of another sink, nor the former name of two. */
+  /** Refuses a former name that is also the name of a sink, or the former name of two sinks. */
   #refuseFormerNames(sinks: readonly (Pick<SinkConfig, 'name' | 'formerly'> | undefined)[]): void {
     const former = new Set<string>();
     for (const { name, formerly } of sinks.filter((sink) => sink !== undefined)) {

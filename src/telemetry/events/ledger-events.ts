@@ -52,7 +52,7 @@ export const ledgerEvents = {
     level: 'info',
     fields: ['leads', 'versions', 'attempts', 'rejected'],
     message: ({ leads, versions, attempts, rejected }) =>
-      `Retention removed the content of ${count(leads, 'lead')} and of ${count(versions, 'earlier version')}, ${count(attempts, 'attempt')}, ${count(rejected, 'rejected lead')}. All ids are kept.`,
+      `Retention removed the content of ${count(leads, 'lead')} and of ${count(versions, 'earlier version')}, and removed ${count(attempts, 'attempt')} and ${count(rejected, 'rejected lead')}. All ids are kept.`,
   }),
 
   /** The ledger was restored from a backup that was made before these leads were erased. */

@@ -25,8 +25,8 @@ export const sinkEvents = {
   }),
 
   /**
-   * `reason` is that of the first failed delivery. `secondsToDelivery` has, for each delivered lead, the seconds since its content was
-   * first listed. It leaves out replays and erasures.
+   * `reason` is the reason of the first failed delivery. `secondsToDelivery` has, for each delivered lead, the seconds since its content
+   * was first listed. It leaves out replays and erasures.
    */
   'batch-settled': eventKind<{
     sink: string;

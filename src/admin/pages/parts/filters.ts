@@ -97,7 +97,7 @@ function unknownOf(unknown: readonly string[], fields: readonly Field[]): Conten
   return html`<p class="empty">${label}: <bdi>${unknown.join(', ')}</bdi>. This page has: ${names}.</p>`;
 }
 
-/** Returns the text that replaces the rows if the filter names something unknown. */
+/** Returns the text that replaces the rows if the search for them fails, for example because the filter names something unknown. */
 export function errorText({ message, hint }: { readonly message: string; readonly hint: string }): Content {
   return html`<p class="empty">${message} ${hint}</p>`;
 }

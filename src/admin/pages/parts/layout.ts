@@ -29,7 +29,7 @@ export interface Page {
   readonly above?: Content;
   /** Content below the live part that does not update. */
   readonly still?: Content;
-  /** Address from which the live part is updated. Defaults to that of the request. */
+  /** Address from which the live part is updated. Defaults to the address of the request. */
   readonly address?: string;
   readonly chart?: boolean;
   /** Whether the live part contains the heading. */

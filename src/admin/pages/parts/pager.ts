@@ -6,7 +6,7 @@ import type { ParsedFilter } from './filters.ts';
 
 const ROWS = 50;
 
-/** Returns the page of rows that a filter's address selects. */
+/** Returns the request for the page of rows that a filter's address selects. */
 export function pageRequest({ after }: ParsedFilter<unknown>): PageRequest {
   return { limit: ROWS, after };
 }

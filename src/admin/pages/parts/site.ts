@@ -69,7 +69,7 @@ export class Site {
     return this.send(reply, layout(page, frame), page.status);
   }
 
-  /** Returns undefined if the overview fails, so that the rest of the page is still shown. */
+  /** Returns the overview; undefined if it fails, so that the rest of the page is still shown. */
   async #overview(): Promise<Overview | undefined> {
     try {
       return await this.operations.overview();
