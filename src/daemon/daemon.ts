@@ -67,7 +67,7 @@ export class Daemon {
   }
 
   /**
-   * Starts leadsync. If a part fails to start, closes those that were opened. @throws DataDirInUse, DataDirUnusable, LedgerError,
+   * Starts leadsync. If a part fails to start, closes the parts that are already open. @throws DataDirInUse, DataDirUnusable, LedgerError,
    * AdminAddressError
    */
   static async start(options: DaemonOptions): Promise<Daemon> {
@@ -213,8 +213,8 @@ export class Daemon {
   }
 
   /**
-   * Resolves when every backfill has ended, no batch is in flight and no delivery is due; when the carrier has been unavailable
-   * for `CARRIER_PATIENCE_MS`; or when the signal aborts.
+   * Resolves when every backfill has finished, no batch is in flight and no delivery is due. Also resolves when the carrier has been
+   * unavailable for `CARRIER_PATIENCE_MS`, or when the signal aborts.
    */
   async drained(signal: AbortSignal): Promise<void> {
     const { carrier, clock } = this.#parts;

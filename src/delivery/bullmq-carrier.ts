@@ -18,7 +18,7 @@ export interface BullmqOptions {
   readonly prefix: string;
   /** The installation's prefix and the id of its ledger, to record in Redis; see `writeMarker`. */
   readonly marker?: { readonly prefix: string; readonly ledger: string };
-  /** Makes an attempt. Undefined if other processes do (`run --no-deliver`). */
+  /** Makes an attempt. Undefined if other processes make the attempts (`run --no-deliver`). */
   readonly attempt: AttemptBatch | undefined;
   readonly clock: Clock;
   readonly onState: (state: CarrierState) => void;
@@ -35,7 +35,7 @@ const CLOSE_MS = 1_000;
 
 /**
  * Carries batches through BullMQ, with one queue per sink, so that no sink delays another. The ledger owns retries, pauses and dead
- * letters. A job is one attempt and is deleted when it ends, so flushing Redis loses nothing.
+ * letters. A job stands for one attempt and is deleted when the attempt ends, so flushing Redis loses nothing.
  */
 export class BullmqCarrier implements Carrier {
   readonly kind = 'bullmq';
@@ -178,7 +178,10 @@ export class BullmqCarrier implements Carrier {
   }
 }
 
-/** Deletes the waiting jobs of a sink that is no longer served, and closes its queue. A process that still serves the sink gets them offered again. */
+/**
+ * Deletes the waiting jobs of a sink that is no longer served, and closes its queue. If another process still serves the sink, the batches
+ * are offered to that process again.
+ */
 async function retire(queue: Queue<JobData>): Promise<void> {
   try {
     await queue.drain(true);
@@ -187,7 +190,7 @@ async function retire(queue: Queue<JobData>): Promise<void> {
   }
 }
 
-/** Returns the id of a job. Contains no text from outside, which could be a name that BullMQ uses itself. */
+/** Returns the id of a job. The id contains no text from outside, because such a text could be a name that BullMQ uses itself. */
 function jobId(batch: string, lease: number): string {
   return `${batch}-${lease}`;
 }

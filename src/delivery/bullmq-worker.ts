@@ -24,9 +24,9 @@ export interface BullmqWorkerOptions {
 const RECONNECT_AGAIN_MS = 500;
 
 /**
- * Returns whether ioredis should reconnect after an error: after a fail-over, the host name may mean another server
- * (https://github.com/redis/ioredis#reconnect-on-error). Limited in time: otherwise each reply in the pipeline would request a
- * reconnect, and add a listener to the closing socket until Node.js warns of a leak on standard error.
+ * Returns a function that decides whether ioredis reconnects after an error: after a fail-over, the host name may point to another server
+ * (https://github.com/redis/ioredis#reconnect-on-error). The function requests a reconnect at most every `RECONNECT_AGAIN_MS`: otherwise
+ * each reply in the pipeline would request one, and add a listener to the closing socket until Node.js warns of a leak on standard error.
  */
 export function reconnectWhenReadOnly(monotonicMs: () => number): (error: Error) => boolean {
   let lastMs = Number.NEGATIVE_INFINITY;

@@ -16,7 +16,7 @@ export class BullmqWorkers implements Workers {
     this.#parts = parts;
   }
 
-  /** Releases the workers of all other sinks and of those in `restarted`. `open` then opens the missing ones. */
+  /** Releases the workers of sinks that are not in `sinks`, and of those in `restarted`. `open` then opens the missing workers. */
   serve(sinks: readonly CarriedSink[], restarted: readonly string[]): void {
     this.#sinks = sinks;
     const kept = new Set(sinks.map(({ name }) => name)).difference(new Set(restarted));

@@ -1,7 +1,7 @@
 import type { BaseAdapter } from '@bull-board/api/baseAdapter';
 import type { BatchRef } from '../leads/delivery.ts';
 
-/** Makes the one attempt of a batch, and settles it in the ledger before it resolves. Never rejects: reports failures as events. */
+/** Makes one attempt of a batch and settles the attempt in the ledger before it resolves. Never rejects, but reports failures as events. */
 export type AttemptBatch = (ref: BatchRef, signal: AbortSignal) => Promise<void>;
 
 /** A sink whose batches a carrier carries. */
@@ -19,8 +19,8 @@ export interface Carrier {
   /** Returns the queues for Bull Board, read-only; absent if there are none. */
   readonly boardQueues?: () => Promise<readonly BaseAdapter[]>;
   /**
-   * Accepts batches. Resolves when the carrier has them. If it throws, the carrier may have them or not. A batch that it already has
-   * changes nothing. @throws CarrierUnavailable
+   * Accepts batches and resolves when the carrier has them. Offering a batch that the carrier already has changes nothing. @throws
+   * CarrierUnavailable; the carrier may still have accepted some or all of the batches
    */
   offer(refs: readonly BatchRef[]): Promise<void>;
   /**
@@ -39,7 +39,7 @@ export interface Carrier {
 /** Takes batches off queues. A worker may stall without an error, so a caller that knows of waiting batches has to watch it. */
 export interface Workers {
   pulse(sink: string): Pulse;
-  /** Replaces a sink's worker by a new one with a new connection. Does not wait for the old one. */
+  /** Replaces a sink's worker with a new worker that has its own connection. Does not wait for the old worker to close. */
   replace(sink: string): void;
 }
 

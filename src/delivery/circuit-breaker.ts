@@ -8,24 +8,30 @@ import { backOffMs } from './retry-policy.ts';
 export const RECENT_ATTEMPTS = 100;
 /** A destination is down if `DOWN_FAILURES` of its last `DOWN_ATTEMPTS` attempts failed. */
 export const DOWN_ATTEMPTS = 20;
-/** A destination that fails at random half of the time reaches this once in 5,000 attempts; at 30 % practically never. */
+/**
+ * A destination that fails half of its attempts at random reaches this number about once in 5,000 attempts; one that fails 30 % practically
+ * never does.
+ */
 export const DOWN_FAILURES = 18;
-/** A destination is also down if this many attempts in a row failed and nothing got through for `SILENT_MS`. */
+/** A destination is also down if this many attempts in a row failed and no lead was delivered for `SILENT_MS`. */
 export const FAILURES_IN_A_ROW = 5;
-/** Prevents a hold after a short streak of failures of a busy, flaky destination. In ms. */
+/** Minimum time without a delivered lead, in ms. Without it, a short streak of failures would hold a busy, flaky destination. */
 export const SILENT_MS = 5_000;
 /** The wait between probes doubles only after this many failed probes: a flaky destination fails one or two by chance. */
 const PROBES_BEFORE_BACK_OFF = 3;
-/** Number of probes for which leadsync honours the time that the destination names, even if it names a short one each time. */
+/** Number of probes for which leadsync waits exactly as long as the destination asks. Later waits are at least as long as the back-off. */
 const PROBES_BELIEVED = 10;
 const FIRST_PROBE_MS = 5_000;
 /** Maximum wait between probes, unless the destination asks for more, in ms. */
 const LAST_PROBE_MS = 60_000;
-/** Maximum concurrent batches after a successful probe. Each answered batch adds one, so each round doubles them. */
+/**
+ * Limit on concurrent batches after a successful probe, and the lowest limit. Each answered batch raises the limit by one, so each full
+ * round of batches doubles the limit.
+ */
 export const MIN_CONCURRENT_BATCHES = 2;
-/** Assumed concurrent batches of a destination that asks for a pause while it has no limit. */
+/** Number of concurrent batches assumed for a destination that asks for a pause and has no limit yet; half of it becomes the limit. */
 const PAUSED_PLACES = 16;
-/** More concurrent batches than any sink has: the limit ends here. */
+/** A limit that reaches this number is removed: no sink has that many concurrent batches. */
 const MOST_PLACES = 1_000;
 /** Maximum Retry-After that leadsync honours, in ms. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
@@ -34,7 +40,10 @@ const UNLIKELY = 0.001;
 /** Maximum number of a lead's failures that its sink's failure rate can explain. */
 export const MAX_EXCUSES = 10;
 
-/** Returns the health of a sink after an attempt: whether it is held, when the next probe is due, and how fast it recovers. */
+/**
+ * Returns the health of a sink after an attempt: whether the sink is held, when the next probe is due, and how many batches may be
+ * concurrent.
+ */
 export function nextHealth(
   health: SinkHealth,
   all: readonly AttemptedDelivery[],
@@ -86,8 +95,8 @@ export function isErasedOnly({ ofErased, outcome }: AttemptedDelivery): boolean 
 }
 
 /**
- * Whether the sink's failure rate explains `failures` failures of one lead: at that rate, their probability is at least 1 in 1,000.
- * The rate excludes the lead's own failures, or a single poison lead would excuse itself.
+ * Whether the sink's failure rate explains `failures` failures of one lead: at that rate, their probability is at least 1 in 1,000. The
+ * rate excludes the lead's own failures: otherwise a single poison lead would excuse itself.
  */
 export function isExplainedByRate({ recent }: SinkHealth, failures: number): boolean {
   const others = recent.length - failures;
@@ -101,8 +110,8 @@ function isGone(one: AttemptedDelivery): one is AttemptedDelivery & { outcome: U
 }
 
 /**
- * Returns the health with the refusals counted that may be the endpoint's fault. Excludes retries, because an operator may retry leads
- * that are still wrong, and erasure notices, because an endpoint may accept leads and not know this event.
+ * Returns the health with those refusals added that may be the endpoint's fault. Retries do not count, because an operator may retry leads
+ * that are still wrong. Erasure notices do not count either, because an endpoint may accept leads and not know this event.
  */
 function withRefusals(health: SinkHealth, attempted: readonly AttemptedDelivery[], now: Date): SinkHealth {
   const telling = attempted.filter(
@@ -156,8 +165,8 @@ function failuresIn(recent: string): number {
 }
 
 /**
- * Returns the health of a sink that is held until the next probe. Honours the wait that the destination names until many probes in a
- * row have failed. Such a destination keeps half of its concurrent batches, unless it is also down.
+ * Returns the health of a sink that is held until the next probe. Honours the wait that the destination names until many probes in a row
+ * have failed. A destination that names a wait keeps half of its concurrent batches, unless it is also down.
  */
 function held(health: SinkHealth, outcomes: readonly Outcome[], now: Date, random: Random): SinkHealth {
   const probes = health.heldSince ? health.probes + 1 : 0;

@@ -5,7 +5,7 @@ import type { Random } from '../platform/time/clock.ts';
 import { isErasedOnly, isExplainedByRate, nextHealth } from './circuit-breaker.ts';
 import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
 
-/** The wait after a failure while no lead gets through, if the retry schedule is empty, in ms. */
+/** The wait after a failure while no lead is delivered, if the retry schedule is empty, in ms. */
 const SOON_MS = 5_000;
 /** The maximum of that wait, if the retry schedule begins later, in ms. */
 const LATEST_SOON_MS = 60_000;
@@ -22,9 +22,10 @@ interface Waits {
 /**
  * Returns the judge, which decides what the outcomes of an attempt mean for each lead and for the sink (a circuit breaker).
  *
- * A refused lead is dead immediately, alone. If the destination is unavailable, a lead moves along its retry schedule only while other
- * leads get through and the sink's failure rate does not explain the failure. While the sink is held, no attempts are used up. A sink
- * that refuses lead after lead is held too: those leads are owed again, and from then on a refusal moves each along its schedule.
+ * A refused lead is dead immediately; this does not affect other leads. If the destination is unavailable, a lead moves along its retry
+ * schedule only while other leads are delivered and the sink's failure rate does not explain the failure. While the sink is held, attempts
+ * do not count. A sink that refuses lead after lead is held too: the refused leads are owed again, and each later refusal moves its lead
+ * along the retry schedule.
  */
 export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random): Judge {
   return (sink, health, attempted, now) => {
@@ -79,7 +80,7 @@ function isNews(one: AttemptedDelivery): boolean {
   return one.refusedAt === undefined;
 }
 
-/** Whether the destination took another lead while this one waited: then it is not down. */
+/** Whether the destination accepted another lead while this lead waited, which shows that the destination is not down. */
 function othersGotThrough({ lastDeliveredAt }: SinkHealth, one: AttemptedDelivery): boolean {
   return lastDeliveredAt !== undefined && lastDeliveredAt >= one.waitingSince;
 }
@@ -101,12 +102,15 @@ function pending(
   return { state: 'pending', attempts, excused, nextAttemptAt, reason };
 }
 
-/** Returns the verdict that the delivery waits for its sink. It is due with the next probe, after deliveries that wait longer. */
+/**
+ * Returns the verdict that the delivery waits for its sink. The delivery is due with the next probe, after deliveries that have waited
+ * longer.
+ */
 function waiting(one: AttemptedDelivery, after: SinkHealth, now: Date): Verdict {
   return pending(one, after.probeAt ?? now, 'reason' in one.outcome ? one.outcome.reason : undefined);
 }
 
-/** Returns the verdict for a failure while no lead gets through: the attempt does not count. A few more such failures hold the sink. */
+/** Returns the verdict for a failure while no lead is delivered: the attempt does not count. A few more such failures hold the sink. */
 function soonAgain(one: AttemptedDelivery, { reason }: Unavailable, { policy, now, random }: Waits): Verdict {
   const first = Math.min(policy.scheduleMs[0] ?? SOON_MS, LATEST_SOON_MS);
   return excusedOnce(one, after(now, backOffMs(0, first, first, random)), reason);
@@ -118,7 +122,7 @@ function excused(one: AttemptedDelivery, { reason }: Unavailable, { policy, now,
   return excusedOnce(one, after(now, backOffMs(0, wait, wait, random)), reason);
 }
 
-/** Returns the verdict with the failure recorded for the lead, so that its failures do not count as those of its sink. */
+/** Returns the verdict with one more excused failure of the lead, so that the sink's failure rate can leave out the lead's own failures. */
 function excusedOnce(one: AttemptedDelivery, nextAttemptAt: Date, reason: string): Verdict {
   return { ...pending(one, nextAttemptAt, reason), excused: one.excused + 1 };
 }

@@ -4,7 +4,7 @@ import { askRedis } from './check-redis.ts';
 
 const keyOf = (prefix: string) => `${prefix}:ledger`;
 
-/** Records in Redis the id of this installation's ledger, which then survives the loss of the data directory. */
+/** Records the id of this installation's ledger in Redis, where it survives the loss of the data directory. */
 export async function writeMarker(redis: Redis, prefix: string, ledger: string): Promise<void> {
   await redis.set(keyOf(prefix), ledger);
 }

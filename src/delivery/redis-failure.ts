@@ -1,6 +1,6 @@
 /** Why Redis is unusable, and the operator's next step. */
 export interface RedisFailure {
-  /** Redis's error code, that of the operating system, or a short phrase. */
+  /** The error code from Redis or from the operating system, or a short phrase. */
   readonly code: string;
   /** One plain sentence, without the address, which may contain a password. */
   readonly reason: string;
@@ -79,7 +79,7 @@ export function hintFor(code: string): string {
   return REFUSALS[code]?.hint ?? UNREACHED;
 }
 
-/** Whether a new connection may help: after a fail-over, the host name may mean another server. */
+/** Whether a new connection may help: after a fail-over, the host name may point to another server. */
 export function reconnectMayHelp({ code, refused }: RedisFailure): boolean {
   return code === 'READONLY' || code === 'UNBLOCKED' || code === 'MASTERDOWN' || !refused;
 }
@@ -90,8 +90,8 @@ export class NoAnswer extends Error {
 }
 
 /**
- * Returns the code of a failure, without the address. An error from Redis begins with its code (RESP simple errors); that of a script
- * has it after `ERR`.
+ * Returns the code of a failure, without the address. An error from Redis begins with its code (RESP simple errors); an error from a script
+ * has the code after `ERR`.
  */
 export function redisCodeOf(error: unknown): string {
   if (error instanceof NoAnswer) return SILENT;

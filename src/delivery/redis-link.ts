@@ -24,10 +24,7 @@ export interface LinkOptions {
   readonly onUnusable: (failure: RedisFailure) => void;
 }
 
-/**
- * A connection that determines whether Redis is usable: connected, answering, and accepting writes. Reconnects for as long as
- * necessary.
- */
+/** A connection that determines whether Redis is usable: connected, answering, and accepting writes. Reconnects until it is closed. */
 export class RedisLink {
   readonly client: Redis;
   readonly #options: LinkOptions;

@@ -2,7 +2,7 @@ import type { Random } from '../platform/time/clock.ts';
 
 /** When the next attempt is due after a failed one. */
 export interface RetryPolicy {
-  /** The waits after the first, second … counted attempt, in ms. After one more failure the delivery is dead. */
+  /** The waits after the first, second … counted attempt, in ms. If the attempt after the last wait fails, the delivery is dead. */
   readonly scheduleMs: readonly number[];
   /** Maximum random deviation of each wait, as a fraction: 0.2 is ±20 %. */
   readonly jitter: number;

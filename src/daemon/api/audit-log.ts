@@ -37,7 +37,7 @@ export class AuditLog {
     this.#maxBytes = maxBytes;
   }
 
-  /** Appends a line and resolves when it is durable on disk. @throws Node's error of the step that failed */
+  /** Appends a line and resolves when it is durable on disk. @throws the error from Node if writing to disk fails */
   write(fields: AuditFields): Promise<void> {
     const text = `${JSON.stringify({ at: this.#clock.now(), ...fields })}\n`;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ export class AuditLog {
   }
 }
 
-/** Opens the file for appending. Ends an incomplete line that a crash left behind, so that the next line starts on its own. */
+/** Opens the file for appending. Ends an incomplete line that a crash left behind, so that the next entry starts on a new line. */
 async function openForAppend(file: string): Promise<{ handle: FileHandle; bytes: number }> {
   // Opening reports any error other than a missing file.
   const isNew = (await stat(file).catch(() => undefined)) === undefined;

@@ -38,7 +38,7 @@ const HOURS = 48;
 /** Period for which the delivery times of leads are measured, in ms. */
 const SPEED_MS = 24 * 3_600_000;
 
-/** Parts of the operations. `queries`, a separate thread, answers every read; the ledger of `parts` only makes changes. */
+/** Parts of the operations. `queries` runs in a separate thread and answers every read; the ledger of `parts` only makes changes. */
 export interface OperationParts {
   readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands'>;
   readonly queries: QueryWorker;
@@ -176,7 +176,7 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
   };
 }
 
-/** Requires known names: a misspelt name would find nothing, which looks like good news. @throws RequestError */
+/** Requires known names: a query for a misspelt name would find nothing, which looks like good news. @throws RequestError */
 async function requireNames(
   { parts }: OperationParts,
   query: Ask,

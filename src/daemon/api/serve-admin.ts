@@ -11,7 +11,7 @@ import { AuditLog } from './audit-log.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
 
 /**
- * Starts the admin server with probes, metrics, pages and API. A worker serves neither pages nor API of the ledger. @throws
+ * Starts the admin server with probes, metrics, pages and API. In a worker, serves neither the pages nor the API of the ledger. @throws
  * AdminAddressError
  */
 export async function serveAdmin(

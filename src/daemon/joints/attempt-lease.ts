@@ -2,7 +2,8 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { LeaseOver } from '../../sinks/sink.ts';
 
 /**
- * Safety margin: nothing is sent in the last 5,000 ms of a lease. Smaller than the time by which the lease exceeds the attempt's budget.
+ * Safety margin, in ms: nothing is sent in this last part of a lease. Must be smaller than the time by which a lease exceeds the attempt's
+ * budget.
  */
 const MARGIN_MS = 5_000;
 

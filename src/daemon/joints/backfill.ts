@@ -3,7 +3,10 @@ import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 
-/** Owes a new or returning sink the leads that were listed without it, or records them as skipped if its `backfill` is off. */
+/**
+ * Owes a new or returning sink the leads that were listed while the sink was not configured. If the sink's `backfill` is off, records those
+ * leads as skipped instead.
+ */
 export async function backfill(
   sink: string,
   parts: { ledger: LedgerControl; emit: Emit; wake: Wake },

@@ -15,7 +15,7 @@ export interface SinkCall {
   readonly traceparent: string | undefined;
 }
 
-/** Hint of an error that leadsync does not expect. */
+/** Hint for an error that leadsync does not expect. */
 export const REPORT_HINT = 'This is a fault in leadsync: please report it.';
 /** Explicit abort reason: without one, each abort would create an error with a stack trace. */
 const DONE = 'done';
@@ -69,7 +69,7 @@ export async function callSink(
   }
 }
 
-/** Requires one outcome for each delivery: otherwise it is unknown which outcome belongs to which. @throws SinkUnavailable */
+/** Requires one outcome for each delivery: otherwise it is unknown which outcome belongs to which delivery. @throws SinkUnavailable */
 function complete(outcomes: readonly Outcome[], batch: Batch): readonly Outcome[] {
   const wanted = batch.deliveries.length;
   if (Array.isArray(outcomes) && outcomes.filter(isOutcome).length === wanted && outcomes.length === wanted)
@@ -81,7 +81,7 @@ function isOutcome(value: Outcome | null | undefined): boolean {
   return ['delivered', 'refused', 'unavailable', 'untried'].includes(value?.kind ?? '');
 }
 
-/** Any other error is a bug in the sink. Its message is not shown because it may contain a lead's data. */
+/** Any error other than `SinkUnavailable` is a bug in the sink. Its message is not shown because it may contain a lead's data. */
 function faultOf(error: unknown): SinkUnavailable {
   const { message, hint } = replacedProgram() ?? {
     message: `The sink failed in an unexpected way (${errorName(error)}).`,
@@ -90,7 +90,7 @@ function faultOf(error: unknown): SinkUnavailable {
   return new SinkUnavailable(message, { hint, cause: error });
 }
 
-/** Returns the code or class name of whatever was thrown. */
+/** Returns the code or class name of a thrown error, or the type of any other thrown value. */
 export function errorName(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -2,14 +2,14 @@ import type { PollSchedule } from '../../config/contract/config.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { nextCronTime } from '../../status/cron-times.ts';
 
-/** Interval for reading the wall clock, in ms: it may have been set, or the machine may have been suspended. */
+/** Interval for reading the wall clock, in ms: the clock may have been set, or the machine may have been suspended. */
 const CHECK_INTERVAL_MS = 1_000;
 /** A wall clock that falls behind the monotonic clock by less than this, in ms, is being synchronised, not set back. */
 const STEP_MS = 1_000;
 
 /**
- * Waits for the times of a cron expression by the wall clock. A clock that is set back does not delay a poll: the monotonic clock
- * limits each wait to its initial length. Times that passed in the meantime make one poll due immediately.
+ * Waits for the times of a cron expression, measured by the wall clock. A clock that is set back does not delay a poll: the monotonic clock
+ * limits each wait to its initial length. If scheduled times were missed in the meantime, one poll is due immediately.
  */
 export class CronTimer {
   readonly #schedule: Extract<PollSchedule, { cron: string }>;

@@ -14,7 +14,7 @@ import { callSink, errorName, REPORT_HINT } from './call-sink.ts';
 
 /** Finds the sink of an attempt and keeps it open until the attempt has ended. */
 export interface SinkChoice {
-  /** Returns undefined without calling `attempt` if there is no such sink. */
+  /** Calls `attempt` with the open sink and returns the result. If there is no such sink, returns undefined without calling `attempt`. */
   use<T>(name: string, attempt: (open: OpenSink) => Promise<T>): Promise<T | undefined>;
 }
 
@@ -31,7 +31,7 @@ export interface DeliverParts {
   readonly onSettled: (sink: string) => void;
 }
 
-/** Time by which the lease exceeds the attempt's budget, in ms: for settling. */
+/** Time for settling, in ms: a lease lasts this much longer than the attempt's budget. */
 const SETTLE_MS = 15_000;
 const SETTLE_RETRY_MS = 500;
 
@@ -44,7 +44,7 @@ export function attemptLeaseMs({ budgetMs }: OpenSink): number {
 export function deliverBatch(parts: DeliverParts): AttemptBatch {
   return async (ref, signal) => {
     try {
-      // If this process has no such sink, does nothing: another process or a later one has it.
+      // If this process has no such sink, does nothing: another process has the sink, or a later process will.
       await parts.sinks.use(ref.sink, (open) => attempt(parts, open, ref, signal));
     } catch (error) {
       const { message: reason, hint } = error instanceof LedgerError ? error : unexpected(error);
@@ -137,7 +137,9 @@ function keepable(outcomes: readonly Outcome[], { deliveries }: Batch): readonly
   return outcomes.map((outcome) => ('answer' in outcome ? { ...outcome, answer: undefined } : outcome));
 }
 
-/** Settles, and retries transient ledger failures while the lease lasts: without a settlement, the sink would get the batch again. */
+/**
+ * Settles the attempt. Retries transient ledger failures for up to `withinMs`: without a settlement, the sink would get the batch again.
+ */
 async function settleSurely(
   parts: DeliverParts,
   ref: BatchRef,

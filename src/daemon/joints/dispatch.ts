@@ -18,7 +18,7 @@ export interface DispatchParts {
   readonly wake: Wake;
 }
 
-/** Interval for offering batches that have not begun again, in ms: a carrier may lose what it holds. */
+/** Interval for offering again the batches whose attempt has not begun, in ms: a carrier may lose what it holds. */
 const REOFFER_MS = 5_000;
 const AFTER_LEDGER_FAILURE_MS = 1_000;
 /** Extension of the lease of an attempt that still runs in this process when its lease ends, in ms. */
@@ -80,7 +80,7 @@ function reportChanges(
     emit({ type: 'sink-resumed', sink });
 }
 
-/** Whether the destination has delivered or refused a lead since then. After an operator's `resume` there is no record of it. */
+/** Whether the destination has accepted or refused a lead since that time. An operator's `resume` leaves no record of either. */
 function hasAnswered(health: SinkHealth | undefined, since: Date): boolean {
   if (!health) return true;
   const { lastDeliveredAt, refusals } = health;

@@ -26,8 +26,8 @@ export interface MirrorParts {
 }
 
 /**
- * Keeps a mirror up to date until the signal aborts. The checkpoint is in the destination itself, so copying continues there even after
- * a process was killed. If `isBackground`, sleeps three times as long as each part took, so that deliveries come first.
+ * Keeps a mirror up to date until the signal aborts. The checkpoint is in the destination itself, so copying continues from there even
+ * after a process was killed. If `isBackground`, sleeps three times as long as each part took, so that deliveries come first.
  */
 export async function mirrorLedger(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -120,8 +120,8 @@ async function readNew(ledger: LedgerQueries, table: string, after: number): Pro
 }
 
 /**
- * Copies the contents of versions that the destination lacks; most arrived with their leads. Runs before the versions are written, so that
- * none is there without content.
+ * Copies the lead contents that the destination lacks; most contents arrived with their leads. Runs before the versions are written, so
+ * that no version is there without its content.
  */
 async function copyContents(
   mirror: Mirror,
@@ -159,8 +159,8 @@ async function copyUnsettled(
 }
 
 /**
- * Returns the number of the last row that ledger and mirror have in common: copying continues after it. After a rollback of the disk,
- * the ledger lacks rows that it copied earlier, and assigns their numbers again. Marks those rows as rows of a lost ledger.
+ * Returns the number of the last row that ledger and mirror have in common: copying continues after it. After a rollback of the disk, the
+ * ledger lacks rows that it copied earlier, and assigns their numbers again. Marks those rows in the mirror as rows of a lost ledger.
  */
 async function lastCommon(
   mirror: Mirror,

@@ -35,8 +35,9 @@ export async function openCarrier(
 }
 
 /**
- * Returns how many batches of a sink may be in flight, and how long a batch is leased until its attempt begins, in ms. In process,
- * claiming a batch also begins its attempt in the same commit, and the attempt may take `attemptMs`.
+ * Returns how many batches of a sink may be in flight, and how long a claim leases a batch, in ms. With Redis, the lease covers the wait
+ * until the attempt begins. In process, the same commit claims the batch and begins its attempt, so the lease covers the attempt
+ * (`attemptMs`).
  */
 export function claimLimits(
   config: { readonly queue: Pick<Config['queue'], 'redisUrl'> },

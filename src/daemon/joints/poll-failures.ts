@@ -5,7 +5,7 @@ import type { Emit, EventOf } from '../../telemetry/events.ts';
 export class PollFailures {
   readonly #last = new Map<string, EventOf<'poll-failed'>>();
 
-  /** Subscriber of all events. */
+  /** Receives every event and remembers which sources' last poll failed. */
   readonly observe: Emit = (event) => {
     if (event.type === 'poll-failed') this.#last.set(event.source, event);
     if (event.type === 'poll-finished') this.#last.delete(event.source);

@@ -8,8 +8,8 @@ import { type PollFailure, type PollParts, poll } from './poll.ts';
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
 /**
- * Codes of failures that only a person can fix, such as a wrong secret or address. A listing that answers 401 or 403 may recover and is not
- * among them.
+ * Codes of failures that only a person can fix, such as a wrong secret or address. A 401 or 403 in answer to the request for a listing is
+ * not among them, because it may pass by itself.
  */
 const CONFIGURATION_FAILURES: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'other-origin']);
 /** Codes of failures that a login may fix. */
@@ -35,8 +35,8 @@ export interface PollLoopParts extends PollParts {
 
 /**
  * Polls a source on its schedule until the signal aborts. Polls never overlap: a poll that takes longer than the interval delays the next.
- * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if a time
- * has passed since the last complete poll, during a poll or while leadsync was not running.
+ * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if a
+ * scheduled time was missed since the last complete poll, during another poll or while leadsync was not running.
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
   const { clock, schedule, emit } = parts;
@@ -62,7 +62,7 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
   }
 }
 
-/** Waits before the next poll. A login other than that of `lastLoginAt` ends the wait after a failure that a login may fix. */
+/** Waits before the next poll. After a failure that a login may fix, a login at any time other than `lastLoginAt` ends the wait. */
 async function backOff(
   { code }: PollFailure,
   waitMs: number,

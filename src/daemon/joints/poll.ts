@@ -16,11 +16,11 @@ export interface PollParts {
   readonly ledger: LedgerPolling;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Called after a block in which something new is owed. */
+  /** Called after a block was recorded that may owe new deliveries. */
   readonly onOwed: () => void;
 }
 
-/** Why a poll failed: for the back-off, and for messages. */
+/** Why a poll failed. The back-off and the messages use it. */
 export interface PollFailure {
   readonly code: string;
   readonly reason: string;
@@ -31,7 +31,7 @@ export interface PollFailure {
 
 type FailureReport = Omit<EventOf<'poll-failed'>, 'retryInMs' | 'failures'>;
 
-/** What a poll has recorded so far, in numbers of leads. */
+/** Numbers of leads that a poll has recorded so far, and when it last reported them. */
 interface Progress {
   listed: number;
   new: number;
@@ -43,8 +43,8 @@ interface Progress {
 const PROGRESS_MS = 1_000;
 
 /**
- * The joint between source and ledger: reads one listing and records it. Returns undefined if the listing was recorded completely
- * or has not changed; otherwise the failure. Leads recorded before a failure stay.
+ * The joint between source and ledger: reads one listing and records it. Returns undefined if the listing was recorded completely or has
+ * not changed; otherwise the failure. Leads recorded before a failure stay recorded.
  */
 export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollFailure | undefined> {
   const { source, ledger, clock, emit } = parts;
@@ -133,7 +133,7 @@ async function recordItems(
   await turn(); // lets dispatch claim the deliveries before the poll writes again
 }
 
-/** Reads elements up to the first that cannot be read. Returns the items before it, and the fault. */
+/** Reads elements until one cannot be read. Returns the items before that element, and its fault if there is one. */
 function readAll(elements: readonly ListedElement[]): { items: ListedItem[]; fault?: unknown } {
   const items: ListedItem[] = [];
   try {
@@ -205,7 +205,7 @@ async function fail(
     await ledger
       .finishPoll(poll, { status, httpStatus, error: pollError({ code, reason }) })
       .catch((second: unknown) => {
-        // The ledger cannot write, which may be the failure itself. The next poll's start marks this one as failed.
+        // The ledger cannot write, which may be the failure itself. The start of the next poll marks this poll as failed.
         if (!(second instanceof LedgerError)) throw second;
       });
   }

@@ -15,12 +15,12 @@ export interface WatchParts {
 const CHECK_INTERVAL_MS = 3_000;
 /** Consecutive silent checks before a worker is replaced. Counts checks and not time, because a process may be frozen for a while. */
 const CHECKS_BEFORE_REPLACING = 4;
-/** Maximum of that number, which doubles each time the new worker is silent as well: ten minutes. */
+/** Maximum of that number, which doubles each time the new worker is silent as well. These checks take ten minutes. */
 const MAX_CHECKS_BEFORE_REPLACING = 200;
 
 /**
- * The watchdog of one sink's worker, until the signal aborts. Replaces the worker if it begins no attempt although it has room, the
- * carrier is ready and a batch is waiting.
+ * Watches one sink's worker until the signal aborts. Replaces the worker if it begins no attempt although it has room, the carrier is ready
+ * and a batch is waiting.
  */
 export async function watchWorkers(sink: string, parts: WatchParts, signal: AbortSignal): Promise<void> {
   const { carrier, clock, emit } = parts;
@@ -42,7 +42,8 @@ export async function watchWorkers(sink: string, parts: WatchParts, signal: Abor
 }
 
 /**
- * Returns a function that compares with its previous call: whether an attempt began, and which batches are stuck although there is room.
+ * Returns a function that reports what happened since its previous call: whether an attempt began, and, if none began although there is
+ * room, which batches are stuck.
  */
 function silenceCheck(sink: string, workers: Workers, { ledger, carrier }: WatchParts) {
   let { begun } = workers.pulse(sink);
@@ -59,7 +60,7 @@ function silenceCheck(sink: string, workers: Workers, { ledger, carrier }: Watch
   };
 }
 
-/** Offers the batches again, because the carrier may have lost them. Returns whether it has them now. */
+/** Offers the batches again, because the carrier may have lost them. Returns whether the carrier has them now. */
 async function carrierHas(refs: readonly BatchRef[], carrier: WatchParts['carrier']): Promise<boolean> {
   if (carrier.unready() !== undefined) return false;
   try {

@@ -32,7 +32,7 @@ export type Role =
   | { readonly kind: 'run'; readonly deliver: boolean }
   /** Only makes attempts, for a `run` process. */
   | { readonly kind: 'worker' }
-  /** Polls once and dispatches without waiting for batches to fill. */
+  /** Polls once, dispatches without waiting for batches to fill, and makes attempts. */
   | { readonly kind: 'sync' };
 
 /** Options of a daemon. A reload replaces `config` with the result of `load`; the others never change. */
@@ -42,7 +42,7 @@ export interface DaemonOptions {
   /** Address of the admin server. Undefined if there is none. */
   readonly admin: { readonly host: string; readonly port: number } | undefined;
   readonly log: LogStream;
-  /** Reads the configuration again, for a reload. Absent: a reload finds `config` again. @throws ConfigError */
+  /** Reads the configuration again, for a reload. Absent: a reload uses `config` again. @throws ConfigError */
   readonly load?: () => Config;
   /** Returns every value of the configuration as written now, with its origin. @throws ConfigError */
   readonly describe?: () => readonly ConfigValue[];
@@ -83,9 +83,9 @@ export function enabledSinks({ sinks }: Config): readonly SinkConfig[] {
 }
 
 /**
- * Opens and connects the long-lived parts, and pushes the close of each to `closers`. Needs no working connection.
- * `tokenExpiresAt` returns when the current access token of a source expires, for the metrics. @throws DataDirInUse,
- * DataDirUnusable, NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
+ * Opens the long-lived parts, connects them to each other, and adds the closing of each part to `closers`. Needs no network connection
+ * unless the ledger is missing. `tokenExpiresAt` returns when the current access token of a source expires, for the metrics. @throws
+ * DataDirInUse, DataDirUnusable, NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
  */
 export async function compose(
   options: DaemonOptions,
@@ -102,7 +102,7 @@ export async function compose(
   if (polls) {
     const lock = holdDataDir(config.dataDir);
     closers.push(() => lock.release());
-    removeAdminEndpoint(config.dataDir); // a killed process leaves its own behind
+    removeAdminEndpoint(config.dataDir); // a killed process leaves its file behind
     await waitToStart(options, clock);
   }
   const ledger = await openLedger(current, { ...options, create: polls }, closers);

@@ -18,7 +18,7 @@ interface ConfigState {
   /** Number of configurations applied since the start; the first is 1. */
   readonly generation: number;
   readonly loadedAt: Date;
-  /** Since when and why the file, or a file that it names, is not a valid configuration. Undefined if it is valid. */
+  /** Since when and why the configuration file, or a file that it names, is invalid. Undefined if the configuration is valid. */
   readonly stale: StaleConfig | undefined;
   /** Every current value with its origin; secrets are masked. */
   readonly values: readonly ConfigValue[];
@@ -29,7 +29,7 @@ export type ReloadResult =
   | {
       readonly applied: true;
       readonly generation: number;
-      /** One short sentence each; empty if nothing changed. */
+      /** One short sentence for each change; empty if nothing changed. */
       readonly changes: readonly string[];
       /** Changed options that take effect at the next restart. */
       readonly restart: readonly string[];
@@ -60,8 +60,8 @@ export class Reloader {
   #loadedStamp: string;
 
   /**
-   * `loadedStamp` is the stamp of `files` when the first configuration was read. Reloads wait for `ready`: that configuration must be
-   * running.
+   * `loadedStamp` is the stamp of `files` when the first configuration was read. Reloads wait for `ready`, which resolves when that
+   * configuration is running.
    */
   constructor(
     installation: Pick<Installation, 'apply'>,
@@ -129,8 +129,8 @@ export class Reloader {
   }
 
   /**
-   * Takes the stamp before reading, so that an edit during the reading counts as a new change. Only the reading shows which files hold
-   * secrets; if that list has changed, reads everything again. @throws ConfigError
+   * Reads the configuration. Takes the stamp first, so that an edit during the reading counts as a new change. Only the reading shows which
+   * files hold secrets; if that list has changed, reads everything again. @throws ConfigError
    */
   #load(): Config {
     const before = this.#files;
@@ -152,7 +152,7 @@ export class Reloader {
 function faultsOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.faults.map(formatFault);
   if (error instanceof LedgerError) return [`${error.message} ${error.hint}`];
-  // The next reload or start completes what this one left undone: every sink without a unit gets one.
+  // The next reload or start completes what this reload left undone: every sink without a unit gets one.
   const replaced = replacedProgram();
   if (replaced) return [`${replaced.message} ${replaced.hint}`];
   const name = error instanceof Error ? error.name : typeof error;

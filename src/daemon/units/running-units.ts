@@ -48,7 +48,7 @@ export class Installation {
     );
   }
 
-  /** Returns what a configuration would change, one sentence for each source, sink and export. */
+  /** Returns what a configuration would change, with one sentence for each source, sink and export that it affects. */
   async plan(config: Config, exact?: ConfigChanges): Promise<readonly string[]> {
     // The last declaration is that of the `run` process beside this worker: comparing with it would show no change.
     if (this.#parts.role.kind === 'worker') return exact ? describeChanges(exact) : [];
@@ -71,8 +71,8 @@ export class Installation {
   }
 
   /**
-   * Applies the changes that need no restart. Polls and attempts in progress end under the old configuration. Returns the changes.
-   * @throws LedgerError, and then the old configuration stays in force
+   * Applies the changes that need no restart. Polls and attempts in progress finish under the old configuration. Returns the changes.
+   * @throws LedgerError if the ledger cannot record the change: the old configuration then stays in force
    */
   async apply(
     next: Config,
@@ -104,7 +104,7 @@ export class Installation {
     await Promise.all([...this.#sinks.values()].map((unit) => unit.mirrorOnce(signal)));
   }
 
-  /** Resolves when the backfill of every sink has ended. */
+  /** Resolves when the backfill of every sink has finished. */
   async owed(): Promise<void> {
     await Promise.all([...this.#sinks.values()].map((unit) => unit.owed));
   }

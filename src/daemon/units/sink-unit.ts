@@ -12,7 +12,7 @@ import type { Parts } from '../start/compose.ts';
 
 /** One running sink under one configuration. */
 export class SinkUnit {
-  /** Resolves when the backfill has ended: earlier leads are owed or skipped. */
+  /** Resolves when the backfill has finished: earlier leads are then owed or skipped. */
   readonly owed: Promise<void>;
   readonly #name: string;
   readonly #parts: Parts;
@@ -77,7 +77,7 @@ export class SinkUnit {
       );
   }
 
-  /** Checks the destination now and reports problems before the first lead. Deliveries do not wait for it. */
+  /** Checks the destination now and reports problems before the first lead. Deliveries do not wait for this check. */
   #check({ sink }: OpenSink): void {
     const { signal } = this.#loops;
     sink.check(signal).catch((error: { message: string; hint?: string }) => {

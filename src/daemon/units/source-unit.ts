@@ -26,7 +26,7 @@ export class SourceUnit {
     return this.#source?.tokenExpiresAt();
   }
 
-  /** Polls on schedule once `after` has resolved: the previous unit of the same source must have ended. */
+  /** Polls on schedule after `after` has resolved: the previous unit of the same source must have stopped polling first. */
   startPolling(after: Promise<unknown> = Promise.resolve()): void {
     const { name, poll: schedule } = this.#config;
     const { random } = this.#parts;

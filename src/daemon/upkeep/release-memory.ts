@@ -4,7 +4,7 @@ import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
 const CHECK_INTERVAL_MS = 10_000;
-/** A process whose load since the last check is below this share of the time is idle. */
+/** A process is idle if it was busy for less than this share of the time since the last check. */
 const IDLE_LOAD = 0.05;
 /** Minimum growth since the last release, in bytes. */
 const MIN_GROWTH_BYTES = 48 * 1024 * 1024;

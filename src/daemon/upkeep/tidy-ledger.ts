@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 const EVERY_MS = 30_000;
-/** Size of the write-ahead log that an open query pins from which leadsync reports it, in bytes. */
+/** Size from which leadsync reports a write-ahead log that an open query pins, in bytes. */
 const REPORTED_BYTES = 256 * 1024 * 1024;
 
 /** Maximum time for inspecting the ledger, in ms. `leadsync check` has no such limit. */

@@ -5,7 +5,7 @@ import { nextPollAfter } from '../../status/cron-times.ts';
 interface Search {
   readonly schedule: PollSchedule;
   readonly lastMs: number;
-  /** The search covered the time until here. */
+  /** End of the time that the search covered. */
   readonly until: Date;
   readonly found: Date | undefined;
 }
@@ -14,7 +14,7 @@ interface Search {
 export class Overdue {
   readonly #searches = new Map<string, Search>();
 
-  /** Returns when the first poll after `last`, the last complete one, was due; undefined if none was due until `now`. */
+  /** Returns when the first poll after the last complete poll (`last`) was due; undefined if no poll was due by `now`. */
   since(source: string, schedule: PollSchedule, last: Date, now: Date): Date | undefined {
     if ('everyMs' in schedule) return nextPollAfter(schedule, last, now);
     const before = this.#searches.get(source);

@@ -34,7 +34,7 @@ export async function watchClock(
   }
 }
 
-/** Records a step of `byMs` in the ledger. Returns the failure, if any; undefined also if the step is too small. */
+/** Records in the ledger that the clock was set back by `byMs`, unless the step is too small. Returns the failure, if any. */
 async function reportSetBack(
   byMs: number,
   ledger: LedgerControl,

@@ -4,7 +4,7 @@ import { nextWrite } from '../../platform/files/next-write.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Parts } from '../start/compose.ts';
 
-/** Minimum time between two checks for writes of other processes, in ms. */
+/** Minimum time between two checks for writes by other processes, in ms. */
 const MIN_CHECK_INTERVAL_MS = 100;
 /** Maximum time between two such checks, in case the system reports no write, in ms. */
 const MAX_CHECK_INTERVAL_MS = 2_000;
@@ -28,7 +28,7 @@ export async function watchExternalWrites(
   }
 }
 
-/** Reclaims the leases of killed processes and finishes the replays that they had begun. */
+/** Reclaims the leases of killed processes and finishes the replays that those processes had begun. */
 export async function watchProcesses(
   { ledger, clock, wakes, current }: Parts,
   signal: AbortSignal,
