@@ -17,11 +17,11 @@ export const LEADS_WAIT = 'Polls continue, and leads wait safely in the ledger.'
 const REFUSALS: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   OOM: {
     what: 'is out of memory and accepts no jobs',
-    hint: 'Raise maxmemory, or find out what else uses it: leadsync stores little there.',
+    hint: 'Raise maxmemory, or find out which other program uses the memory: leadsync stores little there.',
   },
   READONLY: {
     what: 'is a read-only replica and accepts no jobs',
-    hint: 'Set queue.redis_url to the master, or to a name that follows it: leadsync then recovers from a fail-over by itself.',
+    hint: 'Set queue.redis_url to the master, or to a host name that follows the master: leadsync then recovers from a fail-over by itself.',
   },
   LOADING: { what: 'is loading its data from disk', hint: 'Wait until it has finished.' },
   MASTERDOWN: {
@@ -34,7 +34,7 @@ const REFUSALS: Readonly<Record<string, { readonly what: string; readonly hint: 
   },
   BUSY: {
     what: 'is running a long script',
-    hint: 'Check what else uses it; SCRIPT KILL ends a script that hangs.',
+    hint: 'Check which other program uses this Redis; SCRIPT KILL ends a script that hangs.',
   },
   NOREPLICAS: {
     what: 'accepts no writes because it has too few replicas',

@@ -19,7 +19,9 @@ export class RunningAttempts {
     this.#clock = clock;
   }
 
-  /** Returns how many attempts of a sink `start` was called for, even if they were already running, and how many are running. */
+  /**
+   * Returns how often `start` was called for a sink, even for attempts that were already running, and how many of its attempts are running.
+   */
   of(sink: string): Readonly<{ begun: number; underWay: number }> {
     return this.#countOf(sink);
   }

@@ -27,7 +27,7 @@ const schema = z.object({
       config: z.string(),
     })
     .optional(),
-  /** The last failure since then. */
+  /** The last failure after the last successful run. */
   failed: z
     .object({ at: time, times: z.number(), message: z.string(), hint: z.string(), retryAt: time })
     .optional(),
@@ -65,7 +65,7 @@ export class ExportStates {
     }
   }
 
-  /** Writes a state durably. If the disk fails, keeps the state in memory. @throws an error that is not the disk's */
+  /** Writes a state durably. If the disk fails, keeps the state in memory. @throws any error that does not come from the disk */
   async write(name: string, state: ExportState): Promise<void> {
     this.#unwritten.set(name, state);
     try {
@@ -83,7 +83,7 @@ export class ExportStates {
     await this.#files.remove(this.#pathOf(name));
   }
 
-  /** Returns the names of exports with a state file, readable or not. @throws Node's error if the folder cannot be read */
+  /** Returns the names of exports with a state file, readable or not. @throws the error from Node if the folder cannot be read */
   async names(): Promise<readonly string[]> {
     const names = await readdir(this.folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return []; // none was ever made

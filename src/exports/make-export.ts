@@ -14,7 +14,7 @@ export interface ExportRun {
   readonly at: Date;
   /** Export rows that were added or changed from this time on; undefined for all. */
   readonly since: Date | undefined;
-  /** The time in its rows; always later than that of the previous run, even if the clock was set back. */
+  /** The value of `_exported_at` in its rows. Always later than in the previous run, even if the clock was set back. */
   readonly exportedAt: Date;
   /** Whether no run of this export has ever succeeded. */
   readonly first: boolean;
@@ -78,7 +78,10 @@ async function write(request: ExportRequest, destination: Destination, signal: A
   return counts.values().reduce((sum, rows) => sum + rows, 0);
 }
 
-/** Removes the oldest exports beyond `keep`. One with a later name than `made` was written by a clock that was ahead, and goes first. */
+/**
+ * Removes the oldest exports beyond `keep`. An export with a later name than `made` was written while the clock was ahead, and is removed
+ * first.
+ */
 async function removeOld(
   { keep }: ExportConfig,
   destination: Destination,

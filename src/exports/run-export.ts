@@ -49,7 +49,7 @@ async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportRes
   try {
     child = await start();
   } catch (error) {
-    return { ...NOT_STARTED, message: `leadsync could not start a process for it (${codeOf(error)}).` };
+    return { ...NOT_STARTED, message: `leadsync could not start a process for the export (${codeOf(error)}).` };
   }
   let insist: NodeJS.Timeout | undefined;
   const ask = () => {
@@ -84,7 +84,10 @@ const ENDED: ExportResult = {
   hint: 'The machine may have run out of memory. The next run removes the incomplete files.',
 };
 
-/** Starts the program beside this file, with the same extension. Throws Node's error if no process can be started. */
+/**
+ * Starts the program `export-process`, which is beside this file and has the same extension. @throws the error from Node if no process can
+ * be started
+ */
 async function start(): Promise<ChildProcess> {
   const file = new URL(`./export-process${extname(import.meta.url)}`, import.meta.url);
   const child = fork(file, {

@@ -9,8 +9,8 @@ const STAGED =
   /^(?:\.read-[0-9a-f-]{36}-|\.)?(.+)-\d{8}T\d{6}Z(?:\.(?:parquet|csv|jsonl|sqlite))?(?:\.[0-9a-f]{16}\.tmp)?$/;
 
 /**
- * Removes what killed runs of exports that are no longer configured have left in the data directory, because no later run will.
- * Skips an export that is running under another configuration. @throws ExportFailed, Node's error of the disk
+ * Removes the files that killed runs left in the data directory if their exports are no longer configured: no later run would remove them.
+ * Skips an export that is running under another configuration. @throws ExportFailed, or the error from Node if the disk fails
  */
 export async function removeStagedOfOthers(folder: string, configured: ReadonlySet<string>): Promise<void> {
   for (const file of await namesIn(folder)) {

@@ -5,7 +5,7 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { Backlog } from '../ledger/contract/status-rows.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
-/** A sink is held or paused, or is no longer. */
+/** A sink has been held or paused, or has been released from this state. */
 export interface SinkChange {
   readonly kind: 'sink';
   readonly at: Date;
@@ -27,7 +27,7 @@ export type FollowEvent = FeedEntry | SinkChange | LedgerChange;
 
 /**
  * Parts of following. `open` is called at the start, and again each time the ledger was unreadable or replaced. `followLedger` closes the
- * ledgers that it returns.
+ * ledgers that `open` returns.
  */
 export interface FollowParts {
   readonly open: () => Ledger;
@@ -99,8 +99,8 @@ class FollowedLedger {
   }
 
   /**
-   * Continues with a ledger that was opened again. Returns this object if it is the same ledger; otherwise one that starts at the other's
-   * end.
+   * Continues with a ledger that was opened again. Returns this object if it is the same ledger; otherwise a new object that starts at the
+   * end of the other ledger.
    */
   async reopen(ledger: Ledger): Promise<FollowedLedger> {
     await this.close();
@@ -127,7 +127,7 @@ class FollowedLedger {
   }
 }
 
-/** Returns the changes of the sinks' states. A new sink starts as neither held nor paused. */
+/** Returns the changes of the sinks' states. A sink that is new counts as neither held nor paused before. */
 function sinkChanges(before: readonly Backlog[], after: readonly Backlog[], at: Date): SinkChange[] {
   return after.flatMap(({ sink, health }) => {
     const was = before.find((one) => one.sink === sink)?.health;

@@ -55,11 +55,14 @@ export type PlannedSink =
 
 /** What a configuration would change for one source. The leads of a removed source stay. `options`: changed options. */
 export type PlannedSource =
-  /** `leads`: number of leads known from an earlier time in the configuration. */
+  /** `leads`: number of leads that are known because the source was configured before. */
   | { readonly kind: 'added'; readonly name: string; readonly leads: number }
   | { readonly kind: 'removed'; readonly name: string; readonly leads: number }
   | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] }
-  /** The source has another address than the one its leads come from. leadsync does not poll it until `leadsync moved`. */
+  /**
+   * The source has a different address from the one that its leads come from. leadsync does not poll it until `leadsync moved` confirms the
+   * address.
+   */
   | {
       readonly kind: 'elsewhere';
       readonly name: string;
@@ -151,7 +154,10 @@ function planSinks(last: LastDeclaration, config: Config, exact: Changes | undef
   ];
 }
 
-/** Marks a new sink whose `formerly` names no known sink: with a mistyped name it does not take over from the old sink. */
+/**
+ * Marks a new sink whose `formerly` names no known sink: the name may be mistyped, and then the new sink does not take over from the old
+ * one.
+ */
 function withUnknownFormer(
   planned: PlannedSink,
   sinks: readonly SinkConfig[],
@@ -206,7 +212,7 @@ function planExports(
   ];
 }
 
-/** Returns the changed options by the exact comparison; undefined if there is none. */
+/** Returns the changed options by the exact comparison; undefined if there is no exact comparison. */
 function optionsOf(name: string, exact: Changes | undefined): readonly string[] | undefined {
   return exact && (exact.altered.find((one) => one.name === name)?.options ?? []);
 }

@@ -10,7 +10,7 @@ const CHUNK = 500;
 /** A delivery that lies further in the future than this, in ms, was made before the clock was set back, and not during the comparison. */
 const AHEAD_MS = 60_000;
 
-/** A difference between ledger and sink in one lead. */
+/** A lead that the ledger and the sink disagree about. */
 export interface Difference {
   /** `missing`: delivered, but the sink does not hold it. `foreign`: the sink holds it, but not from a delivery of this ledger. */
   readonly kind: 'missing' | 'foreign';
@@ -88,7 +88,7 @@ function whyForeign({ lead, erased, delivered, owed }: LeadAtSink): string | und
   return delivered === undefined && !owed ? 'The ledger never delivered it there.' : undefined;
 }
 
-/** Appended to a missing lead that a repair cannot owe again. */
+/** Appended to the reason for a missing lead that a repair cannot owe again. */
 const NO_CONTENT = ' The ledger no longer has its content, so it cannot be delivered again.';
 
 async function findMissing(

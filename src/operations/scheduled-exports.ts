@@ -49,7 +49,7 @@ export async function lastExports(states: ExportStates): Promise<{ name: string;
 
 /**
  * Returns exports that are no longer configured but have written files, which may still exist. `place` is where the last run wrote;
- * undefined if the state of the export cannot be read. @throws Node's error if the folder of states cannot be read
+ * undefined if the state of the export cannot be read. @throws the error from Node if the folder of states cannot be read
  */
 export async function formerExports(
   exports: readonly ExportConfig[],
@@ -189,8 +189,8 @@ function isDue(config: ExportConfig, state: ExportState, now: Date): boolean {
 }
 
 /**
- * Returns a time after that of the last run. Of several copies of a row the latest counts, so these times must grow even if the clock was
- * set back.
+ * Returns the time of an export, always later than the time of its last run. Of several copies of a row, the latest counts, so these times
+ * must increase even if the clock was set back.
  */
 function exportedAtOf({ done }: ExportState, now: Date): Date {
   const last = done?.exportedAt ?? done?.startedAt;
@@ -198,8 +198,8 @@ function exportedAtOf({ done }: ExportState, now: Date): Date {
 }
 
 /**
- * Returns from when on an export selects rows. Undefined (all rows) if the clock was set back since, or if the last run was by a version
- * that wrote no `_exported_at`: its exports also omitted changed rows.
+ * Returns the time from which an export selects rows. Undefined, for all rows, if the clock was set back after the last run, or if a
+ * version of leadsync that wrote no `_exported_at` made the last run: exports of that version also omitted changed rows.
  */
 function sinceOf({ done }: ExportState, now: Date): Date | undefined {
   if (!done?.exportedAt || done.startedAt > now) return undefined;

@@ -12,7 +12,10 @@ export interface AlertTestResult {
   readonly hint: string;
 }
 
-/** Sends a message marked as a test to one destination. A destination that does not accept it is a result, not a rejection. */
+/**
+ * Sends a message marked as a test to one destination. If the destination does not accept the message, returns that as the result and does
+ * not reject.
+ */
 export async function testAlert(
   name: string,
   to: Config['alerts']['to'][string],

@@ -14,17 +14,17 @@ interface Part<Item> {
 
 interface PartsOptions {
   readonly under: AttemptUnderWay;
-  /** Maximum duration of one part, in ms. Apart from the first, a part begins only if the attempt has that much time left. */
+  /** Maximum duration of one part, in ms. Every part after the first begins only if the attempt has that much time left. */
   readonly partMs: number;
 }
 
 /**
- * Attempts parts of a batch one after the other and returns one outcome per item, in order. Halves a refused part until the item at
- * fault is alone, so that the other items get through.
+ * Attempts parts of a batch one after the other and returns one outcome per item, in order. Halves a refused part until the item at fault
+ * is alone, so that the other items are delivered.
  *
- * Stops when the destination is unavailable, when it has accepted nothing and refused as many single items as hold a sink, and when the
- * time is up. The remaining items are untried. If the next part is half of a refused one, it is marked to be attempted apart: a slow
- * destination then gets smaller parts with each attempt instead of the same ones again.
+ * Stops when the destination is unavailable, when the time is up, or when the destination has accepted nothing and has refused enough
+ * single items to hold the sink. The remaining items are untried. If the time is up and the next part is half of a refused part, that half
+ * is marked to be attempted apart: a slow destination then gets smaller parts with each attempt instead of the same parts again.
  *
  * `attempt` returns the outcome of a whole part or throws SinkUnavailable.
  * @throws SinkUnavailable if the destination becomes unavailable before any part has an outcome

@@ -33,7 +33,7 @@ export class FileDrop {
   }
 
   /**
-   * Writes a file; `name` may begin with a day folder. Leaves an existing file with the same content alone.
+   * Writes a file, unless it already exists with the same content. `name` may begin with a day folder.
    * @throws SinkUnavailable for every failure, including the deadline, an aborted `signal` and an expired lease
    */
   async write(
@@ -59,7 +59,9 @@ export class FileDrop {
     else await writeFileDurably(this.#files, path, content, FILE_MODE, confirmLease);
   }
 
-  /** Creates the folder once. If it vanishes later, it may be an unmounted volume, and a new folder would hide under the mount. */
+  /**
+   * Creates the folder once. If the folder vanishes later, its volume may be unmounted, and a new folder would be hidden under the mount.
+   */
   async #makeFolder(): Promise<void> {
     if (this.#folderMade) return;
     try {
@@ -77,8 +79,8 @@ export class FileDrop {
   }
 
   /**
-   * Removes temporary files that killed attempts left behind: they hold personal data. Every earlier attempt at this file has ended.
-   * Young files of other batches are kept, because another process may be writing them.
+   * Removes temporary files that killed attempts left behind, because they contain personal data. Removes those of this file at any age,
+   * because every earlier attempt at it has ended. Keeps recent files of other batches, because another process may be writing them.
    */
   async #removeLeftovers(path: string): Promise<void> {
     const folder = dirname(path);
@@ -94,7 +96,10 @@ export class FileDrop {
     this.#lastFolder = folder;
   }
 
-  /** Returns the day folders. Cleaned up at the start and with each new day, since leadsync writes only to today's. */
+  /**
+   * Returns the day folders. Their leftovers are removed at the start and with each new day, because leadsync writes only to today's
+   * folder.
+   */
   async #partitions(): Promise<string[]> {
     const names = await this.#files.list(this.#directory);
     return names.filter((name) => PARTITION.test(name)).map((name) => join(this.#directory, name));

@@ -8,7 +8,7 @@ const NOT_THERE: DiskFailure = {
 };
 const NO_RIGHT: DiskFailure = {
   what: 'cannot be created: leadsync may not write to its parent folder',
-  hint: 'Create it, or give the user that leadsync runs as write permission there.',
+  hint: 'Create it, or allow the user that leadsync runs as to write to its parent folder.',
 };
 
 /** What some error codes mean when leadsync creates a missing folder. */
@@ -22,7 +22,7 @@ const MAKING: Readonly<Record<string, DiskFailure>> = {
 
 const NOT_FOR_US: DiskFailure = {
   what: 'may not be read by leadsync',
-  hint: 'Give the user that leadsync runs as permission to list the folder and read its files.',
+  hint: 'Allow the user that leadsync runs as to list the folder and read its files.',
 };
 /** What some error codes mean when leadsync reads a folder. */
 const READING: typeof MAKING = { EACCES: NOT_FOR_US, EPERM: NOT_FOR_US };

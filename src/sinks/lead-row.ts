@@ -59,7 +59,7 @@ export function rowOf(delivery: Delivery): LeadRow {
     answers: JSON.stringify(bySlug(answers)),
     _leadsync_first_seen_at: delivery.firstSeenAt.toISOString(),
     _leadsync_changed_at: delivery.changedAt.toISOString(),
-    // A delivery does not say when its lead was last listed. It was listed at least at this time.
+    // A delivery does not say when its lead was last listed. The lead was listed at this time, and maybe later.
     _leadsync_last_listed_at: delivery.changedAt.toISOString(),
     _leadsync_version: delivery.version,
     _leadsync_hash: delivery.hash,
@@ -70,12 +70,14 @@ export function rowOf(delivery: Delivery): LeadRow {
   return { columns, answers };
 }
 
-/** Replaces the decimal comma, which ISO 8601 allows and PostgreSQL does not. Null if the text is not a time. */
+/**
+ * Returns a time with a decimal point instead of a comma, which ISO 8601 allows and PostgreSQL does not. Null if the text is not a time.
+ */
 function timeOf(text: string): string | null {
   return TIME.test(text) ? text.replace(',', '.') : null;
 }
 
-/** Replaces NUL and lone surrogates by U+FFFD: databases cannot store them. */
+/** Replaces NUL and lone surrogates with U+FFFD, because databases cannot store them. */
 class StorableText {
   readonly #mayReplace: boolean;
 

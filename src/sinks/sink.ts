@@ -20,8 +20,8 @@ export interface Sink {
    */
   deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]>;
   /**
-   * Delivers one invented lead (`testBatch`) through the code of `deliver`, so that a successful test means that leads get through.
-   * A program that only knows leads can tell the result from a lead, or the sink rolls it back.
+   * Delivers one invented lead (`testBatch`) through the code of `deliver`, so that a successful test means that leads can be delivered.
+   * Either a program at the destination can tell the result from a lead, or the sink rolls the result back.
    * @throws SinkUnavailable
    */
   test(batch: Batch, signal: AbortSignal): Promise<TestResult>;
@@ -36,15 +36,18 @@ export interface Sink {
    */
   storedLeads?(signal: AbortSignal): AsyncIterable<StoredLead>;
   /**
-   * Returns what the destination stores, in any version, of the person with this email address or phone number. A lead may be
-   * returned more than once. Absent if the destination cannot be searched. @throws SinkUnavailable
+   * Returns what the destination stores, in any version, about the person with this email address or phone number. A lead may be returned
+   * more than once. Absent if the destination cannot be searched. @throws SinkUnavailable
    */
   findPerson?(subject: Subject, signal: AbortSignal): Promise<Person>;
-  /** Deletes everything that the destination stores of a person, and returns the number of rows. Absent if that is impossible. @throws SinkUnavailable */
+  /**
+   * Deletes everything that the destination stores about a person, and returns the number of rows. Absent if the sink cannot delete.
+   * @throws SinkUnavailable
+   */
   erase?(person: Person, signal: AbortSignal): Promise<number>;
 }
 
-/** What a sink has to know of the attempt that it makes. */
+/** What a sink has to know about the attempt that it makes. */
 export interface AttemptUnderWay {
   /** The `traceparent` header of the attempt (W3C Trace Context), for destinations that take it; undefined without tracing. */
   readonly traceparent?: string | undefined;
@@ -63,7 +66,7 @@ export const WITHOUT_LEASE: AttemptUnderWay = {
 /** A lead that a destination stores. */
 export interface StoredLead extends LeadKey {
   readonly version: number;
-  /** The file that contains it, for destinations of several files. */
+  /** The file that contains the lead, for destinations that are folders. */
   readonly file?: string;
 }
 
@@ -74,11 +77,11 @@ export interface StoredLead extends LeadKey {
 export interface Mirror {
   /** Time between two rounds, in ms. */
   readonly everyMs: number;
-  /** Returns the checkpoint: the greatest number of the ledger's rows in the table, or 0 if it has none. */
+  /** Returns the checkpoint: the greatest row number that the table has from this ledger, or 0 if it has no row from it. */
   lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number>;
   /** Whether the stored row with this row's number has the same values in the columns that never change. */
   has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean>;
-  /** Reassigns the last rows of the ledger, up to `count`, to a lost ledger: the present one no longer contains them. */
+  /** Reassigns the last rows of the ledger, up to `count`, to a lost ledger, because the present ledger no longer contains them. */
   markLost(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
   /** Returns the numbers of rows that may have changed since they were written, in ascending order. */
   unsettled(
@@ -86,11 +89,14 @@ export interface Mirror {
     part: { ledger: string; after: number; limit: number },
     signal: AbortSignal,
   ): Promise<readonly number[]>;
-  /** Returns the numbers of those of the given versions whose contents the destination does not have, in ascending order. */
+  /** Returns the numbers of the given versions whose contents the destination does not have, in ascending order. */
   missingContents(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]>;
-  /** Upserts rows by their keys. Returns the number of rows that the destination refused; it has the others. */
+  /** Upserts rows by their keys. Returns the number of rows that the destination refused; all other rows were written. */
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
-  /** Returns the former names under which the destination still has these sinks; the mirror has to write their deliveries again. */
+  /**
+   * Returns the former names under which the destination still has these sinks; the mirror has to write the deliveries of these sinks
+   * again.
+   */
   formerNames(
     ledger: string,
     renamed: readonly RenamedSink[],
@@ -178,7 +184,7 @@ export class LeaseOver extends SinkUnavailable {
   }
 }
 
-/** What leadsync passes to every sink beside its options. */
+/** What leadsync passes to every sink in addition to its options. */
 export interface SinkParts {
   /** The sink's configured name. */
   readonly name: string;
@@ -195,7 +201,7 @@ export interface SinkParts {
 
 /** The defaults of a type of sink. */
 export interface SinkDefaults {
-  /** The events that are owed to the sink. Contains `erased` if a delivery can tell the destination of an erasure. */
+  /** The events that are owed to the sink. Contains `erased` if a delivery can notify the destination of an erasure. */
   readonly events: readonly LeadEvent[];
   readonly batchMax: number;
   /** Maximum time that the oldest delivery waits for its batch to fill, in ms. */
@@ -230,7 +236,7 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
    * that it did not reach the former destination.
    */
   readonly place?: readonly string[];
-  /** Returns a sentence for each option that is valid and probably a mistake, without secrets. */
+  /** Returns a sentence for each option that is valid but probably a mistake, without secrets. */
   warnings?(options: z.output<Options>): readonly string[];
   readonly defaults: SinkDefaults;
   readonly setup: SinkSetup;

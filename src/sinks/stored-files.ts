@@ -12,12 +12,13 @@ export interface StoredFormat {
   readonly name: string;
   /** The file extension, with the dot. */
   readonly ending: string;
-  /** Returns the leads in a file; none if it has other columns. Throws if the file does not have this format. */
+  /** Returns the leads in a file; none if the file has other columns. Throws if the file does not have this format. */
   readonly leadsOf: (file: string, content: Buffer) => AsyncIterable<StoredLead>;
 }
 
 /**
- * Returns the leads in the files of a drop and its day folders, with one file in memory at a time. Empty before the first file.
+ * Returns the leads in the files of a drop and its day folders, with one file in memory at a time. Returns nothing before the first file is
+ * written.
  * @throws SinkUnavailable for any failure, including an unreadable file and an aborted `signal`
  */
 export async function* leadsInFiles(
@@ -76,7 +77,7 @@ async function* readable(
     yield* leadsOf(file, content);
   } catch (cause) {
     const hint =
-      'It is truncated, or another program changed it. Move it away or restore it, then try again.';
+      'The file is truncated, or another program changed it. Move it away or restore it, then try again.';
     throw new SinkUnavailable(`${file} cannot be read as ${name}.`, { hint, cause });
   }
 }

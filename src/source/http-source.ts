@@ -16,9 +16,9 @@ import { type ListingParts, readListing } from './listing/listing.ts';
 export interface SourceParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Tokens are stored in its folder `tokens`. */
+  /** The data directory. Tokens are stored in its folder `tokens`. */
   readonly dataDir: string;
-  /** The key that encrypts stored tokens; undefined: they are stored as plain text, with mode 0600. */
+  /** The key that encrypts stored tokens. If undefined, tokens are stored as plain text, with mode 0600. */
   readonly tokenKey: Secret | undefined;
   readonly emit: Emit;
   /**

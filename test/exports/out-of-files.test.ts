@@ -21,7 +21,7 @@ test('an export for which no process can be started has failed, and whoever want
   const said = execFileSync('sh', ['-c', 'ulimit -n 80; exec "$@"', 'sh', ...node], { encoding: 'utf8' });
   expect(JSON.parse(said)).toEqual({
     kind: 'failed',
-    message: 'leadsync could not start a process for it (EMFILE).',
+    message: 'leadsync could not start a process for the export (EMFILE).',
     hint: expect.stringContaining('open files'),
   });
 });

@@ -53,7 +53,7 @@ test.each(LAYOUTS)('an export whose file is removed while it is made is none: %j
   };
   await expect(interrupted(request, remove)).rejects.toMatchObject({
     name: 'TemporaryRemoved',
-    message: `What was being made of ${request.output} was removed before it was complete.`,
+    message: `The temporary files of ${request.output} were removed before they were complete.`,
   });
   expect(readdirSync(out)).toEqual([]);
 });

@@ -15,10 +15,10 @@ export class ExportFailed extends Error {
 /** Returns the error for an export whose name is taken, because two runs began in the same second. */
 export function nameTaken(place: string, cause?: unknown): ExportFailed {
   const message = `${place} is there already, and was left as it is.`;
-  return new ExportFailed(message, 'A run that begins in a later second has another name.', cause);
+  return new ExportFailed(message, 'A run that begins in a later second gets a different name.', cause);
 }
 
-/** Returns the error for a folder that cannot be written to; undefined if the error is not the disk's. */
+/** Returns the error for a folder that cannot be written to; undefined if the error does not come from the disk. */
 export function folderFailure(folder: string, error: unknown): ExportFailed | undefined {
   const failure = diskFailure(error);
   return failure && new ExportFailed(`${folder} ${failure.what}.`, failure.hint, error);

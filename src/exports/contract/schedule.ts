@@ -7,7 +7,9 @@ export type ExportSchedule =
 
 const DAY_MS = 86_400_000;
 
-/** Returns when the run after the one that began at `last` is due. A time that a clock change skips is due as much later. */
+/**
+ * Returns when the next run is due after the run that began at `last`. A time that a clock change skips is due later by the skipped time.
+ */
 export function dueAfter(schedule: ExportSchedule, last: Date): Date {
   if ('everyMs' in schedule) return new Date(last.getTime() + schedule.everyMs);
   const { at, timezone } = schedule;

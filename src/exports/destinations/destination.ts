@@ -4,9 +4,12 @@ export interface Destination {
   check(signal: AbortSignal): Promise<void>;
   /** The folder that an export is written to, under its final name. */
   readonly folder: string;
-  /** Creates the folder; a final destination only if `first`, before any run has succeeded. @throws ExportFailed */
+  /**
+   * Creates the folder. A folder that is the final destination is created only if `first`: before any run has succeeded. @throws
+   * ExportFailed
+   */
   prepare(first: boolean): Promise<void>;
-  /** Removes what killed runs of this export have left behind. @throws ExportFailed */
+  /** Removes everything that killed runs of this export have left behind. @throws ExportFailed */
   tidy(signal: AbortSignal): Promise<void>;
   /** Moves an export from the folder to its destination, completely or not at all. @throws ExportFailed */
   bring(file: string, signal: AbortSignal): Promise<void>;

@@ -19,9 +19,9 @@ import { objectsIn, uploadsIn } from './bucket-listing.ts';
 import type { Destination } from './destination.ts';
 import { bucketInWords, storageFailure } from './storage-failure.ts';
 
-/** The last object of an export of several files, as in Hadoop and Spark: without it, the export is incomplete. */
+/** Name of the last object of an export that has several files, as in Hadoop and Spark. An export without this object is incomplete. */
 const COMPLETE = '_SUCCESS';
-/** Minimum part size in bytes; larger if a file would have too many parts. Two parts are in memory during an upload. */
+/** Minimum part size in bytes; larger if a file would otherwise have too many parts. Two parts are in memory during an upload. */
 const PART_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 2;
 const MOST_PARTS = 10_000;
@@ -200,7 +200,7 @@ export class S3 implements Destination {
     }
   }
 
-  /** Aborts the uploads of a killed run. Some services cannot list them, and remove them by themselves. */
+  /** Aborts the uploads of a killed run. Services that cannot list uploads remove them by themselves. */
   async #abortUploads(signal: AbortSignal): Promise<void> {
     for (const { Key, UploadId } of await uploadsIn(this.#client, this.#stretch(), signal)) {
       if (Key === undefined || !isOf(this.#name, runOf(Key.slice(this.#target.prefix.length)))) continue;
@@ -223,7 +223,7 @@ export class S3 implements Destination {
     await this.#client.send(new DeleteObjectCommand(object), { abortSignal: signal });
   }
 
-  /** Returns the complete and the incomplete exports in the bucket, each oldest first. */
+  /** Returns the complete and the incomplete exports in the bucket, both oldest first. */
   async #runs(signal: AbortSignal): Promise<{ complete: readonly string[]; parts: readonly string[] }> {
     const keys = await this.#keys(`${this.#name}-`, signal);
     const marked = new Set(keys.filter(isMark).map(runOf));

@@ -10,7 +10,7 @@ const ANOTHER_REGION = ['is in another region', 'Correct `region` or `endpoint`.
 const LATER = 'If this persists, check the log of the storage, or ask its operator.';
 const ITSELF = 'Check that `endpoint` is the address of the storage itself.';
 
-/** What errors that the operator has to fix mean, by their name in S3 or in the SDK. */
+/** The meaning of errors that the operator has to fix. The key is the name of the error in S3 or in the SDK. */
 const KNOWN = new Map<string, readonly [what: string, hint: string]>(
   Object.entries({
     NoSuchBucket: ['does not exist', 'Create it, or correct `bucket`.'],

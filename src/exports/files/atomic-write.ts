@@ -21,7 +21,7 @@ const GONE: readonly (string | undefined)[] = ['ENOENT', 'SQLITE_READONLY_DBMOVE
 
 /**
  * Writes a file or a folder atomically and durably: `make` writes to a temporary name beside it, which is synced and then renamed.
- * @throws PathExists, before `make` if the path exists by then; TemporaryRemoved; Node's error of the step that failed
+ * @throws PathExists, before `make` runs if the path exists already; TemporaryRemoved; the error from Node if a step fails
  */
 export async function writeAtomically(
   path: string,
@@ -40,7 +40,7 @@ export async function writeAtomically(
     await rm(temporary, { recursive: true, force: true }).catch(() => undefined);
     if (!GONE.includes(codeOf(error))) throw error;
     await stat(dirname(path)); // if the folder is gone, report that
-    throw new TemporaryRemoved(`What was being made of ${path} was removed before it was complete.`, {
+    throw new TemporaryRemoved(`The temporary files of ${path} were removed before they were complete.`, {
       cause: error,
     });
   }

@@ -42,7 +42,7 @@ function whose(columns: readonly string[]): readonly string[] {
   return columns.some((name) => PERSONAL.has(name)) ? columns.filter((name) => OF_WHOM.includes(name)) : [];
 }
 
-/** Whether the content is the rest that an erasure leaves. A table without contents has no rows of an erased lead. */
+/** Whether the content is what an erasure leaves behind. A table without contents has no rows of an erased lead. */
 function isErased(raw: unknown, lead: string): boolean {
   return raw === '' || raw === `{"id":${lead}}`;
 }

@@ -25,19 +25,19 @@ export interface ExportRequest {
   readonly layout: 'file' | 'folder' | 'days';
   /** Export rows that were added or changed from this time on; undefined for all. */
   readonly since: Date | undefined;
-  /** The time of this export, in every row of it. */
+  /** The time of this export, which every row contains. */
   readonly exportedAt: Date;
 }
 
-/** Reports progress: rows of a table written so far, or first sorted by day if the layout is `days`. */
+/** Reports progress: the number of rows of a table that were written so far or, if the layout is `days`, first sorted by day. */
 export type ReportProgress = (table: string, rows: number, done: 'sorted' | 'written') => void;
 
 /** The files contain personal data, so only this user may read them. */
 const [FILE_MODE, FOLDER_MODE] = [0o600, 0o700];
 
 /**
- * Exports tables of a ledger to files, all of them or none, with a part of them in memory at a time. The daemon may run meanwhile.
- * @throws PathExists, TemporaryRemoved, LedgerError, Node's error of the disk, the signal's reason
+ * Exports tables of a ledger to files, completely or not at all. Keeps only a part of the rows in memory. The daemon may run meanwhile.
+ * @throws PathExists, TemporaryRemoved, LedgerError, the error from Node if the disk fails, the signal's reason
  */
 export async function exportTables(
   request: ExportRequest,
@@ -232,7 +232,7 @@ async function begin(path: string, bytes: Buffer): Promise<void> {
   await writeFile(path, bytes, { mode: FILE_MODE, flag: 'wx' });
 }
 
-/** Appends to an existing file. Fails if the file was removed since: a new file would lack its beginning. */
+/** Appends to an existing file. Fails if the file was removed in the meantime: a new file would lack the beginning. */
 async function append(path: string, bytes: Buffer): Promise<void> {
   await appendFile(path, bytes, { flag: constants.O_WRONLY | constants.O_APPEND });
 }

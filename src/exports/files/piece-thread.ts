@@ -37,7 +37,7 @@ export type PieceRequest = ToEncode | ToSort;
 /** The result for one part. */
 export type PieceResult<W extends PieceRequest> = W extends ToSort ? Sorted : Piece;
 
-/** An answer of the thread. It has the fields of an error, because a message cannot carry a class. */
+/** An answer of the thread. A failure has the fields of an error, because a message cannot carry a class. */
 export type PieceResponse<W extends PieceRequest = PieceRequest> =
   | { readonly result: PieceResult<W>; readonly rows: number }
   | { readonly end: true }

@@ -7,9 +7,9 @@ import type { PieceRequest, PieceResponse, PieceResult } from './piece-thread.ts
 const THREADS = 2;
 
 /**
- * Heap limits in MB. V8's defaults keep much garbage: 60 MB more in all with its default young generation, and as much again with an
- * old generation twice as large. The old generation must fit a lead of 128 MB in two bytes a character: V8 ends the whole process if
- * it cannot allocate a string.
+ * Heap limits in MB. V8's defaults keep much garbage: the default young generation costs 60 MB more in all, and an old generation twice as
+ * large costs as much again. The old generation must fit a lead of 128 MB at two bytes per character: V8 ends the whole process if it
+ * cannot allocate a string.
  */
 const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };
 
@@ -34,7 +34,10 @@ export class Pieces {
     this.#start = () => new PieceThread(file, stop);
   }
 
-  /** Yields the results; takes each request when a thread is free. @throws LedgerError, Node's error of the disk, the signal's reason */
+  /**
+   * Yields the results; takes each request when a thread is free. @throws LedgerError, the error from Node if the disk fails, the signal's
+   * reason
+   */
   async *of<W extends PieceRequest>(requests: Iterable<W>): AsyncGenerator<PieceOfRequest<W>> {
     const toCome = requests[Symbol.iterator]();
     const ahead: Reading<W>[] = [];
@@ -100,10 +103,13 @@ class PieceThread {
     stop.addEventListener('abort', this.#giveUp, { once: true });
   }
 
-  /** Sends a request; the caller must wait for the answer before the next one. @throws LedgerError, or the error that ended the thread */
+  /**
+   * Sends a request. The caller must wait for the answer before it sends the next request. @throws LedgerError, or the error that ended the
+   * thread
+   */
   ask<W extends PieceRequest>(request: W | undefined): Promise<Answer<W>> {
     this.#answer = Promise.withResolvers();
-    // The caller may still wait for an earlier piece; it gets the error when it awaits this one.
+    // The caller may still wait for an earlier piece; it gets the error when it awaits this answer.
     this.#answer.promise.catch(() => undefined);
     if (this.#stop.aborted) this.#giveUp();
     else this.#worker.postMessage(request);

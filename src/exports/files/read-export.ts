@@ -44,7 +44,7 @@ async function* fromRecords(
   }
 }
 
-/** Returns integers as strings, because a number may not represent them exactly. */
+/** Yields the rows of a JSONL file, with integers as strings, because a number may not represent them exactly. */
 async function* jsonRows(path: string, choose: Choose): AsyncGenerator<ExportedRow> {
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     const row = JSON.parse(line) as Record<string, unknown>;

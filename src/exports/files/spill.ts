@@ -37,7 +37,10 @@ export function sortedByDay(rows: Rows, at: number): Sorted {
   return { bytes, days: parts.map(([day, part]) => [day, part.length]) };
 }
 
-/** Stores rows in a temporary file until all rows of their day are known. `close` removes it. Throws Node's error of the disk. */
+/**
+ * Stores rows in a temporary file until all rows of their day are known. `close` removes the file. Methods throw the error from Node if the
+ * disk fails.
+ */
 export class Spill {
   readonly path: string;
   /** Maps each day to the places of its rows, in the order of `put`. */

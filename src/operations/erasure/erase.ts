@@ -54,8 +54,8 @@ export interface PersonToErase extends Person {
 }
 
 /**
- * Returns the leads to erase: those of the person, and those that an earlier erasure did not finish. Also searches the sinks that support
- * it, because they may hold leads whose content the ledger no longer has.
+ * Returns the leads to erase: those of the person, and those that an earlier erasure did not finish. Also searches the sinks that can be
+ * searched, because they may hold leads whose content the ledger no longer has.
  */
 export async function personToErase(
   sinks: readonly SinkConfig[],
@@ -174,7 +174,10 @@ async function eraseFromLedger(
   return sum;
 }
 
-/** Waits until all `lead.erased` deliveries have ended or the time is over. Returns their state for each sink. */
+/**
+ * Waits until no `lead.erased` delivery is owed any longer, or until `withinMs` has passed. Returns the state of these deliveries for each
+ * sink.
+ */
 async function waitForNotices(
   { leads }: Person,
   withinMs: number,
@@ -255,7 +258,10 @@ async function eraseAt(
   };
 }
 
-/** Says how many rows were removed. A running leadsync also erases in its mirror, and may have done so first. */
+/**
+ * Returns a sentence that says how many rows were removed. A running leadsync also erases leads from its mirror, and may have done so
+ * first.
+ */
 function erasedRows(rows: number): string {
   const how = rows === 0 ? 'nothing was left to remove' : `${countOf(rows, 'row')} removed or emptied`;
   return `Its tables no longer contain these leads (${how}).`;

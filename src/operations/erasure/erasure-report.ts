@@ -3,12 +3,12 @@ import type { FormerDestination, SinkErasure } from '../../leads/person.ts';
 import { countOf } from '../../platform/text/format.ts';
 import type { PlaceReport } from './certificate.ts';
 
-/** Returns the sinks that take `erased` events, by every name under which the ledger may know them. */
+/** Returns the names of the sinks that take `erased` events, including former names under which the ledger may know them. */
 export function sinksWithErasedEvents(sinks: readonly SinkConfig[]): string[] {
   return sinks.filter(({ events }) => events.includes('erased')).flatMap(namesOf);
 }
 
-/** Returns the report on a destination that leadsync cannot delete from, but can notify by `lead.erased`. */
+/** Returns the report on a destination that leadsync cannot delete from, but can notify with `lead.erased`. */
 export function destinationReport(
   sink: SinkConfig,
   all: readonly SinkErasure[],
@@ -74,7 +74,10 @@ export function formerDestinationsReport(former: readonly FormerDestination[]): 
   }));
 }
 
-/** Says how many leads a destination received. A failed attempt, or one with an unknown outcome, may have delivered its leads. */
+/**
+ * Returns a clause that says how many leads a destination received. A failed attempt, or one with an unknown outcome, may have delivered
+ * its leads.
+ */
 function received({ had, certain }: SinkErasure): string {
   if (certain === had) return `It received ${countOf(had, 'lead')}`;
   const leads = countOf(had, 'lead');

@@ -69,7 +69,7 @@ async function placesOfFormer(
     if (error instanceof ExportFailed) return [{ ...tryAgain, what: `${error.message} ${error.hint}` }];
     const code = codeOf(error);
     if (code === undefined) throw error;
-    const what = `${folder} cannot be read (${code}), so leadsync does not know which exports are no longer configured. Give the user that leadsync runs as permission to read it, then run this again.`;
+    const what = `${folder} cannot be read (${code}), so leadsync does not know which exports are no longer configured. Allow the user that leadsync runs as to read it, then run this again.`;
     return [{ ...tryAgain, what }];
   }
 }

@@ -6,7 +6,8 @@ import { isLedgerMissing } from './new-ledger.ts';
 import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts';
 
 /**
- * Creates a new, empty ledger if there is none, so that leadsync starts with it without asking. Renames what is left of an old ledger.
+ * Creates a new, empty ledger if there is none, so that the next start uses it and does not search for an earlier ledger. Renames the files
+ * that an old ledger left behind.
  * @throws DataDirInUse, DataDirUnusable, LedgerError
  */
 export function acceptNewLedger(

@@ -20,7 +20,10 @@ export function removeAdminEndpoint(dataDir: string): void {
   rmSync(fileOf(dataDir), { force: true });
 }
 
-/** Returns the endpoint of the leadsync that holds the data directory; undefined if none holds it or it has no admin server. */
+/**
+ * Returns the endpoint of the leadsync that holds the data directory; undefined if no leadsync holds it, or if that leadsync has no admin
+ * server.
+ */
 export function readAdminEndpoint(dataDir: string): AdminEndpoint | undefined {
   if (!isDataDirInUse(dataDir)) return undefined;
   try {

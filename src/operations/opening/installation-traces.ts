@@ -24,7 +24,8 @@ const LOG = 'ledger.db-wal';
 const LEFT_BEHIND = ['processes', 'alerts.json', 'audit.jsonl', 'erased.jsonl', LOG, 'ledger.db.mark'];
 
 /**
- * Whether the ledger's file has content. Then a start was killed before its first commit, and the write-ahead log that it left is no trace.
+ * Whether the ledger's file has content. If it has, a start was killed before its first commit, and the write-ahead log that this start
+ * left behind is no trace.
  */
 function isStarted(dataDir: string): boolean {
   return (ledgerSize(ledgerFile(dataDir)) ?? 0) > 1;

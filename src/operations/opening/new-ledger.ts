@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { tracesOf } from './installation-traces.ts';
 import { ledgerFile } from './open-ledger.ts';
 
-/** Wait before asking the places that did not answer again, in ms. */
+/** Wait before the next attempt to ask the places that did not answer, in ms. */
 const RETRY_MS = 1_000;
 
 /** There is no ledger, and with a new one every lead would go to every sink again. */
@@ -35,7 +35,7 @@ export class StoppedBeforeStart extends Error {
   readonly hint = '';
 }
 
-/** Whether there is no ledger yet: the file is missing or empty. @throws LedgerError if it is not a file or cannot be inspected */
+/** Whether there is no ledger yet: the file is missing or empty. @throws LedgerError if the path is not a file or cannot be inspected */
 export function isLedgerMissing(dataDir: string): boolean {
   return isBlank(ledgerFile(dataDir));
 }
@@ -45,7 +45,7 @@ export interface WaitOptions {
   readonly clock: Clock;
   /** Aborts the wait. */
   readonly stop: AbortSignal;
-  /** Maximum time to wait for all of them, in ms. */
+  /** Maximum time to wait for all places, in ms. */
   readonly patienceMs: number;
   /** Called before each wait with the places that have not answered. */
   readonly onWait: (unanswered: readonly string[]) => Promise<void>;
@@ -53,7 +53,8 @@ export interface WaitOptions {
 
 /**
  * Requires that leadsync may create a missing ledger: either `ledger.create` allows it, or every place that could show an earlier ledger
- * was searched and shows none. Asks places that do not answer again until they do. The process must hold the data directory.
+ * was searched and shows none. Asks all places repeatedly until each has answered or the patience is over. The process must hold the data
+ * directory.
  * @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart
  */
 export async function requireNewInstallation(config: Config, waiting: WaitOptions): Promise<void> {

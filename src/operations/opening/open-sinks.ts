@@ -11,7 +11,10 @@ export interface OpenSink {
   readonly sink: Sink;
   /** Maximum time for attempting a whole batch, in ms. The attempt is aborted after it. */
   readonly budgetMs: number;
-  /** Reason for refusing `erased` events, which are owed only if a sink of another type had this name. Undefined if the sink takes them. */
+  /**
+   * Reason for refusing `erased` events. They are owed to such a sink only if a sink of another type had its name before. Undefined if the
+   * sink takes them.
+   */
   readonly erasedRefusal?: string | undefined;
 }
 

@@ -23,9 +23,9 @@ export function hasLiveProcess(dataDir: string): boolean {
 }
 
 /**
- * Reclaims the leases of dead processes, so that their batches are attempted again immediately and not only when the leases expire. Keeps
- * the leases of this process and of processes that may be alive. Restores this process's own lock file if it was deleted.
- * Returns the number of reclaimed batches.
+ * Reclaims the leases of dead processes, so that their batches are attempted again immediately instead of when the leases expire. Keeps the
+ * leases of this process and of processes that may be alive. Restores this process's own lock file if it was deleted. Returns the number of
+ * reclaimed batches.
  */
 export async function reclaimLeases(ledger: LedgerDelivering, dataDir: string): Promise<number> {
   const folder = folderOf(dataDir);
@@ -39,7 +39,7 @@ export async function reclaimLeases(ledger: LedgerDelivering, dataDir: string): 
   return reclaimed;
 }
 
-/** At the start, reclaims leases and removes the lock files of dead processes that hold none. */
+/** At the start, reclaims the leases of dead processes, and removes the lock files of dead processes that hold no lease. */
 export async function reclaimAtStart(ledger: LedgerDelivering, dataDir: string, now: Date): Promise<void> {
   await reclaimLeases(ledger, dataDir);
   const folder = folderOf(dataDir);

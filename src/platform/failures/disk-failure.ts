@@ -14,7 +14,7 @@ const NO_FOLDER: DiskFailure = {
 };
 const NO_RIGHT: DiskFailure = {
   what: 'may not be written to by leadsync',
-  hint: 'Give the user that leadsync runs as permission to write and list there, and to write the files in it.',
+  hint: 'Allow the user that leadsync runs as to list the folder, and to create and write files in it.',
 };
 const FULL: DiskFailure = {
   what: 'is on a full disk',
@@ -24,7 +24,7 @@ const FULL: DiskFailure = {
 const KNOWN: Readonly<Record<string, DiskFailure>> = {
   ENOENT: {
     what: 'is gone',
-    hint: 'Mount it or create it again. leadsync does not create a folder again that has vanished, because it may be a mount point.',
+    hint: 'Mount it or create it again. leadsync does not create it again by itself, because it may be a mount point.',
   },
   ENOTDIR: NO_FOLDER,
   EEXIST: NO_FOLDER,
@@ -58,7 +58,7 @@ const KNOWN: Readonly<Record<string, DiskFailure>> = {
 };
 
 /**
- * Returns the description of a disk failure, by the error's `code`; undefined if the error is not one. `special` overrides the
+ * Returns the description of a disk failure, by the error's `code`; undefined if the error is not a disk failure. `special` overrides the
  * descriptions of some codes.
  */
 export function diskFailure(

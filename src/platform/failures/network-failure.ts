@@ -24,7 +24,7 @@ const KNOWN: Readonly<Record<string, NetworkFailure>> = {
   },
   ECONNRESET: { what: 'reset the connection', hint: BROKEN },
   EPIPE: { what: 'closed the connection', hint: BROKEN },
-  UND_ERR_SOCKET: { what: 'closed the connection before it had answered', hint: BROKEN },
+  UND_ERR_SOCKET: { what: 'closed the connection before it answered', hint: BROKEN },
   ENOTFOUND: {
     what: 'has no address in DNS',
     hint: 'Check the spelling of the host name, and its DNS record.',
@@ -40,7 +40,7 @@ const KNOWN: Readonly<Record<string, NetworkFailure>> = {
   },
   EACCES: {
     what: 'may not be connected to by this user',
-    hint: 'Give the user that leadsync runs as permission to connect.',
+    hint: 'Allow the user that leadsync runs as to connect.',
   },
   EMFILE: {
     what: 'cannot be connected to: too many open files',

@@ -12,7 +12,10 @@ export interface Files {
   makeFolder(path: string, mode: number): Promise<string | undefined>;
   /** Returns the names in a folder. */
   list(folder: string): Promise<readonly string[]>;
-  /** Returns the content of a file. Undefined if it is not a regular file: a read from a named pipe cannot be cancelled. */
+  /**
+   * Returns the content of a file. Undefined if the file is missing, or if it is a special file such as a named pipe: a read from a pipe
+   * cannot be cancelled.
+   */
   read(path: string): Promise<Buffer | undefined>;
   /** Returns when a file was last written. */
   modifiedAt(path: string): Promise<Date>;
@@ -24,7 +27,7 @@ export interface Files {
   syncFolder(path: string): Promise<void>;
   /** Throws if this process cannot create and rename files in the folder. */
   probeFolder(path: string): Promise<void>;
-  /** Removes a file. Ignores a missing one. */
+  /** Removes a file. Does nothing if the file is missing. */
   remove(path: string): Promise<void>;
 }
 
@@ -85,12 +88,10 @@ export const disk: Files = {
   remove: (path) => rm(path, { force: true }),
 };
 
-/** Errors of a folder's sync that are always fatal. Others may mean that leadsync has no right to sync an existing parent. */
+/** Errors from syncing a folder that are always fatal. Other errors may mean that leadsync has no right to sync an existing parent. */
 const FAILED_DISK: readonly (string | undefined)[] = ['EIO', 'ENOSPC', 'EDQUOT'];
 
-/**
- * Creates a folder and its parents, and syncs them, so that they survive a power cut. Returns whether it created any.
- */
+/** Creates a folder and its parents, and syncs them, so that they survive a power cut. Returns whether it created any folder. */
 export async function makeFolderDurably(files: Files, folder: string, mode: number): Promise<boolean> {
   const topmost = await files.makeFolder(folder, mode);
   // The name of each new folder is in its parent.
@@ -140,7 +141,7 @@ export async function writeFileDurably(
     beforeRename();
     await files.rename(temporary, path);
   } catch (error) {
-    // The first failure is the one to report. A later cleanup removes the temporary file if this fails.
+    // Report the first failure, not one of this removal. If the removal fails, a later cleanup removes the temporary file.
     await files.remove(temporary).catch(() => undefined);
     throw error;
   }

@@ -39,7 +39,7 @@ function makePrivate(file: string): void {
 
 /**
  * Whether a process holds the lock. Creates no file. Delays a process that takes the lock at the same moment by less than 1 ms.
- * @throws Error when this user may not look at the file, or its folder cannot be reached
+ * @throws Error if this user may not read the file, or if its folder cannot be reached
  */
 export function isLocked(file: string): boolean {
   if (!statSync(file, { throwIfNoEntry: false })) return false;

@@ -12,7 +12,7 @@ export class UnreadableFile extends Error {
 }
 
 /**
- * Returns the bytes of a regular file. Opens neither a named pipe, which would block the process until another one writes to it, nor a
+ * Returns the bytes of a regular file. Opens neither a named pipe, which would block this process until another process writes to it, nor a
  * device such as `/dev/zero`, which never ends. @throws UnreadableFile, or the error of Node.js
  */
 export function readRegularFile(path: string, maxBytes: number): Buffer {

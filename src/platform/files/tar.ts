@@ -1,6 +1,6 @@
 /** A file in an archive. */
 export interface TarEntry {
-  /** Path with `/` between folders, maximum 100 bytes. */
+  /** Path with `/` between folders, at most 100 bytes long. */
   readonly name: string;
   readonly content: Buffer;
 }

@@ -1,2 +1,5 @@
-/** Header of every answer of the admin server: the id of its process, by which a command recognises the right leadsync. */
+/**
+ * Header of every answer from the admin server. It contains the id of the server's process, by which a command recognises the right
+ * leadsync.
+ */
 export const INSTANCE_HEADER = 'x-leadsync-instance';

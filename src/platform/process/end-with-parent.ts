@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** The maximum memory of a process, and the signal by which it ends itself when it exceeds it. */
+/** The maximum memory of a process, and the signal that the process sends to itself when it exceeds this maximum. */
 export interface MemoryLimit {
   readonly maxBytes: number;
   readonly signal: NodeJS.Signals;
@@ -15,7 +15,8 @@ export interface WatchData {
 
 /**
  * Ends this process when its parent has ended, even if the parent was killed. SQLite blocks this thread while it works, so a separate
- * thread checks. `parent` is the parent's process id, which the parent passes: it may end before this process could ask for it.
+ * thread checks. `parent` is the process id of the parent. The parent passes its id, because it may end before this process could ask for
+ * the id.
  */
 export function endWithParent(parent: number, limit?: MemoryLimit): void {
   const file = new URL(`./watch-thread${extname(import.meta.url)}`, import.meta.url);

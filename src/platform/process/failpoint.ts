@@ -23,7 +23,7 @@ const PLACES = [
   'settling',
   /** The attempt has been settled, but the carrier still has the batch. */
   'settled',
-  /** In the transaction that empties an erased lead, after the one that records that the erasure has begun. */
+  /** In the transaction that empties an erased lead, after the transaction that records that the erasure has begun. */
   'erasing',
   /** The person's data is gone from the ledger, but not from the sinks. */
   'erased',
@@ -36,7 +36,7 @@ const PLACES = [
   /** In a PostgreSQL transaction that may have written something, before and after COMMIT. */
   'postgres-commit',
   'postgres-committed',
-  /** In the exchange of a damaged ledger: its log is emptied, it has its second name, the recovered one is in its place. */
+  /** In the exchange of a damaged ledger: its log has been emptied; it has its second name; the recovered ledger is in its place. */
   'recover-log-emptied',
   'recover-kept',
   'recover-exchanged',
@@ -49,7 +49,7 @@ const PLACES = [
 /** The name of a failpoint. */
 export type Failpoint = (typeof PLACES)[number];
 
-/** An armed failpoint: kills or freezes the process by a signal, or throws an error with a system code. */
+/** An armed failpoint: kills or freezes the process with a signal, or throws an error with a system code. */
 interface ArmedFailpoint {
   readonly fault: 'kill' | 'freeze' | { readonly code: string };
   /** The first passage at which the fault occurs, counted from 1. */
@@ -138,7 +138,7 @@ function readOne(text: string): [Failpoint, ArmedFailpoint] {
   const place = PLACES.find((known) => known === parts?.[1]);
   if (!parts || !place) {
     throw new Error(
-      `LEADSYNC_FAILPOINTS: "${text}" is no fault. Write for example ${EXAMPLE}; the places are ${PLACES.join(', ')}.`,
+      `LEADSYNC_FAILPOINTS: "${text}" is not a fault. Write, for example, ${EXAMPLE}; the places are ${PLACES.join(', ')}.`,
     );
   }
   const [, , fault = '', from = '1', times = '1'] = parts;

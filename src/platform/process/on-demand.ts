@@ -1,4 +1,7 @@
-/** A resource that is opened at its first use, once, and again after a failure. Its package is not loaded before. */
+/**
+ * A resource that is opened once, at its first use. If opening fails, the next use tries again. Code that only `open` imports is loaded
+ * only then.
+ */
 export class OnDemand<T> {
   readonly #open: () => Promise<T>;
   #opened: Promise<T> | undefined;

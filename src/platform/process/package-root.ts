@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Whether this program is a build of `npm run build`. False in a checkout, which runs from source. */
+/** Whether `npm run build` built this program. False in a checkout, which runs from source. */
 export const isBuilt = import.meta.filename.endsWith('.js');
 
 /** The folder of this installation or checkout, which contains package.json. All files of a build are in `dist`. */

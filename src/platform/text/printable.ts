@@ -5,8 +5,9 @@
 const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Those of them that can mislead the reader of a web page: control characters except tab and line feed, line separators, changes of
- * direction, and the byte-order mark. Joiners and variation selectors belong to words and emoji there.
+ * The `OBEYED` characters that can mislead the reader of a web page: control characters except tab and line feed, line separators, changes
+ * of direction, and the byte-order mark. Joiners and variation selectors are not among them, because on a page they belong to words and
+ * emoji.
  */
 export const INTERPRETED_IN_PAGES = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu;
 

@@ -38,7 +38,9 @@ function recordOf(delivery: Delivery, makeSafe: MakeSafe): string[] {
   return Object.values(columns).map((cell) => makeSafe(storable(cell(lead, delivery) ?? '')));
 }
 
-/** Returns the described fields of an answer. Other fields are left out: JSON.parse has already rounded numbers above 2^53. */
+/**
+ * Returns the fields of an answer that the service describes. Other fields are left out: JSON.parse has already rounded numbers above 2^53.
+ */
 function described({ question, slug, answer }: LeadAnswer): LeadAnswer {
   return { question, slug, answer };
 }

@@ -119,7 +119,7 @@ export class CsvSink implements Sink {
   }
 }
 
-/** Returns `leads-20261120T100000.000Z-b17.csv`: sorts by time, and is valid on every file system. */
+/** Returns a name such as `leads-20261120T100000.000Z-b17.csv`, which sorts by time and is valid on every file system. */
 function fileName(batch: Batch): string {
   return `leads-${printStamp(batch.createdAt)}-${batch.id}.csv`;
 }

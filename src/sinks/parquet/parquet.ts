@@ -105,7 +105,7 @@ export class ParquetSink implements Sink {
   }
 }
 
-/** `day=2026-11-20/leads-20261120T100000.000Z-b17.parquet`: the day on which the batch was put together, in UTC. */
+/** Returns a name such as `day=2026-11-20/leads-20261120T100000.000Z-b17.parquet`, with the day on which the batch was formed, in UTC. */
 function fileName(batch: Batch): string {
   const day = batch.createdAt.toISOString().slice(0, 10);
   return join(`day=${day}`, `leads-${printStamp(batch.createdAt)}-${batch.id}.parquet`);

@@ -6,7 +6,7 @@ import { readLead } from '../../leads/lead.ts';
 import type { ParquetCell } from '../../parquet/parquet-file.ts';
 import { rowOf } from '../lead-row.ts';
 
-/** Columns that change later: a file is written once. */
+/** Columns whose values change after the delivery. They are left out, because a file is written only once. */
 const LATER = ['_leadsync_synced_at', '_leadsync_last_listed_at'];
 
 const ofDelivery: readonly Column[] = [
@@ -15,7 +15,7 @@ const ofDelivery: readonly Column[] = [
   always('_leadsync_delivery_id', 'text', 'Identifies the delivery for ever: recognise repeats by it.'),
 ];
 
-/** Columns that `leads` got after the first release: new columns go to the end of a file. */
+/** Columns that were added to `leads` after the first release. They go to the end of a file. */
 const ADDED = ['_leadsync_original'];
 
 const ofLeads = (relations.find(({ name }) => name === 'leads')?.columns ?? []).filter(
@@ -51,7 +51,7 @@ export function previewRow(delivery: Delivery): string {
   return `{${members.join(',')}}\n`;
 }
 
-/** Returns the time in UTC; null if the text is not a time, which no listed lead has. */
+/** Returns the time in UTC; null if the text is not a time, which does not happen for a listed lead. */
 function createdAt({ raw }: Delivery): string | null {
   const ms = readTime(readLead(raw).created_at);
   return ms === null ? null : new Date(ms).toISOString();

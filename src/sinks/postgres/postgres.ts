@@ -70,7 +70,7 @@ export const postgres = defineSink({
     standard: '${DATABASE_URL}',
     entry: (
       url,
-    ) => `  warehouse:                         # leadsync creates and migrates the table leads and others
+    ) => `  warehouse:                         # leadsync creates and migrates the table \`leads\` and the other tables
     type: postgres
     url: ${url}
     schema: leadsync
@@ -99,7 +99,7 @@ class PostgresSink implements Sink {
       );
   }
 
-  /** Connects and verifies that the schema is up to date or can be, and that this user may write leads. */
+  /** Connects and verifies that the schema is up to date or can be migrated, and that this user may write leads. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#database.runOrThrow('READ ONLY', signal, (client) =>
       checkSchema(client, this.#schema, this.mirror !== undefined),
@@ -172,7 +172,7 @@ class PostgresSink implements Sink {
     return { leads, rejected };
   }
 
-  /** Erases from the leads and from the tables of the mirror, even if the mirror is off. */
+  /** Erases a person from `leads` and from the tables of the mirror, even if the mirror is off. */
   async erase({ leads, rejected }: Person, signal: AbortSignal): Promise<number> {
     await this.#prepareSchema(signal);
     let rows = 0;
@@ -189,7 +189,7 @@ class PostgresSink implements Sink {
     await Promise.all([this.#database.close(), this.mirror?.close()]);
   }
 
-  /** Returns the tables that exist. Reading creates nothing: with a misspelt `schema` it would leave a new schema behind. */
+  /** Returns those of the tables that exist. Creates nothing: with a misspelt `schema`, that would leave a new schema behind. */
   #made(tables: readonly string[], signal: AbortSignal): Promise<string[]> {
     return this.#database.read(signal, (client) => existingTables(client, this.#schema, tables));
   }
@@ -213,7 +213,9 @@ class PostgresSink implements Sink {
       .catch(() => undefined); // comments of an earlier version do not prevent deliveries
   }
 
-  /** Upgrades the schema, unbounded by the caller's signal. A caller that gives up tries again later and joins the same upgrade. */
+  /**
+   * Upgrades the schema. The caller's signal does not end the upgrade: a caller that gives up tries again later and joins the same upgrade.
+   */
   #upgrade(): Promise<void> {
     return this.#database.runOrThrow(
       'READ WRITE',

@@ -21,7 +21,7 @@ const HINTS: Readonly<Record<number, string>> = {
   407: 'A proxy asks for credentials, and leadsync does not support proxies.',
   410: 'The receiver says that it is gone for good. Correct `url`, or remove the sink. `leadsync resume` tries it again.',
   415: 'Check the path in `url`: the receiver does not accept application/json there.',
-  429: 'It asks for fewer requests: lower `concurrency`.',
+  429: 'The receiver asks for fewer requests: lower `concurrency`.',
 };
 
 /** Returns the outcome that a receiver's answer means, or a SinkUnavailable for the caller to throw. */
@@ -43,7 +43,7 @@ export function judgeAnswer(origin: string, answer: Answer): Delivered | Refused
 
 function hintOf(httpStatus: number): string {
   if (httpStatus < 400)
-    return 'leadsync does not follow redirects. Set `url` to the address that it redirects to.';
+    return 'leadsync does not follow redirects. Set `url` to the address that the redirect points to.';
   if (httpStatus < 500) return 'Find out what the receiver means by this status, and check `url`.';
   return "If this continues, check the receiver's log.";
 }

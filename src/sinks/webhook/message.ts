@@ -24,8 +24,8 @@ export function testMessage(delivery: Delivery): Message {
 }
 
 /**
- * Returns one message for several deliveries. Its id is a hash of their ids, so it always identifies the same leads. The number of
- * the batch would start from 1 again with a new ledger, and a receiver would mistake new leads for repeats.
+ * Returns one message for several deliveries. The message's id is a hash of the deliveries' ids, so it always identifies the same leads.
+ * The batch's number does not: with a new ledger it starts from 1 again, and a receiver would mistake new leads for repeats.
  */
 function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
   const ids = deliveries.map((delivery) => delivery.id);

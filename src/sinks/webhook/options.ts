@@ -53,7 +53,7 @@ export const webhookOptions = z.strictObject({
     .describe('Additional headers for every request, such as `authorization`. Their values are secret.'),
 });
 
-/** Returns a check of the secret's value. */
+/** Returns a check that applies `holds` to the value of a secret. */
 function byValue(holds: (value: string) => boolean): (option: Secret) => boolean {
   return (option) => holds(option.reveal());
 }

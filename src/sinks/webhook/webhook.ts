@@ -58,7 +58,7 @@ export const webhook = defineSink({
   open: (options, parts) => new WebhookSink(options, parts),
 });
 
-/** Sends requests. Each has the whole timeout, until the status of its answer arrives. */
+/** Sends requests. Each request may take the whole timeout until the headers of its answer arrive. */
 class WebhookSink implements Sink {
   readonly #parts: SinkParts;
   readonly #url: URL;

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 
 /**
- * Calls `before` when a request has its connection, immediately before undici writes the first byte. If `before` throws, the request
- * fails unsent. The webhook sink learns by it whether it sent anything, and checks the lease after the time that connecting took.
+ * Calls `before` when a request has its connection, immediately before undici writes the first byte. If `before` throws, the request fails
+ * unsent. The webhook sink uses `before` to record that it sends something, and to check the lease after connecting, which may take long.
  */
 export function whenConnected(before: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>

@@ -28,7 +28,7 @@ export interface Login {
   /** Returns what is wrong with a pasted address, and the next step; undefined if the address answers this login. */
   faultInAddress(pasted: string): { readonly message: string; readonly hint: string } | undefined;
   /**
-   * Exchanges the code in that address for tokens and stores them. Works once.
+   * Exchanges the code in the redirect's address for tokens and stores the tokens. Works only once.
    * @throws SourceError if the address does not answer this login, the code is refused or expired, or the tokens cannot be stored
    */
   finish(redirectedTo: string): Promise<LoggedIn>;
@@ -57,7 +57,10 @@ export async function startLogin(
   }
 }
 
-/** If the port of a configured address is taken, the login goes on: the person can paste the address, and often cannot change it. */
+/**
+ * If the port of a configured address is taken, the login continues: the person can paste the address, and often cannot configure another
+ * one.
+ */
 async function tryListening(
   configured: string | undefined,
 ): Promise<{ listener: RedirectListener | undefined; listenFailure: string | undefined }> {

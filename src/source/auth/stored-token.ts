@@ -4,10 +4,10 @@ import type { Token, TokenOrigin } from './token.ts';
 export type StoredToken =
   | { readonly kind: 'token'; readonly token: Token }
   | { readonly kind: 'none' }
-  /** The file holds no token that this configuration can use. `origin` is undefined if it could not be read. */
+  /** The file holds no token that this configuration can use. `origin` is undefined if the file could not be read. */
   | { readonly kind: 'unusable'; readonly reason: string; readonly origin: TokenOrigin | undefined };
 
-/** Returns the grant that the stored token originates from; undefined if it cannot be read. */
+/** Returns the grant that the stored token originates from; undefined if there is no token or its grant cannot be read. */
 export function originOf(stored: StoredToken): TokenOrigin | undefined {
   if (stored.kind === 'none') return undefined;
   return stored.kind === 'token' ? stored.token.origin : stored.origin;

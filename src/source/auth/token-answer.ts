@@ -26,8 +26,8 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 /**
- * Some services send null or an empty string for an absent field, which openid-client does not accept. It also refuses an id_token
- * of an unknown issuer, and leadsync does not use that token.
+ * Returns the answer as JSON, without fields that openid-client would refuse: null or an empty string, which some services send for an
+ * absent field, and an id_token, whose issuer is unknown. leadsync does not use the id_token.
  */
 function withoutUnused(answer: Readonly<Record<string, unknown>>): string {
   const used = Object.entries(answer).filter(

@@ -41,7 +41,7 @@ export interface LoginSecrets {
 export interface TokenEndpointParts {
   /** The source's name, for messages. */
   readonly source: string;
-  /** The connections of the listing. */
+  /** The connections, which the source also uses for the listing. */
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   /** Aborts requests in progress. */
@@ -66,7 +66,7 @@ export class TokenEndpoint {
     const auth = ClientSecretPost(options.client_secret.reveal());
     this.#config = new Configuration(server, options.client_id, {}, auth);
     if (options.base_url.startsWith('http:')) allowInsecureRequests(this.#config);
-    this.#config.timeout = 0; // `#post` has its own, which covers the body as well
+    this.#config.timeout = 0; // `#post` has its own timeout, which covers the body as well
     this.#config[customFetch] = (url, init) => this.#post(url, init.headers, init.body);
   }
 

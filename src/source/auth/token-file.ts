@@ -14,7 +14,7 @@ export interface Account {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly scope: string | undefined;
-  /** The grant that tokens must originate from; undefined: a login once a person has logged in, until then either grant. */
+  /** The grant that tokens must originate from. If undefined: either grant until a person has logged in, then only a login. */
   readonly grant: TokenOrigin | undefined;
 }
 
@@ -48,9 +48,9 @@ export interface TokenFileParts {
 }
 
 /**
- * The token of one source on disk: `<data_dir>/tokens/<source>.json`, readable by the owner alone (mode 0600). A token that does
- * not match the configuration is set aside as `<source>.json.<hash>.unusable` until the configuration matches again.
- * The first login creates `<source>.login`, which outlives every token: after it, leadsync no longer uses the client's own tokens.
+ * The token of one source on disk: `<data_dir>/tokens/<source>.json`, readable by the owner alone (mode 0600). A token that does not match
+ * the configuration is set aside as `<source>.json.<hash>.unusable` until the configuration matches again. The first login creates
+ * `<source>.login`, which outlives every token: while it exists, leadsync does not use the client's own tokens.
  */
 export class TokenFile {
   readonly #name: string;
@@ -117,7 +117,7 @@ export class TokenFile {
   }
 
   /**
-   * Restores the best token that was set aside and now matches the configuration, unless the file holds one that is as good. Returns
+   * Restores the best token that was set aside and now matches the configuration, unless the file holds a token that is as good. Returns
    * the content of the file afterwards. The caller must hold the lock. @throws SourceError `token-file`
    */
   async takeBack(): Promise<StoredToken> {
@@ -202,7 +202,7 @@ export class TokenFile {
   }
 
   /**
-   * Renames an unusable file to a name derived from its content, so that several can be kept: the configuration may return to the key
+   * Renames an unusable file to a name derived from its content, so that several files can be kept: the configuration may return to the key
    * or the account of any of them. @throws SourceError `token-file`
    */
   async setAside(): Promise<void> {
@@ -224,7 +224,10 @@ export class TokenFile {
     await this.#writeText(path, `${text}\n`);
   }
 
-  /** Written before the first token of the login, so that no such token exists without it. Never encrypted: it must outlive the key. */
+  /**
+   * Writes the file that records a login, unless it exists. Runs before the first token of the login is written, so that no such token
+   * exists without this file. The file is never encrypted, because it must outlive the key.
+   */
   async #noteLogin(at: Date): Promise<void> {
     const noted = await this.#onDisk('read', () => this.#files.read(this.#loginPath));
     if (noted === undefined) await this.#writeText(this.#loginPath, loginNote(this.#name, at));
@@ -251,7 +254,7 @@ export class TokenFile {
     return { kind: 'unusable', reason, origin };
   }
 
-  /** A crash during a write leaves a temporary file that contains a token. */
+  /** Removes temporary files. A crash during a write leaves one that contains a token. */
   async #removeLeftovers(): Promise<void> {
     for (const name of await this.#files.list(this.#folder)) {
       const ours = [this.#fileName, this.#loginName].some((own) => name.startsWith(`.${own}.`));
@@ -276,7 +279,10 @@ export class TokenFile {
   }
 }
 
-/** leadsync checks only that the file exists; the text is for an operator who opens it. */
+/**
+ * Returns the content of the file that records a login. leadsync checks only that the file exists; the text is for an operator who opens
+ * it.
+ */
 function loginNote(source: string, at: Date): string {
   return `A person logged in to source ${source} at ${at.toISOString()} (\`leadsync login\`).
 While this file exists, leadsync reads the source with a login's tokens and never with the client's own.

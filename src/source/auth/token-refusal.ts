@@ -23,7 +23,10 @@ const CLIENT_REFUSED: ReadonlySet<string | undefined> = new Set(['invalid_client
 /** Failures that are temporary. */
 const PASSING: ReadonlySet<SourceErrorCode> = new Set(['rate-limited', 'server']);
 
-/** Whether the service refused the refresh token. Any 4xx counts, whatever its code: the service's description defines no errors. */
+/**
+ * Whether the service refused the refresh token. Any status 4xx counts, whatever the error code, because the service's description defines
+ * no errors.
+ */
 export function refusesToken(error: unknown): error is SourceError {
   if (!(error instanceof SourceError) || PASSING.has(error.code)) return false;
   if (error instanceof GrantRefused && CLIENT_REFUSED.has(error.oauthError)) return false;

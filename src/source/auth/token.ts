@@ -3,16 +3,16 @@ import type { Clock } from '../../platform/time/clock.ts';
 /** The grant that a token originates from. A refresh keeps it. */
 export type TokenOrigin = 'client_credentials' | 'authorization_code';
 
-/** An access token with its refresh token and its times. */
+/** An access token with its refresh token, and the times at which it was received, expires and was refused. */
 export interface Token {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
   readonly origin: TokenOrigin;
   /** When the answer arrived, by the local clock. */
   readonly receivedAt: Date;
-  /** By the local clock, counted from `receivedAt`; undefined: leadsync uses the token until the service refuses it. */
+  /** When the token expires, by the local clock. If undefined, leadsync uses the token until the service refuses it. */
   readonly expiresAt: Date | undefined;
-  /** When the service first refused a login's refresh token; undefined if it has not since the token was received. */
+  /** When the service first refused a login's refresh token; undefined if the service has not refused it since the token was received. */
   readonly refusedAt?: Date | undefined;
 }
 

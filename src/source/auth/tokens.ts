@@ -38,8 +38,8 @@ export interface TokensParts {
 }
 
 /**
- * Supplies the access token of one source: from memory, from the token file, or from the service. Renewal is a single flight: any
- * number of callers, in all processes that share the data directory, wait for the same one.
+ * Supplies the access token of one source: from memory, from the token file, or from the service. Renewal is a single flight: any number of
+ * callers, in all processes that share the data directory, wait for the same renewal.
  */
 export class Tokens {
   readonly #parts: TokensParts;
@@ -90,7 +90,7 @@ export class Tokens {
     if (this.#unsaved !== undefined) await this.#saveLast().catch(() => undefined); // the polls have reported that it cannot be stored
   }
 
-  /** An operator who has freed space on a full disk may restart leadsync before the next poll. */
+  /** Tries to write the unsaved token: an operator who has freed space on a full disk may restart leadsync before the next poll. */
   #saveLast(): Promise<string | undefined> {
     const { source, file, clock, random } = this.#parts;
     const lock = { source, path: file.lockPath, patienceMs: 0, clock, random };
@@ -136,7 +136,7 @@ export class Tokens {
     return stored?.kind === 'token' && stored.token.accessToken !== accessToken;
   }
 
-  /** Callers share one renewal, and each can stop waiting without stopping it. */
+  /** Returns the renewed token. Callers share one renewal; each can stop waiting without stopping it. */
   #renewed(refused: string | undefined, signal: AbortSignal): Promise<string> {
     if (this.#renewal === undefined) {
       this.#renewal = this.#renew(refused).finally(() => {
@@ -247,8 +247,8 @@ export class Tokens {
   }
 
   /**
-   * Ends a login when its refresh token is refused for the second time. Services sometimes refuse a valid one, in a fail-over or
-   * while a replica is behind. @param waitMs the rest of the wait after the first refusal
+   * Ends a login when its refresh token is refused for the second time. The first refusal does not end it, because services sometimes
+   * refuse a valid token, in a fail-over or while a replica is behind. @param waitMs the rest of the wait after the first refusal
    */
   async #refusedLogin(token: Token, waitMs: number, cause: GrantRefused): Promise<SourceError> {
     const { source, file, clock, trial } = this.#parts;

@@ -1,4 +1,4 @@
-/** Waits for a promise until the signal aborts; the work behind the promise goes on. @throws the signal's reason */
+/** Waits for a promise until the signal aborts; the work behind the promise continues. @throws the signal's reason */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

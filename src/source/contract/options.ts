@@ -31,7 +31,7 @@ export const sourceOptions = z.strictObject({
     .enum(['client_credentials', 'authorization_code'])
     .optional()
     .describe(
-      'How leadsync authenticates: `client_credentials`, as the client itself; `authorization_code`, as a person who has logged in (`leadsync login`). Absent: as the person once one has logged in, until then as the client. leadsync never switches from one to the other by itself.',
+      'How leadsync authenticates: `client_credentials`, as the client itself; `authorization_code`, as a person who has logged in (`leadsync login`). Absent: as the client until a person has logged in, and from then on as that person. leadsync never switches by itself.',
     ),
   leads_path: z
     .string()
@@ -79,14 +79,14 @@ export const sourceOptions = z.strictObject({
     .refine((bytes) => bytes >= 1024, 'must be 1kb or more')
     .prefault('8mb')
     .describe(
-      'Maximum size of a lead. A larger one is rejected, and only the beginning of its text is kept. Memory use grows with this size: see sizes and limits in operating.md.',
+      'Maximum size of a lead. A larger lead is rejected, and only the beginning of its text is kept. Memory use grows with this size: see sizes and limits in operating.md.',
     ),
 });
 
 /** The validated options of a source: durations in ms, sizes in bytes, `base_url` without a trailing slash. */
 export type SourceOptions = z.output<typeof sourceOptions>;
 
-/** Returns a warning, one sentence each, for options that are valid but probably unintended. */
+/** Returns one sentence for each option that is valid but probably unintended. */
 export function sourceWarnings({ base_url, leads_path }: SourceOptions): readonly string[] {
   const plain =
     'base_url is http:// to another host, so client_secret, tokens and leads cross the network unencrypted. Use https://.';

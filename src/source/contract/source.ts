@@ -7,7 +7,7 @@ export interface UnchangedListing {
   readonly httpStatus: number;
   /** Number of decoded bytes transferred. */
   readonly bytes: number;
-  /** Replaces the last marker; undefined if that marker is still valid. */
+  /** The marker that replaces the last one; undefined if the last marker is still valid. */
   readonly mark?: ListingMark | undefined;
 }
 
@@ -37,8 +37,8 @@ export interface Source {
   /** When the token in memory expires, by the local clock; undefined if there is none or the service did not say. */
   tokenExpiresAt(): Date | undefined;
   /**
-   * When any process received the stored token of a login; undefined if there is no usable one. A poll that failed for lack of a login
-   * may succeed once this has changed. Never rejects.
+   * When any process received the stored token of a login; undefined if there is no usable one. A poll that failed for lack of a login may
+   * succeed once this time has changed. Never rejects.
    */
   lastLoginAt(): Promise<Date | undefined>;
   /** Aborts reading. Waits up to `graceMs` for a token renewal in progress, so that the token is stored. */

@@ -13,7 +13,10 @@ export class BlockHash {
   #bytes = 0;
   #bytesAtEnd = 0;
 
-  /** Adds bytes. @param end offset behind the last element that is known to have ended; 0 if before these bytes; undefined if none has */
+  /**
+   * Adds bytes. @param end offset after the last element that is known to have ended; 0 if it ended before these bytes; undefined if no
+   * element has ended
+   */
   add(bytes: Buffer, end: number | undefined): void {
     if (end !== undefined) {
       this.#hash?.update(bytes.subarray(0, end));

@@ -18,9 +18,9 @@ const SAMPLES = 16;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Cuts a listing into blocks as it arrives. Bytes that equal the expected block of the last listing are only hashed; bytes that
- * differ are split into elements. Most block boundaries are defined by content (content-defined chunking), so that after an
- * inserted element the blocks are those of the last listing again.
+ * Cuts a listing into blocks as it arrives. Bytes that equal the expected block of the last listing are only hashed; bytes that differ are
+ * split into elements. Most block boundaries are defined by content (content-defined chunking), so that the blocks after an inserted
+ * element are the same as in the last listing.
  */
 export class Blocks {
   readonly #sequence: SequenceReader;

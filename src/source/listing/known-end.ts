@@ -1,14 +1,14 @@
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** The beginning of an object up to its first key. At the end of a string, it shows that a quote is missing before it. */
+/** The beginning of an object up to its first key. If a string ends like this, a quote is missing before it. */
 const OBJECT_BEGINS = /\{[ \n\r\t]*$/;
 /** The characters of a value that is not a string, an object or an array. */
 const BARE = /^[-+.\w]*$/;
 
 /**
- * Whether an element that is not valid JSON certainly ends where its brackets balance. A missing quote or bracket moves that end, and
- * the element could then swallow others, which would be lost silently. Three signs show this: brackets that do not match, an object
- * in place of a key, and a string that ends like the beginning of an object. A valid string can end like that too; treating its end
+ * Whether an element that is not valid JSON certainly ends where its brackets balance. A missing quote or bracket moves that end, and the
+ * element could then swallow the elements after it, which would be lost silently. Three signs show this: brackets that do not match, an
+ * object in place of a key, and a string that ends like the beginning of an object. A valid string can end like that too; treating its end
  * as unknown is the safe choice.
  */
 export function hasKnownEnd(element: Buffer): boolean {

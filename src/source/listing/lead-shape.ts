@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
 /**
- * A lead as the service describes it (description, section 2), checked as far as leadsync relies on it. Every field is required
- * and must have its type; unknown fields are allowed everywhere. Only `created_at` must have its format, because leadsync computes
- * times from it. What strangers typed, such as an email address or a phone number, is never a reason to reject a lead. The id is
- * checked separately, digit by digit.
+ * A lead as the service describes it (description, section 2), checked as far as leadsync relies on it. Every field is required and must
+ * have its type; unknown fields are allowed everywhere. Only `created_at` must also have a format, because leadsync computes times from it.
+ * What strangers typed, such as an email address or a phone number, is never a reason to reject a lead. The id is checked separately, digit
+ * by digit.
  */
 export const leadShape = z.looseObject({
   service_name: text(),
@@ -56,7 +56,7 @@ const DATE_TIME =
 export function isDateTime(value: string): boolean {
   const [, year, month, day] = DATE_TIME.exec(value) ?? [];
   if (year === undefined || month === undefined || day === undefined) return false;
-  // Day 0 of the next month is the last day of this one.
+  // Day 0 of the next month is the last day of this month.
   const lastDay = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
   return month >= '01' && month <= '12' && day >= '01' && Number(day) <= lastDay;
 }

@@ -8,11 +8,11 @@ import type { Element, OversizeElement, WholeElement } from './element-bytes.ts'
 import { hasKnownEnd } from './known-end.ts';
 import { kindOf, leadShape } from './lead-shape.ts';
 
-/** Maximum nesting of a lead; a deeper one is rejected unparsed, because recursive code would overflow the stack. */
+/** Maximum nesting of a lead; a deeper lead is rejected unparsed, because recursive code would overflow the stack. */
 const MAX_NESTING = 100;
 const HASH_DIGITS = 32;
 
-/** What is wrong with a lead, and where in it. Contains none of its text. */
+/** What is wrong with a lead, and in which field. Contains no text of the lead. */
 interface Fault {
   readonly reason: string;
   readonly path: string;
@@ -136,7 +136,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns a path such as `service_question_answers[2].slug`. It has only names from `leadShape`: unknown fields are not checked. */
+/**
+ * Returns a path such as `service_question_answers[2].slug`. The path contains only names from `leadShape`, because unknown fields are not
+ * checked.
+ */
 function pathText(path: readonly PropertyKey[]): string {
   let text = '';
   for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text && '.'}${String(step)}`;

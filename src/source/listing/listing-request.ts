@@ -17,7 +17,7 @@ export class ListingRequests {
   }
 
   /**
-   * Returns an answer with status 200 and an unread JSON body, or one with 304 if an `etag` was sent.
+   * Returns an answer with status 200 and an unread JSON body, or, if an `etag` was sent, possibly an answer with status 304.
    * @throws SourceError; the signal's reason if it aborts
    */
   async ask(url: string, etag: string | undefined, signal: AbortSignal): Promise<ServiceAnswer> {

@@ -82,7 +82,7 @@ class Reading {
     };
   }
 
-  /** Whether the marker is recent enough to trust its ETag. Absolute, because the clock may have been set back. */
+  /** Whether the marker is recent enough to trust its ETag. Uses the absolute difference, because the clock may have been set back. */
   #isBelieved(last: ListingMark | undefined): last is ListingMark {
     const agoMs = this.#parts.clock.now().getTime() - (last?.readAt ?? Number.NEGATIVE_INFINITY);
     return Math.abs(agoMs) < WHOLE_EVERY_MS;
@@ -104,7 +104,7 @@ class Reading {
     }
   }
 
-  /** Reads all pages. Throws at a repeated page, which would make this endless. */
+  /** Reads all pages. Throws at a repeated page, which would make the reading endless. */
   async *#readPages(firstUrl: string, firstResponse: ServiceAnswer) {
     const seen = new Map([[firstUrl, 1]]);
     let [url, response] = [firstUrl, firstResponse];

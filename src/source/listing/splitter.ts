@@ -99,7 +99,7 @@ export class Splitter {
     this.#place = 'after-element';
   }
 
-  /** Checks that the array has ended; call it when the body has. @throws SourceError `incomplete` if it has not */
+  /** Checks that the array has ended; call it when the body has ended. @throws SourceError `incomplete` if the array has not ended */
   end(): void {
     if (this.#place === 'after-array') return;
     const where = this.#bytesRead === 0 ? 'is empty' : `breaks off ${this.#whereabouts()}`;
@@ -211,7 +211,7 @@ function firstNoSpace(chunk: Buffer, from: number): number {
   return at;
 }
 
-/** A number or a word ends before a space, a comma or the end of the array. */
+/** Returns the offset after a number or a word, which ends before a space, a comma or the end of the array. */
 function findEndOfBare(chunk: Buffer, from: number): number | undefined {
   for (let at = from; at < chunk.length; at++) {
     const byte = chunk[at] ?? 0;

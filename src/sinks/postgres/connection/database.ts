@@ -73,7 +73,10 @@ export class Database {
     return (result as unknown as { value: T }).value;
   }
 
-  /** Runs work. Returns the refusal if PostgreSQL refused it; `what` names the work there. @throws SinkUnavailable for any other failure */
+  /**
+   * Runs work in a transaction. If PostgreSQL refuses it, returns the refusal, in which `what` names the work. @throws SinkUnavailable for
+   * any other failure
+   */
   async run(
     mode: Mode,
     stop: AbortSignal,
@@ -117,7 +120,7 @@ export class Database {
   }
 }
 
-/** Returns the host and port, without user and password. Log lines contain it. */
+/** Returns the host and port without user and password, because log lines contain them. */
 function hostOf(address: string): string {
   const url = new URL(address);
   return url.host || url.searchParams.get('host') || 'its default address';

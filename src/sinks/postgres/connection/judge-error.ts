@@ -13,7 +13,9 @@ const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
 const REFUSED = /^(22|23|P0|44|54)/;
 /** Codes whose messages contain names of tables, roles and settings, and no values. */
 const NAMES_ONLY = /^(28|3D|42501|53|57)/;
-/** Codes of which that is true only if the message is about a name in the statement; it may also quote a value cast to `regclass`. */
+/**
+ * Codes whose messages contain only names if they are about a name in the statement; other messages may quote a value cast to `regclass`.
+ */
 const NAMES_IN_STATEMENT = /^(3F|42)/;
 
 /** Hints by SQLSTATE, or by a prefix of it (PostgreSQL manual, appendix A). */
@@ -59,7 +61,10 @@ export function judgeError(where: string, error: unknown, what: string): Judged 
   });
 }
 
-/** Whether the server sent the error. Its errors have a severity (PostgreSQL manual, "Error and Notice Message Fields"); those of Node.js do not. */
+/**
+ * Whether the server sent the error. Errors from the server have a severity (PostgreSQL manual, "Error and Notice Message Fields"); errors
+ * from Node.js do not.
+ */
 function isOfServer(error: unknown): error is DatabaseError {
   return error instanceof Error && 'severity' in error && 'code' in error;
 }

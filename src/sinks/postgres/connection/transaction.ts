@@ -4,15 +4,16 @@ import { withinDeadline } from '../../../platform/time/deadline.ts';
 
 /** Mode and deadline of a transaction. */
 export interface TransactionOptions {
-  /** `TRY` writes, checks deferred constraints as a commit would, and rolls back. */
+  /** `TRY` is a trial run: it writes, checks deferred constraints as a commit would, and always rolls back. */
   readonly mode: 'READ ONLY' | 'READ WRITE' | 'TRY';
   /** Maximum time for the whole transaction, including connecting, in ms. */
   readonly timeoutMs: number;
 }
 
 /**
- * Runs `work` in a transaction: commits when it resolves (except for a `TRY`) and rolls back when it throws. At the deadline, or when
- * `stop` aborts, closes the connection; the commit may then have happened or not.
+ * Runs `work` in a transaction. Commits when `work` resolves, and rolls back when it throws. In mode `TRY`, checks the deferred constraints
+ * and rolls back instead of committing, so no change remains. At the deadline, or when `stop` aborts, closes the connection; whether the
+ * transaction was committed is then unknown.
  * @throws DeadlinePassed, the reason of `stop`, or the error of PostgreSQL or of `work`
  */
 export async function inTransaction<T>(
@@ -80,7 +81,7 @@ class PooledConnection {
       await this.client.query('ROLLBACK');
       this.release('good');
     } catch {
-      // The first failure is the one to report. The server rolls back when the connection closes.
+      // Report the first failure, not this one. The server rolls back when the connection closes.
       this.release('broken');
     }
   }

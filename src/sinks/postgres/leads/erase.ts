@@ -16,8 +16,8 @@ export async function eraseLeads(client: ClientBase, schema: string, leads: read
   const keys = [leads.map(({ source }) => source), leads.map(({ id }) => id)];
   const given = 'unnest($1::text[], $2::bigint[]) AS g (source, id)';
   const statements = [
-    // The lead before its contents: this statement waits for a transaction that is writing the lead, and the next one then sees the
-    // content that the transaction replaced.
+    // Delete the lead before its contents: this statement waits for a transaction that is writing the lead, and the next statement then
+    // sees the content that the transaction replaced.
     `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
     `DELETE FROM _contents t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,
     `DELETE FROM _client_keys t USING ${given} WHERE t.source = g.source AND t.id = g.id`,

@@ -48,7 +48,7 @@ export const receivedTables: readonly ReceivedTable[] = [
   },
 ];
 
-/** What one page of a table contains of a person. */
+/** What one page of a table contains about a person. */
 export interface FoundPage {
   readonly found: Person;
   /** The key after which the next page begins; undefined if this page is empty, and so the last. */
@@ -62,7 +62,7 @@ interface FoundRow {
   readonly key: readonly string[];
 }
 
-/** Searches the page of a table after a key for a person, by the rules that the ledger uses. */
+/** Searches one keyset page of a table (the rows after the key `after`) for a person, by the rules that the ledger uses. */
 export async function findInTable(
   client: ClientBase,
   schema: string,

@@ -11,7 +11,7 @@ const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
 /** Maximum JSON of leads in one transaction, in characters: the size of a statement is limited. */
 const PART_CHARACTERS = 16_000_000;
 
-/** Splits deliveries, in order, into parts for one statement each: limited in size, and with each lead at most once. */
+/** Splits deliveries, in order, into parts that one statement can write. Each part is limited in size and contains a lead at most once. */
 export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
   const parts: Delivery[][] = [];
   const leads = new Set<string>();
@@ -34,7 +34,7 @@ export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
 }
 
 /**
- * Upserts rows, each lead at most once, inside the caller's transaction. Leaves a row with a newer content alone. Writing the same
+ * Upserts rows inside the caller's transaction; a lead may occur only once. Does not overwrite a row with a newer content. Writing the same
  * rows again changes only `_leadsync_synced_at`.
  * @throws NotWritten, or the error of PostgreSQL; the caller then has to roll back
  */
@@ -69,9 +69,9 @@ function upsertLeads(schema: string): string {
 
 /**
  * Returns SQL for whether a row is older than the stored one: it has a lower version *and* is not later; at equal times the version
- * decides. Neither is sufficient alone. Within one ledger, versions increase even if the clock was set back, and the ledger keeps a
- * lead's deliveries in order. A restored ledger continues from an earlier version, and a new one from 1: of what they list after that,
- * only the time shows that it is newer.
+ * decides. Neither is sufficient alone. Within one ledger, versions increase even if the clock was set back, and the ledger keeps a lead's
+ * deliveries in order. A restored ledger continues from an earlier version, and a new one from 1: only the time shows that a content that
+ * they list afterwards is newer.
  */
 function isOlder(given: string): string {
   return `(${given}._leadsync_version < stored._leadsync_version
@@ -79,8 +79,8 @@ function isOlder(given: string): string {
 }
 
 /**
- * Verifies that the table has each row that was not written, or a newer one. The upsert has locked the rows that it left alone, so
- * they cannot have changed. A trigger, for example, discarded a row that is missing.
+ * Verifies that the table has each row that was not written, or a newer one. The upsert has locked the rows that it left alone, so they
+ * cannot have changed. If a row is missing, something discarded it, for example a trigger.
  * @throws NotWritten
  */
 async function expectStored(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {

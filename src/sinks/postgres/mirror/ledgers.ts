@@ -23,7 +23,8 @@ export async function ledgerNumber(client: ClientBase, ledger: string): Promise<
 
 /**
  * Registers a ledger before the mirror writes its first rows. From the first registered ledger on, a trigger keeps the content that an
- * update of a lead replaces. So the first registration waits for transactions that are writing leads without it.
+ * update of a lead replaces. So the first registration waits for transactions that are still writing leads without keeping replaced
+ * contents.
  */
 export async function registerLedger(client: ClientBase, schema: string, ledger: string): Promise<void> {
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
@@ -32,7 +33,10 @@ export async function registerLedger(client: ClientBase, schema: string, ledger:
   await ledgerNumber(client, ledger);
 }
 
-/** Returns a lost ledger that can take over the rows of a ledger from `firstNumber` on, because it has no rows with these numbers. */
+/**
+ * Returns the number of a lost ledger that can take over a ledger's rows from `firstNumber` on, because it has no rows with these numbers.
+ * Creates a lost ledger if none can.
+ */
 export async function lostLedgerNumber(
   client: ClientBase,
   schema: string,

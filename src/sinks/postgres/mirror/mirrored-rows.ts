@@ -108,8 +108,8 @@ export async function writeRows(
 }
 
 /**
- * Returns the former names under which PostgreSQL has sinks that it does not have under their present names. A sink that it has under
- * its present name needs no search through all deliveries: an earlier round has renamed it.
+ * Returns the former names of sinks that PostgreSQL does not have under their present names. A sink that is there under its present name
+ * needs no search through all deliveries, because an earlier round has renamed it.
  */
 export async function formerNames(
   client: ClientBase,
@@ -133,7 +133,7 @@ export async function formerNames(
   return rows;
 }
 
-/** Renames the rows of sinks, except if another sink now has the former name: the row is then that sink's. */
+/** Renames the rows of sinks, except if another sink now has the former name: the row then belongs to that sink. */
 async function renameSinks(
   client: ClientBase,
   schema: string,
@@ -170,7 +170,10 @@ function erasedKeys(rows: readonly HistoryRow[]): Key[] {
   return rows.map(({ values: [, source, id] }) => ({ source: String(source), id: String(id) }));
 }
 
-/** Returns SQL that writes only rows that differ. Ignores json, which cannot be compared and never changes for a key. */
+/**
+ * Returns SQL that writes only rows that differ from the stored rows. The comparison ignores json, which cannot be compared and never
+ * changes for a key.
+ */
 function upsertSql(table: string, { key, columns }: Mirrored, count: number): string {
   const names = columns.map((column) => column.name);
   const compared = columns.filter(({ type }) => type !== 'json').map((column) => column.name);

@@ -11,11 +11,14 @@ interface TableStorage {
   readonly shown: string;
   /** The column with the number of the row in the ledger. */
   readonly number: string;
-  /** The condition that a row came from the ledger $1. */
+  /** The condition that a row is from the ledger $1. */
   readonly ofLedger: string;
   /** The condition that a row may have changed since it was written. Undefined if rows never change. */
   readonly unsettled?: string | undefined;
-  /** Returns the assignment that moves the rows from a number on to a lost ledger. Undefined if the row has the ledger's name. */
+  /**
+   * Returns the assignment that moves the rows whose number is at least `firstNumber` to a lost ledger. Undefined if a row contains the
+   * ledger's name and not its number.
+   */
   readonly assignLost?: (
     client: ClientBase,
     firstNumber: string,
@@ -31,13 +34,13 @@ const UNSETTLED: Readonly<Record<string, string>> = {
     "outcome <> 'delivered' AND delivery_id IN (SELECT delivery_id FROM v_undelivered WHERE state = 'pending')",
 };
 
-/** Private tables that refer to ledgers by number, by the name of the public view. */
+/** Private tables that refer to ledgers by number. The key is the name of the public view. */
 const NUMBERED: Readonly<Record<string, { readonly rows: string; readonly unsettled?: string }>> = {
   deliveries: { rows: '_deliveries', unsettled: "state IN ('pending', 'dead')" },
   lead_versions: { rows: '_versions' },
 };
 
-/** Other private tables, by the name of the public view. */
+/** Other private tables. The key is the name of the public view. */
 const PRIVATE: Readonly<Record<string, string>> = { attempts: '_attempts' };
 
 /** Returns where a mirrored table is stored. `unsettled` needs the schema as `search_path`. */

@@ -76,8 +76,8 @@ function newValue(name: string): string {
 }
 
 /**
- * Deletes rows with the ids of these deliveries that another ledger wrote, or this one under other numbers. Keeps the attempts that
- * delivered them as rows of `_attempts`, except for the attempts that delivered these deliveries.
+ * Deletes the rows that have the ids of these deliveries and were written by another ledger, or by this ledger under other numbers. Keeps
+ * the attempts that the deleted rows contain as rows of `_attempts`, unless `rows` contains the same attempt.
  */
 async function takeOver(client: ClientBase, ledgerNo: number, rows: readonly HistoryRow[]): Promise<void> {
   await client.query(

@@ -42,8 +42,8 @@ export async function writeVersions(
 }
 
 /**
- * Closes versions that are no longer current: the one before each given version and, if another ledger wrote them, the ones after it.
- * `ledgerNo`: undefined if no other ledger has written to the schema.
+ * Closes versions that are no longer current: the version before each given version, and the versions after it that another ledger wrote.
+ * `ledgerNo` is undefined if no other ledger has written to the schema.
  */
 async function closeVersions(
   client: ClientBase,
@@ -73,8 +73,8 @@ async function closeVersions(
 }
 
 /**
- * Returns SQL for the stored rows that match the given ones, with an index lookup for each. For a plain join, PostgreSQL reads the
- * whole table for every part until it has statistics, and the first round fills new tables.
+ * Returns SQL for the stored rows that match the given rows, with an index lookup for each given row. For a plain join, PostgreSQL reads
+ * the whole table for every part until it has statistics, which the new tables of a first round lack.
  */
 function rowsByIndex(table: string, given: string, condition: string): string {
   return `ANY (ARRAY(SELECT found.ctid FROM ${given}
@@ -94,7 +94,7 @@ export async function missingContents(client: ClientBase, rows: readonly History
   return found.map(({ no }) => Number(no));
 }
 
-/** Writes contents to `_contents`. Skips a content that no longer exists, of which the ledger has only the id. */
+/** Writes contents to `_contents`. Skips a content that no longer exists: the ledger then has only the lead's id. */
 export async function writeContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<void> {
   const [raw, lead] = [placeOf('lead_contents', 'raw'), placeOf('lead_contents', 'lead_id')];
   const kept = rows.filter(({ values }) => values[raw] !== `{"id":${values[lead]}}`);

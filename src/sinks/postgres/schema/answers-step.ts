@@ -1,4 +1,4 @@
-/** Grants the rights on the former table for the view. */
+/** Copies the grants on the former table to the view. */
 const GRANTS = `
   DO $grants$
   DECLARE r record;

@@ -5,7 +5,7 @@ import { commentOf, type Relation } from '../../../catalog/relation.ts';
 /** Private tables, and the public views to read instead. */
 const PRIVATE = { _client_keys: 'v_clients', _sinks: 'v_sink_health', _sources: 'v_freshness' } as const;
 const LEDGER = 'The ledger that the row came from.';
-/** Relations of the kind table in the catalog that are views in PostgreSQL. */
+/** Relations that are tables in the catalog and views in PostgreSQL. */
 const VIEWS: readonly string[] = ['lead_answers', 'lead_versions', 'deliveries', 'attempts'];
 const KEYS: Readonly<Record<string, string>> = {
   key_no: 'Number of the row in the ledger.',

@@ -7,8 +7,8 @@ const ENDING =
   "CASE WHEN f.event = 'erased' THEN '^:erased$' WHEN f.replay THEN '^:r[0-9]{1,18}$' ELSE '^$' END";
 
 /**
- * The rows of the former table with the parts of their ids: `named`, the sink's first name (null if the id has another form), and
- * `rest`. If a lost ledger used a number several times, `turn` counts its rows.
+ * The rows of the former table with the parts of their ids: `named`, the sink's first name (null if the id has another form), and `rest`.
+ * If a lost ledger used a number several times, `turn` numbers the rows that have this number.
  */
 const FORMER = `SELECT f.*, i.rest,
     CASE WHEN i.at > 1 AND left(i.rest, 8) ~ '^[0-9a-f]{8}$' AND substr(i.rest, 9) ~ ${ENDING} THEN left(f.delivery_id, i.at - 1) END AS named,
@@ -17,7 +17,7 @@ const FORMER = `SELECT f.*, i.rest,
   FROM _former_deliveries f CROSS JOIN LATERAL (SELECT strpos(f.delivery_id, ${LEAD}) AS at,
     substr(f.delivery_id, strpos(f.delivery_id, ${LEAD}) + length(${LEAD})) AS rest) i`;
 
-/** Grants the rights on the former tables for their replacements. */
+/** Copies the grants on the former tables to their replacements. */
 const GRANTS = `
   DO $grants$
   DECLARE r record;

@@ -19,9 +19,11 @@ const OF_LEAD_AND_SINK = (
   name: string,
 ) => `FROM _deliveries ${name} JOIN _sink_names n${name} ON n${name}.sink_no = ${name}.sink_no
       WHERE ${name}.source = d.source AND ${name}.lead_id = d.lead_id AND n${name}.sink = s.sink`;
-/** Those with the event `created`, without replays. */
+/** Deliveries of the same lead to the same sink as `d` with the event `created`, without replays. */
 const OTHERS = `SELECT ${OF_LEAD_AND_SINK('e')} AND e.event = 'created' AND e.replay IS NULL`;
-/** SQL for the time since when the lead of `d` is owed to its sink: `d` may have replaced an older delivery with an older content. */
+/**
+ * SQL for the time since which the lead of `d` has been owed to its sink: `d` may have replaced an earlier delivery of an older content.
+ */
 const OWED_AT = `CASE WHEN d.owed_at <= l._leadsync_first_seen_at THEN d.owed_at ELSE (
       SELECT min(f.owed_at) ${OF_LEAD_AND_SINK('f')} AND f.replay IS NULL) END`;
 /** Whether the lead is older than the first poll that found new leads in its source, or came to this sink by a later backfill. */

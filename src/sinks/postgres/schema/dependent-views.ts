@@ -3,7 +3,7 @@ import { relations } from '../../../catalog/documented.ts';
 import { SinkUnavailable } from '../../sink.ts';
 import { quoted } from '../sql/identifier.ts';
 
-/** A user's view over a table that leadsync is about to replace, with what is needed to create it again. */
+/** A user's view over a table that leadsync is about to replace, with everything needed to create the view again. */
 interface DependentView {
   readonly name: string;
   readonly definition: string;
@@ -40,7 +40,10 @@ const VIEWS = `
     ) AS rest
   FROM views v JOIN pg_class c ON c.oid = v.oid ORDER BY v.depth, c.oid`;
 
-/** Objects that would be lost with the tables and views $1 and that leadsync cannot create again. Excludes leadsync's own constraints and indexes. */
+/**
+ * Objects that would be lost with the tables and views $1 and that leadsync cannot create again, without leadsync's own constraints and
+ * indexes.
+ */
 const OBSTACLES = `
   WITH lost AS (SELECT unnest($1::regclass[]) AS oid)
   SELECT pg_describe_object(p.classid, p.objid, p.objsubid) AS what FROM pg_depend p JOIN lost l ON p.refobjid = l.oid
@@ -55,9 +58,9 @@ const OBSTACLES = `
   ORDER BY 1`;
 
 /**
- * Drops the users' views over tables that leadsync is about to replace by views of the same names. Returns a function that creates
- * them again, with their owners, grants and comments.
- * @throws SinkUnavailable if something that depends on the tables cannot be created again; then nothing was dropped
+ * Drops the users' views over tables that leadsync is about to replace with views of the same names. Returns a function that creates the
+ * dropped views again, with their owners, grants and comments.
+ * @throws SinkUnavailable, before it drops anything, if something that depends on the tables cannot be created again
  */
 export async function dropDependentViews(
   client: ClientBase,

@@ -285,14 +285,14 @@ export const migrations: readonly string[] = [
   versionsStep,
 ];
 
-/** The tables that a step replaces by views of the same names, by the step's SQL. */
+/** The tables that a step replaces with views of the same names. The key is the step's SQL. */
 export const replacedByStep: ReadonlyMap<string, readonly string[]> = new Map([
   [deliveriesStep, ['deliveries', 'attempts']],
   [answersStep, ['lead_answers']],
   [versionsStep, ['lead_versions']],
 ]);
 
-/** The names that each step adds to the schema. The name of a replaced table exists already. */
+/** The names that each step adds to the schema. Not included: a view that replaces a table, because its name exists already. */
 export const namesByStep: readonly (readonly string[])[] = migrations.map((sql) =>
   [...sql.matchAll(/CREATE (?:TABLE|VIEW|INDEX) (\w+)/g)]
     .map(([, name = '']) => name)

@@ -6,7 +6,9 @@ const CREATED = "date_trunc('milliseconds', l.created_at)";
 const seconds = (from: string, to: string) => `extract(epoch FROM ${to} - ${from})::double precision`;
 const ONE_LEDGER = '(SELECT min(_leadsync_ledger) = max(_leadsync_ledger) FROM deliveries)';
 
-/** SQL for the time since when the lead of `d` is owed to its sink: `d` may have replaced an older delivery with an older content. */
+/**
+ * SQL for the time since which the lead of `d` has been owed to its sink: `d` may have replaced an earlier delivery of an older content.
+ */
 const OWED_AT = `CASE WHEN d.owed_at <= l._leadsync_first_seen_at THEN d.owed_at ELSE (
       SELECT min(f.owed_at) FROM deliveries f WHERE f.source = d.source AND f.lead_id = d.lead_id AND f.sink = d.sink AND NOT f.replay) END`;
 /** Whether the lead is older than the first poll that found new leads in its source, or came to this sink by a later backfill. */
@@ -19,8 +21,8 @@ const OTHERS = `SELECT FROM deliveries e WHERE e.source = d.source AND e.lead_id
   AND e.event = 'created' AND NOT e.replay`;
 
 /**
- * Step 6 of the schema: adds gone and erased leads, tells backfills and undelivered leads apart in the speed to lead, and computes the
- * facts of a client as the ledger does.
+ * Step 6 of the schema: adds gone and erased leads, distinguishes backfills and undelivered leads in the speed to lead, and computes the
+ * facts about a client as the ledger does.
  */
 export const presenceStep = `
   CREATE TABLE _presence (

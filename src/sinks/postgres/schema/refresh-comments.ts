@@ -23,7 +23,7 @@ export async function staleComments(client: ClientBase, schema: string): Promise
     .map(commentStatement);
 }
 
-/** Runs statements that update comments. Throws soon if another transaction has locked a table: comments can wait. */
+/** Runs statements that update comments. Throws after a short wait if another transaction has locked a table: comments can wait. */
 export async function writeComments(
   client: ClientBase,
   schema: string,

@@ -1,4 +1,4 @@
-/** Grants the rights on the former table for its replacements. */
+/** Copies the grants on the former table to its replacements. */
 const GRANTS = `
   DO $grants$
   DECLARE r record;
@@ -20,12 +20,12 @@ const GRANTS = `
   END $grants$;
 `;
 
-/** The content of a version whose content no longer exists. */
+/** The JSON that stands in for a version's content that no longer exists. */
 const EMPTY = `('{"id":' || v.lead_id || '}')`;
 
 /**
- * Step 10 of the schema: the content of a version is in `leads` if it is the lead's present one, and in `_contents` otherwise. A trigger
- * copies the former content of an updated lead there. `lead_versions` becomes a view with the columns of the former table.
+ * Step 10 of the schema: the content of a version is in `leads` if it is the lead's present one, and in `_contents` otherwise. When a lead
+ * is updated, a trigger copies its former content to `_contents`. `lead_versions` becomes a view with the columns of the former table.
  */
 export const versionsStep = `
   ALTER TABLE lead_versions RENAME TO _former_versions;
