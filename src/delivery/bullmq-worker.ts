@@ -68,7 +68,7 @@ export class BullmqWorker {
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     });
-    this.#worker.on('error', () => undefined); // the carrier's link notices it too, and reports it
+    this.#worker.on('error', () => undefined); // the carrier's link has the same error and reports it
   }
 
   /** Stops taking jobs. Running attempts continue. */

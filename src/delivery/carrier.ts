@@ -30,7 +30,7 @@ export interface Carrier {
   serve(sinks: readonly CarriedSink[], restarted?: readonly string[]): Promise<void>;
   /** Returns the leases of the running attempts of all sinks in this process. */
   attempting(): readonly number[];
-  /** Returns undefined if the carrier can accept batches now, or the reason why not. */
+  /** Returns the reason why the carrier cannot accept batches now, or undefined if it can. */
   unready(): string | undefined;
   /** Waits up to `graceMs` for running attempts, then aborts them. Always resolves soon after. */
   close(graceMs: number): Promise<void>;

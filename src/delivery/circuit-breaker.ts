@@ -15,7 +15,7 @@ export const DOWN_ATTEMPTS = 20;
 export const DOWN_FAILURES = 18;
 /** A destination is also down if this many attempts in a row failed and no lead was delivered for `SILENT_MS`. */
 export const FAILURES_IN_A_ROW = 5;
-/** Minimum time without a delivered lead, in ms. Without it, a short streak of failures would hold a busy, flaky destination. */
+/** Minimum time without a delivered lead, in ms: otherwise a short streak of failures would hold a busy, flaky destination. */
 export const SILENT_MS = 5_000;
 /** The wait between probes doubles only after this many failed probes: a flaky destination fails one or two by chance. */
 const PROBES_BEFORE_BACK_OFF = 3;

@@ -51,7 +51,7 @@ export class RedisLink {
     void this.#keepChecking();
   }
 
-  /** Returns undefined if Redis is usable, or the reason why not. */
+  /** Returns the reason why Redis is unusable, or undefined if it is usable. */
   unusable(): string | undefined {
     return this.#usable ? undefined : (this.#failure?.reason ?? NOT_YET);
   }

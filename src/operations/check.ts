@@ -46,10 +46,10 @@ export interface CheckParts {
 }
 
 /**
- * Checks everything that the configuration names, concurrently. Returns one result for each thing checked: for the data directory, the
- * ledger, every source, Redis, every sink, export and alert destination. Writes nothing to the ledger and delivers nothing. Tests the
- * client credentials even if a token obtained with them is stored. Uses the stored token of a login and renews it if necessary; a stored
- * token that does not match the configuration is a failure and stays unchanged. Stores a new token if none was stored.
+ * Checks everything that the configuration names, concurrently. Returns one result for each thing checked: the data directory, the ledger
+ * and Redis if there are any, and every source, enabled sink, export and alert destination. Writes nothing to the ledger and delivers
+ * nothing. Tests the client credentials even if a token obtained with them is stored. Uses the stored token of a login and renews it if
+ * necessary; a stored token that does not match the configuration is a failure and stays unchanged. Stores a new token if none was stored.
  */
 export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<CheckResult>[] {
   const { redisUrl } = config.queue;

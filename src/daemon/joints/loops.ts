@@ -30,7 +30,7 @@ export class Loops {
     return loop;
   }
 
-  /** Tells all loops to end. */
+  /** Makes all loops end. */
   stop(): void {
     this.#stopping.abort();
   }

@@ -3,7 +3,9 @@ import type { Clock } from '../../platform/time/clock.ts';
 /** Explicit abort reason: without one, each abort would create an error with a stack trace. */
 const AWAKE = 'awake';
 
-/** Lets one loop sleep until it is notified or a time has come. Remembers a notification that arrives while the loop is awake. */
+/**
+ * Lets one loop sleep until the loop is notified or a given time has come. Remembers a notification that arrives while the loop is awake.
+ */
 export class Wake {
   readonly #clock: Clock;
   #news = false;

@@ -25,7 +25,7 @@ export async function watchConfig(
   }
 }
 
-/** Returns a text that changes whenever one of the files changes, or the target of a link. */
+/** Returns a text that changes whenever one of the files, or the target of a link, changes. */
 export function stampOf({ file, secretFiles }: ConfigFiles): string {
   return [file, ...secretFiles].map((name) => `${name} ${stampOfFile(name)}`).join('\n');
 }

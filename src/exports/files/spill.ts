@@ -38,8 +38,8 @@ export function sortedByDay(rows: Rows, at: number): Sorted {
 }
 
 /**
- * Stores rows in a temporary file until all rows of their day are known. `close` removes the file. Methods throw the error from Node if the
- * disk fails.
+ * Stores rows in a temporary file until all rows of their day are known. `close` removes the file. Throws the error from Node if the disk
+ * fails.
  */
 export class Spill {
   readonly path: string;

@@ -27,8 +27,8 @@ export interface SearchParts {
 }
 
 /**
- * Searches the files of all scheduled exports for the person, and lists exports that are no longer configured. Removes leftovers of killed
- * runs, and nothing else.
+ * Searches the files of all scheduled exports for the person, and lists exports that are no longer configured. Removes only the leftovers
+ * of killed runs.
  */
 export async function searchExports(
   { exports, dataDir }: Pick<Config, 'exports' | 'dataDir'>,

@@ -53,8 +53,8 @@ export interface WaitOptions {
 
 /**
  * Requires that leadsync may create a missing ledger: either `ledger.create` allows it, or every place that could show an earlier ledger
- * was searched and shows none. Asks all places repeatedly until each has answered or the patience is over. The process must hold the data
- * directory.
+ * was searched and shows none. Asks the places repeatedly until one shows a trace, all have answered, or `patienceMs` has passed. The
+ * process must hold the data directory.
  * @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart
  */
 export async function requireNewInstallation(config: Config, waiting: WaitOptions): Promise<void> {

@@ -15,9 +15,9 @@ export function listenForReload(reload: () => void): void {
 }
 
 /**
- * Listens for stop signals. The first SIGTERM, SIGINT or SIGHUP aborts the returned signal. The second signal calls `insist` with the name
- * of that signal. SIGHUP never insists, because both the shell and the kernel send one when a terminal closes. With `hangup: 'reloads'`,
- * ignores SIGHUP and leaves it to `listenForReload`.
+ * Listens for stop signals. The first SIGTERM, SIGINT or SIGHUP aborts the returned signal. Each later SIGTERM or SIGINT calls `insist`
+ * with its name, except a SIGINT from the same key press. SIGHUP never insists, because both the shell and the kernel send one when a
+ * terminal closes. With `hangup: 'reloads'`, ignores SIGHUP and leaves it to `listenForReload`.
  */
 export function listenForStop(
   insist: (name: NodeJS.Signals) => void,

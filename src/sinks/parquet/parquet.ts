@@ -90,7 +90,7 @@ export class ParquetSink implements Sink {
     return { arrived: true, what: `leadsync wrote ${path} as it writes leads. You can remove it.` };
   }
 
-  /** Returns the rows as lines of JSON, because a Parquet file is not readable. */
+  /** Returns the rows as lines of JSON, because people cannot read a Parquet file. */
   preview(batch: Batch): readonly Preview[] {
     const target = `file ${join(this.#directory, fileName(batch))}`;
     return [{ target, fields: {}, content: batch.deliveries.map(previewRow).join('') }];

@@ -79,7 +79,7 @@ export const postgres = defineSink({
   open: (options, parts) => new PostgresSink(options, parts),
 });
 
-/** Upserts each batch in one or more transactions. Each transaction has the whole timeout. */
+/** Upserts each batch in one or more transactions. The timeout applies to each transaction. */
 class PostgresSink implements Sink {
   readonly #schema: string;
   readonly #parts: SinkParts;

@@ -50,7 +50,7 @@ export interface TokenFileParts {
 /**
  * The token of one source on disk: `<data_dir>/tokens/<source>.json`, readable by the owner alone (mode 0600). A token that does not match
  * the configuration is set aside as `<source>.json.<hash>.unusable` until the configuration matches again. The first login creates
- * `<source>.login`, which outlives every token: while it exists, leadsync does not use the client's own tokens.
+ * `<source>.login`, which outlives every token: while it exists, leadsync does not use the client's own tokens unless `grant` says so.
  */
 export class TokenFile {
   readonly #name: string;

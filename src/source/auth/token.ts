@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 /** The grant that a token originates from. A refresh keeps it. */
 export type TokenOrigin = 'client_credentials' | 'authorization_code';
 
-/** An access token with its refresh token, and the times at which it was received, expires and was refused. */
+/** An access token with its refresh token, and the times of receipt, expiry and refusal. */
 export interface Token {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
