@@ -134,7 +134,10 @@ function failed(
   return hold ? held(next, unavailable, now, random) : next;
 }
 
-/** Returns the health after an answer. Ends a hold, with a limit on concurrent batches; afterwards each answer raises the limit by one. */
+/**
+ * Returns the health after an answer. An answer to a probe ends the hold and sets a limit on concurrent batches; each later answer raises
+ * the limit by one.
+ */
 function answered(health: SinkHealth): SinkHealth {
   if (health.heldSince) {
     const { heldSince, heldReason, probeAt, probes } = HEALTHY;

@@ -1,6 +1,6 @@
 import type { Random } from '../platform/time/clock.ts';
 
-/** When the next attempt is due after a failed one. */
+/** When the next attempt is due after a failed attempt. */
 export interface RetryPolicy {
   /** The waits after the first, second … counted attempt, in ms. If the attempt after the last wait fails, the delivery is dead. */
   readonly scheduleMs: readonly number[];

@@ -40,7 +40,7 @@ const FILE = /^(.+)\.json$/;
 
 /**
  * Stores the state of each export in a file of its own, so that a manual run and the daemon do not interfere. The ledger does not hold
- * it, because the loss of such a file costs little: one export runs too early, or exports all rows.
+ * these states, because the loss of such a file costs little: one export runs too early, or exports all rows.
  */
 export class ExportStates {
   readonly #files: Files;

@@ -28,7 +28,7 @@ import { requireOrigin } from './require-origin.ts';
 /** Result of one check. */
 export interface CheckResult {
   readonly kind: 'data_dir' | 'ledger' | 'source' | 'sink' | 'queue' | 'export' | 'alerts';
-  /** Name of the source, sink, export or alert destination. Empty for kinds of which there is only one. */
+  /** Name of the source, sink, export or alert destination. Empty for `data_dir`, `ledger` and `queue`, of which there is only one. */
   readonly name: string;
   readonly ok: boolean;
   /** The finding or the problem in one sentence, without any data of a lead. */

@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 
-/** Parts of one sink's dispatch. All sinks share the ledger and the carrier; each has its own wake. */
+/** Parts of one sink's dispatch. All sinks share the ledger and the carrier; each sink has its own wake. */
 export interface DispatchParts {
   readonly ledger: LedgerDelivering;
   readonly carrier: Carrier;

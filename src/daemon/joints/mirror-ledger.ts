@@ -92,7 +92,7 @@ interface Progress {
   ended: boolean;
 }
 
-/** Copies the next parts of new rows of a table. Reads each part while the destination writes the previous one. */
+/** Copies the next parts of new rows of a table. Reads each part while the destination writes the part before. */
 async function copyNew(
   mirror: Mirror,
   progress: Progress,

@@ -20,7 +20,7 @@ export interface PollParts {
   readonly onOwed: () => void;
 }
 
-/** Why a poll failed. The back-off and the messages use it. */
+/** Why a poll failed. The code and `retryAfterMs` determine the back-off; messages contain the rest. */
 export interface PollFailure {
   readonly code: string;
   readonly reason: string;

@@ -23,7 +23,7 @@ export interface ThreadedLedgerParts {
 }
 
 /**
- * Opens the ledger of a data directory in its own thread, so that slow commits and queries do not block network I/O in this one.
+ * Opens the ledger of a data directory in its own thread, so that slow commits and queries do not block network I/O in the caller's thread.
  * @throws LedgerError
  */
 export async function openThreadedLedger(

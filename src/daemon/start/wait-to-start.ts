@@ -9,7 +9,7 @@ import { createLogger, type Logger, type LogStream } from '../../telemetry/logge
 
 /** How long `run` waits for destinations and Redis to show whether there was an earlier ledger, in ms. */
 const RUN_PATIENCE_MS = 300_000;
-/** The same for `sync`, in ms: shorter, because a person or a script waits for it. */
+/** How long `sync` waits for them, in ms: shorter, because a person or a script waits for `sync`. */
 const SYNC_PATIENCE_MS = 10_000;
 
 const NOT_STARTED =

@@ -21,7 +21,7 @@ class NoListing extends Error {
   override readonly name = 'NoListing';
 }
 
-/** Returns the size in bytes of every object, by its key. @throws NoListing, the SDK's error */
+/** Returns the size of every object in bytes. The key of the map is the key of the object. @throws NoListing, or the error from the SDK */
 export async function objectsIn(
   client: S3Client,
   stretch: Stretch,
@@ -44,7 +44,7 @@ export async function objectsIn(
   return objects;
 }
 
-/** Returns every unfinished upload; none if the storage cannot list them. @throws NoListing, the SDK's error */
+/** Returns every unfinished upload; none if the storage cannot list uploads. @throws NoListing, or the error from the SDK */
 export async function uploadsIn(
   client: S3Client,
   stretch: Stretch,
@@ -69,7 +69,9 @@ export async function uploadsIn(
   return uploads;
 }
 
-/** Yields all pages. @throws NoListing if a page has no next marker or repeats its own, which would make the listing endless */
+/**
+ * Yields all pages. @throws NoListing if the marker of the next page is missing or the same as before, which would make the listing endless
+ */
 async function* pages<Item, Next extends object>(
   ask: (next: Next) => Promise<{ items: Item[] | undefined; next: Next | undefined }>,
   first: Next,

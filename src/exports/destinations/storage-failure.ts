@@ -41,7 +41,7 @@ const KNOWN = new Map<string, readonly [what: string, hint: string]>(
 /** Names of errors that do not come from the storage: its answer was not in the form of S3. */
 const NO_CODES: ReadonlySet<string> = new Set(['Error', 'TypeError', 'SyntaxError', 'RangeError', 'Unknown']);
 
-/** A bucket, as messages name it. */
+/** The parts of a bucket's configuration that messages name. */
 interface Bucket {
   readonly bucket: string;
   readonly endpoint?: string | undefined;

@@ -37,7 +37,7 @@ export const fileFormats = {
   },
 } as const satisfies Readonly<Record<string, FileFormat>>;
 
-/** The name of a `FileFormat`. `sqlite` is not one: `PublicCopy` writes it. */
+/** The name of a `FileFormat`. `sqlite` is not among them, because `PublicCopy` writes that format. */
 export type FileFormatName = keyof typeof fileFormats;
 
 function text(lines: readonly string[]): Piece {

@@ -31,7 +31,7 @@ export type ToEncode = (OfLedger | OfSpill) & { readonly format: FileFormatName 
 /** A request to sort rows by the day in one of their columns. */
 export type ToSort = OfLedger & { readonly dayAt: number };
 
-/** A request to the thread: what to read, and what to do with it. */
+/** A request to the thread: which rows to read, and whether to encode or to sort them. */
 export type PieceRequest = ToEncode | ToSort;
 
 /** The result for one part. */

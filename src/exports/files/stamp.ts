@@ -7,7 +7,7 @@ const EXPORTED_AT = always(
   'When this export was made; the same in all of its rows. Of several copies of a row, the one with the latest time counts.',
 );
 
-/** Returns the relation with `_exported_at` as its last column, as exports write it. */
+/** Returns the relation as exports write it: with `_exported_at` as its last column. */
 export function stamped(relation: Relation): Relation {
   return { ...relation, columns: [...relation.columns, EXPORTED_AT] };
 }

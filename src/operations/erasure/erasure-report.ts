@@ -84,7 +84,7 @@ function received({ had, certain }: SinkErasure): string {
   return certain === 0 ? `It may have received ${leads}` : `It received, or may have received, ${leads}`;
 }
 
-/** Returns the names of a sink in the ledger: a renamed sink keeps its former name until leadsync has run with the new one. */
+/** Returns the names that a sink may have in the ledger: a renamed sink keeps its former name until leadsync has run with the new name. */
 function namesOf({ name, formerly }: SinkConfig): string[] {
   return formerly === undefined ? [name] : [name, formerly];
 }

@@ -6,11 +6,11 @@ import { isDataDirInUse } from './open-ledger.ts';
 export interface AdminEndpoint {
   readonly host: string;
   readonly port: number;
-  /** Random id of this start: another leadsync that answers at the same address has a different one. */
+  /** Random id of this start. Another leadsync that answers at the same address has a different id. */
   readonly instance: string;
 }
 
-/** Writes the endpoint into the data directory, so that commands can reach the leadsync that holds it. */
+/** Writes the endpoint into the data directory, so that commands can reach the leadsync that holds the directory. */
 export function writeAdminEndpoint(dataDir: string, { host, port, instance }: AdminEndpoint): void {
   writeFileSync(fileOf(dataDir), `${JSON.stringify({ host, port, instance })}\n`, { mode: 0o600 });
 }

@@ -9,7 +9,7 @@ const OVERHEAD_MS = 5_000;
 /** An open sink, and how long one attempt may take. */
 export interface OpenSink {
   readonly sink: Sink;
-  /** Maximum time for attempting a whole batch, in ms. The attempt is aborted after it. */
+  /** Maximum time for attempting a whole batch, in ms. An attempt that takes longer is aborted. */
   readonly budgetMs: number;
   /**
    * Reason for refusing `erased` events. They are owed to such a sink only if a sink of another type had its name before. Undefined if the

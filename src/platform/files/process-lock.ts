@@ -5,11 +5,11 @@ import { acquireLock, LockHeld } from './lock.ts';
 
 interface ProcessLock {
   readonly lock: { release(): void };
-  /** Distinguishes the file from one that replaced it. */
+  /** Distinguishes the file from another file that has replaced it. */
   readonly inode: number;
 }
 
-/** The locks that this process holds, by file, even if the file was deleted. */
+/** The locks that this process holds, even if their files were deleted. The key is the path of the file. */
 const own = new Map<string, ProcessLock>();
 
 /**

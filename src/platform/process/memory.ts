@@ -2,7 +2,7 @@ import { Session } from 'node:inspector/promises';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** The memory of a process, and the load that decides when to release some of it. */
+/** The memory of a process, and the load that decides when to release memory. */
 export interface Memory {
   /** Returns the resident memory of the whole process, in bytes. */
   residentBytes(): number;

@@ -21,7 +21,7 @@ export class OnDemand<T> {
     return this.#opened;
   }
 
-  /** Closes the resource with `end` if it is open. Afterwards `get` no longer opens it. */
+  /** Closes the resource with `end` if it is open. Afterwards `get` no longer opens the resource. */
   async close(end: (opened: T) => Promise<unknown>): Promise<void> {
     this.#isClosed = true;
     if (this.#opened) await end(await this.#opened);

@@ -11,8 +11,8 @@ const REPLACED = {
 const startedFrom = buildOnDisk();
 
 /**
- * Returns a message for the operator if the program on disk has changed or vanished since this process started: parts that it has not
- * loaded yet are missing, and new threads and processes would run the other version. Undefined otherwise.
+ * Returns a message for the operator if the program on disk has changed or vanished since this process started. Parts that this process has
+ * not loaded yet are then missing, and new threads and processes would run the other version. Undefined otherwise.
  */
 export function replacedProgram(): { readonly message: string; readonly hint: string } | undefined {
   return buildOnDisk() === startedFrom ? undefined : REPLACED;

@@ -38,7 +38,7 @@ const UNUSABLE = '.unusable';
 
 /** Whose token is stored, and where. All processes on a data directory share the file. */
 export interface TokenFileParts {
-  /** The source's name; the file is named after it. */
+  /** The source's name, which is also the name of the file. */
   readonly name: string;
   readonly account: Account;
   readonly dataDir: string;

@@ -136,7 +136,7 @@ export class Tokens {
     return stored?.kind === 'token' && stored.token.accessToken !== accessToken;
   }
 
-  /** Returns the renewed token. Callers share one renewal; each can stop waiting without stopping it. */
+  /** Returns the renewed token. Callers share one renewal; a caller that stops waiting does not stop it. */
   #renewed(refused: string | undefined, signal: AbortSignal): Promise<string> {
     if (this.#renewal === undefined) {
       this.#renewal = this.#renew(refused).finally(() => {

@@ -28,7 +28,7 @@ const HEAD_BYTES = 64 * 1024;
 const FIRST_BYTES = 4096;
 const NOTHING = Buffer.alloc(0);
 
-/** Collects the parts of one element after another; buffers at most `maxBytes` of each. */
+/** Collects the parts of one element after another; buffers at most `maxBytes` of each element. */
 export class ElementBytes {
   readonly #maxBytes: number;
   #held = NOTHING;
@@ -53,7 +53,7 @@ export class ElementBytes {
     }
   }
 
-  /** Returns the element that ends with this part, and starts the next one. */
+  /** Returns the element that ends with this part, and starts the next element. */
   finish(last: Buffer, nesting: number): Element {
     if (this.#size === 0 && last.length <= this.#maxBytes) return { kind: 'whole', bytes: last, nesting };
     this.add(last);

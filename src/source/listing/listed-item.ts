@@ -101,7 +101,7 @@ function check(value: unknown, raw: string): Validation {
   return { id, fault: issue && { reason: issue.message, path: pathText(issue.path) } };
 }
 
-/** Returns the id, or a text that says what is wrong with it. */
+/** Returns the id, or a text that says what is wrong with the id. */
 function readId(id: unknown, raw: string): LeadId | string {
   if (id === undefined) return 'is missing';
   if (typeof id !== 'number') return `must be an integer, but is ${kindOf(id)}`;

@@ -92,7 +92,7 @@ export class Splitter {
     this.#bytesRead += this.#at;
   }
 
-  /** Skips bytes that are known to contain this number of whole elements and to end with one. */
+  /** Skips bytes that are known to consist of this number of whole elements, with the end of the last one at their end. */
   skip(bytes: number, elements: number): void {
     this.#bytesRead += bytes;
     this.#elements += elements;
@@ -108,7 +108,10 @@ export class Splitter {
     });
   }
 
-  /** Yields the ended element if a comma or a bracket follows; keeps it if no byte follows; drops it before any other byte. */
+  /**
+   * Yields the ended element if a comma or a closing bracket follows. Keeps the element if no byte follows, and drops it before any other
+   * byte.
+   */
   *#confirm(chunk: Buffer, from: number): Generator<Element, void, void> {
     const next = chunk[firstNoSpace(chunk, from)];
     if (next === COMMA || next === CLOSE_ARRAY) yield* this.rest();

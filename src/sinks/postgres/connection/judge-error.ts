@@ -18,7 +18,7 @@ const NAMES_ONLY = /^(28|3D|42501|53|57)/;
  */
 const NAMES_IN_STATEMENT = /^(3F|42)/;
 
-/** Hints by SQLSTATE, or by a prefix of it (PostgreSQL manual, appendix A). */
+/** Hints. The key is a SQLSTATE or the beginning of one (PostgreSQL manual, appendix A). */
 const HINTS: Readonly<Record<string, string>> = {
   '08': "If this continues and there is a pooler in between, check the pooler's log.",
   '0A000':
@@ -78,7 +78,10 @@ function namesOnly({ code = '', position, where }: DatabaseError): boolean {
   return NAMES_ONLY.test(code) || (NAMES_IN_STATEMENT.test(code) && position !== undefined);
 }
 
-/** Returns the next step. Mentions functions and constraints if one of these may have raised the error, with a code of its own choice. */
+/**
+ * Returns the next step. Mentions functions and constraints if a function or constraint may have raised the error, because it may choose
+ * any code.
+ */
 function hintFor(error: DatabaseError): string {
   const { code = '', where } = error;
   const hint = HINTS[code] ?? HINTS[code.slice(0, 3)] ?? HINTS[code.slice(0, 2)];

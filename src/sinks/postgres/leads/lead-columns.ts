@@ -1,4 +1,4 @@
-/** The columns that leadsync writes, with their types. `_leadsync_synced_at` is missing: the server sets it. */
+/** The columns that leadsync writes, with their types. `_leadsync_synced_at` is not among them, because the server sets it. */
 export const leadColumns = {
   source: 'text',
   id: 'bigint',

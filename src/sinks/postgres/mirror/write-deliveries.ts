@@ -137,7 +137,7 @@ function contentOf(row: HistoryRow): string | undefined {
   return /^[0-9a-f]{8}$/.test(content) ? content : undefined;
 }
 
-/** Returns the public id, as the ledger's view `deliveries` forms it. */
+/** Returns the public id of a delivery, formed as in the ledger's view `deliveries`. */
 function deliveryId(row: HistoryRow): string {
   const replay = cellOf(row, 'replay');
   const ending = cellOf(row, 'event') === 'erased' ? ':erased' : replay === null ? '' : `:r${replay}`;

@@ -5,7 +5,7 @@ const OIDS = { text: 25, json: 114, jsonb: 3802 } as const;
 const JSONB_VERSION = 1;
 const NULL_LENGTH = -1;
 
-/** An offset of 16 hours or more: ISO 8601 allows it, PostgreSQL refuses it, and no time zone has one. */
+/** An offset of 16 hours or more. ISO 8601 allows such an offset, PostgreSQL refuses it, and no time zone has one. */
 const FAR_OFFSET = /[T ].*[+-](1[6-9]|2\d)(:?\d\d)?$/i;
 
 type Values = readonly (string | number | boolean | null)[];
