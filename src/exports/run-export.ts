@@ -49,7 +49,10 @@ async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportRes
   try {
     child = await start();
   } catch (error) {
-    return { ...NOT_STARTED, message: `leadsync could not start a process for the export (${codeOf(error)}).` };
+    return {
+      ...NOT_STARTED,
+      message: `leadsync could not start a process for the export (${codeOf(error)}).`,
+    };
   }
   let insist: NodeJS.Timeout | undefined;
   const ask = () => {
