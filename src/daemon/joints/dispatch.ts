@@ -80,7 +80,7 @@ function reportChanges(
     emit({ type: 'sink-resumed', sink });
 }
 
-/** Whether the destination has accepted or refused a lead since that time. An operator's `resume` leaves no record of either. */
+/** Whether the destination has accepted or refused a lead since that time. After an operator's `resume`, there is no such record. */
 function hasAnswered(health: SinkHealth | undefined, since: Date): boolean {
   if (!health) return true;
   const { lastDeliveredAt, refusals } = health;

@@ -79,8 +79,8 @@ function namesOnly({ code = '', position, where }: DatabaseError): boolean {
 }
 
 /**
- * Returns the next step. Mentions functions and constraints if a function or constraint may have raised the error, because it may choose
- * any code.
+ * Returns the next step. Mentions functions and constraints if a function or constraint may have raised the error: a function can use any
+ * code.
  */
 function hintFor(error: DatabaseError): string {
   const { code = '', where } = error;
