@@ -1,21 +1,24 @@
 import type { LeadId } from './lead.ts';
 
-/** An event of a lead that a sink can subscribe to. Of an `erased` lead only the id is left. */
+/** An event of a lead that a sink can subscribe to. Only the id of an `erased` lead is left. */
 export type LeadEvent = 'created' | 'updated' | 'erased';
 
-/** State of a delivery. `dead` means given up, and `skipped` left out on purpose, each with a reason. */
+/** State of a delivery. `dead` means given up, and `skipped` means left out on purpose. Both have a reason. */
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'skipped';
 
 /** One lead owed to one sink, with everything that the sink needs to deliver it. */
 export interface Delivery {
-  /** Idempotency key: the same for every attempt, after restarts and after a restored backup. Receivers recognise repeats by it. */
+  /**
+   * Idempotency key, by which receivers recognise repeats. It stays the same for every attempt, after a restart, and after a restore from a
+   * backup.
+   */
   readonly id: string;
   readonly source: string;
   readonly leadId: LeadId;
   /** 1 for the first content; increases by one with each change. */
   readonly version: number;
   readonly event: LeadEvent;
-  /** Whether an operator requested the lead again. */
+  /** Whether an operator requested that the lead be delivered again. */
   readonly replay: boolean;
   readonly firstSeenAt: Date;
   /** When this version was first listed, or when the lead was erased. */
@@ -27,9 +30,9 @@ export interface Delivery {
   readonly raw: string;
 }
 
-/** The deliveries of one sink that are attempted together. Every attempt has the same batch. */
+/** The deliveries of one sink that are attempted together. Every attempt has the same deliveries. */
 export interface Batch {
-  /** Stable over attempts, so sinks may derive names from it. Letters and digits. */
+  /** The same for every attempt, so sinks may derive names from it. Consists of letters and digits. */
   readonly id: string;
   readonly sink: string;
   readonly createdAt: Date;
@@ -41,8 +44,8 @@ export interface Batch {
 export interface BatchRef {
   readonly sink: string;
   readonly batch: string;
-  /** Fencing token: the ledger refuses an attempt under any other lease than the present one. */
+  /** Fencing token. The ledger accepts attempts only under the present lease. */
   readonly lease: number;
-  /** The former lease of the batch. A carrier can remove its job. */
+  /** The former lease of the batch. A carrier can remove the job of that lease. */
   readonly replaces?: number | undefined;
 }

@@ -1,18 +1,21 @@
-/** A value of the store as text, whatever its type. */
+/** A stored value of any type, as text. */
 export type StoredValue = string | null;
 
 /** A row of a mirrored table. */
 export interface HistoryRow {
   /** Number of the row in the ledger. */
   readonly no: number;
-  /** The values, in the order of the columns in the catalog. */
+  /** The values, in the catalog's order of columns. */
   readonly values: readonly StoredValue[];
 }
 
-/** Rows of a mirrored table as JSON, `[[no, [value, …]], …]`: one text between threads costs far less than an object for each row. */
+/**
+ * The rows of a mirrored table as one JSON text: `[[no, [value, …]], …]`. Passing one text between threads costs far less than passing an
+ * object for each row.
+ */
 export type HistoryText = string;
 
-/** Returns the rows in a text from the ledger. */
+/** Parses the rows in a `HistoryText`. */
 export function rowsOf(text: HistoryText): HistoryRow[] {
   const rows: [no: number, values: StoredValue[]][] = JSON.parse(text);
   return rows.map(([no, values]) => ({ no, values }));
@@ -22,9 +25,9 @@ export function rowsOf(text: HistoryText): HistoryRow[] {
 export interface Overview {
   readonly sinks: readonly (readonly StoredValue[])[];
   readonly sources: readonly (readonly StoredValue[])[];
-  /** Number of the first valid client key; earlier ones are no longer valid. Undefined if there is none. */
+  /** Number of the first valid client key. Keys with lower numbers are no longer valid. Undefined if there are no client keys. */
   readonly firstClientKey: number | undefined;
-  /** Renamed sinks. The ids of their deliveries contain their first names. */
+  /** The renamed sinks. */
   readonly renamed: readonly RenamedSink[];
 }
 
@@ -32,11 +35,11 @@ export interface Overview {
 export interface RenamedSink {
   /** The present name. */
   readonly sink: string;
-  /** The first name, which the ids of its deliveries contain. */
+  /** The sink's first name, which the ids of its deliveries contain. */
   readonly named: string;
 }
 
-/** A sink, and a former name under which a destination still has it. */
+/** A sink, and a former name under which a destination may still store its rows. */
 export interface FormerName {
   readonly sink: string;
   readonly former: string;

@@ -2,13 +2,13 @@ import type { DeliveryState } from './delivery.ts';
 import type { Outcome } from './outcome.ts';
 import type { SinkHealth } from './sink-health.ts';
 
-/** What the ledger knows of a delivery at the end of an attempt. */
+/** What the ledger knows about a delivery at the end of an attempt. */
 export interface AttemptedDelivery {
   /** Number of counted attempts before this one. */
   readonly attempts: number;
-  /** Number of failures that did not count although the sink was not held: the sink was probably at fault. */
+  /** Number of failures that did not count, although the sink was not held, because the sink was probably at fault. */
   readonly excused: number;
-  /** When the last attempt began, or when the delivery was owed if there was none. */
+  /** When the previous attempt began, or when the delivery was owed if there was no previous attempt. */
   readonly waitingSince: Date;
   /** When this attempt began, by the present wall clock. */
   readonly startedAt: Date;
@@ -26,7 +26,7 @@ export interface Verdict {
   readonly state: Exclude<DeliveryState, 'skipped'>;
   /** Number of counted attempts, including this one if it counts. */
   readonly attempts: number;
-  /** Number of failures that did not count although the sink was not held, including this one. */
+  /** Number of failures that did not count although the sink was not held, including this failure if it did not count. */
   readonly excused: number;
   /** Set if the state is `pending`. */
   readonly nextAttemptAt: Date | undefined;
@@ -36,13 +36,13 @@ export interface Verdict {
 /** What an attempt means for its deliveries and for its sink. */
 export interface Judgement {
   readonly health: SinkHealth;
-  /** One per delivery, in order. */
+  /** One verdict for each delivery, in order. */
   readonly verdicts: readonly Verdict[];
-  /** Refused deliveries that became dead since this time are owed again: the endpoint was at fault. */
+  /** Refused deliveries that became dead at or after this time become pending again, because the destination was at fault. */
   readonly reviveSince: Date | undefined;
 }
 
-/** Returns what the outcomes of an attempt mean. Pure; the ledger calls it inside the transaction that settles the attempt. */
+/** Returns what the outcomes of an attempt mean. A pure function: the ledger calls it inside the transaction that settles the attempt. */
 export type Judge = (
   sink: string,
   health: SinkHealth,

@@ -1,6 +1,6 @@
 import type { LeadKey } from './person.ts';
 
-/** What the ledger knows of a lead that a destination stores. */
+/** What the ledger knows about a lead that a destination stores. */
 export interface LeadAtSink {
   /** Number of the lead in the ledger; undefined if the ledger does not know the lead. */
   readonly lead: number | undefined;
@@ -11,7 +11,7 @@ export interface LeadAtSink {
   readonly owed: boolean;
 }
 
-/** A lead of the ledger, and its deliveries to one sink. */
+/** A lead in the ledger, and the state of its deliveries to one sink. */
 export interface DeliveredLead extends LeadKey {
   /** Number of the lead in the ledger. */
   readonly lead: number;

@@ -1,4 +1,4 @@
-/** The service's identifier of a lead: an exact 64-bit integer. */
+/** The service's identifier for a lead: an exact 64-bit integer. */
 export type LeadId = bigint;
 
 /** The fields of a lead, under the service's names (service description, section 2). */
@@ -22,12 +22,12 @@ export interface LeadAnswer {
   readonly answer: string;
 }
 
-/** Maximum id of a lead: the largest 64-bit integer of SQLite and PostgreSQL. */
+/** Maximum id of a lead: the largest integer that SQLite and PostgreSQL can store. */
 export const MAX_LEAD_ID = 2n ** 63n - 1n;
 
 /**
- * Returns the lead in a JSON text from the ledger, with an exact id even above 2^53. Does not validate: the poll has done so. A text
- * that was not validated may lack fields.
+ * Parses the JSON text of a lead from the ledger. The id is exact even above 2^53. Does not validate the text, because the poll has done
+ * so: a text that was not validated may lack fields.
  */
 export function readLead(raw: string): Lead {
   const fields = JSON.parse(raw) as Omit<Lead, 'id'> & { id: number };
@@ -39,8 +39,8 @@ function readExactId(raw: string): LeadId {
 }
 
 /**
- * Returns a lead's id as its JSON text spells it: every digit of `9223372036854775807`, and `1e3` as `1e3`. Undefined if the id is not
- * a number.
+ * Returns a lead's id exactly as written in its JSON text: `9223372036854775807` with every digit, and `1e3` as `1e3`. Undefined if the id
+ * is not a number.
  */
 export function readIdText(raw: string): string | undefined {
   let text: string | undefined;

@@ -19,32 +19,36 @@ export interface ListedLead {
 export interface RejectedLead {
   readonly kind: 'rejected';
   readonly position: number;
-  /** The id, if it is readable. By it a later listing can resolve the rejection. */
+  /** The id, if it is readable. A later listing in which a lead with this id is valid resolves the rejection. */
   readonly id: LeadId | undefined;
   readonly raw: string;
   readonly hash: string;
-  /** What is wrong, without text of the lead. */
+  /** What is wrong, without text from the lead. */
   readonly reason: string;
-  /** The faulty field: `client_address.friendly_address`, or empty for the lead as a whole. */
+  /** The path of the faulty field, such as `client_address.friendly_address`; empty for the lead as a whole. */
   readonly path: string;
 }
 
 /** A parsed element of a listing. */
 export type ListedItem = ListedLead | RejectedLead;
 
-/** An element of a listing before parsing. It is parsed only if its content is not known yet. */
+/** An unparsed element of a listing. It is parsed only if its content is not known yet. */
 export interface ListedElement {
   /** Index in the listing, from 0. */
   readonly position: number;
   /** The id, if the element begins with it; undefined if only parsing reveals it. */
   readonly id: LeadId | undefined;
-  /** The hash that the lead has. */
+  /** The hash of the element: that of the `ListedLead` which `read` returns. */
   readonly hash: string;
-  /** Parses the element. @throws SourceError `protocol` if it is not JSON in UTF-8 and its end is uncertain: the rest is then unreadable */
+  /**
+   * Parses the element.
+   * @throws SourceError `protocol` if the element is not JSON in UTF-8 and its end is uncertain, which makes the rest of the listing
+   * unreadable
+   */
   read(): ListedItem;
 }
 
-/** Consecutive elements of a listing. Two listings in a row usually have most blocks in common. */
+/** Consecutive elements of a listing. Two consecutive listings usually have most blocks in common. */
 export interface ListedBlock {
   /**
    * The first 128 bits of SHA-256 over the bytes from the end of the previous block to the end of the last element, in hex. Undefined

@@ -1,19 +1,19 @@
-/** The numbers of leads that a source lists and has listed. */
+/** How many leads a source lists now and has listed before. */
 export interface ListingSize {
   /** Number of leads in the last complete listing. */
   readonly listed: number;
   /** Maximum number of leads in a complete listing of the last week. */
   readonly listedLately: number;
-  /** Number of leads that were ever listed. */
+  /** Number of leads that the source has ever listed. */
   readonly leads: number;
 }
 
-/** Fewer leads than this may vanish from a listing without a problem, unless none is left. */
+/** Fewer leads than this may vanish from a listing without being a problem, unless none is left. */
 const FEW_LEADS = 20;
 
 /**
- * Returns the former size of a listing that has fallen to zero, or to less than half of its maximum in the last week and by at least 20
- * leads. Undefined if it has not. Services that remove old leads gradually stay above these limits.
+ * Returns the former size of a listing that is now empty, or that has lost at least 20 leads and more than half of its maximum size in the
+ * last week. Undefined if it has lost fewer. A service that removes old leads gradually stays within these limits.
  */
 export function sizeBeforeFall({ listed, listedLately, leads }: ListingSize): number | undefined {
   if (listed === 0) return leads > 0 ? Math.max(leads, listedLately) : undefined;

@@ -1,7 +1,7 @@
 import { isSamePhone, normalisedEmail, normalisedPhone } from './contact.ts';
 import type { Subject } from './person.ts';
 
-/** Whether the JSON of a lead, as received, is about a person. Searches all text of a rejected lead, which may be any JSON or none. */
+/** Whether the JSON of a lead, as received, is about a person. Searches all text of a rejected lead, which may be any JSON or not JSON. */
 export function matchesPerson(raw: string, subject: Subject): boolean {
   if (subject.kind === 'lead' || raw === '') return false;
   const parsed = parsedOf(raw);
@@ -31,7 +31,7 @@ function mentionsPhone(one: unknown, contact: string): boolean {
   return texts.some((text) => text.includes(wanted) || text.includes(wanted.replace(/^\+/, '00')));
 }
 
-/** Whether a JSON number is the phone number: it has neither a plus sign nor leading zeros. */
+/** Whether a JSON number is the phone number. A JSON number has neither a plus sign nor leading zeros. */
 function isPhoneAsNumber(one: unknown, contact: string): boolean {
   return typeof one === 'number' && String(one) === normalisedPhone(contact).replace(/^[+0]+/, '');
 }
@@ -47,7 +47,9 @@ function anyOf(value: unknown, holds: (one: unknown) => boolean): boolean {
   return false;
 }
 
-/** Returns the parsed JSON. If the text is not JSON, for example because a lead is truncated, returns it with its escapes decoded. */
+/**
+ * Returns the parsed JSON. If the text is not JSON, for example because the lead was truncated, returns the text with its escapes decoded.
+ */
 function parsedOf(raw: string): unknown {
   try {
     return JSON.parse(raw);

@@ -1,7 +1,7 @@
 /**
- * The outcome of one delivery in one attempt, and whether the lead or the destination was at fault. `reason` is one plain sentence
- * without text of the lead, and is logged. `answer` is what the destination answered (maximum 1,000 characters). It may repeat the
- * lead, so it is stored in the ledger and never logged.
+ * The outcome of one delivery in one attempt, and whether the lead or the destination was at fault. `reason` is one plain sentence without
+ * text from the lead, and is logged. `answer` is the destination's answer (maximum 1,000 characters). It may repeat the lead, so it is
+ * stored in the ledger but never logged.
  */
 export type Outcome = Delivered | Refused | Unavailable | Untried;
 
@@ -11,7 +11,7 @@ export interface Delivered {
   readonly httpStatus?: number | undefined;
 }
 
-/** The destination works and does not accept this lead. A retry would not help. */
+/** The destination works, but does not accept this lead. A retry would not help. */
 export interface Refused {
   readonly kind: 'refused';
   readonly reason: string;
@@ -19,7 +19,7 @@ export interface Refused {
   readonly answer?: string | undefined;
 }
 
-/** The destination, or the connection to it, does not work: the lead waits. */
+/** The destination, or the connection to it, does not work. The lead waits. */
 export interface Unavailable {
   readonly kind: 'unavailable';
   readonly reason: string;
@@ -27,28 +27,31 @@ export interface Unavailable {
   readonly answer?: string | undefined;
   /** The wait that the destination asked for (Retry-After), in ms from now. Not limited yet. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether the destination says that it is gone for good (410). The sink is then paused until an operator resumes it. */
+  /** Whether the destination answered that it is gone for good (410). The sink is then paused until an operator resumes it. */
   readonly gone?: boolean | undefined;
-  /** Whether leadsync sent nothing of the lead, because there was no connection. */
+  /** Whether leadsync sent no part of the lead, because there was no connection. */
   readonly unsent?: boolean | undefined;
 }
 
 /**
- * leadsync did not try this lead alone, because the destination refused every lead before it or the time was up. The lead waits for the
- * next attempt.
+ * leadsync did not try this lead on its own, because the destination had refused every lead tried before or the time was up. The lead waits
+ * for the next attempt.
  */
 export interface Untried {
   readonly kind: 'untried';
-  /** Whether the lead was in a part that was refused as a whole. The next attempt contains only leads that are marked so. */
+  /**
+   * Whether the lead was in a part of the batch that was refused as a whole. The next attempt contains only leads that are marked in this
+   * way.
+   */
   readonly apart?: boolean | undefined;
 }
 
-/** Statuses by which a gateway or CDN answers for a destination, without knowing what the destination did with the request. */
+/** Statuses with which a gateway or CDN answers for a destination without knowing what the destination did with the request. */
 const UNKNOWN_TO_THE_GATEWAY: ReadonlySet<number> = new Set([502, 504, 520, 524]);
 
 /**
- * Whether the destination may have the lead: it was delivered, it was sent and not answered, or a gateway answered for the destination.
- * Any other answer means that the destination did not accept it.
+ * Whether the destination may have the lead: the lead was delivered, it was sent but not answered, or a gateway answered for the
+ * destination. Any other answer means that the destination did not accept the lead.
  */
 export function mayHaveArrived(outcome: Outcome): boolean {
   if (outcome.kind !== 'unavailable') return outcome.kind === 'delivered';

@@ -1,17 +1,17 @@
 import type { LeadId } from './lead.ts';
 
-/** The subject of a privacy request: a lead, or every person with this email address or phone number. */
+/** The subject of a privacy request: one lead, or every lead with this email address or phone number. */
 export type Subject =
   | { readonly kind: 'lead'; readonly lead: LeadId }
   | { readonly kind: 'email' | 'phone'; readonly contact: string };
 
-/** The key of a lead: its id is unique within its source. */
+/** The key of a lead: its source, and its id, which is unique within that source. */
 export interface LeadKey {
   readonly source: string;
   readonly leadId: LeadId;
 }
 
-/** The key of a rejected lead: its source and the hash of its text, the same in every ledger and mirror. */
+/** The key of a rejected lead: its source and the hash of its text. The key is the same in every ledger and mirror. */
 export interface RejectedKey {
   readonly source: string;
   readonly hash: string;
@@ -23,7 +23,7 @@ export interface Person {
   readonly rejected: readonly RejectedKey[];
 }
 
-/** The numbers of rows that an erasure changed in the ledger. */
+/** How many rows an erasure changed in the ledger. */
 export interface ErasureCounts {
   readonly versions: number;
   readonly rejected: number;
@@ -31,7 +31,7 @@ export interface ErasureCounts {
   readonly attempts: number;
   /** Pending and dead deliveries that became skipped. */
   readonly skipped: number;
-  /** Deliveries that are being attempted now: erase again after these attempts. */
+  /** Deliveries that are being attempted now. The erasure has to be repeated after these attempts. */
   readonly underWay: number;
 }
 
@@ -40,13 +40,13 @@ export interface SinkErasure {
   readonly sink: string;
   /** Leads that were delivered to the sink, or may have been. */
   readonly had: number;
-  /** Leads among these that were certainly delivered. */
+  /** Leads among `had` that were certainly delivered. */
   readonly certain: number;
   /** Leads whose erasure notice was delivered. */
   readonly told: number;
   /** Leads whose erasure notice is pending. */
   readonly owed: number;
-  /** Leads whose erasure notice the sink refused. leadsync does not retry these by itself. */
+  /** Leads whose erasure notice the sink refused. leadsync does not retry these notices by itself. */
   readonly refused: number;
   /** Whether the sink is paused, so that notices wait for an operator. */
   readonly paused: boolean;
@@ -57,7 +57,7 @@ export interface FormerDestination {
   readonly sink: string;
   readonly place: string;
   readonly until: Date;
-  /** Number of the leads that were delivered there, or may have been. */
+  /** Number of leads that were delivered there, or may have been. */
   readonly had: number;
 }
 

@@ -1,19 +1,19 @@
 /** A kind of problem. */
 interface ProblemKind {
-  /** `critical` if leads are not seen or not delivered while the problem lasts, otherwise `warning`. */
+  /** `critical` if leads are not polled or not delivered while the problem lasts, otherwise `warning`. */
   readonly severity: 'critical' | 'warning';
   readonly means: string;
   /** Whether `alerts.when` has a condition of this name. */
   readonly alert: boolean;
   /** Whether `status`, the overview and the API report it. */
   readonly status: boolean;
-  /** Heading in the operating manual, as an anchor. */
+  /** Anchor of the heading in the operating manual. */
   readonly section: string;
 }
 
 /**
- * Everything that leadsync reports as a problem, by its code. Alerts, `status`, the overview, the API and docs/problems.md take the
- * code, severity and section from here.
+ * Everything that leadsync reports as a problem, by code. Alerts, `status`, the overview, the API and docs/problems.md take the code,
+ * severity and section from here.
  */
 export const PROBLEMS = {
   not_running: {
@@ -60,7 +60,7 @@ export const PROBLEMS = {
   },
   no_poll: {
     severity: 'critical',
-    means: 'No poll of a source has completed for a long time.',
+    means: 'No poll of a source has succeeded for a long time.',
     alert: true,
     status: false,
     section: 'no-poll',
@@ -81,14 +81,14 @@ export const PROBLEMS = {
   },
   poll_late: {
     severity: 'critical',
-    means: 'A source was not polled when its schedule says so.',
+    means: 'A source was not polled when its schedule said so.',
     alert: false,
     status: true,
     section: 'no-poll',
   },
   source_refused: {
     severity: 'critical',
-    means: 'Polls of a source fail until an operator acts, mostly because of its credentials.',
+    means: 'Polls of a source will fail until an operator acts, usually because its credentials are not accepted.',
     alert: true,
     status: true,
     section: 'source-refused',
@@ -102,7 +102,7 @@ export const PROBLEMS = {
   },
   source_removed: {
     severity: 'warning',
-    means: 'A source that the ledger has is no longer in the configuration.',
+    means: 'A source in the ledger is no longer in the configuration.',
     alert: false,
     status: true,
     section: 'everyday-work',
@@ -116,7 +116,7 @@ export const PROBLEMS = {
   },
   leads_rejected: {
     severity: 'warning',
-    means: "Leads of the last complete listing break the service's description.",
+    means: "Leads in the last complete listing break the service's description.",
     alert: false,
     status: true,
     section: 'leads-rejected',
@@ -137,7 +137,7 @@ export const PROBLEMS = {
   },
   sink_new: {
     severity: 'warning',
-    means: 'leadsync has not started yet since a sink was added.',
+    means: 'leadsync has not been started since a sink was added.',
     alert: false,
     status: true,
     section: 'add-change-rename-remove-a-sink',
@@ -165,14 +165,14 @@ export const PROBLEMS = {
   },
   leads_retried: {
     severity: 'warning',
-    means: 'Leads failed at a sink and wait for a retry.',
+    means: 'Deliveries to a sink failed and wait for a retry.',
     alert: false,
     status: true,
     section: 'a-lead-is-missing',
   },
   leads_stuck: {
     severity: 'critical',
-    means: 'Leads are due at a sink, and leadsync delivers nothing to it.',
+    means: 'Deliveries to a sink are due, but leadsync makes none.',
     alert: false,
     status: true,
     section: 'a-lead-is-missing',
@@ -214,7 +214,7 @@ type CodeWith<Reporter extends 'alert' | 'status'> = {
 /** Every code, in the order of docs/problems.md. */
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
-/** Returns the section of the operating manual about a problem, as a path in the project. */
+/** Returns the path, in the project, of the operating manual's section about a problem. */
 export function runbookOf(code: ProblemCode): string {
   return `docs/operating.md#${PROBLEMS[code].section}`;
 }

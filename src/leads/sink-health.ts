@@ -1,24 +1,27 @@
-/** Number of leads refused in a row, with none delivered in between, that holds a sink. */
+/** Number of leads refused in a row, with none delivered in between, after which a sink is held. */
 export const REFUSALS_BEFORE_HOLD = 5;
 
 /** The health of a sink. The ledger stores it, so every process that delivers shares it. */
 export interface SinkHealth {
-  /** The last attempts while it was not held, oldest first: `+` if the destination answered, `-` if it was unavailable. Limited in length. */
+  /**
+   * The last attempts while the sink was not held, oldest first: `+` if the destination answered, `-` if it was unavailable. Limited in
+   * length.
+   */
   readonly recent: string;
   /** Number of leads refused in a row since the last delivered one. */
   readonly refusals: number;
-  /** When the first of these was refused. */
+  /** When the first of these leads was refused. */
   readonly refusingSince: Date | undefined;
-  /** Set while the sink is held: leads wait, and leadsync sends one probe at a time. */
+  /** Set while the sink is held. Leads then wait, and leadsync sends one probe at a time. */
   readonly heldSince: Date | undefined;
   readonly heldReason: string | undefined;
   /** When the next probe is due. Set while the sink is held. */
   readonly probeAt: Date | undefined;
-  /** Number of failed probes since the sink was held. The wait between probes grows with it. */
+  /** Number of failed probes since the sink was held. The wait between probes grows with this number. */
   readonly probes: number;
   /**
-   * Maximum concurrent batches. Set while the sink recovers from a hold, and while it is held because the destination asked for a pause:
-   * it then recovers with this limit.
+   * Maximum concurrent batches. Set while the sink recovers from a hold, and while it is held because the destination asked for a pause. In
+   * the second case, the sink later recovers with this limit.
    */
   readonly places: number | undefined;
   readonly lastDeliveredAt: Date | undefined;
@@ -42,7 +45,7 @@ export const HEALTHY: SinkHealth = {
   pausedReason: undefined,
 };
 
-/** Why a delivery waits although it may be due, for each reason that its sink gets nothing. */
+/** Why a delivery waits although it may be due, for each reason for which its sink receives nothing. */
 export const WAIT_REASONS = {
   paused: 'waits until its sink is resumed',
   held: 'waits until its sink works again',

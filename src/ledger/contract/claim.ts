@@ -4,17 +4,17 @@ import type { SinkHealth } from '../../leads/sink-health.ts';
 /** The arguments of `claim`. */
 export interface ClaimRequest {
   readonly sink: string;
-  /** Maximum batches of the sink in flight, including those that already are. */
+  /** Maximum batches of the sink in flight, including those in flight before this claim. */
   readonly window: number;
   /** Maximum deliveries per batch. */
   readonly max: number;
-  /** How long deliveries wait for their batch to fill, in ms; 0 closes every batch immediately. */
+  /** How long deliveries wait for their batch to fill, in ms. If 0, every batch is closed immediately. */
   readonly waitMs: number;
   /** How long a batch may wait for its attempt to begin, in ms. */
   readonly leaseMs: number;
   /**
-   * Set if this process attempts the batches immediately: their attempts begin in the same commit, and their leases last this
-   * many ms. The caller still calls `begin`, which then returns a batch that is already in memory.
+   * Set if this process attempts the batches immediately. The claim then also begins the attempts in the same commit, and their leases last
+   * this many ms. The caller still calls `begin`, which then returns the batch from memory.
    */
   readonly beginForMs?: number | undefined;
   /**
@@ -24,7 +24,7 @@ export interface ClaimRequest {
   readonly activeLeases?: ActiveLeases | undefined;
 }
 
-/** Leases in use, and by how many ms `claim` extends one that has expired. */
+/** The leases in use, and by how many ms `claim` extends each expired lease. */
 export interface ActiveLeases {
   readonly leases: readonly number[];
   readonly leaseMs: number;
@@ -32,9 +32,12 @@ export interface ActiveLeases {
 
 /** The batches that `claim` leased. */
 export interface ClaimResult {
-  /** Batches to offer to the carrier, in order of age: new ones, and those whose lease has expired. */
+  /** The batches to offer to the carrier, oldest first: new batches, and batches whose lease has expired. */
   readonly refs: readonly BatchRef[];
-  /** When to claim again: the next due time, probe or lease expiry. Undefined if only a new delivery or an operator can change anything. */
+  /**
+   * When to claim again: at the next due time, probe or lease expiry. Undefined if only a new delivery or an operator can cause another
+   * batch.
+   */
   readonly nextAt: Date | undefined;
   /** The health of the sink; undefined if the sink is unknown or no longer configured. */
   readonly health?: SinkHealth | undefined;

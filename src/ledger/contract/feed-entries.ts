@@ -2,7 +2,7 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { PollRow } from './status-rows.ts';
 
-/** A position in the change feed: row numbers, which only grow. */
+/** A position in the change feed, as row numbers. Row numbers only increase. */
 export interface FeedCursor {
   /** The last finished poll of each source. */
   readonly polls: Readonly<Record<string, number>>;
@@ -43,7 +43,7 @@ export interface LeadEntry {
   readonly raw: string | undefined;
 }
 
-/** A lead was rejected: for the first time, or again after a listing in which it was valid. */
+/** A lead was rejected for the first time, or again after a listing in which it was valid. */
 export interface RejectionEntry {
   readonly kind: 'rejection';
   readonly at: Date;
@@ -53,7 +53,7 @@ export interface RejectionEntry {
   readonly reason: string;
 }
 
-/** A delivery was attempted. Consecutive attempts that fail the same way are one entry. */
+/** A delivery was attempted. Consecutive attempts that fail in the same way share one entry. */
 export interface AttemptEntry {
   readonly kind: 'attempt';
   readonly at: Date;
@@ -72,12 +72,12 @@ export interface AttemptEntry {
   readonly nextAttemptAt: Date | undefined;
 }
 
-/** An attempt, as the delivery rate is computed from it. */
+/** The facts of an attempt from which the delivery rate is computed. */
 export interface RecentAttempt {
   readonly sink: string;
-  /** When the attempt ended; of consecutive attempts that failed the same way, the last one. */
+  /** When the attempt ended. For consecutive attempts that failed in the same way, when the last of them ended. */
   readonly at: Date;
   readonly outcome: Outcome['kind'];
-  /** The time from first seen to delivered, in ms; undefined unless the lead was new. */
+  /** The time from when the lead was first seen until it was delivered, in ms; undefined unless the lead was new. */
   readonly speedMs: number | undefined;
 }

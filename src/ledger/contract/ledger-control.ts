@@ -15,17 +15,17 @@ export interface LeadChoice {
 /** The methods by which the configuration and operators change which leads are owed, when deliveries are due, and what is deleted. */
 export interface LedgerControl {
   /**
-   * Declares the configured sinks. A sink that is new, or configured again, is owed no earlier leads until `backfill` has run. A sink
-   * that is no longer configured keeps its deliveries and is owed no further leads.
+   * Declares the configured sinks. A sink that is new, or configured again, is owed no earlier leads until `backfill` has run. A sink that
+   * is no longer configured keeps its deliveries, but is owed no further leads.
    */
   declareSinks(sinks: readonly DeclaredSink[]): Promise<void>;
   /** Declares the configured sources. */
   declareSources(sources: readonly DeclaredSource[]): Promise<void>;
-  /** Returns what was last declared, to compare another configuration with. */
+  /** Returns the last declared configuration, so that the caller can compare another configuration with it. */
   lastDeclaration(): Promise<LastDeclaration>;
   /**
-   * Owes a sink, or records as skipped, one chunk of the leads that were listed before the sink was declared. Call it until `done`.
-   * A crash between two calls loses nothing and repeats nothing.
+   * Handles one chunk of the leads that were listed before the sink was declared: records them as owed to the sink, or as skipped. The
+   * caller repeats the call until `done` is true. A crash between two calls neither loses nor repeats a lead.
    */
   backfill(sink: string): Promise<{ owed: number; skipped: number; done: boolean }>;
   /** Pauses deliveries to a sink. Returns false if there is no such sink. */
@@ -38,33 +38,33 @@ export interface LedgerControl {
    */
   forget(sink: string): Promise<number | undefined>;
   /**
-   * Makes dead or pending deliveries due now with a new retry schedule; of several deliveries of a lead to a sink, only the last.
-   * Returns how many. A lead that never arrived is sent in its newest content. Works in chunks, so that other processes can write in
-   * between; after a crash, call it again for the rest.
+   * Makes dead or pending deliveries due now, with a new retry schedule. If a lead has several deliveries to a sink, retries only the last.
+   * A lead that never arrived is sent with its newest content. Works in chunks, so that other processes can write between chunks; after a
+   * crash, the caller calls it again for the rest. Returns how many deliveries it made due.
    */
   retry(filter: DeliveryFilter): Promise<number>;
   /**
-   * Owes the present version of leads to a sink again, as new deliveries that are marked as replays. Returns how many. Works in
-   * chunks; after a crash `finishReplays` owes the rest, and none twice.
+   * Records the present versions of leads as owed to a sink again, in new deliveries that are marked as replays. Works in chunks; after a
+   * crash, `finishReplays` adds the missing deliveries and duplicates none. Returns how many leads are owed again.
    */
   replay(sink: string, leads: LeadChoice): Promise<number>;
-  /** Finishes replays that a crash interrupted. Returns the total number of leads that these replays owe. */
+  /** Finishes the replays that a crash interrupted. Returns how many leads these replays owe in total. */
   finishReplays(): Promise<number>;
-  /** Returns the time of the last poll or of the last `clockWentBack`: the clock by which due times were computed. */
+  /** Returns the time of the last poll, or of the last `clockWentBack` if that was later. Due times were computed by this clock. */
   clockAt(): Promise<Date>;
   /**
-   * Moves due times back by as many ms as the clock was set back, so that deliveries are not delayed by that time. Returns how many
-   * deliveries it moved. Works in chunks; after a crash the next call moves some twice, which makes them due early.
+   * Moves due times back by as many ms as the clock was set back, so that this step does not delay deliveries. Works in chunks; after a
+   * crash, the next call moves some deliveries a second time, which makes them due early. Returns how many deliveries it moved.
    */
   clockWentBack(byMs: number): Promise<number>;
   /**
-   * Computes client keys for one chunk of leads. Call it until it returns true. Removes existing keys if there is no secret or the
-   * secret has changed.
+   * Computes client keys for one chunk of leads. The caller repeats the call until it returns true. Removes the existing keys if there is
+   * no secret or the secret has changed.
    */
   computeClientKeys(secret: string | undefined): Promise<boolean>;
   /**
-   * Deletes one chunk of what is older than `before`: content of leads or of earlier versions, attempts, or rejected leads. Call it
-   * again with the `next` that it returns until that is undefined. Keeps every id, and content that is still owed.
+   * Deletes one chunk of the data of a kind that is older than `before`: the content of leads or of earlier versions, attempts, or rejected
+   * leads. The caller passes the returned `next` as `after` until `next` is undefined. Keeps every id, and content that is still owed.
    */
   removeOld(
     kind: RetainedKind,

@@ -6,7 +6,7 @@ import type { ClaimRequest, ClaimResult } from './claim.ts';
 
 /** An attempt that has ended. */
 export interface Attempt {
-  /** One per delivery of the batch, in order. */
+  /** One outcome for each delivery of the batch, in order. */
   readonly outcomes: readonly Outcome[];
   readonly startedAt: Date;
   readonly durationMs: number;
@@ -15,7 +15,7 @@ export interface Attempt {
 /** A batch whose attempt has begun. */
 export interface BegunAttempt {
   readonly batch: Batch;
-  /** When the lease expires, by the wall clock: from then on the ledger may offer the batch again. */
+  /** When the lease expires, by the wall clock. From then on, the ledger may offer the batch again. */
   readonly leasedUntil: Date;
 }
 
@@ -23,27 +23,27 @@ export interface BegunAttempt {
 export interface Settlement {
   /** The present name of the sink, which may have been renamed since the claim. */
   readonly sink: string;
-  /** One per delivery, in order. */
+  /** One verdict for each delivery, in order. */
   readonly verdicts: readonly Verdict[];
   /** The health of the sink before and after the attempt. */
   readonly before: SinkHealth;
   readonly after: SinkHealth;
-  /** The number of dead deliveries that are pending again, because the destination was at fault and not the leads. */
+  /** The number of dead deliveries that became pending again because the destination, not the leads, was at fault. */
   readonly revived: number;
 }
 
 /** The methods that dispatch and attempts call: claim, begin, settle. */
 export interface LedgerDelivering {
-  /** Leases due deliveries as batches, and leases again the batches whose lease has expired. */
+  /** Leases due deliveries as batches, and renews the lease of each batch whose lease has expired. */
   claim(request: ClaimRequest): Promise<ClaimResult>;
-  /** Returns the leased batches of a sink whose attempt has not begun. The caller may offer them to the carrier again. */
+  /** Returns those leased batches of a sink whose attempts have not begun. The caller may offer them to the carrier again. */
   unbegunBatches(sink: string): Promise<readonly BatchRef[]>;
   /** Returns the number of batches of a sink in flight, and whether more could be claimed now. */
   activity(sink: string): Promise<{ readonly inFlight: number; readonly due: boolean }>;
   /**
    * Begins the one attempt that a lease allows, and returns the batch. The lease then lasts `leaseMs`. Returns undefined if there is
-   * nothing to attempt: the lease is no longer current or was used before, all deliveries of the batch are settled, or the sink was
-   * paused or held meanwhile, in which case the batch stays pending.
+   * nothing to attempt: the lease is no longer current or was used before, all deliveries of the batch are settled, or the sink was paused
+   * or held in the meantime. In the last case, the batch stays pending.
    */
   begin(ref: BatchRef, leaseMs: number): Promise<BegunAttempt | undefined>;
   /**
@@ -52,12 +52,12 @@ export interface LedgerDelivering {
    */
   settle(ref: BatchRef, attempt: Attempt): Promise<Settlement | undefined>;
   /**
-   * Returns the lease of an attempt that was cut off before its outcome was known: the same batch is due immediately, and the
-   * attempt does not count as lost. Fenced: returns false if this process does not hold the lease.
+   * Gives up the lease of an attempt that was cut off before its outcome was known. The same batch is then due immediately, and the attempt
+   * does not count as lost. Fenced: returns false if this process does not hold the lease.
    * @param mayHaveArrived whether any lead of the batch may have reached the destination
    */
   release(ref: BatchRef, mayHaveArrived: boolean): Promise<boolean>;
-  /** Returns the processes that are attempting batches, by the `holder` names with which they opened the ledger. */
+  /** Returns the processes that are attempting batches: the `holder` names under which they opened the ledger. */
   holders(): Promise<readonly string[]>;
   /** Ends the leases of a process that is known to be dead, so that its batches are due immediately. Returns how many leases it ended. */
   reclaimLeases(holder: string): Promise<number>;

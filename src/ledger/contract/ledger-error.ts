@@ -30,14 +30,11 @@ export class LedgerError extends Error {
   }
 }
 
-/** The hint of a damaged ledger. */
+/** The hint for a damaged ledger. */
 export const RECOVER =
-  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger of it. A recent backup may have more: restore it after removing ledger.db-wal and ledger.db-shm.';
+  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger from it. A recent backup may have more: restore it after removing ledger.db-wal and ledger.db-shm.';
 
-/**
- * As `toLedgerError`, for a read-only connection. Such a connection writes only the temporary files of its queries and the
- * shared-memory file.
- */
+/** As `toLedgerError`, but for a read-only connection, which writes only the temporary files of its queries and the shared-memory file. */
 export function toReadingError(error: unknown, file: string): LedgerError {
   const code = String((error as { code?: unknown }).code ?? '');
   if (/^SQLITE_(CANTOPEN|READONLY|PERM)/.test(code))

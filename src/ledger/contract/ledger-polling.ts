@@ -2,7 +2,7 @@ import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-
 import type { ListingMark } from '../../leads/listing-mark.ts';
 import type { PollId } from './status-rows.ts';
 
-/** The numbers of leads that a poll recorded of a listing, or of a chunk of it. */
+/** How many leads a poll recorded from a listing, or from a chunk of it. */
 export interface RecordCounts {
   readonly listed: number;
   readonly new: number;
@@ -10,7 +10,7 @@ export interface RecordCounts {
   readonly rejected: number;
 }
 
-/** How a poll ended. `partial`: it recorded part of the listing before it broke off. */
+/** How a poll ended. `partial`: the poll recorded part of the listing and then failed. */
 export type PollEnd =
   | { status: 'success'; bytes: number; httpStatus: number; mark: ListingMark | undefined }
   /** `mark`, if present, replaces the stored listing marker. */
@@ -20,37 +20,40 @@ export type PollEnd =
 /** The totals of a poll that has ended. */
 export interface PollSummary extends RecordCounts {
   readonly status: PollEnd['status'];
-  /** The number of leads in the last complete listing before this one. */
+  /** The number of leads in the complete listing before this poll. */
   readonly listedBefore: number;
-  /** The first few distinct reasons for which leads were rejected, each with its path. */
+  /** The first few distinct reasons for rejections, each with the path of the faulty field. */
   readonly rejectedFor: readonly string[];
 }
 
 /** The methods that polls call to record a listing. */
 export interface LedgerPolling {
-  /** Returns the listing marker of a source: that of its last complete listing. */
+  /** Returns the marker of a source's last complete listing. */
   listingMark(source: string): Promise<ListingMark | undefined>;
-  /** Returns when the source last returned a complete listing, or confirmed that it is unchanged. */
+  /** Returns when the source last returned a complete listing, or confirmed that its listing is unchanged. */
   lastCompleteAt(source: string): Promise<Date | undefined>;
   /** Starts a poll. An earlier poll of the same source that never finished is recorded as failed. */
   startPoll(source: string): Promise<PollId>;
   /**
-   * Begins a block of the listing and returns, in order, its elements whose content is not known. The caller passes these to `record`
-   * before it begins the next block. Known elements count as seen in this poll; nothing is written.
+   * Begins a block of the listing. Returns the elements of the block whose content is not known, in order. The caller passes these to
+   * `record` before it begins the next block. Known elements count as seen in this poll. Writes nothing.
    */
   unknownElements(poll: PollId, block: ListedBlock): Promise<readonly ListedElement[]>;
   /**
-   * Records a chunk of a listing: stores its new and changed leads, and one pending delivery for each sink that asks for them, in one
-   * transaction. A crash keeps both or neither. Leads that are known and unchanged write nothing.
+   * Records a chunk of a listing. One transaction stores the new and changed leads and, for each sink that subscribes to their events, one
+   * pending delivery for each lead; after a crash, either both are stored or neither. Writes nothing for known, unchanged leads.
    */
   record(poll: PollId, items: readonly ListedItem[]): Promise<RecordCounts>;
   /**
-   * Finishes a poll. Stores the marker of a complete listing in the same transaction. Removes no lead. A complete listing with the
-   * same blocks as the last one counts as `unchanged`.
+   * Finishes a poll, and stores the marker of a complete listing in the same transaction. Removes no lead. If a complete listing has the
+   * same blocks as the previous complete listing, the poll counts as `unchanged`.
    */
   finishPoll(poll: PollId, end: PollEnd): Promise<PollSummary>;
-  /** Stores the origin of a source's base URL, unless the source has leads of another origin. Returns the stored origin. */
+  /** Stores the origin of a source's base URL, unless the source has leads from another origin. Returns the stored origin. */
   recordOrigin(source: string, origin: string): Promise<string>;
-  /** Removes the stored origin of a source, so that its next poll stores another. Returns false if there is no such source. */
+  /**
+   * Removes the stored origin of a source, so that the next poll of the source stores a new origin. Returns false if there is no such
+   * source.
+   */
   forgetOrigin(source: string): Promise<boolean>;
 }

@@ -2,16 +2,19 @@ import type { LedgerError } from './ledger-error.ts';
 
 /** The size of the write-ahead log after a checkpoint. */
 export interface CheckpointResult {
-  /** The pages in the log, in bytes. SQLite reuses the log once no connection reads an older state. */
+  /** The size of the pages in the log, in bytes. SQLite reuses the log once no connection reads an older state. */
   readonly logBytes: number;
-  /** Of these, what an open query keeps from the database file because it began earlier. Grows with every write until that query ends. */
+  /**
+   * How many of these bytes cannot be copied into the database file yet, because an open query reads an older state. Grows with every write
+   * until that query ends.
+   */
   readonly pinnedBytes: number;
 }
 
-/** The copy of the ledger from before an upgrade: its path, or why there is none. */
+/** The copy of the ledger from before an upgrade: its path, or why no copy was made. */
 export type UpgradeCopy = { readonly path: string } | { readonly skipped: string };
 
-/** An upgrade of the schema: the old and the new schema number, and the copy of the ledger from before. */
+/** An upgrade of the schema: the old and the new schema number, and the copy of the ledger from before the upgrade. */
 export interface Upgrade {
   readonly from: number;
   readonly to: number;
@@ -22,13 +25,13 @@ export interface Upgrade {
 export interface Opening {
   /** The upgrade to this version's schema; undefined if none was necessary. */
   readonly upgraded: Upgrade | undefined;
-  /** Whether the file is a copy or was restored from one; it then has a new id. */
+  /** Whether the file is a copy or was restored from one. The ledger then has a new id. */
   readonly isCopy: boolean;
 }
 
-/** The methods about the database file: its identity, damage, other writers, and the write-ahead log. */
+/** The methods that concern the database file: its identity, damage, other writers, and the write-ahead log. */
 export interface LedgerUpkeep {
-  /** The id of this ledger, which never changes and no other ledger has. Letters and digits. */
+  /** The unique id of this ledger, which never changes while it is open. Consists of letters and digits. */
   readonly id: string;
   readonly opening: Opening;
   /** Returns why the ledger records nothing: the file is damaged, or the last write failed. Undefined if neither is the case. */
@@ -36,28 +39,30 @@ export interface LedgerUpkeep {
   /** Records damage that the caller found in the file; `failing` returns it from then on. */
   reportDamage(damage: LedgerError): void;
   /**
-   * Checks the file for damage in a process of its own; `failing` returns the damage from then on. Returns the damage, or undefined if
-   * there is none or the signal aborts first.
+   * Checks the file for damage in a separate process. Returns the damage, and `failing` returns it from then on. Returns undefined if there
+   * is no damage, or if the signal aborts the check.
    */
   inspect(signal: AbortSignal): Promise<LedgerError | undefined>;
-  /** Whether the opened file or its write-ahead log was removed, or replaced by another file of that name. */
+  /** Whether the open file or its write-ahead log was removed, or replaced by another file with the same name. */
   isReplaced(): Promise<boolean>;
   /** Whether another process has written to the ledger since the previous call. */
   changedElsewhere(): Promise<boolean>;
   /** Copies the write-ahead log into the database file, as far as no connection reads an older state. */
   checkpointLog(): Promise<CheckpointResult>;
-  /** Frees cached memory, for a ledger in a thread also the memory of that thread. */
+  /** Frees cached memory. If the ledger runs in a thread, also frees that thread's memory. */
   releaseMemory(): Promise<void>;
   /**
-   * Stores the number of the last poll in a file beside the ledger, by which the next opening recognises an older copy in the
-   * ledger's place. Ignores a failing disk.
+   * Stores the number of the last poll in a file beside the ledger. If an older copy takes the ledger's place, the next opening recognises
+   * it by that number. Ignores disk errors.
    */
   recordProgress(): Promise<void>;
   /**
-   * Removes overwritten content from the disk: empties the write-ahead log and deletes the copies that upgrades left. Returns false
-   * while a connection reads an older state, because the log then still holds the content.
+   * Removes overwritten content from the disk: empties the write-ahead log and deletes the copies that upgrades left. Returns false if a
+   * connection still reads an older state, because the log then still contains the content.
    */
   scrub(): Promise<boolean>;
-  /** Deletes the copies that upgrades left before this time: they hold content that was removed from the ledger since. */
+  /**
+   * Deletes the copies that upgrades made before the given time. They still contain content that was removed from the ledger since then.
+   */
   removeUpgradeCopies(before: Date): Promise<void>;
 }

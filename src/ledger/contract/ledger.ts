@@ -6,9 +6,9 @@ import type { LedgerQueries } from './ledger-queries.ts';
 import type { LedgerUpkeep } from './ledger-upkeep.ts';
 
 /**
- * The record of leads, of deliveries and of attempts. Writes whatever must agree in one transaction. When a method's promise
- * resolves, the change is on disk. Every method may throw `LedgerError`; then it has recorded nothing. All methods are asynchronous,
- * so that the ledger can work in another thread.
+ * The record of leads, deliveries and attempts. Changes that must agree are written in one transaction. When a method's promise resolves,
+ * the change is on disk. Every method may throw `LedgerError`; it has then recorded nothing. Methods that use the database are
+ * asynchronous, so that the ledger can run in another thread.
  */
 export interface Ledger
   extends LedgerUpkeep,
@@ -17,6 +17,6 @@ export interface Ledger
     LedgerQueries,
     LedgerControl,
     LedgerPersons {
-  /** Closes the file. The caller may call no other method afterwards. */
+  /** Closes the file. No other method may be called afterwards. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { DeliveryRow, PollStatus } from './status-rows.ts';
 
 /* Requests and results of the query worker: values that can be passed between threads. */
 
-/** A page of a list, newest first. `next` is the cursor of the following page, null on the last one. */
+/** A page of a list, newest first. `next` is the cursor of the next page, or null on the last page. */
 export interface Rows<Row> {
   readonly rows: readonly Row[];
   readonly next: string | null;
@@ -12,7 +12,7 @@ export interface Rows<Row> {
 /** The requested page of a list. */
 export interface Page {
   readonly limit: number;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface LeadSearch {
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
   readonly service?: string | undefined;
-  /** Whether the source still lists the lead. `gone` sorts by when the lead was first missing, newest first. */
+  /** Whether the source still lists the lead. `gone` sorts the leads by when each was first missing from a listing, newest first. */
   readonly listing?: 'current' | 'gone' | undefined;
   /**
-   * The lead was first seen at or after `since` and before `until`; with `service`, first seen in that service; with `gone`, it was
-   * first missing in that period.
+   * The period in which the lead was first seen: at or after `since`, and before `until`. With `service`, the period in which it was first
+   * seen in that service. With `gone`, the period in which it was first missing from a listing.
    */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
@@ -37,11 +37,11 @@ export interface LeadRow {
   readonly lead: string;
   readonly service: string | null;
   readonly version: number;
-  /** When the client sent the request; null if the service's text is not a time. */
+  /** When the client sent the request; null if the service's text for it is not a time. */
   readonly createdAt: number | null;
   readonly firstSeenAt: number;
   readonly changedAt: number;
-  /** When a complete listing last contained the lead, and when one first did not; both null while it is listed. */
+  /** When a complete listing last contained the lead, and when a complete listing first did not. Both are null while the lead is listed. */
   readonly lastListedAt: number | null;
   readonly goneAt: number | null;
 }
@@ -54,7 +54,7 @@ export interface StoredVersion {
   readonly changedFields: readonly string[] | null;
 }
 
-/** An attempt, or consecutive attempts that failed the same way. Times are ms since 1970. */
+/** An attempt, or consecutive attempts that failed in the same way. Times are ms since 1970. */
 export interface StoredAttempt {
   readonly startedAt: number;
   readonly durationMs: number;
@@ -65,7 +65,7 @@ export interface StoredAttempt {
   readonly lastAt: number | null;
 }
 
-/** The content of a version of a lead, that of the previous version, and the destinations' answers, newest first. Personal data. */
+/** The contents of a version of a lead and of the previous version, and the destinations' answers, newest first. Personal data. */
 export interface LeadContent extends StoredVersion {
   readonly raw: string;
   /** Null for the first version. */
@@ -106,7 +106,7 @@ export interface StoredPoll {
   readonly error: string | null;
 }
 
-/** How fast leads were delivered to a sink; a percentile is undefined without measurements. */
+/** How fast leads were delivered to a sink. The percentiles are undefined if there are no measurements. */
 export interface Speed {
   readonly sink: string;
   /** The number of leads measured. */

@@ -39,7 +39,9 @@ export interface SourceStatus {
 
 /** The states of a poll. */
 export const POLL_STATUSES = ['running', 'success', 'unchanged', 'partial', 'failed'] as const;
-/** `unchanged`: same listing as before. `partial`: the poll recorded part of the listing and broke off. `failed`: it recorded nothing. */
+/**
+ * `unchanged`: the same listing as before. `partial`: the poll recorded part of the listing and then failed. `failed`: it recorded nothing.
+ */
 export type PollStatus = (typeof POLL_STATUSES)[number];
 
 /** A poll as commands and pages show it. */
@@ -72,7 +74,7 @@ export interface Backlog {
 export interface SinkStatus extends Backlog {
   readonly delivered: number;
   readonly skipped: number;
-  /** When the earliest pending delivery became due, or will; undefined if none is pending. */
+  /** When the earliest pending delivery became due, or will become due; undefined if none is pending. */
   readonly dueSince: Date | undefined;
   /** The pending deliveries whose last attempt failed; undefined if there are none. */
   readonly retrying: Retrying | undefined;
@@ -81,9 +83,9 @@ export interface SinkStatus extends Backlog {
 /** Deliveries whose last attempt failed, and that leadsync will retry. */
 export interface Retrying {
   readonly deliveries: number;
-  /** When the delivery that has been failing for longest was first attempted. */
+  /** When the delivery that has been failing for the longest time was first attempted. */
   readonly since: Date;
-  /** Why the last attempt failed of the delivery that will be retried first. */
+  /** Why the last attempt of the delivery that will be retried first failed. */
   readonly reason: string;
   /** When that delivery will be retried. */
   readonly nextAttemptAt: Date;
@@ -96,9 +98,12 @@ export interface Vitals {
     readonly lastSuccessAt: Date | undefined;
   })[];
   readonly sinks: readonly (Backlog & {
-    /** When the last of the deliveries that are dead now became dead. */
+    /** When the most recent of the present dead deliveries became dead. */
     readonly lastDeadAt: Date | undefined;
-    /** Times from owed to delivered, in ms, of the last few thousand leads that are new since `recent` and were owed when first seen. */
+    /**
+     * How long deliveries took from owed to delivered, in ms, for the last few thousand leads that are new since `recent` and were owed
+     * when first seen.
+     */
     readonly recentMs: readonly number[];
   })[];
 }
@@ -122,7 +127,10 @@ export interface LedgerStatus {
   readonly restoredAt: Date | undefined;
 }
 
-/** The next delivery of a lead to a sink: the pending one, else the last one, else the one that a replay would create. */
+/**
+ * The next delivery of a lead to a sink: the pending delivery; if there is none, the last delivery; if there was none, the delivery that a
+ * replay would create.
+ */
 export interface Upcoming {
   readonly delivery: Delivery;
   /** Undefined if the lead was never owed to the sink. */
