@@ -6,24 +6,24 @@ import type { BegunAttempt } from './contract/ledger-delivering.ts';
 import type { PollId } from './contract/status-rows.ts';
 import type { BegunBatch } from './delivering/settling.ts';
 
-/** The result of `claim`, and those of its batches whose attempts began in the same commit. */
+/** The result of `claim`, and those of the claimed batches whose attempts began in the same commit. */
 export interface ClaimAndBeginResult {
   readonly claimed: ClaimResult;
   readonly begun: readonly BegunBatch[];
 }
 
 /**
- * A ledger whose methods can be called by messages: their arguments and results can be copied. `ledgerOf` makes a `Ledger` of it in the
- * calling thread.
+ * A ledger whose methods can be called by message, because their arguments and results can be copied. `ledgerOf` makes a `Ledger` from it
+ * in the calling thread.
  */
 export interface LedgerEngine extends Omit<Ledger, 'claim' | 'begin' | 'unknownElements' | 'inspect'> {
   /** As `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */
   claimAndBegin(request: ClaimRequest): Promise<ClaimAndBeginResult>;
-  /** As `Ledger.begin`, for a batch whose attempt did not begin with its claim. */
+  /** As `Ledger.begin`, for a batch whose attempt did not begin when it was claimed. */
   beginLease(ref: BatchRef, leaseMs: number): Promise<BegunAttempt | undefined>;
   /** Records that these attempts were never made, so that another process can begin them immediately under the same leases. */
   undoBegin(refs: readonly Pick<BatchRef, 'batch' | 'lease'>[]): Promise<void>;
-  /** Begins a block of the listing. Returns true if it is known; then all of its leads count as seen in this poll. */
+  /** Begins a block of the listing. Returns true if the block is known; all of its leads then count as seen in this poll. */
   beginBlock(poll: PollId, block: Omit<ListedBlock, 'elements'>): Promise<boolean>;
   /** Returns the indexes of the elements whose content is not known. The other elements count as seen in this poll. */
   unknownIndexes(

@@ -4,7 +4,10 @@ import { inspectFile } from './database/inspect-file.ts';
 import { BegunAttempts } from './delivering/begun-attempts.ts';
 import type { LedgerEngine } from './engine.ts';
 
-/** Returns the ledger of an engine. Keeps batches that were begun with their claim until `begin` is called for them. */
+/**
+ * Returns a ledger that uses an engine. If the attempt of a batch began when it was claimed, keeps the batch until `begin` is called for
+ * it.
+ */
 export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; clock: Clock }): Ledger {
   const begun = new BegunAttempts();
   return {
@@ -17,12 +20,12 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
     },
 
     begin: async (ref, leaseMs) =>
-      // If the lease of a kept batch has expired, the engine decides.
+      // If the lease of a kept batch has expired, the engine decides whether the attempt may begin.
       begun.take(ref, clock.now().getTime()) ?? engine.beginLease(ref, leaseMs),
 
     clockWentBack: async (byMs) => {
       const moved = await engine.clockWentBack(byMs);
-      // The engine has shortened the leases of these batches too.
+      // The engine has shortened the leases of these batches too, so their kept copies are out of date.
       begun.takeAll();
       return moved;
     },
@@ -44,7 +47,7 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
     },
 
     close: async () => {
-      // Batches that were begun but not attempted must not count as lost attempts. If this fails they do, which does little harm.
+      // Batches that were begun but not attempted must not count as lost attempts. If this call fails, they do, which does little harm.
       const unused = begun.takeAll().map(({ batch, lease }) => ({ batch: batch.id, lease }));
       if (unused.length > 0) await engine.undoBegin(unused).catch(() => undefined);
       await engine.close();

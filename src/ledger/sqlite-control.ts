@@ -51,7 +51,7 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
     clockAt: () => access.read(() => clockSetting.clockAt()),
 
     clockWentBack: async (byMs) => {
-      // The clock has fractions of a millisecond; the ledger stores whole ones.
+      // The clock measures fractions of a millisecond, but the ledger stores whole ones.
       const by = Math.round(byMs);
       let moved = 0;
       let after: MovePosition | undefined;

@@ -49,7 +49,7 @@ export function deliveringOf(
     close: async () => {
       try {
         const flushed = access.flush();
-        if (flushed) await flushed; // if nothing waits to be written, the file is closed in this turn of the event loop
+        if (flushed) await flushed; // if no work waits to be committed, the file is closed in this turn of the event loop
       } finally {
         db.close();
       }

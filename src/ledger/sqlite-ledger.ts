@@ -26,29 +26,32 @@ export interface LedgerOptions {
   readonly random: Random;
   readonly judge: Judge;
   /**
-   * Whether to create a missing ledger and upgrade an older one; otherwise both are errors. Set it only in the process that holds the
-   * data directory: no other process may change the schema beside a daemon.
+   * Whether to create a missing ledger and upgrade an older one. If false, a missing or older ledger is an error. May be true only in the
+   * process that holds the data directory, because no other process may change the schema while a daemon runs.
    */
   readonly create: boolean;
-  /** The name of this process as lease holder, by which other processes reclaim its leases if it dies. Undefined if it attempts nothing. */
+  /**
+   * The name of this process as lease holder, by which other processes reclaim its leases if it dies. Undefined if this process attempts no
+   * batches.
+   */
   readonly holder?: string;
-  /** Opens the file. A test keeps the connection, to simulate a full disk. */
+  /** Opens the file. Tests replace it to keep the connection, so that they can simulate a full disk. */
   readonly connect?: (file: string) => Database.Database;
 }
 
-/** Opens the ledger in this thread, and upgrades it if `create` is set. @throws LedgerError */
+/** Opens the ledger in this thread. If `create` is set, creates or upgrades it as necessary. @throws LedgerError */
 export function openLedger(options: LedgerOptions): Ledger {
   return ledgerOf(openEngine(options), options);
 }
 
-/** Opens the ledger's engine, for a thread that serves the calls of others. @throws LedgerError */
+/** Opens the ledger's engine, for a thread that serves the calls of another thread. @throws LedgerError */
 export function openEngine(options: LedgerOptions): LedgerEngine {
   const { file, create } = options;
   if (!create) requireFile(file);
   let db: Database.Database | undefined;
   try {
     db = (options.connect ?? connect)(file);
-    // First of all: a file that is no ledger must not be changed.
+    // Before anything else, because a file that is not a ledger must not be changed.
     if (create) recognise(db);
     else requireCurrentSchema(db);
     prepareFile(db);

@@ -9,11 +9,11 @@ import type { LedgerEngine } from './engine.ts';
 
 /** Returns the SQLite implementation of the upkeep methods of `LedgerEngine`. */
 export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: Opening) {
-  // While a connection is open, SQLite never replaces the write-ahead log by a new file.
+  // While a connection is open, SQLite never replaces the write-ahead log with a new file.
   const filesNow = () => [db.name, `${db.name}-wal`].map(fileIdentity).join(' ');
   const opened = filesNow();
   const readId = () => String(db.prepare('SELECT id FROM _ledger').pluck().get());
-  // Changes when another connection commits (https://www.sqlite.org/pragma.html#pragma_data_version).
+  // The data version changes when another connection commits (https://www.sqlite.org/pragma.html#pragma_data_version).
   const readDataVersion = () => db.pragma('data_version', { simple: true });
   const id = readId();
   let dataVersion = readDataVersion();

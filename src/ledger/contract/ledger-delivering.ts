@@ -34,7 +34,7 @@ export interface Settlement {
 
 /** The methods that dispatch and attempts call: claim, begin, settle. */
 export interface LedgerDelivering {
-  /** Leases due deliveries as batches, and renews the lease of each batch whose lease has expired. */
+  /** Leases due deliveries as batches. Also gives a new lease to batches whose leases have expired. */
   claim(request: ClaimRequest): Promise<ClaimResult>;
   /** Returns those leased batches of a sink whose attempts have not begun. The caller may offer them to the carrier again. */
   unbegunBatches(sink: string): Promise<readonly BatchRef[]>;

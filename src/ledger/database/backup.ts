@@ -8,16 +8,17 @@ import { removeLedger } from './leftovers.ts';
 /** Pages copied per step, about 8 MB. The signal is checked between two steps. */
 const PAGES_PER_STEP = 2_000;
 
-/** The progress of a copy, in bytes: `bytes` of `of` are copied. */
+/** The progress of a copy: `bytes` of `of` bytes are copied. */
 export interface CopyProgress {
   readonly bytes: number;
   readonly of: number;
 }
 
 /**
- * Copies one snapshot of a ledger into a new file that only its owner may read. Other processes may write to the ledger meanwhile and do
- * not wait. Removes the copy if it fails.
- * @throws LedgerError if the ledger cannot be read; Node's or SQLite's error of the copy; the signal's reason
+ * Copies one snapshot of a ledger into a new file that only the owner of the file may read. Other processes can write to the ledger during
+ * the copy without waiting. Removes an incomplete copy if it fails.
+ * @throws LedgerError if the ledger cannot be read; the error from Node or SQLite if the copy cannot be written; the signal's reason if it
+ * aborts
  */
 export async function backUpLedger(
   file: string,
@@ -41,7 +42,7 @@ export async function backUpLedger(
       },
     });
   } catch (error) {
-    removeLedger(copy); // and its journal, which SQLite leaves if the disk is full
+    removeLedger(copy); // also removes the journal, which SQLite leaves if the disk is full
     if (signal.aborted && error === signal.reason) throw error;
     throw diskFailure(error) ? error : toLedgerError(error, file);
   } finally {

@@ -1,4 +1,4 @@
-/** A migration: indexes by which pages and API list rows newest first, however large the ledger is. */
+/** A migration that adds the indexes with which pages and the API quickly list rows, newest first, even in a large ledger. */
 export const browseIndexes = `
   CREATE INDEX _versions_first ON _versions (source, valid_from) WHERE version = 1;
   CREATE INDEX _deliveries_delivered ON _deliveries (sink_no, owed_at) WHERE state = 'delivered';

@@ -16,8 +16,8 @@ export function writeComments(db: Database.Database): void {
 }
 
 /**
- * Replaces the comments in the ledger if they differ: they may change without a migration. Ignores SQLite's errors, because outdated
- * comments must not keep a ledger from opening.
+ * Replaces the comments in the ledger if they differ from those of this version, which may change without a migration. Ignores SQLite's
+ * errors, because outdated comments must not prevent a ledger from opening.
  */
 export function refreshComments(db: Database.Database): void {
   try {

@@ -1,6 +1,6 @@
 /**
- * A migration: the erased leads. Their rows stay with id and hash but without content, so that no poll records them again. Deliveries
- * and leadsync's log still contain their ids.
+ * A migration that adds the erased leads. The rows of these leads keep their id and hash but no content, so that no poll records them
+ * again. Deliveries and leadsync's log still contain their ids.
  */
 export const erasures = `
   CREATE TABLE _erased (
@@ -15,6 +15,6 @@ export const erasures = `
   ALTER TABLE _leads ADD COLUMN erased_no INTEGER;
 `;
 
-/** A migration that only recreates the views: the ids of deliveries of the event `erased` end with `:erased`. */
+/** A migration that only recreates the views, in which the ids of deliveries of the event `erased` end with `:erased`. */
 export const erasedDeliveryIds =
   '-- `replay` of such a delivery is -1, so that a sink is owed at most one for each lead.';

@@ -1,6 +1,6 @@
 import type { Transactions } from './transactions.ts';
 
-/** Runs all work that arrives in one turn of the event loop, or during a commit, in one transaction. */
+/** Collects the work that arrives in one turn of the event loop, or during a commit, and runs it in one transaction. */
 export class GroupCommit {
   readonly #transactions: Transactions;
   #waiting: Entry[] = [];
@@ -11,9 +11,9 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `work`, and resolves with its result once the commit that contains it is on disk. If `work` throws, only its changes are rolled
-   * back; if the commit fails, those of all work in it. `work` may run twice, rolled back the first time, so it must have no side effects
-   * outside the ledger.
+   * Runs `work`, and resolves with the result of `work` once the commit that contains it is on disk. If `work` throws, only its own changes
+   * are rolled back. If the commit fails, the changes of all work in that commit are rolled back. `work` may be rolled back and run a
+   * second time, so it must have no side effects outside the ledger.
    */
   run<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export class GroupCommit {
     });
   }
 
-  /** Commits the waiting work, and resolves when none is left; never rejects. Returns undefined if no work waits. */
+  /** Commits the waiting work, and resolves when none is left. Never rejects. Returns undefined if no work waits. */
   flush(): Promise<void> | undefined {
     if (this.#waiting.length === 0) return this.#flushing;
     this.#flushing ??= this.#flushAll().finally(() => {
@@ -45,7 +45,7 @@ export class GroupCommit {
     }
   }
 
-  /** Runs the entries without savepoints, since an entry hardly ever throws. */
+  /** Runs the entries together without savepoints, because an entry hardly ever throws. */
   async #together(entries: readonly Entry[]): Promise<readonly (() => void)[]> {
     let current: Entry | undefined;
     try {
@@ -65,7 +65,7 @@ export class GroupCommit {
     }
   }
 
-  /** Runs the entries again in one commit, each in a savepoint of its own. */
+  /** Runs the entries again in one commit, each in its own savepoint. */
   async #eachAlone(entries: readonly Entry[]): Promise<readonly (() => void)[]> {
     try {
       return await this.#transactions.write(() => entries.map((entry) => this.#alone(entry)));
@@ -85,7 +85,7 @@ export class GroupCommit {
 }
 
 interface Entry {
-  /** Does the work, and returns the function that resolves the caller's promise. */
+  /** Does the work, and returns a function that resolves the caller's promise. */
   readonly work: () => () => void;
   readonly reject: (error: unknown) => void;
 }

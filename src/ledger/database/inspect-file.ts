@@ -10,8 +10,8 @@ import { LedgerError, RECOVER, toReadingError } from '../contract/ledger-error.t
 const LINE_BREAKS = /\s*\n\s*/g;
 
 /**
- * Returns the size of a ledger's file in bytes, or undefined if there is none.
- * @throws LedgerError if it is no regular file, or this user may not know whether it exists
+ * Returns the size of a ledger's file in bytes, or undefined if there is no such file.
+ * @throws LedgerError if the path is not a regular file, or if this user is not allowed to find out whether it exists
  */
 export function ledgerSize(file: string): number | undefined {
   let found: Stats;
@@ -31,7 +31,7 @@ export function ledgerSize(file: string): number | undefined {
   throw new LedgerError(
     'foreign',
     `${file} is ${found.isDirectory() ? 'a folder' : 'a pipe or a device'}, not a ledger.`,
-    'Move it away. A container engine creates a folder if a file that it has to mount is missing: mount the folder data_dir instead.',
+    'Move it away. A container engine creates a folder if the file to mount is missing, so mount the folder data_dir instead.',
   );
 }
 
@@ -41,8 +41,9 @@ const EMPTY_BYTES = 1;
 const FIRST_PAGE = { bytes: 4_096, schemaNumberAt: 60 };
 
 /**
- * Whether a ledger has no content: its file is missing or empty, or has only its first page while the write-ahead log with all the rest
- * is missing or unreadable. @throws LedgerError as `ledgerSize`
+ * Whether a ledger has no content: its file is missing or empty, or has only the first page and the write-ahead log with everything else is
+ * missing or unreadable.
+ * @throws LedgerError as `ledgerSize`
  */
 export function isBlank(file: string): boolean {
   const size = ledgerSize(file) ?? 0;
@@ -50,7 +51,10 @@ export function isBlank(file: string): boolean {
   return size === FIRST_PAGE.bytes && schemaNumberIn(file) === 0;
 }
 
-/** Returns the schema number. Without a log, reads the file directly: SQLite would create a log, a trace of a ledger that never was. */
+/**
+ * Returns the schema number. If there is no log, reads the file directly, because SQLite would create a log for a ledger that never
+ * existed.
+ */
 function schemaNumberIn(file: string): number {
   if ((ledgerSize(`${file}-wal`) ?? 0) === 0)
     return readFileSync(file).readUInt32BE(FIRST_PAGE.schemaNumberAt);
@@ -65,13 +69,13 @@ function schemaNumberIn(file: string): number {
   }
 }
 
-/** The result of the checking process: faults in SQLite's words, or the code of the error that prevented the check. */
+/** The result from the checking process: the faults in SQLite's words, or the code of the error that prevented the check. */
 export type InspectionResult = { readonly faults: readonly string[] } | { readonly code: string };
 
 /**
- * Checks a ledger's file for damage in a process of its own, because a large file takes minutes. That process ends with the signal and
- * with this process. `whole` also compares each index with its table. Returns undefined if there is no damage or the signal ended the
- * check. An error whose code is not `damaged` says what prevented the check.
+ * Checks a ledger's file for damage in a separate process, because a large file takes minutes. That process ends when the signal aborts or
+ * this process ends. `whole` also compares each index with its table. Returns undefined if there is no damage or the signal aborted the
+ * check. If the returned error has another code than `damaged`, it says what prevented the check.
  */
 export function inspectFile(
   file: string,
@@ -104,7 +108,7 @@ function failureOf(file: string, found: InspectionResult | undefined): LedgerErr
 function unknown(file: string): LedgerError {
   return new LedgerError(
     'unexpected',
-    `The ledger ${file} could not be checked for damage: the checking process was ended or could not be started.`,
+    `The ledger ${file} could not be checked for damage: the checking process was killed or could not be started.`,
     'The machine may have run out of memory or processes. Free some, then check again with `leadsync check`.',
   );
 }

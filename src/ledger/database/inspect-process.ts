@@ -2,9 +2,9 @@ import Database from 'better-sqlite3';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
 import type { InspectionResult } from './inspect-file.ts';
 
-// The process that checks a ledger for damage: SQLite cannot be interrupted during the check, but a process can be ended.
+// The process that checks a ledger for damage. SQLite cannot be interrupted during the check, but a process can be killed.
 
-/** Errors that say nothing about the file's contents: it could not be opened. */
+/** Errors that say nothing about the file's contents, because the file could not be opened. */
 const NOT_OPENED = /^SQLITE_(CANTOPEN|READONLY|PERM|BUSY|LOCKED)/;
 /** Maximum findings reported. */
 const MAX_FINDINGS = 5;
@@ -13,7 +13,7 @@ const [file = '', how, parent] = process.argv.slice(2);
 endWithParent(Number(parent));
 process.send?.(inspected(), () => process.disconnect());
 
-/** Returns what is wrong with the file, in SQLite's words. They name tables and pages, but no content. */
+/** Returns what is wrong with the file, in SQLite's words, which name tables and pages but contain no data. */
 function inspected(): InspectionResult {
   let db: Database.Database | undefined;
   try {

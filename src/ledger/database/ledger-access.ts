@@ -19,7 +19,10 @@ export class LedgerAccess {
     this.#commits = new GroupCommit(this.transactions);
   }
 
-  /** Returns the damage of the file, or the error of the last write until a write succeeds; undefined if there is neither. */
+  /**
+   * Returns the damage to the file. If the file is not damaged, returns the error of a failed write until a later write succeeds. Undefined
+   * if there is neither.
+   */
   failing(): LedgerError | undefined {
     return this.#damage ?? this.#failing;
   }
@@ -34,7 +37,7 @@ export class LedgerAccess {
     return this.guard(async () => this.transactions.read(work));
   }
 
-  /** Runs `work` in a commit that it shares with other work: see `GroupCommit`. Tracks its failure. */
+  /** Runs `work` in a commit that it shares with other work (see `GroupCommit`). If `work` fails, tracks the failure. */
   write<T>(work: () => T): Promise<T> {
     return this.trackFailure(() => this.commit(work));
   }
@@ -49,14 +52,14 @@ export class LedgerAccess {
     return this.#commits.flush();
   }
 
-  /** As `trackFailure`, for work that always writes: its success shows that the disk accepts writes again. */
+  /** As `trackFailure`, but for work that always writes. The success of such work shows that the disk accepts writes again. */
   async trackRecovery<T>(work: () => Promise<T>): Promise<T> {
     const result = await this.trackFailure(work);
     this.#failing = undefined;
     return result;
   }
 
-  /** Runs work that has its own transactions. If it fails with a transient error, `failing` returns that. */
+  /** Runs work that has its own transactions. If the work fails with a transient error, `failing` returns that error. */
   async trackFailure<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await this.guard(work);

@@ -8,16 +8,18 @@ import { ledgerSize } from './inspect-file.ts';
 /** Maximum wait for another process's write transaction, in ms. */
 export const BUSY_MS = 5_000;
 
-/** Maximum size of an unused write-ahead log, in bytes. */
+/** Maximum size that the write-ahead log keeps when it is not in use, in bytes. */
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
-/** Opens or creates the file. Only this user may read it and the files that SQLite creates beside it: they contain personal data. */
+/**
+ * Opens or creates the file. Only this user may read it and the files that SQLite creates beside it, because they contain personal data.
+ */
 export function connect(file: string): Database.Database {
   if (!existsSync(file)) makePrivateFile(file);
   return new Database(file, { timeout: BUSY_MS });
 }
 
-/** @throws LedgerError if there is no such file, or this user may not know whether there is one */
+/** @throws LedgerError if there is no such file, or if this user is not allowed to find out whether there is one */
 export function requireFile(file: string): void {
   if (ledgerSize(file) !== undefined) return;
   throw new LedgerError(
@@ -32,27 +34,28 @@ export function prepareFile(db: Database.Database): void {
   db.pragma('journal_mode = WAL');
   // This build of SQLite defaults to NORMAL for WAL, which loses the last commits in a power failure.
   db.pragma('synchronous = FULL');
-  // A long query makes the log grow; this truncates it again after the query has ended.
+  // A long query makes the log grow. This limit truncates the log again after the query has ended.
   db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`);
   db.pragma('foreign_keys = ON');
-  // Overwrites deleted content. On every connection, because a page that one of them frees may contain what another erases later.
+  // Overwrites deleted content. Set on every connection, because a page that one connection frees may contain what another connection
+  // erases later.
   db.pragma('secure_delete = ON');
 }
 
-/** Returns what identifies a file on this machine; undefined if there is none. */
+/** Returns what identifies a file on this machine; undefined if there is no such file. */
 export function fileIdentity(file: string): string | undefined {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat && `${stat.dev}:${stat.ino}`;
 }
 
 /**
- * Gives a ledger that was copied or restored from a backup a new id, so that it ignores the jobs that a queue still has for the
+ * Gives a new id to a ledger that was copied or restored from a backup, so that the ledger ignores the jobs that a queue still has for the
  * original. Only for the process that holds the data directory. Returns whether the ledger is a copy.
  */
 export function renewIdOfCopy(db: Database.Database, at: Date): boolean {
   const stored = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
   const { now, names } = namesOf(db.name);
-  // A recovered ledger stores no file: it may lack the last polls, but is still the same ledger.
+  // A recovered ledger stores no file identity. It may lack the last polls, but is still the same ledger.
   const isOther = stored != null && stored !== now && !names.some((name) => name.test(stored));
   const isCopy = isOther || (stored != null && isBehindMark(db));
   if (stored === now && !isCopy) return false;
@@ -60,15 +63,16 @@ export function renewIdOfCopy(db: Database.Database, at: Date): boolean {
     db.prepare('UPDATE _ledger SET file = ?').run(now);
     if (!isCopy) return;
     db.prepare('UPDATE _ledger SET id = lower(hex(randomblob(8))), restored_at = ?').run(at.getTime());
-    // No process attempts batches of a copy: those that were in flight in the original are due immediately, as the same batches.
+    // No process attempts batches of a copy, so the batches that were in flight in the original are due immediately, as the same batches.
     db.exec('UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0');
   }).immediate();
   return isCopy;
 }
 
 /**
- * Returns the identity to store for a file: its inode number and birth time, because a volume may get another device number at each
- * mount, or inode and device if the birth time is unknown. Also returns patterns of the identities that earlier versions may have stored.
+ * Returns the identity to store for a file: its inode number and birth time, or its inode and device numbers if the birth time is unknown.
+ * Prefers the birth time because a volume may get another device number at each mount. Also returns patterns for identities of the same
+ * file that may be stored in another form, for example by an earlier version.
  */
 function namesOf(file: string): { readonly now: string; readonly names: readonly RegExp[] } {
   const { dev, ino } = statSync(file, { bigint: true });
@@ -82,8 +86,8 @@ function namesOf(file: string): { readonly now: string; readonly names: readonly
 }
 
 /**
- * Returns when a file was created, in ns. The inode number alone does not identify it: a file system reuses the number of a removed file,
- * often for the backup that replaces it. Undefined if the file system reports 0 or the time of the last change instead.
+ * Returns when a file was created, in ns. The inode number alone does not identify a file, because a file system reuses the number of a
+ * removed file, often for the backup that replaces it. Undefined if the file system reports 0 or the time of the last change instead.
  */
 function birthOf(file: string): bigint | undefined {
   try {
@@ -95,7 +99,7 @@ function birthOf(file: string): bigint | undefined {
   return birthtimeNs === 0n || birthtimeNs === ctimeNs ? undefined : birthtimeNs;
 }
 
-/** Maximum wait of `scrub` for readers, in ms. Other writers wait as long. */
+/** How long `scrub` waits for readers at most, in ms. Other writers have to wait for the same time. */
 const SCRUB_MS = 50;
 
 /** Empties the write-ahead log, so that no overwritten content is left in it. Returns false if a connection still reads an older state. */

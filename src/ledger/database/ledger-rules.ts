@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-/** Returns a sentence for each invariant that the ledger violates. Every ledger must meet them, whatever happened to its process. */
+/** Returns a sentence for each invariant that the ledger violates. Every ledger must meet them all, whatever happened to its process. */
 export function brokenRules(db: Database.Database): string[] {
   const faults = Object.entries(RULES).flatMap(([rule, sql]) => violationsOf(db, rule, sql));
   const integrity = db.pragma('integrity_check', { simple: true });
@@ -14,14 +14,14 @@ export function violationsOf(db: Database.Database, rule: string, sql: string): 
   return broken === 0 ? [] : [`${rule}: ${broken} rows violate this`];
 }
 
-/** The invariants. Each query finds the rows that violate one. */
+/** The invariants. Each query finds the rows that violate one invariant. */
 const RULES: Readonly<Record<string, string>> = {
-  'every version that was seen, or a newer one of its lead, is owed to, or skipped by, every sink that asks for it': `
+  'every version that was seen, or a newer version of its lead, is owed to, or skipped for, every sink that subscribes to its event': `
     SELECT 1 FROM _versions v JOIN _sinks s ON s.active AND v.version_no > s.backfill_to
       AND instr(s.events, iif(v.version = 1, 'created', 'updated'))
     WHERE NOT EXISTS (SELECT 1 FROM _versions w JOIN _deliveries d ON d.version_no = w.version_no AND d.sink_no = s.sink_no
       WHERE w.source = v.source AND w.id = v.id AND w.version >= v.version)`,
-  'every version belongs to a lead, and a lead’s newest is its current one': `
+  'every version belongs to a lead, and a lead’s newest version is its current version': `
     SELECT 1 FROM _versions v LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
     WHERE l.id IS NULL OR v.version > l.version OR (v.version = l.version AND v.version_no <> l.version_no)`,
   'every delivery in a batch is pending, and its batch exists': `

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { TEMPORARY } from '../../platform/files/files.ts';
 
-/** Returns the path of the ledger that `leadsync recover` creates, until it replaces the damaged one. */
+/** Returns the path at which `leadsync recover` creates the new ledger, until that ledger replaces the damaged one. */
 export function recoveredFile(ledger: string): string {
   return `${ledger}.recovered`;
 }
@@ -15,8 +15,8 @@ export function removeLedger(file: string): void {
 
 /**
  * Removes files that killed processes left beside a ledger: an unfinished recovered ledger, which contains personal data, and temporary
- * files of the high-water mark. Only for the process that holds the data directory, because no other process writes them then. Ignores
- * files that cannot be removed.
+ * files of the high-water mark. Only for the process that holds the data directory, because no other process can be writing these files
+ * then. Ignores errors.
  */
 export function removeLeftovers(ledger: string): void {
   try {

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const MIN_PAUSE_MS = 5;
 
-/** Calls `step` until it returns true. Pauses after each step for as long as it took, so that other processes can take the write lock. */
+/**
+ * Calls `step` until it returns true. After each step, pauses for as long as the step took, so that other processes can take the write
+ * lock.
+ */
 export async function runInChunks(step: () => Promise<boolean>): Promise<void> {
   for (;;) {
     const startMs = performance.now();

@@ -2,8 +2,8 @@ import { browseIndexes } from './browse-indexes.ts';
 import { erasedDeliveryIds, erasures } from './erasures.ts';
 
 /**
- * The migrations of a ledger's schema, in order; `PRAGMA user_version` is the number that were applied. Append, never edit.
- * Tables whose names begin with `_` are private: they change without notice, and store times as milliseconds since 1970.
+ * The migrations of a ledger's schema, in order. `PRAGMA user_version` is the number of applied migrations. Append migrations; never edit
+ * them. Tables whose names begin with `_` are private: they may change without notice, and they store times as milliseconds since 1970.
  * Users query the views over them, and the tables `polls` and `rejected_leads`.
  */
 export const migrations: readonly string[] = [

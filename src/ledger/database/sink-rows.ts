@@ -43,8 +43,8 @@ interface OpenRow {
 }
 
 /**
- * Reads and writes the rows of sinks, with their health and counts. Inside a transaction, in which no other connection can change it, a
- * row is read once and written once.
+ * Reads and writes the rows of sinks, with their health and counts. Inside a transaction, a row is read once and written once, because no
+ * other connection can change it there.
  */
 export class SinkRows implements WriteBehind {
   readonly #db: Database.Database;
@@ -101,7 +101,7 @@ export class SinkRows implements WriteBehind {
     this.#change(name, (row) => ({ ...row, health }));
   }
 
-  /** Adds to the number of deliveries in a state; `deliveries` is negative if they left it. */
+  /** Adds to the number of deliveries in a state. `deliveries` is negative if deliveries left the state. */
   count(name: string, state: DeliveryState, deliveries: number): void {
     if (deliveries === 0) return;
     this.#change(name, (row) => ({
@@ -133,7 +133,7 @@ export class SinkRows implements WriteBehind {
     this.#change(name, (row) => ({ ...row, owedThrough }));
   }
 
-  /** Makes exactly these sinks active. Leads that were listed while a sink was not active become its backfill. */
+  /** Makes exactly these sinks active. Leads that were listed while a sink was not active become the backfill of that sink. */
   declare(sinks: readonly DeclaredSink[], now: number): void {
     const newest = this.#newestVersion.get() ?? 0;
     for (const sink of sinks) this.#renameFormer(sink, sinks);
@@ -170,22 +170,25 @@ export class SinkRows implements WriteBehind {
   }
 
   #retire(row: SinkRow, newest: number): void {
-    // If the sink is declared again, an unfinished backfill continues where it was.
+    // If the sink is declared again, an unfinished backfill continues where it stopped.
     const owedThrough = row.owedThrough < row.backfillTo ? row.owedThrough : newest;
     const { events, backfill, config = null, sinkNo } = row;
     this.#redeclare.run(0, events.join(), Number(backfill), owedThrough, newest, config, sinkNo);
   }
 
   /**
-   * Renames a sink, unless the old name is still declared or the new one exists. Its deliveries keep the old name in their ids, which
-   * receivers remember.
+   * Renames a sink, unless its old name is still declared or a sink with its new name exists. The ids of its deliveries keep the old name,
+   * because receivers remember these ids.
    */
   #renameFormer({ name, formerly }: DeclaredSink, all: readonly DeclaredSink[]): void {
     if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
     if (this.#get.get(name) === undefined) this.#rename.run(name, formerly);
   }
 
-  /** Returns the name to use in a new sink's delivery ids if its own is in use there by a renamed sink; null if its own is free. */
+  /**
+   * Returns the name to use in the delivery ids of a new sink if a renamed sink already uses the new sink's own name in its ids. Returns
+   * null if the own name is free.
+   */
   #nameInIds(name: string): string | null {
     const taken = new Set(this.#namesInIds.all());
     let free = name;

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { type ContentFacts, factsOf } from '../../leads/content-facts.ts';
 
-/** Adds the SQL functions that migrations call and SQLite lacks. */
+/** Adds the SQL functions that migrations call but SQLite lacks. */
 export function addFunctions(db: Database.Database): void {
   let last: { raw: string; facts: ContentFacts } | undefined;
   db.function('content_fact', { deterministic: true }, (name: keyof ContentFacts, raw: string) => {

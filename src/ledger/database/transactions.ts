@@ -2,7 +2,10 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
 import { BUSY_MS } from './ledger-file.ts';
 
-/** Maximum pause between two attempts to take the write lock, in ms. Short, because the process that releases it may soon take it again. */
+/**
+ * Maximum pause between two attempts to take the write lock, in ms. Short, because the process that releases the lock may soon take it
+ * again.
+ */
 const RETRY_MS = 10;
 
 /** A write-behind cache of one transaction: written before the commit, and dropped with the transaction. */
@@ -13,7 +16,7 @@ export interface WriteBehind {
   forget(): void;
 }
 
-/** The transactions of one connection. The write-behind cache never outlives one, so it cannot disagree with the disk. */
+/** The transactions of one connection. The write-behind cache never outlives a transaction, so it cannot disagree with the disk. */
 export class Transactions {
   readonly #db: Database.Database;
   readonly #writeBehind: WriteBehind;
@@ -41,15 +44,15 @@ export class Transactions {
   }
 
   /**
-   * Runs `work` in a write transaction. When the promise resolves, all changes are on disk; if `work` throws, all are rolled back.
-   * Does not block the event loop while another process holds the write lock.
-   * @throws SqliteError SQLITE_BUSY if the lock is held for longer than `BUSY_MS`; `work` has not run
+   * Runs `work` in a write transaction. When the promise resolves, all changes are on disk. If `work` throws, all its changes are rolled
+   * back. Does not block the event loop while another process holds the write lock.
+   * @throws SqliteError SQLITE_BUSY if another process holds the lock for longer than `BUSY_MS`; `work` has then not run
    */
   async write<T>(work: () => T): Promise<T> {
     const untilMs = this.#clock.monotonicMs() + BUSY_MS;
     for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, RETRY_MS)) {
       const busy = this.#takeLock();
-      if (!busy) return this.#finish(work); // in the same turn: nothing else may run between BEGIN and COMMIT
+      if (!busy) return this.#finish(work); // in the same turn of the event loop, because nothing else may run between BEGIN and COMMIT
       if (this.#clock.monotonicMs() >= untilMs) throw busy;
       await this.#clock.sleep(pauseMs);
     }
@@ -79,9 +82,9 @@ export class Transactions {
     }
   }
 
-  /** Begins a transaction. Returns SQLite's error if another process has the lock. Never waits: SQLite would block the event loop. */
+  /** Begins a transaction. Returns SQLite's error if another process has the lock. Does not wait: SQLite would block the event loop. */
   #takeLock(): unknown {
-    this.#db.exec('PRAGMA busy_timeout = 0'); // exec() takes 3 µs, pragma() 40
+    this.#db.exec('PRAGMA busy_timeout = 0'); // exec() takes 3 µs, pragma() takes 40 µs
     try {
       this.#sql.begin.run();
       return undefined;

@@ -13,14 +13,15 @@ import { basename, dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { UpgradeCopy } from '../contract/ledger-upkeep.ts';
 
-/** The space that must be free, as a multiple of the ledger's size: for the copy, and for what the upgrade writes. */
+/** How much space must be free, as a multiple of the ledger's size: space for the copy, and space for what the upgrade writes. */
 const SPACE_FACTOR = 2;
-/** The suffix of a copy until it is complete. */
+/** The suffix of a copy's name until the copy is complete. */
 const PART = '.part';
 
 /**
- * Copies the ledger into its own folder before an upgrade to a schema, so that the operator can return to the earlier leadsync. Removes
- * the copy of an earlier upgrade once the new one is complete. Never throws: the new version starts even if the copy fails.
+ * Copies the ledger, into the folder of the ledger, before an upgrade to a schema, so that the operator can return to the earlier leadsync.
+ * Removes the copies from earlier upgrades once the new copy is complete. Does not throw if the copy fails, so that the new version starts
+ * anyway.
  */
 export function copyBeforeUpgrade(db: Database.Database, schema: number): UpgradeCopy {
   const path = `${db.name}.before-schema-${schema}`;
@@ -38,23 +39,23 @@ export function copyBeforeUpgrade(db: Database.Database, schema: number): Upgrad
   }
 }
 
-/** Removes the copies that upgrades left. They contain personal data that was erased from the ledger. */
+/** Removes the copies that upgrades left. They may contain personal data that was since erased from the ledger. */
 export function removeUpgradeCopies(file: string): void {
   removeCopies(file, () => true);
 }
 
-/** Removes the copies that were made before a time, by the times of their files. */
+/** Removes the copies whose files were last modified before a time. */
 export function removeUpgradeCopiesBefore(file: string, before: Date): void {
   const folder = dirname(file);
   removeCopies(file, (name) => {
-    const copy = statSync(join(folder, name), { throwIfNoEntry: false }); // an erasure may remove it at the same time
+    const copy = statSync(join(folder, name), { throwIfNoEntry: false }); // undefined if an erasure removes the copy at the same time
     return copy !== undefined && copy.mtime < before;
   });
 }
 
 /** Writes a copy that only this user can read, and that survives a power cut. */
 function writeCopy(db: Database.Database, path: string): void {
-  const file = openSync(path, 'w', 0o600); // SQLite writes into an empty file, and keeps its mode
+  const file = openSync(path, 'w', 0o600); // SQLite accepts an existing file if it is empty, and keeps the mode of the file
   try {
     db.prepare('VACUUM INTO ?').run(path);
     chmodSync(path, 0o600);

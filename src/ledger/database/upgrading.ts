@@ -18,7 +18,7 @@ export function recognise(db: Database.Database): void {
   // In one transaction, because another process may be creating the ledger.
   const { applied, isOther } = db.transaction(() => {
     const steps = schemaNumber(db);
-    // Counts tables only if there is no schema number: in a damaged ledger the pages of the schema may be unreadable.
+    // Looks for tables only if there is no schema number, because the pages of the schema may be unreadable in a damaged ledger.
     return { applied: steps, isOther: steps === 0 ? hasTables(db) : !isMarked(db) };
   })();
   if (isOther) {
@@ -31,8 +31,8 @@ export function recognise(db: Database.Database): void {
   if (applied > migrations.length) {
     throw new LedgerError(
       'newer',
-      `The ledger ${db.name} was written by a newer leadsync (schema ${applied}; this one knows ${migrations.length}).`,
-      'Install that newer leadsync, or restore the ledger from before the upgrade.',
+      `The ledger ${db.name} was written by a newer leadsync (schema ${applied}; this version knows schema ${migrations.length}).`,
+      'Install that newer leadsync, or restore a copy of the ledger from before the upgrade.',
     );
   }
 }
@@ -46,8 +46,8 @@ function isMarked(db: Database.Database): boolean {
 }
 
 /**
- * Checks that the ledger has this version's schema. Changes nothing, because a leadsync of another version may be using it.
- * @throws LedgerError
+ * Checks that the ledger has this version's schema. Changes nothing, because a leadsync of another version may be using the ledger.
+ * @throws LedgerError if the ledger has another schema or is empty, or as `recognise`
  */
 export function requireCurrentSchema(db: Database.Database): void {
   recognise(db);
@@ -61,14 +61,14 @@ export function requireCurrentSchema(db: Database.Database): void {
     );
   throw new LedgerError(
     'older',
-    `The ledger ${db.name} was written by an older leadsync (schema ${applied}; this one needs ${migrations.length}).`,
-    'Only `leadsync run` and `leadsync sync` upgrade a ledger. Start one of them in this version, or use the older leadsync until then.',
+    `The ledger ${db.name} was written by an older leadsync (schema ${applied}; this version needs schema ${migrations.length}).`,
+    'Only `leadsync run` and `leadsync sync` upgrade a ledger. Start one of them with this version, or use the older leadsync until then.',
   );
 }
 
 /**
- * Upgrades a ledger to this version's schema, after it made a copy: applies all missing migrations and recreates the views, in one
- * transaction. Only for the process that holds the data directory. Returns undefined if there was nothing to upgrade.
+ * Upgrades a ledger to this version's schema. Makes a copy first, then applies all missing migrations and recreates the views in one
+ * transaction. Only for the process that holds the data directory. Returns undefined if the ledger is new or already has this schema.
  */
 export function migrate(db: Database.Database): Upgrade | undefined {
   const from = schemaNumber(db);
@@ -82,7 +82,9 @@ export function migrate(db: Database.Database): Upgrade | undefined {
   return copy && { from, to, copy };
 }
 
-/** Applies all missing migrations up to a schema number, in one transaction. Recreates the views with the last one. */
+/**
+ * Applies all missing migrations up to a schema number, in one transaction. After this version's last migration, also recreates the views.
+ */
 export function applyMigrations(db: Database.Database, to = migrations.length): void {
   addFunctions(db);
   db.transaction(() => {

@@ -4,12 +4,16 @@ const at = (column: string) =>
 /** The lead's text, with replacements for characters that databases cannot store. */
 const content = 'coalesce(v.readable, v.raw)';
 /**
- * The JSON from which columns are extracted. SQLite cannot read JSON nested more than 1,000 deep: such a lead has empty columns, so that
- * it does not break queries. Only a text of at least 2,000 bytes can be nested that deep, so shorter ones are not checked.
+ * The JSON from which columns are extracted. SQLite cannot read JSON that is nested more than 1,000 levels deep, so a lead with such JSON
+ * has empty columns instead of breaking queries. Only a text of at least 2,000 bytes can be nested that deep, so shorter texts are not
+ * checked.
  */
 const json = `iif(length(CAST(${content} AS BLOB)) < 2000 OR json_valid(${content}), ${content}, '{}')`;
 const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
-/** The characters that JavaScript's `trim` removes. A value of nothing else counts as missing, as it does for `client_key`. */
+/**
+ * The characters that JavaScript's `trim` removes. A value that consists only of these characters counts as missing, as it does for
+ * `client_key`.
+ */
 const BLANKS =
   'char(9, 10, 11, 12, 13, 32, 160, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288, 65279)';
 /** Whether a lead has a value in a field; null if `retention` removed its content. */
@@ -19,38 +23,43 @@ const given = (path: string) =>
 const createdPart = (format: string, type: string) =>
   `CAST(strftime('${format}', v.created_at / 1000.0, 'unixepoch') AS ${type})`;
 const seconds = (from: string, to: string) => `CAST((${to} - ${from}) / 1000.0 AS REAL)`;
-/** The current versions of leads that are not erased. Starts with the versions, so that counts read their narrow index. */
+/**
+ * The current versions of leads that are not erased. The join starts with the versions, so that counts read the narrow index of
+ * `_versions`.
+ */
 const CURRENT =
   '_versions v CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id AND l.version_no = v.version_no AND l.erased_no IS NULL';
 
-/** The present in ms since 1970. `unixepoch('subsec')` needs SQLite 3.42, and is null before it. */
+/** The present time in ms since 1970. `unixepoch('subsec')` is null before SQLite 3.42. */
 const NOW_MS = "((julianday('now') - 2440587.5) * 86400000.0)";
 /** The deliveries `f` of the same lead to the same sink as the delivery `d`. */
 const OF_LEAD_AND_SINK = `FROM _versions w CROSS JOIN _deliveries f ON f.version_no = w.version_no
     WHERE w.source = v.source AND w.id = v.id AND f.sink_no = d.sink_no`;
-/** Since when, in ms, the lead of `d` is owed to its sink: `d` may have replaced an earlier delivery of an older content. */
+/** When the lead of `d` was first owed to its sink, in ms. `d` may have replaced an earlier delivery of an older content. */
 const OWED_AT = `iif(d.owed_at <= v.first_seen_at, d.owed_at, (SELECT min(f.owed_at) ${OF_LEAD_AND_SINK} AND f.replay = 0))`;
 const ARRIVED_AT = `iif(d.state = 'delivered', d.settled_at,
     (SELECT min(f.settled_at) ${OF_LEAD_AND_SINK} AND f.state = 'delivered' AND f.event <> 'erased'))`;
-/** When the first poll of a source that recorded a lead began. MATERIALIZED: computed per source, not per lead. */
+/**
+ * When the first poll of a source that recorded a lead began. MATERIALIZED, so that it is computed for each source and not for each lead.
+ */
 const FIRST_LISTED = `LEFT JOIN (WITH first AS MATERIALIZED (SELECT source, (SELECT p.started_at FROM polls p
     WHERE p.source = _sources.source AND p.leads_new > 0 ORDER BY p.poll_id LIMIT 1) AS first_listed_at FROM _sources)
     SELECT * FROM first) o ON o.source = v.source`;
-/** Whether the lead was created before that poll, or was owed to this sink by a later backfill. */
+/** Whether the client created the lead before that poll, or a later backfill owed the lead to this sink. */
 const IS_BACKFILL = `CAST(NOT coalesce(${at('v.created_at')} >= o.first_listed_at, 0) OR ${OWED_AT} > v.first_seen_at AS INTEGER)`;
 
-/** The public id of a delivery, from the rows `d` (delivery), `v` (version) and `s` (sink). Receivers rely on its form. */
+/** The public id of a delivery, from the rows `d` (delivery), `v` (version) and `s` (sink). Receivers rely on the form of the id. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END)`;
 
 /** When the content of a delivery was first listed, in ms, from the rows `d` and `v`; for the event `erased`, when it was owed. */
 export const changedAt = "iif(d.event = 'erased', d.owed_at, v.valid_from)";
 
-/** Undelivered deliveries. Each use appends a condition on the state, so that SQLite finds that state by its own index. */
+/** Deliveries that are not delivered. Each use appends a condition on the state, so that SQLite uses the index for that state. */
 const undelivered = `CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.state, d.reason,
       d.attempts, ${at('d.owed_at')} AS owed_at, ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at
     FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no`;
 
-/** A JSON object of answers by slug, each in the order of the listing; an array if a slug repeats. */
+/** A JSON object of answers by slug. If a slug repeats, its answers are an array in the order of the listing. */
 const answersBySlug = `CAST((SELECT json_group_object(slug, json(iif(n = 1, json_quote(answer), answers))) FROM (
   SELECT slug, count(*) AS n, min(answer) AS answer, json_group_array(answer) AS answers FROM (
     SELECT json_extract(a.value, '$.slug') AS slug, json_extract(a.value, '$.answer') AS answer
@@ -83,8 +92,8 @@ FROM _leads l JOIN _versions v ON v.version_no = l.version_no LEFT JOIN _sources
 WHERE l.erased_no IS NULL`;
 
 /**
- * Rows like those of the view `leads`, except that times are ms since 1970, `service_question_answers` is JSON even if it is no array,
- * and `answers` is null. `completing` fills in the rest, which is faster than SQLite.
+ * Rows like those of the view `leads`, except that times are ms since 1970, `service_question_answers` is JSON even if it is a plain value,
+ * and `answers` is null. `completing` turns them into rows of the view faster than SQLite does.
  */
 export const leadRows = leadsWith(
   (ms) => ms,
@@ -92,7 +101,7 @@ export const leadRows = leadsWith(
   'NULL',
 );
 
-/** The public views, which docs/store.md describes. Every expression has a CAST, so that tools see its type. */
+/** The public views, which docs/store.md describes. Every expression has a CAST, so that tools can see the type of each column. */
 export const publicViews = `
   CREATE VIEW lead_versions AS SELECT
     v.source, v.id AS lead_id, v.version,

@@ -27,14 +27,14 @@ export interface ProbeSql {
 }
 
 /**
- * The delivery `d` makes a poor probe: it was refused before, or it is of the event `erased`, which a destination may refuse because it
- * does not know the lead.
+ * The delivery `d` would be a poor probe: it was refused before, or its event is `erased`, which a destination may refuse because it does
+ * not know the lead.
  */
 const INCONCLUSIVE = "(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL OR d.event = 'erased')";
 
 /**
- * Prepares the statements of `Claiming`. They bind `+?` instead of `?`: for a plain parameter SQLite chooses its plan by the value and
- * recompiles the statement at every run, which takes ten times as long as the run itself.
+ * Prepares the statements of `Claiming`. They contain `+?` instead of `?`. For a plain parameter, SQLite would choose the query plan by its
+ * value and recompile the statement for every run, which takes ten times as long as the run itself.
  */
 export function prepareClaiming(db: Database.Database) {
   const expired = (order: string, also = '') =>
@@ -52,7 +52,7 @@ export function prepareClaiming(db: Database.Database) {
   const anyDue = due();
   return {
     due: anyDue,
-    // The outer select has no ORDER BY: it keeps the order of the inner one and stops at its own limit.
+    // The outer SELECT has no ORDER BY. It keeps the order of the inner SELECT and stops at its own limit.
     newest: db.prepare<[number, number, number, number], DueRow>(
       `SELECT delivery_no, owed_at, next_attempt_at, (SELECT octet_length(raw) FROM _versions v WHERE v.version_no = d.version_no) AS bytes
        FROM (SELECT delivery_no, owed_at, next_attempt_at, version_no, after_no, sink_no FROM _deliveries

@@ -5,24 +5,26 @@ import type { ActiveLeases, ClaimRequest, ClaimResult } from '../contract/claim.
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';
 
-/** Lost attempts after which a batch is split, to find the lead that makes the process die. */
+/** Number of lost attempts after which a batch is split, to find the lead that makes the process crash. */
 const LOST_BEFORE_SPLIT = 3;
-/** Lost attempts after which a batch of one lead is delayed: a minute, two, four, up to an hour. */
+/** Number of lost attempts after which a batch of one lead is delayed: by one minute, then two, four and so on, up to an hour. */
 const LOST_BEFORE_DELAY = 5;
 const HOUR_MS = 3_600_000;
-/** While a backlog drains, one in this many batches carries the newest leads; in a smaller window, more often, up to every second one. */
+/**
+ * While a backlog drains, one batch in this many carries the newest leads. In a smaller window, one in `window`, but at most one in two.
+ */
 const NEWEST_EVERY = 4;
-/** A lead is newer than the backlog if it became due this much later than the oldest one, in ms. */
+/** A lead is newer than the backlog if it became due this much later than the oldest due lead, in ms. */
 const NEWER_BY_MS = 1_000;
-/** Maximum deliveries to skip in the search for the newest leads because they wait for an older content of their lead. */
+/** Maximum deliveries that the search for the newest leads passes over because they wait for an older content of their lead. */
 const MAX_BLOCKED = 100;
-/** Maximum length of the leads' texts in a batch, in bytes: all of them are in memory while it is attempted. */
+/** Maximum total length of the leads' texts in a batch, in bytes. All of them are in memory while the batch is attempted. */
 const BATCH_BYTES = 32_000_000;
 
-/** A smaller step of the wall clock is normal clock synchronisation, in ms. */
+/** The smallest step of the wall clock that is not normal clock synchronisation, in ms. */
 const CLOCK_STEP_MS = 2_000;
 
-/** Until when a batch is leased, in ms since 1970, and which process has begun its attempt; null if none has. */
+/** Until when a batch is leased, in ms since 1970, and which process has begun the attempt of the batch; null if none has. */
 interface Lease {
   until: number;
   holder: string | null;
@@ -33,7 +35,7 @@ function batchId(batchNo: number): string {
   return `b${batchNo.toString(36)}`;
 }
 
-/** Returns the number in a batch's public id; NaN if the text is no such id. */
+/** Returns the number in a batch's public id; NaN if the text is not a batch's id. */
 export function batchNumber(id: string): number {
   return /^b[0-9a-z]+$/.test(id) ? Number.parseInt(id.slice(1), 36) : Number.NaN;
 }
@@ -44,7 +46,7 @@ export class Claiming {
   readonly #random: Random;
   readonly #rows: SinkRows;
   readonly #sql;
-  /** By sink: the batches claimed from a backlog since the last turn of the newest leads. */
+  /** The number of batches claimed from a backlog since the last turn of the newest leads, by sink. */
   readonly #turns = new Map<number, number>();
   /** The wall clock minus the monotonic clock at the last claim, in ms. */
   #aheadMs: number;
@@ -73,8 +75,8 @@ export class Claiming {
   }
 
   /**
-   * Moves the leases of all attempts along with a clock that was set ahead, so that none of them expires. `ClockSetting` handles a
-   * clock that was set back.
+   * If the clock was set ahead, moves the leases of all attempts ahead by the same time, so that none of them expires. `ClockSetting`
+   * handles a clock that was set back.
    */
   #followClock(now: number): void {
     const aheadMs = now - this.#clock.monotonicMs();
@@ -91,7 +93,7 @@ export class Claiming {
 
   /**
    * Claims the probe of a held sink: one batch whose lease has expired, or the lead that is due first. Prefers deliveries whose outcome
-   * is conclusive: a lead that was refused before may be refused again by a sink that works.
+   * would be conclusive, because a sink that works may still refuse a lead that was refused before.
    */
   #probe(sink: SinkRow, lease: Lease, now: number): BatchRef[] {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
@@ -105,7 +107,7 @@ export class Claiming {
     const [lead] = due.all(sink.sinkNo, now, 1);
     const batches = expired.all(sink.sinkNo, now, 1);
     const [first] = batches;
-    // The one that waits longest, so that a lead that always fails cannot keep others from being the probe.
+    // Takes the lead or batch that has waited longest, so that a lead that always fails cannot prevent others from being the probe.
     if (lead && (!first || lead.next_attempt_at < first.leased_until))
       return this.#makeBatches(sink, [[lead]], lease, now);
     return this.#renew(sink, batches, lease, now);
@@ -114,10 +116,10 @@ export class Claiming {
   #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
     const room = capacityOf(sink, request) - this.#inFlight(sink, now);
     if (room <= 0) return [];
-    // Expired batches come first: those that were probes became due later than the deliveries that were not tried meanwhile.
+    // Expired batches come first: a former probe became due later than the deliveries that were not tried in the meantime.
     const expired = this.#sql.oldest.all(sink.sinkNo, now, room);
     const most = room * request.max;
-    // One delivery more than the window can take shows that there is a backlog.
+    // One delivery more than the window can take shows that there is a backlog, so the limit is one higher.
     const due = this.#sql.due.all(sink.sinkNo, now, most - expired.length * request.max + 1);
     const hasBacklog = due.length + expired.length * request.max > most;
     const since = due[0]?.next_attempt_at;
@@ -131,9 +133,9 @@ export class Claiming {
   }
 
   /**
-   * Returns batches of the newest due leads, for those of the next `places` batches that are their turn, so that a backlog, due `since`,
-   * does not delay them. Deliveries that became due together stay in order of age. Leads that do not fill a batch wait as usual, so that
-   * a sink of files does not write many small ones.
+   * Returns batches of the newest due leads, so that a backlog, whose oldest delivery became due at `since`, does not delay them. Returns
+   * as many batches as the newest leads have turns in the next `places` batches. Deliveries that became due together stay in order of age.
+   * Leads that do not fill a batch wait as usual, so that a sink that writes files does not write many small files.
    */
   #newest(
     { sinkNo }: SinkRow,
@@ -178,14 +180,14 @@ export class Claiming {
     else this.#sql.assignAll.run(batchNo, JSON.stringify(deliveries));
   }
 
-  /** Leases expired batches again, as the same batches. */
+  /** Gives expired batches new leases. They stay the same batches. */
   #renew(sink: SinkRow, expired: readonly BatchRow[], { until, holder }: Lease, now: number): BatchRef[] {
     const refs: BatchRef[] = [];
     for (const row of expired) {
       const lost = row.holder === null ? row.lost : row.lost + 1;
       if (row.holder !== null) this.#sql.markUnsure.run(now, row.batch_no);
       const delayMs = row.holder !== null ? this.#splitOrDelay(sink, row, lost, now) : 0;
-      // A delayed batch has no lease: it does not count as in flight, and is not offered meanwhile.
+      // A delayed batch has no lease, so it does not count as in flight and is not offered until it is due.
       const lease = delayMs > 0 ? 0 : this.#newLease();
       if (lease === 0) this.#sql.renew.run(0, now + delayMs, null, lost, row.batch_no);
       else this.#sql.renew.run(lease, until, holder, lost, row.batch_no);
@@ -195,7 +197,7 @@ export class Claiming {
     return refs;
   }
 
-  /** Splits a batch whose attempts were lost repeatedly in two. If it has one lead, delays it and records why. Returns the delay in ms. */
+  /** Splits a repeatedly lost batch in two or, if it has only one lead, delays it and records why. Returns the delay in ms. */
   #splitOrDelay(sink: SinkRow, row: BatchRow, lost: number, now: number): number {
     if (lost < LOST_BEFORE_SPLIT) return 0;
     const deliveries = this.#sql.inBatch.all(row.batch_no);
@@ -207,7 +209,7 @@ export class Claiming {
     }
     if (lost < LOST_BEFORE_DELAY) return 0;
     const delayMs = Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
-    const reason = `Its last ${lost} attempts began and never ended: leadsync was killed or crashed during each.`;
+    const reason = `Its last ${lost} attempts began but never ended: leadsync was killed or crashed during each of them.`;
     this.#sql.delay.run(reason, now + delayMs, row.batch_no);
     return delayMs;
   }
@@ -236,8 +238,8 @@ export class Claiming {
   }
 
   /**
-   * Returns when the next claim may return a batch, in ms since 1970. If the window is full, that is when a lease expires; an attempt
-   * that ends earlier triggers a claim itself.
+   * Returns when the next claim may return a batch, in ms since 1970. If the window is full, that is when the first lease expires. An
+   * attempt that ends earlier triggers a claim itself.
    */
   #nextAt(sink: SinkRow, request: ClaimRequest, now: number): number | undefined {
     const { heldSince, probeAt } = sink.health;
@@ -248,18 +250,18 @@ export class Claiming {
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
 
-  /** Returns a random lease number: a job from before the ledger was restored must not match a counted one by chance. */
+  /** Returns a random lease number, because a counted number could equal that in a job from before the ledger was restored. */
   #newLease(): number {
     return 1 + Math.floor(this.#random() * (2 ** 52 - 1));
   }
 }
 
-/** Returns how many batches of a sink may be in flight: one while it is held, few while it recovers. */
+/** Returns how many batches of a sink may be in flight: one while the sink is held, and few while it recovers. */
 function capacityOf({ health }: SinkRow, { window }: ClaimRequest): number {
   return health.heldSince ? 1 : Math.min(window, health.places ?? window);
 }
 
-/** Leaves out the last deliveries if they do not fill a batch and all of them may still wait. */
+/** Leaves out the last deliveries if they do not fill a batch and may all wait longer. */
 function withoutPartialBatch(
   due: readonly DueRow[],
   { max, waitMs }: ClaimRequest,
@@ -270,7 +272,7 @@ function withoutPartialBatch(
   return mayWait ? due.slice(0, full) : due;
 }
 
-/** Divides deliveries, in order, into batches of at most `max` deliveries and `BATCH_BYTES`. A longer lead gets a batch of its own. */
+/** Divides deliveries, in order, into batches of at most `max` deliveries and `BATCH_BYTES`. A longer lead gets its own batch. */
 function toBatches(due: readonly DueRow[], max: number): DueRow[][] {
   const batches: DueRow[][] = [];
   let bytes = 0;

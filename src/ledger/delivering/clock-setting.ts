@@ -5,14 +5,14 @@ import type { SinkRows } from '../database/sink-rows.ts';
 /** Maximum deliveries moved in one transaction. */
 const MOVE_CHUNK = 2_000;
 
-/** The last delivery that was moved: its sink, its due time by the old clock in ms since 1970, and its number. */
+/** The delivery that was moved last: its sink, its due time before the move in ms since 1970, and its number. */
 export interface MovePosition {
   readonly sinkNo: number;
   readonly dueAt: number;
   readonly deliveryNo: number;
 }
 
-/** How many deliveries a chunk moved, and where the next chunk begins; undefined if none is left. */
+/** How many deliveries a chunk moved, and after which delivery the next chunk begins. `next` is undefined if no delivery is left. */
 interface MovedChunk {
   readonly moved: number;
   readonly next: MovePosition | undefined;
@@ -24,8 +24,9 @@ interface LaterRow {
 }
 
 /**
- * Moves times back after the clock was set back, by whole milliseconds. Runs inside its caller's transactions: `moveChunk` until it
- * returns no `next`, then `finish`. If the process dies in between, the next one starts from the beginning: some deliveries are due early.
+ * Moves stored times back by a number of whole milliseconds after the clock was set back. `controlOf` calls `moveChunk` until it returns no
+ * `next`, and then `finish`, each in its own transaction. If the process dies before `finish`, the next process begins again and moves the
+ * deliveries that earlier chunks moved a second time, so they are due early. `finish` moves everything else exactly once.
  */
 export class ClockSetting {
   readonly #clock: Clock;
@@ -38,12 +39,12 @@ export class ClockSetting {
     this.#sql = prepare(db);
   }
 
-  /** Returns the latest time at which a poll began, or the time of a later `finish`. */
+  /** Returns when the latest poll began, or when `finish` last ran if that was later. */
   clockAt(): Date {
     return new Date(this.#sql.clockAt.get() ?? 0);
   }
 
-  /** Moves one chunk of the deliveries that are due later and are in no batch. */
+  /** Moves one chunk of the deliveries that are not due yet and are in no batch. */
   moveChunk(byMs: number, after: MovePosition | undefined): MovedChunk {
     const now = this.#clock.now().getTime();
     let moved = 0;
@@ -60,12 +61,12 @@ export class ClockSetting {
     return { moved, next: undefined };
   }
 
-  /** Moves batches with their deliveries, and the times of sources and sinks. Returns how many deliveries in batches it moved. */
+  /** Moves the times of batches and their deliveries, and of sources and sinks. Returns how many deliveries in batches it moved. */
   finish(byMs: number): number {
     const now = this.#clock.now().getTime();
     const moved = this.#sql.moveBatched.run(now, byMs, now).changes;
     this.#sql.moveBatches.run(now, byMs, now);
-    // A complete listing in the future would count as fresh until the clock reaches that time again.
+    // A complete listing with a time in the future would count as fresh until the clock reaches that time again.
     this.#sql.moveComplete.run(now, byMs, now);
     const earlier = (date: Date | undefined) =>
       date && new Date(Math.min(date.getTime(), Math.max(now, date.getTime() - byMs)));
@@ -76,7 +77,7 @@ export class ClockSetting {
         lastDeliveredAt: earlier(health.lastDeliveredAt),
         refusingSince: earlier(health.refusingSince),
       });
-    // In the same transaction as the leases: from here on no process moves anything for this clock step again.
+    // In the same transaction as the leases, so that after it no process moves anything for this clock step again.
     this.#sql.setClockAt.run(now);
     this.#sql.recordStep.run(now + byMs, now);
     return moved;
@@ -89,7 +90,7 @@ function prepare(db: Database.Database) {
     clockAt: db.prepare<[], number>('SELECT clock_at FROM _ledger').pluck(),
     setClockAt: db.prepare('UPDATE _ledger SET clock_at = ?'),
     recordStep: db.prepare('INSERT INTO _clock_set_back (from_at, to_at) VALUES (?, ?)'),
-    // In order of the index. Moved rows are due earlier than the next chunk, so they are not found again.
+    // In the order of the index. Moved rows are due earlier than the rows of the next chunk, so that no later chunk finds them again.
     later: db.prepare<[number, number, number, number], LaterRow>(
       `SELECT delivery_no, next_attempt_at FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL
        AND (next_attempt_at, delivery_no) > (?, ?) ORDER BY next_attempt_at, delivery_no LIMIT ?`,

@@ -7,7 +7,10 @@ import { LEAVE_BATCH } from '../privacy/erasing.ts';
 const FORGOTTEN = 'its sink was removed from the configuration and forgotten';
 const FORGET_CHUNK = 500;
 
-/** Records which sources are configured, and compares the configuration with the last one. Runs inside its caller's transaction. */
+/**
+ * Records which sources are configured, returns what was declared last, and skips the deliveries of forgotten sinks. Runs inside its
+ * caller's transaction.
+ */
 export class Declaring {
   readonly #clock: Clock;
   readonly #rows: SinkRows;
@@ -67,12 +70,12 @@ export class Declaring {
     };
   }
 
-  /** Whether the ledger has such a sink and it is no longer declared. */
+  /** Whether the ledger has this sink although it is no longer declared. */
   isOrphan(name: string): boolean {
     return this.#rows.get(name)?.active === false;
   }
 
-  /** Skips one chunk of the pending deliveries of a sink that is no longer declared. Returns how many, or 0 if none is left. */
+  /** Skips one chunk of the pending deliveries of a sink that is no longer declared. Returns how many it skipped; 0 if none is left. */
   forgetChunk(name: string): number {
     const sink = this.#rows.get(name);
     if (!sink || sink.active) return 0;

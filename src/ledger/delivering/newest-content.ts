@@ -25,13 +25,13 @@ interface LastDelivery {
   replay: number;
 }
 
-/** A pending delivery that can be replaced: no attempt of it is in progress. */
+/** A pending delivery that can be replaced because no attempt of it is in progress. */
 interface Replaceable {
   delivery_no: number;
   replay: number;
   event: LeadEvent;
   batch_no: number | null;
-  /** Whether no attempt ever began, so that no destination knows its id and content. */
+  /** Whether no attempt of the delivery ever began, so that no destination knows its id and content. */
   untouched: 0 | 1;
 }
 
@@ -41,15 +41,15 @@ interface ReplaceableParameters {
   readonly sink: number;
   /** Only deliveries of versions below this number match. */
   readonly before: number;
-  /** Whether deliveries that may have arrived match too. */
+  /** Whether deliveries that may have arrived also match. */
   readonly unsure: 0 | 1;
   /** The batch whose attempt is about to begin; null if none is. */
   readonly beginning: number | null;
 }
 
 /**
- * Replaces deliveries of a lead's older contents by one of its newest content. Runs inside its caller's transaction. For the reasons see
- * docs/decisions/0012.
+ * Replaces deliveries of a lead's older contents with a delivery of its newest content. Runs inside its caller's transaction.
+ * docs/decisions/0012 gives the reasons.
  */
 export class NewestContent {
   readonly #rows: SinkRows;
@@ -67,8 +67,8 @@ export class NewestContent {
 
   /**
    * Owes a sink the newest content of a lead instead of older contents that certainly did not arrive. A delivery that may have arrived
-   * keeps its id and content until it is settled. Returns the new delivery's number, if it adds one.
-   * @param beginning the batch whose attempt is about to begin, whose deliveries may be replaced as well
+   * keeps its id and content until it is settled. Returns the number of the delivery that it adds, if any.
+   * @param beginning the batch whose attempt is about to begin; its deliveries may also be replaced
    */
   oweNewest(sink: SinkRow, newest: NewestVersion, now: number, beginning?: number): number | undefined {
     const { versionNo, source, id } = newest;
@@ -84,19 +84,19 @@ export class NewestContent {
     for (const one of replaced) this.#giveWay(sink, one, now, beginning);
     if (isOwed || moving.length > 0) return undefined;
     if (asks) return this.oweBehind(sink, newest, { event: 'updated', replay: 0 }, now);
-    // With the event of the delivery that failed: a sink that already received the lead must not get another `created`.
+    // Keeps the event of the delivery that failed, because a sink that already received the lead must not get another `created`.
     const failed = replaced.at(-1) ?? (last?.state === 'dead' ? last : undefined);
     return failed && this.oweBehind(sink, newest, failed, now);
   }
 
-  /** Owes the newest content of the leads whose deliveries failed and are pending again, or dead. */
+  /** Owes a sink the newest content of leads whose deliveries failed and are now pending again or dead. */
   oweNewestOfFailed(sink: SinkRow, deliveries: readonly number[], now: number): void {
     if (deliveries.length === 0) return;
     for (const { versionNo, source, id } of this.#sql.outdated.all(JSON.stringify(deliveries)))
       this.oweNewest(sink, { versionNo, source, id: BigInt(id) }, now);
   }
 
-  /** Skips deliveries of a lead that failed and wait for their retry, except in a batch that must stay the same batch. */
+  /** Skips deliveries of a lead that failed and wait for a retry, except those in a batch that must not change. */
   giveWay(sink: SinkRow, source: string, id: LeadId, now: number): void {
     const wanted = {
       source,
@@ -118,8 +118,8 @@ export class NewestContent {
   }
 
   /**
-   * Owes a version after every earlier delivery of the same lead to this sink, so that an older content never overtakes a newer one.
-   * Returns the new delivery's number, or undefined if that delivery exists already.
+   * Owes a version, behind every earlier delivery of the same lead to this sink, so that an older content never overtakes a newer content.
+   * Returns the number of the new delivery, or undefined if this delivery already exists.
    */
   oweBehind(
     sink: SinkRow,
@@ -134,14 +134,14 @@ export class NewestContent {
   }
 }
 
-/** Returns the last delivery of each replay: if two of them moved to the same version, they would have the same id. */
+/** Returns the last delivery of each replay. If two deliveries of a replay moved to the same version, they would have the same id. */
 function lastOfEachReplay(untouched: readonly Replaceable[]): Replaceable[] {
   return [...new Map(untouched.map((one) => [one.replay, one])).values()];
 }
 
 function prepare(db: Database.Database) {
   return {
-    // CROSS JOIN makes SQLite start with the lead's versions. Without statistics it would scan all deliveries of the sink.
+    // CROSS JOIN makes SQLite start with the lead's versions. Otherwise, without statistics, SQLite would scan all deliveries of the sink.
     last: db.prepare<[string, bigint, number], LastDelivery>(
       `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
        WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,

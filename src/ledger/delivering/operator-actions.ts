@@ -23,7 +23,7 @@ export class OperatorActions {
     this.#sql = prepare(db);
   }
 
-  /** Returns the next deliveries that match a retry, except those that are being attempted. Only reads. */
+  /** Returns the numbers of the next deliveries that match the filter of a retry. Only reads. */
   retriable(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
     return this.#deliveries.numbers(
       { ...filter, states: filter.states ?? ['dead', 'pending'] },
@@ -32,7 +32,10 @@ export class OperatorActions {
     );
   }
 
-  /** Makes deliveries due now, unless they have changed since `retriable`. Returns how many. */
+  /**
+   * Makes those of these deliveries due now that can be retried, which leaves out deliveries that are being attempted or have changed since
+   * `retriable`. Returns how many it made due.
+   */
   retry(deliveries: readonly number[]): number {
     const now = this.#clock.now().getTime();
     const retried = deliveries.flatMap((delivery) => {
@@ -63,7 +66,7 @@ export class OperatorActions {
     return true;
   }
 
-  /** Ends a pause or a hold, and makes deliveries that wait for the next probe due now, as an operator expects. */
+  /** Ends a pause or a hold. Makes deliveries that wait for the next probe due now, because an operator expects that. */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;

@@ -8,8 +8,8 @@ const LISTED_BEFORE = 'listed before leadsync delivered leads of this source to 
 const BACKFILL_CHUNK = 300;
 
 /**
- * The reason of a dead delivery whose lead lost its text to damage. If the source lists the lead with the same content, the delivery
- * is pending again. Recovered ledgers contain this text: changing it would leave their deliveries dead.
+ * The reason recorded for a dead delivery whose lead lost its text to damage. If the source lists the lead with the same content, the
+ * delivery becomes pending again. Recovered ledgers contain this text, so changing it would leave their deliveries dead.
  */
 export const LOST_TEXT =
   'the text of this lead was lost when the ledger was damaged; it goes out when the source lists the lead again';
@@ -36,7 +36,7 @@ export class Owing {
         `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
          VALUES (?, ?, ?, 'skipped', ?, ?, ?) ON CONFLICT DO NOTHING`,
       ),
-      // One statement for all leads of a chunk takes less than half the time of one per lead.
+      // One statement for all leads of a chunk takes less than half as long as one statement for each lead.
       oweAll: db.prepare(
         `INSERT INTO _deliveries (version_no, sink_no, event, state, owed_at, next_attempt_at)
          SELECT value, ?, 'created', 'pending', ?, ? FROM json_each(?)`,
@@ -50,7 +50,7 @@ export class Owing {
          WHERE version_no = +? AND sink_no = +? AND state = 'dead' AND reason = ?`,
       ),
       between: db.prepare<[{ after: number; to: number; limit: number }], CurrentVersion>(
-        // The current version of each lead: the one in this range, or a newer one from after the sink was declared.
+        // The current version of each lead: the version in this range, or a newer version from after the sink was declared.
         `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
          JOIN _leads l ON l.source = v.source AND l.id = v.id
          WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to) AND ${HAS_CONTENT}
@@ -59,12 +59,15 @@ export class Owing {
     };
   }
 
-  /** Reads the active sinks. Call it first in a transaction that owes. */
+  /** Reads the active sinks. The caller calls it first in each transaction that owes leads. */
   load(): void {
     this.#sinks = this.#rows.all().filter((row) => row.active);
   }
 
-  /** Owes new leads. Skips the `old` ones, which were listed before the sinks were configured, for sinks without backfill. */
+  /**
+   * Owes new leads to the sinks that subscribe to `created`. For a sink without backfill, skips the `old` leads, which count as listed
+   * before the sinks were configured.
+   */
   created(versions: { old: readonly number[]; fresh: readonly number[] }, now: number): void {
     for (const sink of this.#sinks) {
       if (!sink.events.includes('created')) continue;
@@ -88,12 +91,12 @@ export class Owing {
     this.#rows.count(sink.name, 'skipped', versions.length);
   }
 
-  /** Owes a lead's new content to every sink that asks for changes or has not received the lead yet. */
+  /** Owes a lead's new content to every sink that subscribes to changes or has not received the lead yet. */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);
   }
 
-  /** Makes the deliveries pending that were dead because the text of this version was lost to damage. */
+  /** Makes deliveries pending again that were dead because the text of this version was lost to damage. */
   textRestored(versionNo: number, now: number): void {
     for (const sink of this.#rows.all()) {
       const { changes } = this.#sql.oweAgain.run(now, versionNo, sink.sinkNo, LOST_TEXT);
@@ -103,8 +106,8 @@ export class Owing {
   }
 
   /**
-   * Owes a lead again, as part of the replay that was requested at `askedAt`, in ms since 1970. Skips deliveries of the lead that wait
-   * for their retry. Returns false if this replay owes the lead already.
+   * Owes a lead again, as part of the replay that was requested at `askedAt`, in ms since 1970. Skips deliveries of the lead that wait for
+   * a retry. Returns false if this replay already owes the lead.
    */
   replay(
     sink: SinkRow,
@@ -133,7 +136,7 @@ export class Owing {
       const newest = { versionNo, source, id: BigInt(id) };
       const last = this.newest.last(sink, source, newest.id);
       const event = last ? 'updated' : 'created';
-      // A lead that was pending or dead when the sink was removed is owed in any case, whatever the sink's events and backfill.
+      // A lead that was pending or dead when the sink was removed is owed whatever the sink's events and backfill are.
       if (last?.state === 'pending' || last?.state === 'dead')
         owed += this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
       else if (!sink.events.includes(event)) continue;

@@ -7,10 +7,10 @@ import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { type Period, periodOf } from '../queries/period.ts';
 import type { Owing } from './owing.ts';
 
-/** Maximum leads that a step owes, and versions that it reads: it holds the write lock for a few ms. */
+/** Maximum leads that a step owes, and maximum versions that it reads, so that it holds the write lock for only a few ms. */
 const MAX_OWED_PER_STEP = 300;
 const MAX_READ_PER_STEP = 3_000;
-/** A replay that made no step for this long belongs to a process that was killed, in ms. */
+/** A replay that has made no step for this long counts as left unfinished by a process that was killed, in ms. */
 const ABANDONED_MS = 10_000;
 
 interface ReplayRow extends Choice {
@@ -30,8 +30,8 @@ interface CurrentLead {
 }
 
 /**
- * Owes leads again. Stores the request first, then carries it out in steps, so that other writers wait only briefly, and another process
- * can finish the replay of one that was killed. Every method runs inside its caller's transaction.
+ * Owes leads again. First stores the request and then carries it out in steps, so that other writers wait only briefly and another process
+ * can finish a replay whose process was killed. Every method runs inside its caller's transaction.
  */
 export class Replaying {
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class Replaying {
     this.#sql = prepare(db);
   }
 
-  /** Owes the lead with this id of each source that has one, in one step. Returns how many. */
+  /** Owes the lead with this id from each source that has one, in one step. Returns how many leads it owes. */
   one(name: string, lead: LeadId, { source, since, until }: LeadChoice): number {
     const sink = this.#rows.get(name);
     if (!sink) return 0;
@@ -77,7 +77,7 @@ export class Replaying {
     return { owed, done: through >= bound };
   }
 
-  /** Returns the unfinished replays whose process was killed. */
+  /** Returns the numbers of unfinished replays whose processes were killed. */
   abandoned(): number[] {
     return this.#sql.abandoned.all({ now: this.#clock.now().getTime(), ms: ABANDONED_MS });
   }
@@ -92,7 +92,7 @@ export class Replaying {
 }
 
 /**
- * The lead has content, and was first seen or changed in the period: a destination that lost its data of that period lacks both kinds of
+ * The lead has content, and was first seen or changed in the period. A destination that lost its data from that period lacks both kinds of
  * leads.
  */
 const MATCHES = `${HAS_CONTENT} AND (:source IS NULL OR v.source = :source)
@@ -115,7 +115,7 @@ function prepare(db: Database.Database) {
       'SELECT r.*, s.sink FROM _replays r JOIN _sinks s ON s.sink_no = r.sink_no WHERE r.replay_no = ?',
     ),
     between: db.prepare<[Choice & { after: number; to: number; bound: number; limit: number }], CurrentLead>(
-      // The version of each lead that was current when the replay was requested, or a newer one that was recorded since.
+      // For each lead, the version that was current when the replay was requested, or a newer version that was recorded since.
       `SELECT v.version_no AS at, l.version_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
        JOIN _leads l ON l.source = v.source AND l.id = v.id
        WHERE v.version_no > :after AND v.version_no <= :to AND (l.version_no = v.version_no OR l.version_no > :bound
@@ -128,7 +128,7 @@ function prepare(db: Database.Database) {
     ),
     abandoned: db
       .prepare<[{ now: number; ms: number }], number>(
-        // abs(): a step in the future also belongs to a killed process, from before the clock was set back.
+        // abs(), because a step with a time in the future also belongs to a killed process: the clock was set back since.
         'SELECT replay_no FROM _replays WHERE through < bound AND abs(:now - touched_at) > :ms',
       )
       .pluck(),

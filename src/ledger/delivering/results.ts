@@ -13,14 +13,14 @@ export interface Result {
   readonly attemptsBefore: number;
 }
 
-/** The attempt of a batch, and whether the batch is kept. */
+/** The attempt of a batch, and whether the batch is kept after it. */
 export interface BatchSettlement {
   readonly attempt: Attempt;
   readonly now: number;
   readonly batchNo: number;
-  /** Whether the same batch is attempted again. */
+  /** Whether the batch is kept, to be attempted again as the same batch. */
   readonly kept: boolean;
-  /** Whether it is kept and some of it may have arrived, so that every delivery of it counts as possibly arrived. */
+  /** Whether the batch is kept and some of its deliveries may have arrived, so that all of them count as possibly arrived. */
   readonly keptUnsure: boolean;
 }
 
@@ -91,7 +91,7 @@ function isUncounted({ verdict, attemptsBefore }: Result): boolean {
   return verdict.state === 'pending' && verdict.attempts === attemptsBefore;
 }
 
-/** Whether one statement can write both results, as for a batch that was delivered as a whole. */
+/** Whether one statement can write both results, as it can for a batch that was delivered as a whole. */
 function isLike(one: Result, other: Result): boolean {
   if (isUncounted(one) !== isUncounted(other)) return false;
   if (one.outcome === other.outcome && one.verdict === other.verdict) return true;
@@ -119,7 +119,7 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
     );
   return {
     addAttempts: addAttempts(),
-    // Consecutive attempts of a batch that fail the same way share one row.
+    // Consecutive attempts of a batch that fail in the same way share one row.
     repeatAttempts: db.prepare<[AttemptParameters]>(
       `UPDATE _attempts SET times = times + 1, last_at = :startedAt, duration_ms = :durationMs, answer = :answer
        WHERE attempt_no IN (SELECT max(a.attempt_no) FROM _deliveries d JOIN _attempts a ON a.delivery_no = d.delivery_no

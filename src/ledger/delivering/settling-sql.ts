@@ -8,9 +8,12 @@ import { OVERTAKEN } from './order-sql.ts';
 /** A delivery of a batch, with its lead's content. */
 export interface DeliveryRow {
   delivery_no: number;
-  /** Whether its lead was erased since, and this is not the delivery of that event. */
+  /** Whether the lead was erased since, and this is not the delivery of the event `erased`. */
   gone: 0 | 1;
-  /** The lead's current version if it is a newer one; null if there is none, or if the delivery may have arrived and keeps its version. */
+  /**
+   * The number of the lead's current version if it is newer than this version; null if it is not, or if the delivery may have arrived and
+   * so keeps its version.
+   */
   newest: number | null;
   delivery: string;
   source: string;

@@ -40,7 +40,7 @@ export class Settling {
 
   begin(ref: BatchRef, leaseMs: number, holder: string): BegunAttempt | undefined {
     const batchNo = batchNumber(ref.batch);
-    // The fence: each lease allows one attempt, and none after it has expired.
+    // The fence: each lease allows one attempt, and no attempt after the lease has expired.
     const now = this.#clock.now().getTime();
     if (this.#putBack(ref, batchNo, now)) return undefined;
     const createdAt = this.#sql.begin.get(holder, now + leaseMs, batchNo, ref.lease, now);
@@ -48,7 +48,7 @@ export class Settling {
     return batch && { batch, leasedUntil: new Date(now + leaseMs) };
   }
 
-  /** Returns a batch whose attempt began when it was claimed; undefined if none of its leads has content any more. */
+  /** Returns a batch whose attempt began when the batch was claimed; undefined if all of its leads have been erased. */
   begun(ref: BatchRef): BegunBatch | undefined {
     const batchNo = batchNumber(ref.batch);
     const { created_at, leased_until } = this.#sql.begun.get(batchNo, ref.lease) as BegunRow;
@@ -56,12 +56,12 @@ export class Settling {
     return batch && { batch, lease: ref.lease, until: leased_until };
   }
 
-  /** Records that a begun attempt was never made, so that it can begin again under the same lease. */
+  /** Records that a begun attempt was never made, so that the attempt can begin again under the same lease. */
   undoBegin({ batch, lease }: Pick<BatchRef, 'batch' | 'lease'>): void {
     this.#sql.undoBegin.run(batchNumber(batch), lease);
   }
 
-  /** Reads a batch, and skips deliveries of leads that were erased meanwhile. Returns undefined if no delivery is left. */
+  /** Reads a batch, and skips deliveries of leads that have been erased in the meantime. Returns undefined if no delivery is left. */
   #load(ref: BatchRef, batchNo: number, createdAt: number): Batch | undefined {
     const sink = this.#nameOf(batchNo) ?? ref.sink;
     const [gone, rows] = [[] as number[], [] as DeliveryRow[]];
@@ -80,14 +80,14 @@ export class Settling {
     return { id: ref.batch, sink, createdAt: new Date(createdAt), deliveries };
   }
 
-  /** Returns the present name of the sink of a batch: it may have been renamed since the claim. */
+  /** Returns the present name of the sink of a batch. The sink may have been renamed since the claim. */
   #nameOf(batchNo: number): string | undefined {
     return this.#sql.sinkOf.get(batchNo);
   }
 
   /**
-   * Reads the deliveries of a batch, each with its lead's newest content unless an older content of that delivery may have arrived. This
-   * is the last moment to exchange it: a lead may have changed while its sink was unavailable or the batch was in a queue.
+   * Reads the deliveries of a batch. Each delivery gets the newest content of its lead, unless it may have arrived with an older content. A
+   * lead may have changed while its sink was unavailable or the batch was in a queue, and this is the last moment to exchange the content.
    */
   #loadNewest(ref: BatchRef, batchNo: number): DeliveryRow[] {
     const rows = this.#sql.load.all(batchNo);
@@ -104,8 +104,8 @@ export class Settling {
   }
 
   /**
-   * Returns a batch to the ledger, as the same batch, if its sink was paused or held while the batch was in a queue and it cannot be the
-   * probe. Returns false if the attempt may begin.
+   * Gives up the lease of a batch, which stays the same batch, if its sink was paused or held while the batch was in a queue and the batch
+   * cannot be the probe. Returns false if the attempt may begin.
    */
   #putBack(ref: BatchRef, batchNo: number, now: number): boolean {
     const sink = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink);
@@ -129,7 +129,7 @@ export class Settling {
       );
     }
     const now = this.#clock.now();
-    // Not `attempt.startedAt`: the clock may have been set meanwhile.
+    // Not `attempt.startedAt`, because the clock may have been set in the meantime.
     const startedAt = new Date(now.getTime() - attempt.durationMs);
     const attempted = pending.map((row, index) => ({
       startedAt,
@@ -172,15 +172,16 @@ export class Settling {
     return { sink: name, verdicts: judgement.verdicts, before, after: judgement.health, revived };
   }
 
-  /** Puts untried deliveries that the sink wants attempted by themselves into a batch of their own, due now. */
+  /** Puts untried deliveries that the sink wants to be attempted by themselves into a separate batch, which is due now. */
   #setApart({ sinkNo }: SinkRow, deliveries: readonly number[], now: number): void {
     const { lastInsertRowid } = this.#sql.addBatch.run(sinkNo, now, now);
     this.#sql.assign.run(lastInsertRowid, JSON.stringify(deliveries));
   }
 
   /**
-   * Keeps a batch if all of its deliveries are pending again: leadsync attempts it later as the same batch, under a new lease. Ends it if
-   * the sink tried only part of it: otherwise the refused leads would come first again. Returns whether it is kept.
+   * Keeps a batch if all of its deliveries are pending again, so that leadsync later attempts the same batch under a new lease. Otherwise
+   * ends the batch. Also ends a batch of which the sink tried only a part, because the refused leads would come first again. Returns
+   * whether the batch is kept.
    */
   #keepOrEnd(
     batchNo: number,

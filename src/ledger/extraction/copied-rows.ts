@@ -7,7 +7,10 @@ export interface CopiedTable {
   readonly rows: Iterable<readonly Cell[]>;
 }
 
-/** Yields the tables of a file that `PublicCopy` wrote. Read the rows of each before the next table. @throws SqliteError */
+/**
+ * Yields the tables of a file that `PublicCopy` wrote. The caller reads the rows of a table before it requests the next table.
+ * @throws SqliteError
+ */
 export function* copiedTables(file: string): Generator<CopiedTable> {
   const db = new Database(file, { readonly: true, fileMustExist: true });
   try {

@@ -9,30 +9,36 @@ import { completing } from './lead-cells.ts';
 import type { Cell } from './run-sql.ts';
 
 /**
- * The size at which a part ends, in cells or in UTF-16 units of text, whichever comes first. Both bound memory. In Parquet a part is a row
+ * A part ends when it reaches this number of cells or this number of UTF-16 units of text. Both limit memory. In Parquet, a part is a row
  * group, and small row groups are slow to read.
  */
 const PART_CELLS = 80_000;
 const PART_TEXT = 4_000_000;
-/** The length of a stretch, about that of a part, since each thread reads one: in rows for relations with JSON, in cells for others. */
+/**
+ * The length of a stretch: in rows for relations with JSON, in cells for others. It is about the length of a part, because each thread
+ * reads one stretch.
+ */
 const [LARGE_ROWS, STRETCH_CELLS] = [2_000, 40_000];
 /** Maximum wait for the lock of another process, in ms. */
 const BUSY_MS = 5_000;
 
-/** Latest first: a step back may reach times before an earlier step back. */
+/** Latest first, because a step back may reach times before an earlier step back. */
 const CLOCK_STEPS = 'SELECT from_at, to_at FROM _clock_set_back ORDER BY from_at DESC';
 /** Maximum delay between a step of the clock and its record, in ms. */
 const STEP_NOTED_MS = 86_400_000;
-/** The daemon detects a step within a second or two, and may have written rows by then, in ms. */
+/** How far back rows may reach that were written before the daemon recorded the step, in ms. It detects a step within a second or two. */
 const STEP_MARGIN_MS = 60_000;
 
-/** The view `leads`, and the view with a subset of its columns. */
+/** The view `leads`, and the view that has a subset of its columns. */
 const LIKE_LEADS: readonly string[] = ['leads', 'v_leads'];
 
 /** Rows of a relation, with their values in the order of the columns in the catalog. */
 export type Rows = readonly (readonly Cell[])[];
 
-/** A range of a relation's rows in key order: after one key, up to and including another. An empty key is an open end. */
+/**
+ * A range of a relation's rows in key order: the rows after the key `after`, up to and including the key `through`. An empty key leaves
+ * that end of the range open.
+ */
 export interface Stretch {
   readonly after: readonly Cell[];
   readonly through: readonly Cell[];
@@ -41,8 +47,9 @@ export interface Stretch {
 const WHOLE: Stretch = { after: [], through: [] };
 
 /**
- * Reads whole tables of a ledger in parts, over a read-only connection. Each part is a transaction of its own, so that a long
- * extraction does not stop the checkpoint of the write-ahead log. @throws LedgerError
+ * Reads whole tables of a ledger in parts, over a read-only connection. Each part has its own transaction, so that a long extraction does
+ * not hold up the checkpoint of the write-ahead log.
+ * @throws LedgerError
  */
 export class LedgerExtract {
   readonly #db: Database.Database;
@@ -55,8 +62,8 @@ export class LedgerExtract {
   }
 
   /**
-   * Yields the rows of a relation in parts; with `since`, only those that were added or changed from then on, if the relation can tell.
-   * Reads a relation without an order in one transaction.
+   * Yields the rows of a relation in parts. With `since`, leaves out rows that were neither added nor changed from then on, if the relation
+   * records this. Reads a relation without an order in one transaction.
    */
   *parts(relation: Relation, since: Date | undefined, stretch = WHOLE): Generator<Rows> {
     const { order } = extractionOf(relation.name);
@@ -68,7 +75,9 @@ export class LedgerExtract {
     }
   }
 
-  /** Yields consecutive stretches that cover a relation, each about as long as a part. Finds each one when it is requested. */
+  /**
+   * Yields consecutive stretches that cover a relation, each about as long as a part. Finds each stretch only when the caller requests it.
+   */
   *stretches(relation: Relation, since: Date | undefined): Generator<Stretch> {
     let after: readonly Cell[] = [];
     try {
@@ -84,8 +93,8 @@ export class LedgerExtract {
   }
 
   /**
-   * Returns the earliest timestamp that a row written since then may have: earlier than `since` if the clock was set back. Includes steps
-   * of the day before, because a step is recorded some time after it happened.
+   * Returns the earliest timestamp that a row written since `since` may have, which is before `since` if the clock was set back. Takes into
+   * account steps recorded on the day before, because a step is recorded some time after it happened.
    */
   reachedBack(since: Date): Date {
     try {
@@ -135,7 +144,7 @@ export class LedgerExtract {
     );
   }
 
-  /** Yields rows of leads. If a row cannot be completed here, reads it from the view in the same transaction. */
+  /** Yields rows of leads. Reads a row that cannot be completed here from the view, in the same transaction. */
   *#leads(relation: Relation, stretch: Stretch): Generator<Cell[]> {
     const { name, columns } = relation;
     const names = namesOf(relation);
@@ -194,7 +203,7 @@ function open(file: string): Database.Database {
   }
 }
 
-/** Yields rows in parts that fit in memory. Reads no row ahead, because one may be as large as a part. */
+/** Yields rows in parts that fit in memory. Does not read ahead, because a single row may be as large as a part. */
 export function* inParts(found: Iterable<Rows[number]>): Generator<Rows> {
   let part = new Part();
   for (const row of found) {
@@ -235,7 +244,7 @@ class Part {
   }
 }
 
-/** Returns the first item, and ends the iteration and with it the transaction. */
+/** Returns the first item, and ends the iteration, which ends the transaction. */
 function firstOf<T>(found: Iterable<T>): T | undefined {
   for (const one of found) return one;
   return undefined;

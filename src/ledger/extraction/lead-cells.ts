@@ -2,19 +2,25 @@ import type { Column } from '../../catalog/relation.ts';
 import type { LeadAnswer } from '../../leads/lead.ts';
 import type { Cell } from './run-sql.ts';
 
-/** The years 0 to 9999, in ms since 1970. SQLite and JavaScript write other years differently. */
+/** The first and the last ms of the years 0 to 9999, counted from 1970. SQLite and JavaScript write other years differently. */
 const [FIRST_MS, LAST_MS] = [-62_167_219_200_000n, 253_402_300_799_999n];
-/** Maximum length of the answers of a lead, in UTF-16 units. SQLite groups longer ones, which would be in memory several times here. */
+/**
+ * Maximum length of a lead's answers that are grouped here, in UTF-16 units. SQLite groups longer answers, which would be in memory several
+ * times here.
+ */
 const LONGEST = 64 * 1024;
 /** Code units from which the order of UTF-16 differs from the order of UTF-8 bytes. */
 const BEYOND_ORDER = /[\ud800-\uffff]/;
 
-/** Completes a row of `leadRows` to a row of the view `leads`. Returns false if the caller has to read the row from the view. */
+/**
+ * Turns a row of `leadRows` into a row of the view `leads`, in place. Returns false if the caller has to read the row from the view
+ * instead.
+ */
 export type Complete = (row: Cell[]) => boolean;
 
 /**
- * Returns a function that does for rows of `leadRows` what is slow in SQLite: formats times, and groups answers by slug. The result is
- * the same as that of the view `leads`, to the last character.
+ * Returns a function that does for a row of `leadRows` what is slow in SQLite: it formats times and groups answers by slug. The completed
+ * row is identical to the row of the view `leads`, to the last character.
  */
 export function completing(columns: readonly Column[]): Complete {
   const at = (name: string) => columns.findIndex((column) => column.name === name);
@@ -50,7 +56,10 @@ function timeText(ms: bigint): string | undefined {
   return ms < FIRST_MS || ms > LAST_MS ? undefined : new Date(Number(ms)).toISOString();
 }
 
-/** Groups answers by slug. `json` is null if the lead has no answers. Returns undefined if only the view can group them. */
+/**
+ * Returns the answers grouped by slug, as JSON. `json` is null if the lead has no answers. Returns undefined if only the view can group
+ * them.
+ */
 function answersBySlug(json: string | null): string | undefined {
   if (json === null || json === '[]') return '{}';
   if (json.length > LONGEST) return undefined;
@@ -58,11 +67,14 @@ function answersBySlug(json: string | null): string | undefined {
     const answers: unknown = JSON.parse(json);
     return arePlain(answers) && hasAllOf(json, answers) ? grouped(answers) : undefined;
   } catch {
-    return undefined; // the view reports the fault; this error would repeat the client's text
+    return undefined; // the view reports the fault, whereas this error would repeat the client's text
   }
 }
 
-/** Whether the JSON has no duplicate members. JSON.parse keeps the last duplicate and SQLite the first; then fewer strings are left. */
+/**
+ * Whether the JSON has no duplicate members, for which `JSON.parse` and SQLite keep different values. If it has, fewer strings are left
+ * after parsing.
+ */
 function hasAllOf(json: string, parsed: unknown): boolean {
   const again = JSON.stringify(parsed);
   return again === json || textsIn(again) === textsIn(json);

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { type ColumnType, commentOf, type Relation } from '../../catalog/relation.ts';
 import type { Rows } from './extracting.ts';
 
-/** The declared types, by which tools recognise what a column holds (https://www.sqlite.org/datatype3.html). */
+/** The declared types, from which tools recognise the contents of a column (https://www.sqlite.org/datatype3.html). */
 const DECLARED: Readonly<Record<ColumnType, string>> = {
   text: 'TEXT',
   bigint: 'INTEGER',
@@ -15,7 +15,10 @@ const DECLARED: Readonly<Record<ColumnType, string>> = {
   jsonb: 'TEXT',
 };
 
-/** Writes an SQLite file that has the public tables and views of the store as tables of the same names, and no private ones. */
+/**
+ * Writes an SQLite file with the public tables and views of the store as tables of the same names. The private tables are left out, apart
+ * from `_comments`.
+ */
 export class PublicCopy {
   readonly #db: Database.Database;
 
@@ -28,7 +31,7 @@ export class PublicCopy {
     this.#db.exec('CREATE TABLE _comments (relation TEXT NOT NULL, "column" TEXT, comment TEXT NOT NULL)');
   }
 
-  /** Creates a table. Returns a function that inserts rows. */
+  /** Creates a table. Returns a function that inserts rows into it in one transaction. */
   add(relation: Relation): (rows: Rows) => void {
     const { name, columns } = relation;
     const declared = columns.map((column) => `"${column.name}" ${DECLARED[column.type]}`);

@@ -15,13 +15,13 @@ export type QueryValue = string | bigint | number;
 /** Values by parameter name. */
 export type QueryValues = Readonly<Record<string, QueryValue>>;
 
-/** The result of a query; rows are read as they are iterated. */
+/** The result of a query. The rows are read as the caller iterates over them. */
 export interface QueryResult {
   readonly columns: readonly string[];
   readonly rows: IterableIterator<readonly Cell[]>;
 }
 
-/** The query cannot be run. The message may repeat its SQL, but no data of the ledger. */
+/** The query cannot be run. The message may repeat the SQL of the query, but no data from the ledger. */
 export class QueryRefused extends Error {
   override readonly name = 'QueryRefused';
 }
@@ -30,8 +30,8 @@ export class QueryRefused extends Error {
 const QUERY = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()*(SELECT|WITH|VALUES|EXPLAIN)\b/i;
 
 /**
- * Runs one query on a ledger over a read-only connection, and passes its result to `use`. Blocks while SQLite searches for the next
- * row, so it belongs in a process of its own, which can be killed.
+ * Runs one query on a ledger over a read-only connection, and passes the result to `use`. Blocks while SQLite searches for the next row, so
+ * it has to run in a separate process, which can be killed.
  * @throws QueryRefused, LedgerError
  */
 export function runSql(
@@ -51,7 +51,7 @@ export function runSql(
     try {
       use(answer);
     } finally {
-      answer.rows.return?.(); // the connection cannot be closed while rows are still to come
+      answer.rows.return?.(); // the connection cannot be closed while rows are still to be read
     }
   } catch (error) {
     throw explained(error, file);
@@ -66,13 +66,13 @@ function prepare(db: Database.Database, sql: string, values: QueryValues): Query
   const statement = db.prepare<[QueryValues], Cell[]>(sql);
   if (!statement.reader)
     throw new QueryRefused(
-      'This statement returns no rows: it would write, and the ledger is open read-only.',
+      'This statement returns no rows. It would write, but the ledger is open read-only.',
     );
   statement.safeIntegers().raw();
   return { columns: statement.columns().map(({ name }) => name), rows: statement.iterate(values) };
 }
 
-/** The error codes by which SQLite says that the query is at fault. */
+/** The error codes with which SQLite reports that the query is at fault. */
 const WRONG: ReadonlySet<string> = new Set([
   'SQLITE_ERROR',
   'SQLITE_READONLY',

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 
 /** Maximum leads keyed in one transaction. */
 const CHUNK_ROWS = 250;
-/** Maximum length of their texts together, in UTF-16 units; the last text may exceed it. */
+/** Maximum total length of the texts of these leads, in UTF-16 units. The last text may exceed it. */
 const CHUNK_CHARACTERS = 4_000_000;
 
 interface VersionRow {
@@ -18,8 +18,8 @@ interface VersionRow {
 }
 
 /**
- * Computes the client keys of leads: leads of the same client have the same key, which does not reveal the client. Runs after leads are
- * recorded, so that it does not slow down polls, and a secret that is configured later applies to every lead.
+ * Computes the client keys of leads. Leads of the same client have the same key, which does not reveal the client. Runs after leads are
+ * recorded, so that it does not slow down polls and so that a secret that is configured later applies to every lead.
  */
 export class ClientKeys {
   readonly #clock: Clock;
@@ -30,7 +30,10 @@ export class ClientKeys {
     this.#sql = prepare(db);
   }
 
-  /** Keys one chunk of the leads that have no key yet, inside the caller's transaction. Returns true if none is left. */
+  /**
+   * Computes the keys of one chunk of the leads that have no key yet, inside the caller's transaction. If the secret has changed, first
+   * removes all keys. Returns true if no lead is left.
+   */
   keySome(secret: string | undefined): boolean {
     const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
     if (this.#sql.keyedWith.get() !== fingerprint) this.#begin(fingerprint);
@@ -47,7 +50,7 @@ export class ClientKeys {
     return rows.length === 0;
   }
 
-  /** Whether leads are to be keyed, or keys removed. Called often, so it needs no write transaction. */
+  /** Whether keys have to be computed or removed. Called often, so it does not need a write transaction. */
   isBehind(secret: string | undefined): boolean {
     const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
     if (this.#sql.keyedWith.get() !== fingerprint) return true;
@@ -71,7 +74,9 @@ export class ClientKeys {
   }
 }
 
-/** Returns the normalised email address of a client, else the phone number; undefined if the lead has neither. */
+/**
+ * Returns the normalised email address of a client, or the phone number if there is no email address; undefined if the lead has neither.
+ */
 function clientOf({ client_email, client_phone_number }: Partial<Lead>): string | undefined {
   const email = normalisedEmail(client_email);
   if (email !== '') return `email:${email}`;
@@ -95,7 +100,7 @@ function prepare(db: Database.Database) {
       )
       .pluck()
       .safeIntegers(),
-    // Every version of a lead is keyed in turn; the current one comes last and replaces the others.
+    // Computes the key of every version of a lead in turn. The key of the current version comes last and replaces the others.
     after: db
       .prepare<[number], VersionRow>(
         `SELECT version_no, source, id, created_at, raw FROM _versions

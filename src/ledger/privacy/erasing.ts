@@ -12,10 +12,10 @@ import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 
-/** The value of `replay` in a delivery of the event `erased`, of which a sink gets only one per lead. */
+/** The value of `replay` in a delivery of the event `erased`. A sink gets only one such delivery for each lead. */
 export const ERASURE = -1;
 
-/** The reason of a skipped delivery of an erased lead. */
+/** The reason recorded for a skipped delivery of an erased lead. */
 export const ERASED = 'the lead was erased on request';
 
 interface OwedRow {
@@ -40,9 +40,9 @@ export class Erasing {
   }
 
   /**
-   * Records which leads an erasure affects, and removes the text of rejected leads. From then on no poll records these leads, and another
-   * process can continue the erasure of one that was killed. A repeated erasure gets a new number, by which a mirror erases again what
-   * it copied meanwhile. Returns how many rejected leads had a text.
+   * Records which leads an erasure affects, and removes the text of rejected leads. From then on, no poll records these leads, and another
+   * process can continue the erasure if this process is killed. A repeated erasure gets a new number, so that a mirror also erases what it
+   * has copied in the meantime. Returns how many rejected leads had a text.
    */
   begin({ leads, rejected }: Person): number {
     const now = this.#clock.now().getTime();
@@ -55,8 +55,8 @@ export class Erasing {
   }
 
   /**
-   * Adds a lead without content if the ledger does not know it: it was only ever rejected, or was listed after the backup from which this
-   * ledger was restored. Polls then ignore it.
+   * Adds a lead without content if the ledger does not know the lead, so that polls ignore it. Such a lead was rejected in every listing,
+   * or was first listed after the backup from which this ledger was restored.
    */
   #knowFromNowOn({ source, leadId }: LeadKey, now: number): void {
     const lead = { source, id: leadId, now };
@@ -67,8 +67,8 @@ export class Erasing {
   }
 
   /**
-   * Erases a lead, and owes the event `erased` to those of `notifySinks` that may have it. May be repeated, to erase what was recorded
-   * since.
+   * Erases a lead, and owes the event `erased` to those of `notifySinks` that may have the lead. The caller may repeat the call to erase
+   * what was recorded since.
    */
   lead({ source, leadId }: LeadKey, notifySinks: readonly string[]): ErasureCounts {
     const now = this.#clock.now().getTime();
@@ -80,7 +80,7 @@ export class Erasing {
         this.#sql.clearAttempts.run(source, leadId).changes +
         this.#sql.clearBatchMates.run(source, leadId).changes,
     };
-    // Before the batches end: membership in a batch may be the only sign that an attempt was made.
+    // Before the batches end, because membership in a batch may be the only sign that an attempt was made.
     for (const sink of this.#sql.notify.all(now, now, ERASURE, source, leadId, JSON.stringify(notifySinks)))
       this.#rows.count(sink, 'pending', 1);
     const owed = this.#sql.owed.all(source, leadId);
@@ -107,7 +107,7 @@ export class Erasing {
     });
   }
 
-  /** Returns destinations that received some of these leads from a sink, received no event `erased`, and are no longer configured. */
+  /** Returns the former destinations of sinks that may have received some of these leads and did not receive the event `erased`. */
   formerDestinations(leads: readonly LeadKey[]): FormerDestination[] {
     const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerDestinations.all({ source, id }));
     return [...Map.groupBy(rows, ({ sink, until }) => `${sink} ${until}`).values()].flatMap((group) => {
@@ -134,18 +134,18 @@ export class Erasing {
     this.#rows.count(sink, state, -1);
     this.#rows.count(sink, 'skipped', 1);
     if (batch_no === null) return;
-    // If a lost attempt ends after all, its lease must be invalid, since its batch had one delivery more.
+    // If a lost attempt ends after all, its lease must be invalid, because the batch then had one more delivery.
     if (this.#sql.fence.run(now, batch_no).changes > 0) this.#sql.markUnsure.run(now, batch_no);
     this.#sql.endEmpty.run(batch_no, batch_no);
   }
 }
 
-/** The delivery `d` was attempted, or is in a batch, so that it may have been attempted. */
+/** The delivery `d` was attempted, or may have been attempted because it is in a batch. */
 const MAY_HAVE_ARRIVED = '(d.first_attempt_at IS NOT NULL OR d.batch_no IS NOT NULL)';
 
 /**
- * Assignments that remove an unsettled delivery from its batch. An attempt of the batch may have begun with an unknown outcome, so they
- * record that the lead may have arrived.
+ * Assignments that remove an unsettled delivery from its batch. They record that the lead may have arrived, because an attempt of the batch
+ * may have begun whose outcome is unknown.
  */
 export const LEAVE_BATCH = `first_attempt_at = coalesce(first_attempt_at,
   (SELECT b.created_at FROM _batches b WHERE b.batch_no = _deliveries.batch_no)), batch_no = NULL`;
@@ -154,11 +154,14 @@ export const LEAVE_BATCH = `first_attempt_at = coalesce(first_attempt_at,
 export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVE_BATCH}
   WHERE delivery_no = ?`;
 
-/** Records that the leads of a batch may have arrived, because its attempt was lost or cut off. Parameters: time in ms, batch number. */
+/**
+ * Records that the leads of a batch may have arrived, because the attempt of the batch was lost or cut off. Parameters: time in ms, batch
+ * number.
+ */
 export const MARK_MAYBE_ARRIVED =
   'UPDATE _deliveries SET unsure_at = coalesce(unsure_at, ?) WHERE batch_no = ?';
 
-/** Maximum deliveries in a batch. Their attempts have consecutive numbers. */
+/** Maximum deliveries in a batch. The attempts that a batch adds have consecutive numbers. */
 const BATCH_MAX = 10_000;
 
 /** The deliveries of a lead, except those of the event `erased`. Parameters: source, id. */
@@ -190,7 +193,7 @@ function prepare(db: Database.Database) {
          WHERE NOT EXISTS (SELECT 1 FROM _leads l WHERE l.source = :source AND l.id = :id) RETURNING version_no`,
       )
       .pluck(),
-    // Not listed, for the counts of polls: a poll counts it when it lists it as valid.
+    // Added as not listed, so that the counts of polls stay correct: a poll counts the lead when a listing contains it as valid.
     addLead: db.prepare<[number, number]>(
       `INSERT INTO _leads (source, id, version_no, first_no, version, hash, last_listed_at)
        SELECT source, id, version_no, version_no, version, hash, ? FROM _versions WHERE version_no = ?`,
@@ -211,7 +214,7 @@ function prepare(db: Database.Database) {
       `UPDATE _attempts SET answer = NULL, error = NULL WHERE delivery_no IN ${OF_LEAD}
        AND (answer IS NOT NULL OR error IS NOT NULL)`,
     ),
-    // A destination's answer to a whole batch is stored with the attempt of each of its leads.
+    // A destination's answer to a whole batch is stored with the attempt of each lead in the batch.
     clearBatchMates: db.prepare<[string, bigint]>(
       `UPDATE _attempts SET answer = NULL WHERE answer IS NOT NULL AND attempt_no IN (
          SELECT m.attempt_no FROM _attempts a JOIN _attempts m ON m.batch_no = a.batch_no
@@ -239,7 +242,8 @@ function prepare(db: Database.Database) {
        FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
     ),
-    // A delivery may be at a former destination if it was first attempted before the sink left that and settled after the sink came to it.
+    // A delivery may be at a former destination if it was first attempted before the sink left that destination, and was not settled before
+    // the sink came to it.
     formerDestinations: db.prepare<
       [{ source: string; id: bigint }],
       { sink: string; place: string; until: number }

@@ -5,10 +5,10 @@ import type { LeadKey, RejectedKey, Subject } from '../../leads/person.ts';
 
 /** Maximum texts read in one chunk. */
 const CHUNK_ROWS = 500;
-/** Maximum length of these texts together, in UTF-16 units; the last text may exceed it. */
+/** Maximum total length of these texts, in UTF-16 units. The last text may exceed it. */
 const CHUNK_CHARACTERS = 4_000_000;
 
-/** A chunk of a search: its matches, and where the next chunk begins; undefined after the last one. */
+/** A chunk of a search: its matches, and the row number after which the next chunk begins. `next` is undefined after the last chunk. */
 interface Chunk<T> {
   readonly found: readonly T[];
   readonly next: number | undefined;
@@ -23,13 +23,16 @@ interface VersionRow<Id = string> {
 
 type RejectedRow = VersionRow<string | null> & RejectedKey;
 
-/** A rejected lead, and the key of its lead; undefined if it has no id or the lead is known anyway. */
+/**
+ * The key of a rejected lead, and the key of the lead with its id. `lead` is undefined if the rejected lead has no id, or if the lead is
+ * known anyway.
+ */
 interface RejectedFound {
   readonly key: RejectedKey;
   readonly lead: LeadKey | undefined;
 }
 
-/** Finds a person by email address or phone number, in every version of every lead. Only reads, in chunks. */
+/** Finds a person by email address or phone number in every version of every lead and in every rejected lead, in chunks. Only reads. */
 export class PersonSearch {
   readonly #sql;
 
@@ -84,7 +87,7 @@ type Of = { of: string | null };
 function prepare(db: Database.Database) {
   return {
     leads: db.prepare<[Of & { lead: LeadId }], { source: string; id: string }>(
-      // Includes a lead that was only ever rejected, because a later listing may contain it as valid.
+      // Includes a lead that every listing so far contained as invalid, because a later listing may contain it as valid.
       `SELECT s.source, CAST(:lead AS TEXT) AS id FROM _sources s
        WHERE (:of IS NULL OR s.source = :of) AND (EXISTS (SELECT 1 FROM _leads l WHERE l.source = s.source AND l.id = :lead)
          OR EXISTS (SELECT 1 FROM rejected_leads r WHERE r.source = s.source AND r.lead_id = :lead)) ORDER BY s.source`,

@@ -7,7 +7,7 @@ const CHUNK_ROWS = 500;
 /** The lead `l` still has its current content. A lead without content cannot be sent. */
 export const HAS_CONTENT = `(SELECT c.raw <> json_object('id', c.id) FROM _versions c WHERE c.version_no = l.version_no)`;
 
-/** A chunk of rows: where it ends, and which of its rows are to be removed. */
+/** A chunk of rows: the number of its last row, and the rows to remove. `next` is undefined if there are no more rows. */
 interface OldRows {
   readonly next: number | undefined;
   readonly rows: readonly number[];
@@ -16,13 +16,13 @@ interface OldRows {
 interface Sql {
   readonly end: Database.Statement<[number, number], number | null>;
   readonly old: Database.Statement<[{ after: number; end: number; before: number; time: string }], number>;
-  /** Each statement gets the same rows. */
+  /** Statements that are all run with the same rows. */
   readonly remove: readonly Database.Statement<[string]>[];
 }
 
 /**
- * Removes data past its retention. Goes through each table by row number in small chunks, so that other writers wait only briefly. A
- * lead keeps its row, id and hash, and its content while that is owed.
+ * Removes data past its retention. Goes through each table in small chunks, by row number, so that other writers wait only briefly. A lead
+ * keeps its row, its id and its hash. It keeps its content while that content is owed.
  */
 export class Retaining {
   readonly #sql: Readonly<Record<RetainedKind, Sql>>;
@@ -40,14 +40,17 @@ export class Retaining {
     return { next: last, rows };
   }
 
-  /** Removes rows, inside the caller's transaction. Keeps content that has become owed since `find`. */
+  /**
+   * Removes rows, inside the caller's transaction. Keeps content that has become owed since `find`. Returns how many rows it removed or
+   * emptied.
+   */
   remove(kind: RetainedKind, rows: readonly number[]): number {
     const given = JSON.stringify(rows);
     return this.#sql[kind].remove.reduce((sum, sql) => sum + sql.run(given).changes, 0);
   }
 }
 
-/** The version `v` has a pending delivery, or a dead one, which an operator may retry. */
+/** The version `v` has a pending delivery, or a dead delivery, which an operator may retry. */
 const OWED = `EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = v.version_no AND d.state IN ('pending', 'dead'))`;
 
 function prepare(db: Database.Database): Record<RetainedKind, Sql> {
@@ -78,7 +81,7 @@ function prepare(db: Database.Database): Record<RetainedKind, Sql> {
     versions: versions('NOT EXISTS'),
     attempts: {
       end: end('_attempts', 'attempt_no'),
-      // The last attempt stays, without its text: SQLite would reuse its number, and a mirror would confuse the two.
+      // The last attempt stays, without its text, because SQLite would reuse its number and a mirror would confuse the two attempts.
       old: old(
         `SELECT a.attempt_no FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no
          WHERE a.attempt_no > :after AND a.attempt_no <= :end AND coalesce(a.last_at, a.started_at) < :before AND d.state <> 'pending'
@@ -96,7 +99,8 @@ function prepare(db: Database.Database): Record<RetainedKind, Sql> {
     },
     rejected_leads: {
       end: end('rejected_leads', 'rejected_id'),
-      // A rejected lead that is still listed would return with the next poll, and an erased one even with its text.
+      // Keeps rejected leads that are still listed and erased ones: the next poll would record them again, an erased one even with its
+      // text.
       old: old(
         `SELECT r.rejected_id FROM rejected_leads r WHERE r.rejected_id > :after AND r.rejected_id <= :end AND r.raw <> ''
          AND r.rejected_id < (SELECT max(rejected_id) FROM rejected_leads)

@@ -5,7 +5,7 @@ type Row = Record<string, string | bigint | number | null>;
 
 /** Columns that identify a lead. */
 const IDS: ReadonlySet<string> = new Set(['id', 'lead_id']);
-/** Columns whose JSON text is nested in the output. */
+/** Columns whose JSON text becomes nested JSON in the output. */
 const NESTED: ReadonlySet<string> = new Set(['service_question_answers', 'answers', 'changed_fields']);
 
 /** Reads all rows that the ledger holds about a person, table by table. Only reads. */
@@ -53,8 +53,8 @@ export class SubjectRows {
 }
 
 /**
- * Converts a row for JSON output. Ids become strings, as everywhere in leadsync's JSON, because a reader may round numbers. Columns of
- * JSON are nested. The text of a lead stays as received.
+ * Converts a row for JSON output. Ids become strings, as everywhere in leadsync's JSON, because a reader may round numbers. Columns that
+ * contain JSON become nested values. The text of a lead stays as received.
  */
 function plain(row: Row): PersonRecord[string][number] {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plainValue(name, value)]));

@@ -1,4 +1,4 @@
-/** A bit set of small non-negative integers: a million take 125 KB. */
+/** A bit set of small non-negative integers. A million integers take 125 KB. */
 export class IdSet {
   #bits = new Uint8Array(1024);
   #size = 0;

@@ -9,15 +9,15 @@ export interface BlockMemory {
 }
 
 /**
- * The blocks of a listing that a poll is recording. A block of the last complete listing that occurs again contains the same leads with
- * their known content: only polls change leads, and `#changed` excludes the leads that this poll has changed. An erasure, also one by
- * another process, keeps a lead's id and hash, so its block stays valid and nothing has to be written. If an erased lead has another
- * content, its block has another hash, and `Recording` examines and ignores the lead individually.
+ * The blocks of a listing that a poll is recording. If a block of the last complete listing occurs again, it contains the same leads with
+ * their known content: only polls change leads, and blocks with leads in `#changed`, which this poll has changed, do not count as known. An
+ * erasure, even one by another process, keeps a lead's id and hash, so its block stays valid and nothing has to be written. If an erased
+ * lead is listed with another content, its block has another hash, and `Recording` examines the lead individually and ignores the content.
  */
 export class PollBlocks {
   readonly last: BlockMemory | undefined;
   readonly #leads = new Map<string, Uint32Array>();
-  /** Leads whose content changed in this poll: the blocks of the last listing contain their older content. */
+  /** Leads whose content changed in this poll. The blocks of the last listing contain their older content. */
   readonly #changed = new Set<number>();
   #hasEveryLead = true;
   /** Whether every block so far was in the last listing as well. */
@@ -29,7 +29,10 @@ export class PollBlocks {
     this.last = last;
   }
 
-  /** Begins a block. Returns its leads' numbers if the last listing had this block; otherwise the caller examines each element. */
+  /**
+   * Begins a block. Returns the numbers of its leads if the last listing contained this block. If it returns undefined, the caller examines
+   * each element.
+   */
   begin({ hash, size }: Omit<ListedBlock, 'elements'>): Uint32Array | undefined {
     this.#close();
     const known = hash === undefined ? undefined : this.#unchanged(this.last?.leads.get(hash));
@@ -45,24 +48,24 @@ export class PollBlocks {
     return this.#changed.size > 0 && leads?.some((lead) => this.#changed.has(lead)) ? undefined : leads;
   }
 
-  /** Records that a lead's content changed: no block of the last listing that contains this lead is known any more. */
+  /** Records that a lead's content changed. From then on, no block of the last listing that contains this lead counts as known. */
   changed(lead: number): void {
     this.#changed.add(lead);
   }
 
-  /** Adds a lead to the current block: its known content is now the one that the block lists. */
+  /** Adds a lead to the current block. The known content of the lead is now the content that the block lists. */
   seen(lead: number): void {
     if (this.#open) this.#open.leads.push(lead);
     else this.#hasEveryLead = false;
   }
 
-  /** Discards the current block after a failed transaction: its leads may be incomplete. */
+  /** Discards the current block after a failed transaction, because its leads may be incomplete. */
   discardOpenBlock(): void {
     this.#open = undefined;
     this.#hasEveryLead = false;
   }
 
-  /** Ends the listing. Returns its blocks, and whether it is the same as the last one. */
+  /** Ends the listing. Returns its blocks, and whether the listing is the same as the last complete listing. */
   end(): { readonly memory: BlockMemory; readonly isSame: boolean } {
     this.#close();
     const { last } = this;
@@ -74,7 +77,9 @@ export class PollBlocks {
     return { memory: { leads: this.#leads, hasEveryLead: this.#hasEveryLead }, isSame };
   }
 
-  /** Remembers the current block if each of its elements was recorded as the content of a lead, and none was rejected. */
+  /**
+   * Keeps the current block for the next poll if every element of the block was recorded as the content of a lead and none was rejected.
+   */
   #close(): void {
     const block = this.#open;
     this.#open = undefined;

@@ -12,7 +12,7 @@ import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
 import { RECORD_PRESENCE } from './recording-sql.ts';
 
-/** How far the service's clock may be behind ours before a new lead could count as an old one, in ms. */
+/** How far the service's clock may be behind leadsync's clock before a new lead could count as old, in ms. */
 const MAX_CLOCK_SKEW_MS = 3_600_000;
 
 interface SourceRow {
@@ -23,7 +23,7 @@ interface SourceRow {
   current: number;
 }
 
-/** The polls of each source. A source has one running poll at a time; its result decides what the next one may skip. */
+/** The polls of each source. A source has one running poll at a time. The result of a poll decides which blocks the next poll may skip. */
 export class Polls {
   readonly #clock: Clock;
   readonly #transactions: Transactions;
@@ -50,7 +50,7 @@ export class Polls {
     return at == null ? undefined : new Date(at);
   }
 
-  /** Stores the origin of a source, unless the source has leads of another origin. Returns the stored origin. */
+  /** Stores the origin of a source, unless the source has leads from another origin. Returns the stored origin. */
   async recordOrigin(source: string, origin: string): Promise<string> {
     const { origin: kept = null, leads = 0 } = this.#sql.origin.get(source) ?? {};
     if (kept === origin || (kept !== null && leads > 0)) return kept;
@@ -61,24 +61,27 @@ export class Polls {
     return origin;
   }
 
-  /** Forgets the listings of the previous origin, which were all empty: the first listing of the new origin contains old leads. */
+  /**
+   * Forgets the listings from the previous origin, which were all empty, so that the leads in the first listing from the new origin count
+   * as old.
+   */
   #forgetListings(source: string): void {
     this.#sql.forgetListings.run(source);
     for (const poll of this.#open.values())
       if (poll.source === source) poll.oldBefore = Number.POSITIVE_INFINITY;
   }
 
-  /** Returns false if there is no such source. */
+  /** Removes the stored origin of a source. Returns false if there is no such source. */
   async forgetOrigin(source: string): Promise<boolean> {
     return (await this.#transactions.write(() => this.#sql.recordOrigin.run(null, source))).changes > 0;
   }
 
-  /** Starts a poll, and drops an unfinished one of the same source. */
+  /** Starts a poll, and drops an unfinished poll of the same source. */
   async start(source: string): Promise<PollId> {
     for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
     const poll = await this.#transactions.write(() => this.#add(source));
     this.#open.set(poll.id, poll);
-    // Unless this poll succeeds, the next one cannot rely on the blocks.
+    // Unless this poll succeeds, the next poll cannot rely on these blocks.
     this.#blocks.delete(source);
     return poll.id;
   }
@@ -106,7 +109,7 @@ export class Polls {
     };
   }
 
-  /** @throws Error if the poll is not running, which is a fault of the caller */
+  /** Returns a running poll. @throws Error if the poll is not running, which is an error of the caller */
   get(id: PollId): OpenPoll {
     const poll = this.#open.get(id);
     if (!poll) throw new Error(`poll ${id} is not running`);
@@ -146,7 +149,7 @@ export class Polls {
     const now = this.#clock.now();
     const kept = mark === undefined ? null : JSON.stringify(mark);
     this.#sql.complete.run(kept, now.getTime(), poll.id, poll.seen.size, poll.rejected, poll.source);
-    // The previous listing was valid until now, whenever it was read.
+    // The previous listing counts for today as well, because it was valid until now.
     this.#recordSize(poll.source, Math.max(poll.seen.size, poll.listedBefore));
     this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
   }
@@ -252,9 +255,9 @@ function prepare(db: Database.Database) {
 }
 
 /**
- * Returns before which creation time a new lead is old, in ms since 1970. All leads of a source's first poll are old. If it breaks off,
- * the following polls add to the same first listing: then only leads are old that were created well before the first poll began. After a
- * complete listing, no new lead is old.
+ * Returns the creation time before which a new lead counts as old, in ms since 1970. All leads of a source's first poll are old. If that
+ * poll fails partway, the following polls add to the same first listing, and only leads that were created well before the first poll
+ * recorded leads are old. After a complete listing, no new lead is old.
  */
 function oldBefore(row: SourceRow | undefined): number {
   if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;

@@ -12,14 +12,16 @@ export interface LeadRow {
   erased_no: number | null;
 }
 
-/** A content of a known lead that was rejected because the listing repeated the lead's id. */
+/** A content of a known lead that was rejected because the listing contained the lead's id more than once. */
 export interface RejectedContentRow {
   rejected_id: number;
   id: string;
   first_no: number;
 }
 
-/** Records that a lead is gone since a time in ms, or with null that it is listed again. Parameters: source, id, that time, now. */
+/**
+ * Records when a gone lead was last listed, in ms, or, with null, that the lead is listed again. Parameters: source, id, that time, now.
+ */
 export const RECORD_PRESENCE =
   'INSERT OR REPLACE INTO _presence (source, id, last_listed_at, noted_at) VALUES (?, ?, ?, ?)';
 
@@ -49,7 +51,7 @@ export function prepareRecording(db: Database.Database) {
     recordPresence: db.prepare(RECORD_PRESENCE),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
-    // A resolved row that is rejected again takes the next number, so that readers who continue from a number find it again.
+    // A resolved row that is rejected again gets the next number, so that readers that continue after a number find the row again.
     reject: db.prepare(
       `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL,
@@ -58,7 +60,7 @@ export function prepareRecording(db: Database.Database) {
     isRejected: db.prepare<[string, string], unknown>(
       'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',
     ),
-    // Rejected elements with a known lead's id and `path` = 'id' are repeats: valid leads that can be accepted. Others are invalid.
+    // Rejected elements with a known lead's id and `path` = 'id' are repeats, which are valid and can be accepted. Others are invalid.
     rejectedAfter: db.prepare<[string, PollId, number], RejectedContentRow>(
       `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
        JOIN _leads l ON l.source = r.source AND l.id = r.lead_id

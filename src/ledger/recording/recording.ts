@@ -20,9 +20,9 @@ import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } fr
 /** Maximum distinct reasons for rejected leads that a poll reports. */
 const MAX_REASONS = 5;
 
-/** The changes of one chunk. They are undone in the poll's state if the transaction fails. */
+/** The changes that one chunk makes. If the transaction fails, they are undone in the state of the poll. */
 interface Addition {
-  /** The time inside the transaction, which may have waited for the write lock, in ms since 1970. */
+  /** The time inside the transaction, in ms since 1970. The transaction may have waited for the write lock before. */
   now: number;
   /** The version numbers of new leads that were listed before the sinks were configured. */
   readonly old: number[];
@@ -53,7 +53,7 @@ export class Recording {
     this.#sql = prepareRecording(db);
   }
 
-  /** Begins a block. Returns true if the last listing had it; its leads then count as seen. */
+  /** Begins a block. Returns true if the last listing contained the block; its leads then count as seen. */
   beginBlock(poll: OpenPoll, block: Omit<ListedBlock, 'elements'>): boolean {
     const known = poll.blocks.begin(block);
     for (const lead of known ?? []) {
@@ -70,10 +70,10 @@ export class Recording {
     );
   }
 
-  /** Stores the items and owes them, in one transaction. When it resolves, they are on disk; if it throws, none of them is. */
+  /** Stores the items and owes the leads in one transaction. When it resolves, all of them are on disk; if it rejects, none is. */
   async record(poll: OpenPoll, items: readonly ListedItem[]): Promise<RecordCounts> {
     const before = { ...poll };
-    // Filter before the transaction: a chunk without news must not take the write lock.
+    // Filters before the transaction, because a chunk with nothing new must not take the write lock.
     const news = this.#transactions.read(() =>
       items.filter((item) => item.kind === 'rejected' || !this.#known(poll, item.id, item.hash)),
     );
@@ -111,7 +111,7 @@ export class Recording {
     }
   }
 
-  /** Whether the lead is known with this content and still listed, so that nothing has to be written. The lead then counts as seen. */
+  /** Whether the lead is known with this content and is still listed, so that nothing has to be written. If so, counts the lead as seen. */
   #known(poll: OpenPoll, id: LeadId, hash: string): boolean {
     const row = this.#sql.lead.get(poll.source, id);
     if (row?.hash !== hash) return false;
@@ -132,7 +132,7 @@ export class Recording {
     else this.#addLead(poll, addition, item);
   }
 
-  /** Records a known lead: with the same content, with another one, or listed again after it was gone. */
+  /** Records a known lead that has the same content as before or another content, or that is listed again after it was gone. */
   #recordKnown(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
     if (row.erased_no !== null) this.#recordErased(poll, lead, row);
     else if (row.hash !== lead.hash) {
@@ -152,7 +152,7 @@ export class Recording {
     }
   }
 
-  /** Ignores the content of an erased lead. Stores only the hash of a new content, so that the next polls treat it as known. */
+  /** Ignores the content of an erased lead. Stores only the hash of a new content, so that the next polls treat that content as known. */
   #recordErased(poll: OpenPoll, lead: ListedLead, row: LeadRow): void {
     if (row.hash !== lead.hash && !poll.seen.has(row.first_no)) {
       this.#sql.setHash.run(lead.hash, poll.source, lead.id);
@@ -204,25 +204,26 @@ export class Recording {
     this.#sql.setVersion.run(versionNo, version, hash, poll.source, id);
     this.#owing.updated(versionNo, poll.source, id, now);
     poll.blocks.changed(row.first_no);
-    // The listing marker belongs to a listing with the old content. If this poll breaks off, the next one must read the whole listing.
+    // The listing marker belongs to a listing with the old content. If this poll fails partway, the next poll must read the whole listing.
     this.#sql.clearMark.run(poll.source);
     poll.changed += 1;
   }
 
-  /** Restores the text of a version that lost it to damage and is listed again unchanged. This is no new version. */
+  /** Restores the text of a version that lost its text to damage and is listed again unchanged. Does not create a new version. */
   #restoreText(source: string, { id, hash, raw, facts }: Content, versionNo: number, now: number): void {
     this.#sql.setText.run(raw, ...columnsOf(facts), versionNo);
     this.#sql.setHash.run(hash, source, id);
     this.#owing.textRestored(versionNo, now);
   }
 
-  /** Whether this content is among the rejected leads, because an earlier listing repeated the lead's id with it. */
+  /** Whether this content is among the rejected leads, because an earlier listing contained the lead's id more than once. */
   #isRejected(poll: OpenPoll, lead: ListedLead): boolean {
     return this.#sql.isRejected.get(poll.source, lead.hash) !== undefined;
   }
 
   #rejectRepeat(poll: OpenPoll, lead: ListedLead): void {
-    // The known content wins, else the first one. If the last one won, every poll would create a new version.
+    // The known content wins; if the listing does not contain it, the first content wins. If the last content won, every poll would create
+    // a new version.
     const reason =
       'This id occurs more than once in the listing, with different content; leadsync recorded one of them.';
     this.#reject(poll, { ...lead, kind: 'rejected', reason, path: 'id' });
@@ -238,7 +239,7 @@ export class Recording {
       poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
   }
 
-  /** Accepts the rejected content of leads whose known content the listing did not contain. Call it at the end of a listing. */
+  /** Accepts the rejected content of leads whose known content the listing did not contain. The caller calls it at the end of a listing. */
   async acceptUndecided(poll: OpenPoll): Promise<void> {
     for (let after = 0; poll.undecided.size > 0; await turn()) {
       const rows = this.#sql.rejectedAfter.all(poll.source, poll.id, after);
@@ -279,7 +280,7 @@ function isOld({ createdAtMs }: ContentFacts, before: number): boolean {
   return createdAtMs !== null && createdAtMs < before;
 }
 
-/** Returns the names of the top-level fields in which two texts of a lead differ; null if the earlier content has been removed. */
+/** Returns the names of the top-level fields in which two texts of a lead differ. Returns null if the earlier content has been removed. */
 function changedFields(before: string, after: string): string[] | null {
   const [old, now] = [JSON.parse(before), JSON.parse(after)] as [
     Record<string, unknown>,

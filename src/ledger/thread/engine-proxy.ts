@@ -11,10 +11,10 @@ import {
   toErrorParts,
 } from './messages.ts';
 
-/** The port to the engine's thread; arguments and results are copied. */
+/** The port to the engine's thread. Arguments and results are copied when they pass through it. */
 export type Port = Pick<MessagePort | Worker, 'postMessage' | 'on'>;
 
-/** Returns an engine that forwards every call to another thread. Calls `ended` once it is closed. */
+/** Returns an engine that forwards every call to another thread. Once that engine is closed, calls `ended`. */
 export function engineProxy(
   port: Port,
   { id, opening }: Pick<LedgerEngine, 'id' | 'opening'>,
@@ -43,12 +43,12 @@ export function engineProxy(
   };
 }
 
-/** Sends calls through a port, and resolves each with its result. */
+/** Sends calls through a port, and settles the promise of each call with its result. */
 class Connection {
   readonly #port: Port;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #lastNo = 0;
-  /** The calls of this turn of the event loop. */
+  /** The calls made in this turn of the event loop, which are not sent yet. */
   #unsent: Call[] = [];
   #isOver = false;
   #failing: LedgerError | undefined;

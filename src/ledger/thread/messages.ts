@@ -1,13 +1,13 @@
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerEngine } from '../engine.ts';
 
-/** The members of an engine that its proxy has locally, without a call. */
+/** The members of an engine that its proxy answers locally, without a message. */
 type LocalMember = 'id' | 'opening' | 'failing' | 'reportDamage';
 
 /** A method of an engine that its proxy calls by message. */
 export type EngineMethod = Exclude<keyof LedgerEngine, LocalMember>;
 
-/** A record, so that the compiler reports a missing method. */
+/** A record instead of an array, so that the compiler reports a missing method. */
 const METHODS: Readonly<Record<EngineMethod, true>> = {
   activity: true,
   databaseStats: true,
@@ -85,13 +85,13 @@ export interface Call {
   readonly args: readonly unknown[];
 }
 
-/** A message to the thread: calls, damage that another thread found in the file, or settings for the thread's program. */
+/** A message to the thread: calls, damage to the file that another thread reported, or settings for the thread's program. */
 export type ThreadMessage =
   | { readonly calls: readonly Call[] }
   | { readonly damage: ErrorParts }
   | { readonly settings: unknown };
 
-/** The first message from the thread: the engine's local members, or why it cannot be opened. */
+/** The first message from the thread: the engine's local members, or why the engine cannot be opened. */
 export type OpenResult =
   | { readonly opened: Pick<LedgerEngine, 'id' | 'opening'> }
   | { readonly failure: ErrorParts };
@@ -108,7 +108,7 @@ export interface Results {
   readonly failing: ErrorParts | undefined;
 }
 
-/** The parts of an error: a message cannot carry an instance of a class. */
+/** The parts of an error. They replace the error in messages, which cannot carry an instance of a class. */
 export type ErrorParts =
   | ({ readonly kind: 'ledger' } & Pick<LedgerError, 'code' | 'message' | 'hint' | 'cause'>)
   | { readonly kind: 'other'; readonly error: unknown };
@@ -120,7 +120,7 @@ export function toErrorParts(error: unknown): ErrorParts {
   return { kind: 'ledger', code, message, hint, cause };
 }
 
-/** Returns the error of these parts. */
+/** Returns the error that has these parts. */
 export function fromErrorParts(failure: ErrorParts): unknown {
   if (failure.kind === 'other') return failure.error;
   const { code, message, hint, cause } = failure;

@@ -6,15 +6,15 @@ import { ledgerOf } from '../ledger-of.ts';
 import { engineProxy } from './engine-proxy.ts';
 import { fromErrorParts, type OpenResult, type ThreadMessage } from './messages.ts';
 
-/** A ledger whose engine runs in a thread. Closing the ledger ends the thread. */
+/** A ledger whose engine runs in another thread. Closing the ledger ends that thread. */
 export interface ThreadedLedger<Settings> {
   readonly ledger: Ledger;
-  /** Sends new settings to the thread's program. They take effect before any later call. */
+  /** Sends new settings to the program in the thread. The program receives them before any later call. */
   updateSettings(settings: Settings): void;
 }
 
 /**
- * Starts a program that calls `serveThread` in a thread of its own, and passes `begin` to it.
+ * Starts a new thread with a program that calls `serveThread`, and passes `begin` to that program.
  * @throws LedgerError if the ledger cannot be opened
  */
 export async function openInThread<Begin, Settings>(
@@ -25,7 +25,8 @@ export async function openInThread<Begin, Settings>(
   const thread = new Worker(program, { workerData: begin });
   const [opening] = (await once(thread, 'message')) as [OpenResult];
   if ('failure' in opening) throw fromErrorParts(opening.failure);
-  // An error that ends the thread ends the process, as it would in this thread: the outcome of the last calls is unknown.
+  // An error that ends the thread also ends the process, as an uncaught error in this thread would, because the outcome of the last calls
+  // is unknown.
   thread.on('error', (error) => {
     throw error;
   });

@@ -12,14 +12,14 @@ import {
 } from './messages.ts';
 
 /**
- * Runs a thread that `openInThread` started: opens an engine and serves the calls to it.
+ * Opens an engine in a thread that `openInThread` started, and serves the calls to that engine.
  * @param open opens the engine; its second parameter returns the last settings that the thread received, if any
  */
 export function serveThread<Begin, Settings>(
   open: (begin: Begin, settings: () => Settings | undefined) => LedgerEngine,
 ): void {
   const port = parentPort;
-  if (!port) throw new Error('This program has to be started as a thread.');
+  if (!port) throw new Error('This program must be started as a thread.');
   let settings: Settings | undefined;
   port.on('message', (message: ThreadMessage) => {
     if ('settings' in message) settings = message.settings as Settings;
@@ -36,8 +36,8 @@ export function serveThread<Begin, Settings>(
 }
 
 /**
- * Serves the calls that arrive through a port. Calls that arrive during a commit wait for its end and share the next one. Results that
- * are ready together share one message.
+ * Serves the calls that arrive through a port. Calls that arrive during a commit wait until it finishes and then share the next commit.
+ * Results that are ready together share one message.
  */
 export function serveCalls(engine: LedgerEngine, port: MessagePort): void {
   let ready: Result[] = [];
