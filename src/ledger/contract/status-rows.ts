@@ -129,7 +129,7 @@ export interface LedgerStatus {
 
 /**
  * The next delivery of a lead to a sink: the pending delivery; if there is none, the last delivery; if there was none, the delivery that a
- * replay would create.
+ * backfill would create.
  */
 export interface Upcoming {
   readonly delivery: Delivery;

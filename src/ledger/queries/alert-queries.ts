@@ -3,7 +3,7 @@ import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
 import { dateOf } from './delivery-rows.ts';
 import type { StatusQueries } from './status-queries.ts';
 
-/** The number of newest deliveries that are measured. */
+/** How many of the newest deliveries may be measured. */
 const NEWEST_DELIVERIES = 5_000;
 /** Maximum polls per call of `polledHours`. */
 const MAX_POLLS = 1_000;
@@ -15,7 +15,7 @@ interface RawPoll {
   readonly leads_new: number;
 }
 
-/** The frequent queries of alerts. Each reads only the first entries of an index, or a bounded number of rows. */
+/** The frequent queries of alerts. Each query reads only the first entries of an index, or a bounded number of rows. */
 export class AlertQueries {
   readonly #sql;
   readonly #status: StatusQueries;
@@ -50,12 +50,12 @@ export class AlertQueries {
       hours: hoursOf(complete),
       lastNewAt: startOf(complete.findLast((poll) => poll.leads_new > 0)),
       until: startOf(complete.findLast(({ status }) => status === 'success' || status === 'unchanged')),
-      // A running poll is returned again by the next call.
+      // Excludes a running poll, so that the next call reads that poll.
       through: complete.at(-1)?.poll_id,
     };
   }
 
-  /** Finds the last poll before a time by binary search: polls are numbered in order of time. */
+  /** Finds the last poll before a time by binary search, because polls are numbered in order of time. */
   #pollBefore(time: Date): PollId {
     let [before, from] = [0, (this.#sql.lastPoll.get() ?? 0) + 1];
     while (from - before > 1) {
@@ -71,7 +71,7 @@ export class AlertQueries {
 function hoursOf(polls: readonly RawPoll[]): PolledHours['hours'] {
   const leads = new Map<string, number>();
   for (const { started_at, leads_new, status } of polls) {
-    // A partial poll shows that the service listed leads; a failed one shows nothing.
+    // A partial poll shows which leads the service listed; a failed poll shows nothing.
     if (status === 'failed') continue;
     const hour = `${started_at.slice(0, 13)}:00:00.000Z`;
     leads.set(hour, (leads.get(hour) ?? 0) + leads_new);
@@ -94,7 +94,7 @@ function prepare(db: Database.Database) {
       )
       .pluck(),
     speeds: db.prepare<[number, number], { sink: string; ms: number }>(
-      // Excludes the leads of the first complete listing: they are a backlog, whose delivery time says nothing about the sink.
+      // Leaves out leads up to the first complete listing. They are a backlog, whose delivery time says nothing about the sink.
       `WITH first AS MATERIALIZED (SELECT o.source,
          (SELECT poll_id FROM polls p WHERE p.source = o.source AND p.status = 'success' ORDER BY poll_id LIMIT 1) AS poll_id FROM _sources o)
        SELECT s.sink, d.settled_at - d.owed_at AS ms FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no

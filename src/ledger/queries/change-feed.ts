@@ -58,7 +58,7 @@ interface AttemptRow {
   next_attempt_at: number | null;
 }
 
-/** Reads the change feed: everything recorded after a cursor, by row numbers, which only grow. Only reads. */
+/** Reads the change feed: everything recorded after a cursor, by row numbers, which only increase. */
 export class ChangeFeed {
   readonly #sql;
 
@@ -72,7 +72,10 @@ export class ChangeFeed {
     return { ...last, polls: Object.fromEntries(this.#sql.lastPolls.all()) };
   }
 
-  /** Returns the page after a cursor, with up to 500 rows of each kind. `withData` adds leads' contents and destinations' answers. */
+  /**
+   * Returns the page after a cursor, with up to 500 rows of each kind. `withData` adds the contents of leads and the answers of
+   * destinations.
+   */
   since(cursor: FeedCursor, withData: boolean): FeedPage {
     const leads = this.#sql.leads.all(Number(withData), cursor.lead, MAX_ROWS);
     const rejections = this.#sql.rejections.all(cursor.rejection, MAX_ROWS);
@@ -105,7 +108,10 @@ export class ChangeFeed {
     }));
   }
 
-  /** Returns finished polls. A source has at most one running poll, which is its newest, so none is passed over. */
+  /**
+   * Returns the finished polls after the cursor. A source has at most one running poll, which is its newest, so the cursor passes over no
+   * poll.
+   */
   #pollsOf(source: string, { polls }: FeedCursor): PollEntry[] {
     return this.#sql.polls.all(source, polls[source] ?? 0, MAX_ROWS).map((row) => {
       const { startedAt, finishedAt, ...poll } = pollRow(row);

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
 
-/** Reads which leads a sink received, for `reconcile` to compare them with the destination. Only reads. */
+/** Reads which leads a sink received, so that `reconcile` can compare them with the destination. */
 export class Comparing {
   readonly #sql;
 
@@ -35,7 +35,9 @@ export class Comparing {
   }
 }
 
-/** The deliveries of the lead `l` to the sink `:sink`. The `+` makes SQLite search by lead instead of scanning the sink's deliveries. */
+/**
+ * The deliveries of the lead `l` to the sink `:sink`. The `+` makes SQLite search by lead instead of scanning all deliveries of the sink.
+ */
 const DELIVERIES = `_versions w JOIN _deliveries d ON d.version_no = w.version_no
   WHERE w.source = l.source AND w.id = l.id AND +d.sink_no = (SELECT sink_no FROM _sinks WHERE sink = :sink)`;
 const OWED = `EXISTS (SELECT 1 FROM ${DELIVERIES} AND d.state = 'pending') AS owed`;
@@ -51,7 +53,7 @@ function prepare(db: Database.Database) {
       `SELECT l.first_no AS no, l.erased_no IS NOT NULL AS erased, ${VERSION('')}, ${OWED}
        FROM _leads l WHERE l.source = :source AND l.id = :id`,
     ),
-    // The number of a lead is that of its first version.
+    // A lead has the number of its first version.
     delivered: db.prepare<
       [{ sink: string; from: number; to: number; after: number; limit: number }],
       { no: number; source: string; id: string; version: number | null; owed: number }

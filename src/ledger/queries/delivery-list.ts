@@ -10,7 +10,7 @@ import { filterSql } from './filter-sql.ts';
 import { type Cursor, FROM_NEWEST, newestRows, parseCursor, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 
-/** For each state, the index of a sink's deliveries by the time they were owed. */
+/** For each state, the index of a sink's deliveries in the order in which they were owed. */
 const INDEXES: Readonly<Record<DeliveryState, string>> = {
   pending: '_deliveries_pending',
   delivered: '_deliveries_delivered',
@@ -19,12 +19,15 @@ const INDEXES: Readonly<Record<DeliveryState, string>> = {
 };
 const STATES = Object.keys(INDEXES) as DeliveryState[];
 
-/** Maximum deliveries of one lead, the newest. Hardly any lead has more. */
+/** Maximum deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
 const MAX_OF_ONE_LEAD = 1_000;
 
 type Row = RawDelivery & Cursor;
 
-/** Lists deliveries by a filter, those that were owed last first. Merges one list, in index order, for each sink and state. */
+/**
+ * Lists the deliveries that match a filter, last owed first. Reads one list for each sink and state, in index order, and merges these
+ * lists.
+ */
 export class DeliveryList {
   readonly #db: Database.Database;
   readonly #counted: Readonly<Record<DeliveryState, Database.Statement<[CountRange], number>>>;
@@ -63,12 +66,14 @@ export class DeliveryList {
     return { rows: rows.map(({ no }) => no), next };
   }
 
-  /** Returns the deliveries of a lead with their numbers, newest first. Without `source`, those of every lead with this id. */
+  /**
+   * Returns the deliveries of a lead with their numbers, newest first. Without `source`, returns the deliveries of every lead with this id.
+   */
   ofLead(lead: LeadId, source?: string): { readonly no: number; readonly delivery: DeliveryRow }[] {
     return this.#ofOne({ lead, source }).map((row) => ({ no: row.no, delivery: toDeliveryRow(row) }));
   }
 
-  /** Returns the number of matching deliveries, or `most` if there are more. */
+  /** Returns the number of matching deliveries, but counts at most `most`. */
   count(filter: DeliveryFilter, most: number): number {
     if (namesOne(filter)) return Math.min(most, this.#ofOne(filter).length);
     const source = this.#onlySource(filter);
@@ -91,14 +96,14 @@ export class DeliveryList {
     const begin = startingAt({ at, no }, filter.until);
     const { since } = periodOf(filter);
     return this.#sinksOf(filter).flatMap((sinkNo) =>
-      // A statement of its own: a statement cannot be iterated twice at the same time.
+      // Prepares a statement for each list, because the same statement cannot be iterated twice at the same time.
       (filter.states ?? STATES).map((state) =>
         this.#db.prepare<[Range], Row>(listSql(state)).iterate({ sinkNo, ...begin, since }),
       ),
     );
   }
 
-  /** Returns the deliveries of one lead, or the one with a given id: few rows, found by lead. */
+  /** Returns the deliveries of one lead, or the delivery with a given id. Finds these few rows by lead. */
   #ofOne(filter: DeliveryFilter): Row[] {
     const { where, values } = filterSql(filter);
     const sources = filter.lead !== undefined && filter.source === undefined;

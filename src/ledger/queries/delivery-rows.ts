@@ -18,7 +18,7 @@ export interface RawDelivery {
   settled_at: number | null;
 }
 
-/** Converts a row from SQLite. */
+/** Converts a row from SQLite to a `DeliveryRow`. */
 export function toDeliveryRow(row: RawDelivery): DeliveryRow {
   return {
     delivery: row.delivery,

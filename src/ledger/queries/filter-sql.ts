@@ -3,9 +3,9 @@ import { ERASURE } from '../privacy/erasing.ts';
 
 /** A filter as an SQL condition. */
 export interface FilterSql {
-  /** A condition on `d` (delivery), `v` (version) and `s` (sink); never empty. */
+  /** A condition on the rows `d` (delivery), `v` (version) and `s` (sink). Never empty. */
   readonly where: string;
-  /** The values of its parameters, in order. */
+  /** The values of the condition's parameters, in order. */
   readonly values: readonly (string | number | bigint)[];
 }
 
@@ -26,7 +26,10 @@ export function filterSql(filter: DeliveryFilter): FilterSql {
   };
 }
 
-/** Parses a delivery's id, for which there is no column: sink, source, lead, version, hash, and the time of a replay or `erased`. */
+/**
+ * Parses a delivery's id, for which there is no column. It consists of sink, source, lead, version, hash, and the time of a replay or
+ * `erased`.
+ */
 function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
   const match = /^([^:]+):([^:]+):(\d{1,19}):(\d{1,9}):([0-9a-f]{8})(?::(?:r(\d{1,15})|(erased)))?$/.exec(id);
   if (!match) return ['0 = 1'];

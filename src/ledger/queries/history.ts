@@ -4,14 +4,14 @@ import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts
 import type { Column, Relation } from '../../catalog/relation.ts';
 import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/history.ts';
 
-/** Maximum length of one chunk, in UTF-16 units, unless its first row is longer: leads may be megabytes long. */
+/** Length in UTF-16 units after which a chunk ends. The last row may exceed it, because a lead may be megabytes long. */
 const CHUNK_CHARACTERS = 4_000_000;
 
 type Raw = [no: bigint, ...values: (string | bigint | number | null)[]];
-/** A row's number, and its values as a JSON array. */
+/** The number of a row, and its values as a JSON array. */
 type NumberedRow = [no: number, values: string];
 
-/** Reads what a mirror copies: tables by their row numbers, and the present state of sinks and sources. */
+/** Reads what a mirror copies: the rows of tables, by row number, and the present state of sinks and sources. */
 export class History {
   readonly #tables;
   readonly #overview;
@@ -28,12 +28,12 @@ export class History {
     };
   }
 
-  /** Returns rows with numbers above `no`, in order: at least one unless the table ends, and at most one chunk. */
+  /** Returns the rows with numbers above `no`, in order: at least one row unless the table ends, and at most one chunk. */
   after(table: string, no: number, limit: number): HistoryText {
     return textOf(this.#sqlOf(table).after.iterate(no, limit));
   }
 
-  /** Returns the present rows with these numbers, in order: at most one chunk. Omits deleted rows. */
+  /** Returns the present rows with these numbers, in order, and at most one chunk of them. Leaves out deleted rows. */
   now(table: string, numbers: readonly number[]): HistoryText {
     return textOf(this.#sqlOf(table).now.iterate(JSON.stringify(numbers)));
   }
@@ -55,7 +55,7 @@ export class History {
   }
 }
 
-/** What to select from, for tables that a mirror does not copy as they are. */
+/** What to select from instead of the table, for tables that a mirror does not copy unchanged. */
 const SELECTIONS: Readonly<Record<string, string>> = {
   lead_contents: 'lead_versions',
   lead_versions: `(SELECT v.source, v.id AS lead_id, v.version, v.valid_from, n.valid_from AS valid_to, n.version IS NULL AS is_current,
@@ -71,10 +71,10 @@ const SELECTIONS: Readonly<Record<string, string>> = {
 };
 
 function prepare(db: Database.Database, { name, number, columns, timesInMs }: Mirrored) {
-  const isPrivate = name.startsWith('_'); // has times in ms, which become text unless `timesInMs` is set
+  const isPrivate = name.startsWith('_'); // a private table has times in ms, which become text unless `timesInMs` is set
   const expressionOf = (one: Column) =>
     isPrivate && one.type === 'time' && !timesInMs ? time(one.name) : one.name;
-  // Concatenation with '' makes every value a text: numbers stay exact, and JSON is not nested.
+  // Concatenation with '' turns every value into a text, so that numbers stay exact and JSON is not nested.
   const values = columns.map((column) => `${expressionOf(column)} || ''`).join(', ');
   const select = `SELECT ${number}, json_array(${values}) FROM ${SELECTIONS[name] ?? name}`;
   return {

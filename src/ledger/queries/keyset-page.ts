@@ -1,31 +1,34 @@
 import type { Rows } from '../contract/page-rows.ts';
 
-/** A position in a list that is sorted newest first: a time in ms since 1970, and the number of the row, which orders rows of one time. */
+/** A position in a list that is sorted newest first: a time in ms since 1970, and a row number, which orders the rows of the same time. */
 export interface Cursor {
   readonly at: number;
   readonly no: number;
 }
 
-/** Maximum rows that one page reads. If few of them match, the page is short but has a `next`. */
+/** Maximum rows that are read for one page. If few of them match, the page is short but has a `next`. */
 const MAX_ROWS_READ = 50_000;
 
 /** The cursor of the first page. */
 export const FROM_NEWEST: Cursor = { at: Number.MAX_SAFE_INTEGER, no: Number.MAX_SAFE_INTEGER };
 
-/** Parses the `next` of a page. Returns `FROM_NEWEST` for no text, and undefined for a text that is not a cursor. */
+/** Parses the `next` of a page. Returns `FROM_NEWEST` if there is no text, and undefined if the text is not a cursor. */
 export function parseCursor(text: string | undefined): Cursor | undefined {
   if (text === undefined) return FROM_NEWEST;
   const [, at, no] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
   return at === undefined ? undefined : { at: Number(at), no: Number(no) };
 }
 
-/** Combines "after this cursor" with "before this time" into one bound, because SQLite seeks an index by one. */
+/** Combines the bounds "after this cursor" and "before this time" into one, because SQLite uses only one bound to seek in an index. */
 export function startingAt(after: Cursor, until: Date | undefined): Cursor {
   const end = until?.getTime() ?? Number.MAX_SAFE_INTEGER;
   return end <= after.at ? { at: end, no: 0 } : after;
 }
 
-/** Merges lists that are sorted newest first, and returns the first `limit` rows that match `fits`. Reads no further than necessary. */
+/**
+ * Merges lists that are sorted newest first, and returns the first `limit` rows for which `fits` returns true. Reads no more rows than
+ * necessary.
+ */
 export function newestRows<Row extends Cursor>(
   lists: readonly Iterator<Row>[],
   limit: number,

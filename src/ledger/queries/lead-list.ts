@@ -8,7 +8,7 @@ type Row = LeadRow & Cursor;
 type Range = Cursor & { source: string; since: number };
 type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
 
-/** Lists leads by a filter, newest first. */
+/** Lists the leads that match a filter, newest first. */
 export class LeadList {
   readonly #db: Database.Database;
   readonly #sql;
@@ -36,7 +36,7 @@ export class LeadList {
     const begin = startingAt(after, search.until);
     const { since } = periodOf(search);
     return this.#sources(search.source).map((source) =>
-      // A statement of its own: a statement cannot be iterated twice at the same time.
+      // Prepares a statement for each list, because the same statement cannot be iterated twice at the same time.
       this.#db.prepare<[Range], Row>(FIRST_VERSIONS).iterate({ source, ...begin, since }),
     );
   }
@@ -79,7 +79,7 @@ export class LeadList {
   }
 }
 
-/** `c` is the lead's present version, `f` the one that the list is sorted by. */
+/** `c` is the present version of the lead. `f` is the version by which the list is sorted. */
 const COLUMNS = `c.source, CAST(c.id AS TEXT) AS lead, c.service_slug AS service, c.version, c.created_at AS createdAt,
   c.first_seen_at AS firstSeenAt, c.valid_from AS changedAt, l.last_listed_at AS lastListedAt,
   iif(l.last_listed_at IS NULL, NULL, (SELECT g.noted_at FROM _presence g WHERE g.source = l.source AND g.id = l.id)) AS goneAt`;
@@ -90,7 +90,7 @@ const FIRST_VERSIONS = `SELECT ${COLUMNS}, f.valid_from AS at, f.version_no AS n
   WHERE f.version = 1 AND f.source = :source AND (f.valid_from, f.version_no) < (:at, :no)
   AND f.valid_from >= :since ORDER BY f.valid_from DESC, f.version_no DESC`;
 
-/** In order of `presence_no` and not of time, so that a clock that was set back does not change the order. */
+/** In the order of `presence_no` instead of time, so that a clock that was set back does not change the order. */
 const GONE = `SELECT ${COLUMNS}, 0 AS at, p.presence_no AS no FROM _presence p INDEXED BY _presence_gone
   CROSS JOIN _leads l ON l.source = p.source AND l.id = p.id CROSS JOIN _versions c ON c.version_no = l.version_no
   WHERE p.source = :source AND p.last_listed_at IS NOT NULL AND p.presence_no < :no AND l.erased_no IS NULL
@@ -102,7 +102,7 @@ function prepare(db: Database.Database) {
       `SELECT ${COLUMNS}, c.first_seen_at AS at, l.first_no AS no FROM _leads l JOIN _versions c ON c.version_no = l.version_no
        WHERE l.source = ? AND l.id = ?`,
     ),
-    // A lead that left a service and returned is listed at its first version in that service.
+    // A lead that left a service and returned to it is listed by its first version in that service.
     ofService: db.prepare<[ServiceRange], Row>(
       `SELECT ${COLUMNS}, f.version_no AS at, 0 AS no FROM _versions f INDEXED BY _versions_by_service ${PRESENT}
        WHERE f.service_slug = :service AND f.version_no >= :from AND f.version_no < :to AND (f.version_no, 0) < (:after, :no)
@@ -120,7 +120,7 @@ function prepare(db: Database.Database) {
   };
 }
 
-/** Whether a lead meets the conditions that the lists do not check themselves. */
+/** Whether a lead meets the conditions that the SQL of the lists does not check. */
 function fits(row: LeadRow, search: LeadSearch): boolean {
   const { source, lead, service, listing } = search;
   if (source !== undefined && row.source !== source) return false;

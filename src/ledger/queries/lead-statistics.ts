@@ -2,10 +2,10 @@ import type Database from 'better-sqlite3';
 import type { Percentiles, Speed } from '../contract/page-rows.ts';
 
 const HOUR_MS = 3_600_000;
-/** Maximum leads measured. If there are more, a sample that is spread evenly over the period. */
+/** Maximum leads measured. If there are more leads, measures a sample that is spread evenly over the period. */
 const MAX_SAMPLE = 1_000;
 
-/** Counts and measures the leads of a period, by indexes and with a bounded amount of work. */
+/** Counts and measures the leads of a period. Uses indexes and does a bounded amount of work. */
 export class Measures {
   readonly #db: Database.Database;
   readonly #sql;
@@ -15,7 +15,9 @@ export class Measures {
     this.#sql = prepare(db);
   }
 
-  /** Returns how many leads were first seen in each of the last `hours` hours, oldest first. The last hour is that of `now`. */
+  /**
+   * Returns how many leads were first seen in each of the last `hours` hours, oldest first. The last hour is the one that contains `now`.
+   */
   newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {
     const sources = this.#sources();
     const first = Math.floor(now.getTime() / HOUR_MS) - hours + 1;
@@ -27,8 +29,8 @@ export class Measures {
   }
 
   /**
-   * Returns, for each sink, how fast leads that were first seen since a time were delivered. Excludes leads that were created before the
-   * source was first listed, and those of a later backfill: their age says nothing about leadsync.
+   * Returns, for each sink, how fast leads that were first seen since a time were delivered. Leaves out leads that were created before the
+   * source was first listed and leads that a later backfill owed, because their age says nothing about leadsync.
    */
   speed(since: Date): Speed[] {
     const arrivals = this.#sampleSince(since).flatMap((version) => this.#sql.arrivals.all(version));

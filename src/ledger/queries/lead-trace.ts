@@ -32,7 +32,7 @@ export class LeadTrace {
       ...this.#attempts(lead, source),
       ...deliveries.flatMap((row) => ended(row, sinks.get(row.sink))),
     ];
-    // The sort is stable: within one millisecond, the order above is the order of events.
+    // The sort is stable, so entries of the same millisecond stay in the order above, which is the order of events.
     return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
   }
 
@@ -137,7 +137,10 @@ function owed(row: DeliveryRow): TraceEntry {
   };
 }
 
-/** Returns how a delivery ended or what it waits for. Returns nothing for a delivered one: its attempt says so. */
+/**
+ * Returns how a delivery ended or what it waits for. Returns nothing for a delivered delivery, because its attempt says that it was
+ * delivered.
+ */
 function ended(row: DeliveryRow, sinkRow: SinkRow | undefined): TraceEntry[] {
   const { sink, delivery, state } = row;
   if (state === 'delivered') return [];
@@ -153,7 +156,7 @@ function waitsFor(nextAttemptAt: Date, sink: SinkRow | undefined): string {
   return `next attempt ${nextAttemptAt.toISOString()}`;
 }
 
-/** Returns how often an attempt failed the same way, and when it last did; undefined for a single attempt. */
+/** Returns how many consecutive attempts failed in the same way, and when the last of them began; undefined for a single attempt. */
 function repeatsOf({ times, last_at }: { times: number; last_at: number | null }): string | undefined {
   return last_at === null
     ? undefined

@@ -28,14 +28,14 @@ import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
 import { StatusQueries } from './status-queries.ts';
 
-/** Maximum versions of a lead, the newest. Hardly any lead has more. */
+/** Maximum versions returned for a lead; the newest are returned. Hardly any lead has more. */
 const MAX_VERSIONS = 1_000;
-/** Maximum attempts of a delivery, the newest. Hardly any delivery has more. */
+/** Maximum attempts returned for a delivery; the newest are returned. Hardly any delivery has more. */
 const MAX_ATTEMPTS = 100;
-/** Maximum answers of destinations for a lead, the newest. Each has up to a few kilobytes. */
+/** Maximum answers from destinations returned for a lead; the newest are returned. An answer may have a few kilobytes. */
 const MAX_ANSWERS = 20;
 
-/** The queries of pages and API. Each reads one snapshot of the ledger and does a bounded amount of work. */
+/** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
 export class PageQueries {
   readonly #db: Database.Database;
   readonly #status: StatusQueries;
@@ -85,7 +85,10 @@ export class PageQueries {
     };
   }
 
-  /** Returns the present content of a lead and the destinations' answers; with `version`, that version and the answers to it. */
+  /**
+   * Returns the present content of a lead and the destinations' answers. With `version`, returns the content of that version and the
+   * answers to it.
+   */
   content(source: string, lead: LeadId, version?: number): LeadContent | undefined {
     const content = this.#sql.content.get({ source, lead, version: version ?? null });
     if (!content) return undefined;
@@ -142,7 +145,7 @@ export class PageQueries {
 function cursorOf({ after }: Partial<Page>): Cursor {
   const cursor = parseCursor(after);
   if (cursor) return cursor;
-  throw new LedgerError('unexpected', 'There is no such page.', 'Start with the first page: omit `after`.');
+  throw new LedgerError('unexpected', '`after` is not a cursor of this list.', 'Omit `after` to start with the first page.');
 }
 
 const POLLS = `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status

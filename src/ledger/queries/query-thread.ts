@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { toReadingError } from '../contract/ledger-error.ts';
 import { PageQueries } from './page-queries.ts';
 
-/* The thread of a `QueryWorker`: runs one query after the other on a read-only connection. */
+/* The program in the thread of a `QueryWorker`. It runs one query after another on a read-only connection. */
 
 /** A call of a method of `PageQueries`. */
 export interface QueryRequest {
@@ -12,7 +12,7 @@ export interface QueryRequest {
   readonly args: readonly unknown[];
 }
 
-/** The result of a call, or the parts of its error: a message cannot carry an instance of a class. */
+/** The result of a call, or the parts of its error, because a message cannot carry an instance of a class. */
 export type QueryResponse = { readonly id: number } & (
   | { readonly value: unknown }
   | { readonly failure: Pick<ReturnType<typeof toReadingError>, 'code' | 'message' | 'hint'> }
@@ -32,7 +32,7 @@ function answer({ id, name, args }: QueryRequest): QueryResponse {
     db ??= new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     queries ??= new PageQueries(db);
     const query = queries[name].bind(queries) as (...given: readonly unknown[]) => unknown;
-    // One snapshot per query. It ends with the result, so that it does not delay the checkpoint of the write-ahead log.
+    // Each query reads one snapshot, which ends when the query returns, so that it does not delay the checkpoint of the write-ahead log.
     const value = db.transaction(() => query(...args)).deferred();
     return { id, value };
   } catch (error) {

@@ -35,8 +35,8 @@ interface Waiting {
 }
 
 /**
- * Runs the queries of pages and API in a thread with its own connection, so that polls and deliveries never wait for one.
- * The thread starts with the first query and ends after a minute without any.
+ * Runs the queries of the pages and the API in a thread with its own connection, so that polls and deliveries never wait for such a query.
+ * The thread starts with the first query and ends after a minute without queries.
  */
 export class QueryWorker {
   readonly #file: string;
@@ -124,7 +124,7 @@ export class QueryWorker {
     this.#idle = setTimeout(() => void this.#end(new LedgerBusy('')), this.#idleMs).unref();
   }
 
-  /** Rejects every query: the later ones wait for the one that takes too long. */
+  /** Ends the thread and rejects every query, because the later queries wait for the query that takes too long. */
   #giveUp(): void {
     void this.#end(new LedgerBusy('The ledger did not answer in time.'));
   }

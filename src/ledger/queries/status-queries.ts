@@ -62,8 +62,8 @@ export class StatusQueries {
   }
 
   /**
-   * Returns the size of the largest listing in the week before the last complete one: a listing that stays small is normal after that.
-   * Ignores later days, which a clock that was ahead has left.
+   * Returns the size of the largest listing in the week up to the last complete listing. A listing that has been small for longer counts as
+   * normal. Ignores later days, which were recorded while the clock was ahead.
    */
   #listedLately(source: string, completeAt: number): number {
     const day = dayOf(completeAt);
@@ -118,7 +118,7 @@ export function pollRow(row: Record<string, string | number | null>): PollRow {
   };
 }
 
-/** Prepares the frequent queries of metrics and status. Each reads the first entries of an index, or a small index. */
+/** Prepares the frequent queries of metrics and status. Each query reads only the first entries of an index, or a small index. */
 function prepare(db: Database.Database) {
   return {
     mostListed: db

@@ -28,7 +28,7 @@ interface OwedRow extends VersionRow {
   settled_at: number | null;
 }
 
-/** Reads the next delivery of a lead to a sink. Only reads. */
+/** Reads the next delivery of a lead to a sink. */
 export class UpcomingDeliveries {
   readonly #sql;
 
@@ -74,7 +74,7 @@ function prepare(db: Database.Database) {
   const content = (validFrom: string) =>
     `v.version, v.first_seen_at, ${validFrom} AS valid_from, v.poll_id, v.hash, v.raw`;
   return {
-    // Includes a lead without content if the sink has a delivery of its event `erased`.
+    // Includes a lead without content if the sink has a delivery of the event `erased` for it.
     leads: db.prepare<[LeadId, string | null, string | null, string], LeadRow>(
       `SELECT l.source, l.version_no FROM _sources o CROSS JOIN _leads l ON l.source = o.source AND l.id = ?
        WHERE (? IS NULL OR o.source = ?) AND (${HAS_CONTENT} OR EXISTS (SELECT 1 FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
@@ -83,7 +83,7 @@ function prepare(db: Database.Database) {
     version: db.prepare<[number], VersionRow>(
       `SELECT ${content('v.valid_from')} FROM _versions v WHERE v.version_no = ?`,
     ),
-    // The oldest pending delivery, else the last one.
+    // The oldest pending delivery or, if none is pending, the last delivery.
     owed: db.prepare<[string, LeadId, string], OwedRow>(
       `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.state, d.reason, d.settled_at, ${content(changedAt)}
        FROM _versions v JOIN _sinks s JOIN _deliveries d ON d.version_no = v.version_no AND d.sink_no = s.sink_no

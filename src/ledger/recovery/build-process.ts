@@ -3,10 +3,10 @@ import { toErrorParts } from '../thread/messages.ts';
 import { buildRecovered } from './build.ts';
 import type { BuildMessage } from './run-build.ts';
 
-// The process that builds a recovered ledger: SQLite cannot be interrupted, but a process can be ended.
+// The process that builds a recovered ledger. SQLite cannot be interrupted, but a process can be killed.
 
 const [file = '', target = '', now, parent] = process.argv.slice(2);
-// The next `leadsync recover` writes to the same file, so this process must end with its parent.
+// The next `leadsync recover` writes to the same file, so this process must end when its parent ends.
 endWithParent(Number(parent));
 tell(resultOf(), () => process.disconnect());
 

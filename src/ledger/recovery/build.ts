@@ -18,26 +18,26 @@ import { restoreCounters } from './restore-counters.ts';
 export interface Recovered {
   readonly tables: readonly CopiedTable[];
   readonly leads: number;
-  /** Leads without their text, until a source lists them again. */
+  /** Leads whose text was lost. They have no text until a source lists them again. */
   readonly leadsWithoutText: number;
   readonly erased: number;
   readonly deliveries: Readonly<Record<DeliveryState, number>>;
-  /** Deliveries that were restored from indexes and attempts alone. */
+  /** Deliveries that were restored only from indexes and attempts. */
   readonly deliveriesRestored: number;
   /** Lost deliveries that are owed again, perhaps for a second time. */
   readonly deliveriesRepeated: number;
-  /** Dead deliveries that become pending when a source lists the text of their lead again. */
+  /** Dead deliveries that become pending when the source lists their lead again with the lost text. */
   readonly deliveriesWaiting: number;
   readonly sinks: number;
-  /** Names of sinks of which only the name could be restored. */
+  /** Names of the sinks for which only the name could be restored. */
   readonly sinksRestored: readonly string[];
   /** Whether nothing is missing. */
   readonly whole: boolean;
 }
 
 /**
- * Builds a new ledger from the readable parts of a damaged one. When it returns, the new ledger is on disk. Only reads the damaged one.
- * Removes the new one if it fails. `connectTo` opens the new one.
+ * Builds a new ledger from the readable parts of a damaged ledger, which it does not change. When it returns, the new ledger is on disk. If
+ * it fails, removes the new ledger. `connectTo` opens the new ledger.
  * @throws LedgerError
  */
 export function buildRecovered(
@@ -95,15 +95,15 @@ function nothingLeft(file: string, cause?: unknown): LedgerError {
   return new LedgerError(
     'damaged',
     `Nothing can be recovered from the ledger ${file}: its first pages, which locate all other pages, cannot be read.`,
-    'Restore it from a backup, after you removed its -wal and -shm files as well. Without a backup, move all three away; `leadsync ledger accept` creates a new ledger, and leadsync delivers every listed lead again.',
+    'Restore it from a backup, after removing its -wal and -shm files. Without a backup, move all three files away: `leadsync ledger accept` then creates a new ledger, and leadsync delivers every listed lead again.',
     cause,
   );
 }
 
 function fill(from: DamagedFile, to: Database.Database, now: number, onCopied: OnCopied): Recovered {
   to.pragma('journal_mode = MEMORY');
-  to.pragma('synchronous = OFF'); // synced as a whole at the end
-  to.pragma('foreign_keys = OFF'); // checked at the end
+  to.pragma('synchronous = OFF'); // the whole file is synced at the end
+  to.pragma('foreign_keys = OFF'); // they are checked at the end
   to.pragma('temp_store = MEMORY');
   applyMigrations(to, schemaNumber(from.connection));
   const [tables, complete] = to.transaction(

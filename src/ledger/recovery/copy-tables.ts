@@ -7,13 +7,15 @@ export interface CopiedTable {
   readonly table: string;
   /** The number of rows that were copied. */
   readonly kept: number;
-  /** Maximum number of rows that were unreadable, or that leadsync cannot have written so. Later steps may restore some of them. */
+  /**
+   * Maximum number of rows that were unreadable, or that leadsync cannot have written in this form. Later steps may restore some of them.
+   */
   readonly unusable: number;
-  /** Whether every page of the table was readable and every row sound. */
+  /** Whether every page of the table was readable and every row was sound. */
   readonly whole: boolean;
 }
 
-/** The tables whose rows are copied. `_leads` is derived from versions, and `_comments` comes from this version of leadsync. */
+/** The tables whose rows are copied. `_leads` is derived from `_versions`, and `_comments` comes from this version of leadsync. */
 const TABLES = [
   '_ledger',
   '_sources',
@@ -38,14 +40,14 @@ const WITHOUT_ROWID: Readonly<Record<string, readonly string[]>> = {
   _listing_sizes: ['source', 'day'],
 };
 
-/** Receives the number of rows of a table that were copied so far. */
+/** Receives the number of rows of a table that have been copied so far. */
 export type OnCopied = (table: string, rows: number) => void;
 
-/** Rows between two calls of `OnCopied`. */
+/** Number of rows between two calls of `OnCopied`. */
 const TELL_EVERY = 1_000;
 
 /**
- * Copies every sound row of every table into an empty ledger of the same schema. Copies nothing of a table whose position in the file
+ * Copies every sound row of every table into an empty ledger with the same schema. Copies no rows of a table whose position in the file
  * cannot be read. Runs inside its caller's transaction.
  */
 export function copyTables(from: DamagedFile, to: Database.Database, onCopied: OnCopied): CopiedTable[] {
@@ -68,7 +70,7 @@ function copyTable(from: DamagedFile, to: Database.Database, table: string, onCo
     if (kept % TELL_EVERY === 0) onCopied(table, kept);
   }
   onCopied(table, kept);
-  // The new ledger keeps its own id if that of the damaged one cannot be read.
+  // The new ledger keeps its own id if the id of the damaged ledger cannot be read.
   if (table === '_ledger' && kept > 0) to.exec('DELETE FROM _ledger WHERE rowid = 1');
   return {
     table,
@@ -83,7 +85,7 @@ function rowsOf(from: DamagedFile, table: string, reading: Reading): Generator<S
   return order ? from.entries(`SELECT * FROM ${table}`, order, reading) : from.rows(table, reading);
 }
 
-/** Inserts a row. Returns false if the schema rejects it, or its number or name exists already. */
+/** Inserts a row. Returns false if the schema rejects the row, or a row with its number or name already exists. */
 function added(add: Database.Statement<StoredValue[]>, columns: readonly string[], row: StoredRow): boolean {
   try {
     return add.run(...columns.map((column) => row[column] ?? null)).changes === 1;

@@ -15,11 +15,12 @@ export interface Reading {
 }
 
 const [FIRST, LAST] = [-(2n ** 63n), 2n ** 63n - 1n];
-/** Number of row numbers to try one by one after an unreadable row, before the steps grow. */
+/** How many row numbers to try one by one after an unreadable row, before the steps grow. */
 const SINGLE_STEPS = 4_096;
 
 /**
- * Reads the readable parts of a damaged SQLite file. Does not change it. Throws SQLite's errors that are not caused by damage.
+ * Reads the readable parts of a damaged SQLite file. Does not change the file. Throws those of SQLite's errors that are not caused by
+ * damage.
  */
 export class DamagedFile {
   readonly #db: Database.Database;
@@ -46,13 +47,15 @@ export class DamagedFile {
     return this.#db;
   }
 
-  /** Whether SQLite knows a table or an index of that name. It knows those before the first unreadable page of the schema. */
+  /**
+   * Whether SQLite knows a table or an index with that name. SQLite knows those that the schema describes before its first unreadable page.
+   */
   has(name: string): boolean {
     const known = 'SELECT 1 FROM pragma_table_info(:name) UNION ALL SELECT 1 FROM pragma_index_info(:name)';
     return this.#db.prepare<[{ name: string }]>(known).get({ name }) !== undefined;
   }
 
-  /** Yields the readable rows of a table in the order of their numbers. Records in `reading` what it had to skip. */
+  /** Yields the readable rows of a table in the order of their numbers. Records in `reading` how much it had to skip. */
   *rows(table: string, reading: Reading): Generator<StoredRow> {
     const from = this.#db
       .prepare<[bigint], StoredRow & { no: bigint }>(
@@ -78,7 +81,9 @@ export class DamagedFile {
     }
   }
 
-  /** Yields the rows of a query from its beginning up to an unreadable page, then from its end backwards. */
+  /**
+   * Yields the rows of a query from the beginning up to an unreadable page. After such a page, also yields the rows from the end backwards.
+   */
   *entries(query: string, order: readonly string[], reading: Reading): Generator<StoredRow> {
     for (const direction of ['ASC', 'DESC']) {
       const by = order.map((column) => `${column} ${direction}`).join(', ');
@@ -93,8 +98,8 @@ export class DamagedFile {
   }
 
   /**
-   * Returns the row number at which reading from `next` failed. That is after the last row, unless that row was on a page in another
-   * page's place. Each later search starts after it, so that no damage can make the search endless.
+   * Returns the row number at which reading from `next` failed. This is the number after the last row that was read, unless that row was on
+   * a page in the place of another page. Each later search starts after the returned number, so that no damage can make the search endless.
    */
   #failedAt(table: string, next: bigint, last: bigint): bigint | undefined {
     const behind = last < 0n ? 0n : last + 1n;
@@ -102,7 +107,7 @@ export class DamagedFile {
     return this.#isReadable(table)(behind) ? this.#find(table, next < 0n ? 0n : next, false) : behind;
   }
 
-  /** Finds the first number after `start` from which a row is readable, or from which none is. */
+  /** Finds the first number after `start` from which reading succeeds, or with `readable` false, fails. Undefined if there is none. */
   #find(table: string, start: bigint, readable: boolean): bigint | undefined {
     const isReadable = this.#isReadable(table);
     const isFound = (at: bigint) => isReadable(at) === readable;
@@ -132,7 +137,7 @@ export class DamagedFile {
   }
 }
 
-/** Finds the smallest matching number by binary search between one that does not match and one that does. */
+/** Finds the smallest matching number by binary search between a number that does not match and a number that matches. */
 function earliest(without: bigint, found: bigint, isFound: (at: bigint) => boolean): bigint {
   let [bad, good] = [without, found];
   while (good - bad > 1n) {
@@ -143,13 +148,16 @@ function earliest(without: bigint, found: bigint, isFound: (at: bigint) => boole
   return good;
 }
 
-/** Lets a connection read a file that is shorter than its header says, or whose schema is partly wrong. */
+/** Lets a connection read a file that is shorter than its header says, or that has a partly wrong schema. */
 export function tolerateDamage(db: Database.Database): void {
   db.unsafeMode();
   db.pragma('writable_schema = ON');
 }
 
-/** SQLite's error codes for pages with wrong content. A wrong length may request more memory than the machine has. */
+/**
+ * SQLite's error codes for pages with wrong content. They include NOMEM, because a wrong length may request more memory than the machine
+ * has.
+ */
 const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|TOOBIG|NOMEM|IOERR)/;
 
 /** Whether SQLite failed because of the content of a page. */

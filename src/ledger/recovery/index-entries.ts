@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3';
 import type { DamagedFile, Reading, StoredValue } from './damaged-file.ts';
 
 /**
- * The indexes and tables from which unreadable rows are restored: an index repeats columns of its table on its own pages. Each becomes a
- * temporary table of the recovered ledger.
+ * The indexes and tables from which unreadable rows are restored. An index repeats columns of its table on other pages. The entries of each
+ * become a temporary table of the recovered ledger.
  */
 const ENTRY_TABLES = [
   {
@@ -73,8 +73,8 @@ const ENTRY_TABLES = [
 ] as const;
 
 /**
- * The column types of the temporary tables, those of the original columns. SQLite converts a column without a type before a comparison
- * and then uses no index on it: it would compare each row of one table with every row of the other.
+ * The types of the columns in the temporary tables, which are the types of the original columns. SQLite converts a column without a type
+ * before a comparison and then uses no index on the column, so it would compare each row of one table with every row of the other table.
  */
 const TYPES = {
   source: 'TEXT',
@@ -92,10 +92,10 @@ const TYPES = {
   seq: 'INTEGER',
 } as const;
 
-/** The name of such a temporary table. */
+/** The name of a temporary table for index entries. */
 export type EntryTable = (typeof ENTRY_TABLES)[number]['name'];
 
-/** Fills the temporary tables. Returns those whose index could be read completely. */
+/** Fills the temporary tables. Returns the names of those whose index could be read completely. */
 export function copyIndexEntries(from: DamagedFile, to: Database.Database): ReadonlySet<EntryTable> {
   const complete = new Set<EntryTable>();
   for (const { name, index, columns, query, order } of ENTRY_TABLES) {

@@ -4,12 +4,12 @@ import { NewestContent } from '../delivering/newest-content.ts';
 import { ERASED } from '../privacy/erasing.ts';
 import { SETTLED } from './repair-deliveries.ts';
 
-/** A lead whose current version has no delivery to a sink that was owed it. */
+/** A lead whose current version has no delivery to a sink, although the version was owed to that sink. */
 interface Missing {
   readonly version_no: number;
   readonly source: string;
   readonly id: string;
-  /** Whether the sink has a delivery of an older version. */
+  /** Whether the sink has a delivery of the lead, which is then of an older version. */
   readonly has_older: 0 | 1;
 }
 
@@ -18,14 +18,14 @@ interface SinkParameters {
   readonly through: number;
   readonly active: 0 | 1;
   readonly after: number;
-  /** Whether the sink asks for leads that were listed before it was configured. */
+  /** Whether the sink is owed leads that were listed before it was configured. */
   readonly backfill: 0 | 1;
 }
 
 /**
- * Owes every sink the leads that it was owed but whose deliveries are lost. They may have arrived before, so each delivery gets the same
- * id as before. Runs inside its caller's transaction.
- * @param updates whether newer contents are owed as well
+ * Owes every sink the leads that it was owed and whose deliveries were lost. These leads may already have arrived, so each delivery gets
+ * the same id as before. Runs inside its caller's transaction.
+ * @param updates whether to owe newer contents of leads that the sink has a delivery of as well
  * @returns the number of deliveries
  */
 export function oweAgain(db: Database.Database, now: number, updates: boolean): number {
@@ -65,13 +65,15 @@ export function oweAgain(db: Database.Database, now: number, updates: boolean): 
 /** The lead `l` was listed while the sink was configured, or the sink's backfill had reached it. */
 const COVERED = '(l.version_no <= :through OR (:active AND l.version_no > :after))';
 
-/** The current version `v` of the lead `l` has no text, and not because of damage. */
+/** The current version `v` of the lead `l` has no text, for another reason than damage. */
 const EMPTIED = `(v.raw = json_object('id', v.id) AND v.version_no NOT IN (SELECT version_no FROM lost_texts))`;
 
 const WITHOUT_DELIVERY =
   'NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = l.version_no AND d.sink_no = :sink)';
 
-/** A backfill skips leads without a text, so those that lost it are owed here, whether or not the backfill has reached them. */
+/**
+ * A backfill passes over leads without a text, so leads that lost their text are owed here, whether or not the backfill has reached them.
+ */
 const MISSING = `
   SELECT l.version_no, l.source, CAST(l.id AS TEXT) AS id, EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliveries d ON d.version_no = w.version_no
     WHERE w.source = l.source AND w.id = l.id AND d.sink_no = :sink AND d.event <> 'erased') AS has_older

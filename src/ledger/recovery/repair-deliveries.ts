@@ -4,22 +4,23 @@ import { ERASED } from '../privacy/erasing.ts';
 import type { CopiedTable } from './copy-tables.ts';
 import type { EntryTable } from './index-entries.ts';
 
-/** The reason of a restored delivery that was either delivered or skipped. */
+/** The reason recorded for a restored delivery that was either delivered or skipped before. */
 export const SETTLED = 'the ledger was damaged: it is only known that this delivery was settled';
 
 /** The result of `repairDeliveries`. */
 export interface DeliveryRepairs {
   /** The number of deliveries that were restored from indexes. */
   readonly restored: number;
-  /** Names of sinks whose rows were lost, and that were restored with their names alone. */
+  /** Names of the sinks whose rows were lost, and for which only the names were restored. */
   readonly sinks: readonly string[];
   /** Whether deliveries may still be missing. */
   readonly incomplete: boolean;
 }
 
 /**
- * Keeps the deliveries whose lead and sink are known, restores those that only indexes still contain, and ends all leases. The attempts
- * of an unreadable delivery show whether it arrived; if they do not, it is owed again under the same id.
+ * Keeps the deliveries whose lead and sink are known, restores deliveries that only indexes still contain, and ends all leases. If an
+ * attempt shows that an unreadable delivery arrived, records that. If indexes show that it is settled, records it as skipped. Otherwise,
+ * owes it again under the same id.
  */
 export function repairDeliveries(
   db: Database.Database,
@@ -51,7 +52,7 @@ export function failLostTexts(db: Database.Database, now: number): void {
   db.exec(EMPTY_BATCHES);
 }
 
-/** Adds lost sinks. `ASKED_FOR` takes their events from their deliveries; the next declaration sets the rest. */
+/** Adds lost sinks. `ASKED_FOR` derives the events of these sinks from their deliveries. The next declaration sets everything else. */
 const LOST_SINKS = `
   INSERT OR IGNORE INTO _sinks (sink_no, sink, active, events, backfill, owed_through, backfill_to, health)
   SELECT sink_no, sink, 1, 'created', 1, (SELECT coalesce(max(version_no), 0) FROM _versions), (SELECT coalesce(max(version_no), 0) FROM _versions), '{}'
@@ -63,7 +64,7 @@ const ASKED_FOR = `
     FROM (SELECT DISTINCT sink_no, event FROM _deliveries WHERE event <> 'erased' ORDER BY sink_no, event) GROUP BY sink_no) AS asked
   WHERE k.sink_no = asked.sink_no AND k.sink IN (SELECT value FROM json_each(?))`;
 
-/** The index has other values for the same delivery number: one of both is wrong. */
+/** Deletes deliveries for whose number the index has other values, because either the row or the index is wrong. */
 const CONTRADICTED = `
   DELETE FROM _deliveries AS d WHERE EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no)
     AND NOT EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no AND s.version_no = d.version_no
@@ -76,7 +77,7 @@ const ORPHANED = `
 const ARRIVED = `(SELECT max(coalesce(a.last_at, a.started_at) + a.duration_ms) FROM _attempts a
   WHERE a.delivery_no = s.delivery_no AND a.outcome = 'delivered')`;
 
-/** By two indexes, the delivery `s` is neither pending nor dead: it was skipped, unless an attempt shows that it arrived. */
+/** Two indexes show that the delivery `s` is neither pending nor dead. So it counts as skipped, unless an attempt shows that it arrived. */
 const SKIPPED = `(:settled AND s.delivery_no NOT IN (SELECT delivery_no FROM indexed_pending)
   AND s.delivery_no NOT IN (SELECT delivery_no FROM indexed_dead))`;
 
@@ -93,14 +94,14 @@ const RESTORED = `
     FROM indexed_owed s JOIN _versions v ON v.version_no = s.version_no JOIN _sinks k ON k.sink_no = s.sink_no
     WHERE s.delivery_no > 0 AND s.replay >= -1 AND s.delivery_no NOT IN (SELECT delivery_no FROM _deliveries))`;
 
-/** Batches in flight are due immediately as the same batches. Their attempts may have delivered them. */
+/** Makes batches in flight due immediately, as the same batches. Their attempts may have delivered the leads. */
 const SAME_BATCHES = [
   `UPDATE _deliveries SET unsure_at = coalesce(unsure_at, :now)
    WHERE batch_no IN (SELECT batch_no FROM _batches WHERE holder IS NOT NULL)`,
   'UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0',
 ];
 
-/** Ends all batches, because it is not known which deliveries they had. */
+/** Ends all batches, because it is not known which deliveries they contained. */
 const NO_BATCHES = [
   `UPDATE _deliveries AS d SET first_attempt_at = coalesce(first_attempt_at, owed_at), unsure_at = coalesce(unsure_at, :now)
    WHERE batch_no IS NOT NULL AND NOT EXISTS (SELECT 1 FROM _batches b WHERE b.batch_no = d.batch_no AND b.holder IS NULL)`,

@@ -4,8 +4,8 @@ import type Database from 'better-sqlite3';
 const EMPTY = "json_object('id', id)";
 
 /**
- * Restores unreadable versions, without their texts, if two other places in the file agree on them, and derives every lead from its
- * versions. Erased leads stay erased. Returns the number of restored versions, which the table `lost_texts` lists.
+ * Restores unreadable versions, without their texts, if two other places in the file agree on them. Derives every lead from its versions.
+ * Erased leads stay erased. Returns the number of restored versions, whose numbers the table `lost_texts` then contains.
  */
 export function repairLeads(db: Database.Database, now: number): number {
   db.exec('CREATE TEMP TABLE lost_texts (version_no INTEGER PRIMARY KEY)');
@@ -32,7 +32,7 @@ const times = (alias: string) => `
 
 const COLUMNS = 'version_no, source, id, version, poll_id, valid_from, first_seen_at, hash, raw';
 
-/** Versions that the index of versions by lead contains, and one more place. */
+/** Restores versions that are in the index of versions by lead and in one more place. */
 const FROM_INDEXES = `
   INSERT OR IGNORE INTO _versions (${COLUMNS})
   SELECT version_no, source, id, version, 0, ${times('s')},
@@ -44,7 +44,7 @@ const FROM_INDEXES = `
       OR EXISTS (SELECT 1 FROM indexed_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id))
   RETURNING version_no`;
 
-/** Versions that the table of leads and the index of facts contain. */
+/** Restores versions that are in both the table of leads and the index of facts. */
 const FROM_LEADS = `
   INSERT OR IGNORE INTO _versions (${COLUMNS})
   SELECT version_no, source, id, version, 0, ${times('s')}, hash, ${EMPTY}
@@ -56,7 +56,7 @@ const FROM_LEADS = `
 /** The version `v` has a text. */
 const HAS_TEXT = "v.raw <> json_object('id', v.id)";
 
-/** Restores erasures. A finished erasure left no text, so a row that claims one for a lead with a text is wrong. */
+/** Restores erasures. A finished erasure leaves no text, so a row that records a finished erasure of a lead with a text is wrong. */
 const ERASED = `
   DELETE FROM _erased AS e WHERE finished_at IS NOT NULL
     AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = e.source AND v.id = e.id AND ${HAS_TEXT});
@@ -68,7 +68,10 @@ const ERASED = `
     AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id)
     AND NOT EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id AND ${HAS_TEXT});`;
 
-/** Derives leads. With an empty hash a lead counts as changed when it is listed, so that the poll restores its lost text. */
+/**
+ * Derives leads from versions. A lead with a lost text gets an empty hash, so that it counts as changed when it is listed and the poll
+ * restores the text.
+ */
 const LEADS = `
   INSERT INTO _leads (source, id, version_no, first_no, version, hash, last_listed_at, erased_no)
   SELECT v.source, v.id, v.version_no, v.first_no, v.version,
@@ -93,7 +96,7 @@ const EMPTY_ERASED = `
     JOIN _deliveries d ON d.version_no = v.version_no WHERE d.event <> 'erased');
   DELETE FROM lost_texts WHERE version_no IN (SELECT v.version_no FROM _versions v JOIN _erased e ON e.source = v.source AND e.id = v.id);`;
 
-/** Adds lost sources as sources with complete listings, so that the leads of the next listing count as new. */
+/** Adds lost sources with a complete listing, so that unknown leads in the next listing count as new. */
 const SOURCES = `
   INSERT INTO _sources (source, complete_at, first_listed_at)
   SELECT source, max(first_seen_at), min(first_seen_at) FROM _versions v WHERE typeof(source) = 'text' GROUP BY source

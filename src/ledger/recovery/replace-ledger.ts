@@ -18,10 +18,10 @@ export function stateOf(file: string): LedgerState {
 }
 
 /**
- * Replaces a damaged ledger by the recovered one, and keeps the damaged one under the name `aside`. If the process or the machine dies in
- * between, either the old or the new ledger is complete in its place.
- * @param read the state of the damaged ledger before it was read
- * @throws LedgerError if the old ledger is still in its place
+ * Replaces a damaged ledger with the recovered ledger, and keeps the damaged ledger under the name `aside`. If the process or the machine
+ * dies during the exchange, either the whole old ledger or the whole new ledger is in place.
+ * @param read the state of the damaged ledger before the recovery read it
+ * @throws LedgerError if the exchange failed and the old ledger is still in its place
  */
 export function exchangeLedger(file: string, recovered: string, aside: string, read: LedgerState): void {
   try {
@@ -42,13 +42,13 @@ export function exchangeLedger(file: string, recovered: string, aside: string, r
   }
 }
 
-/** Checks that no process wrote to the ledger, for example a pause or an erasure: the recovered ledger would lack the change. */
+/** Checks that no process wrote to the ledger, for example a pause or an erasure, because the recovered ledger would lack that change. */
 function requireState(file: string, state: LedgerState): void {
   if (stateOf(file) === state) return;
   throw new LedgerError(
     'busy',
     `Another process wrote to the ledger ${file} during the recovery. The ledger is still in its place.`,
-    'Run the command again, and run no other leadsync command until it has ended.',
+    'Run the command again, and do not run any other leadsync command until it has finished.',
   );
 }
 
@@ -73,7 +73,7 @@ function keepOwner(file: string, recovered: string): void {
   chownSync(recovered, uid, gid);
 }
 
-/** Keeps the file under a second name: as a hard link, or as a copy if the file system has no links. */
+/** Keeps the file under a second name, as a hard link, or as a copy if the file system does not support links. */
 function keepAs(file: string, aside: string): void {
   try {
     linkSync(file, aside);

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 
 /**
- * Recounts the stored counts, and sets the sequences so that no number is reused. Removes the listing markers, so that the next poll
- * reads the whole listing of every source.
+ * Computes the stored counts again, and sets the sequences so that no number is reused. Removes the listing markers, so that the next poll
+ * of each source reads the whole listing.
  */
 export function restoreCounters(db: Database.Database, now: number, keysAreWhole: boolean): void {
   db.exec(COUNTS);
@@ -32,7 +32,7 @@ const COUNTS = `
 const LEDGER = `UPDATE _ledger SET file = NULL, clock_at = min(clock_at, :now),
   keyed_through = iif(:whole, min(keyed_through, (SELECT coalesce(max(version_no), 0) FROM _versions)), 0)`;
 
-/** The queries for used numbers of each table: in the table itself, and in rows that refer to it. */
+/** For each table, the query for the numbers in use: in the table itself, and in rows that refer to it. */
 const NUMBERS: readonly (readonly [string, string])[] = [
   ['_batches', 'SELECT max(batch_no) AS n FROM _batches UNION SELECT max(batch_no) FROM _attempts'],
   [

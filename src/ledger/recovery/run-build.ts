@@ -18,8 +18,8 @@ export type BuildMessage =
 type Result = Exclude<BuildMessage, { kind: 'copied' }> | undefined;
 
 /**
- * Runs `buildRecovered` in a process of its own, which ends with the signal. Removes the new ledger unless it resolves.
- * @throws LedgerError, or the signal's reason
+ * Runs `buildRecovered` in a separate process, which ends when the signal aborts. If that fails, removes the new ledger.
+ * @throws LedgerError; the signal's reason if it aborts
  */
 export async function runBuild(
   file: string,
@@ -77,7 +77,7 @@ function notStarted(error: Error): LedgerError {
 function ended(): LedgerError {
   return new LedgerError(
     'unexpected',
-    'Another process ended the recovery process. Nothing was changed.',
+    'The recovery process was killed. Nothing was changed.',
     'The machine may have run out of memory. Free some, then run the command again.',
   );
 }

@@ -9,7 +9,7 @@ const HASH_DIGITS = 32;
 const LATEST_MS = 253_402_300_799_999n;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Returns a row for the recovered ledger, or undefined if leadsync cannot have written it so. */
+/** Returns the row to store in the recovered ledger, or undefined if leadsync cannot have written this row. */
 export function validRow(table: string, row: StoredRow): StoredRow | undefined {
   const hasSoundTimes =
     table === '_versions' || table === '_client_keys'
@@ -20,7 +20,10 @@ export function validRow(table: string, row: StoredRow): StoredRow | undefined {
 
 const EVENTS: ReadonlySet<string> = new Set<LeadEvent>(['created', 'updated', 'erased']);
 
-/** Checks of single tables, in addition to the schema's. Each returns the row, repaired if that loses nothing, or undefined. */
+/**
+ * Additional checks for individual tables, which the schema does not make. Each check returns the row, which it repairs if nothing is lost
+ * by that, or undefined.
+ */
 const checks: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>> = {
   _versions: soundVersion,
   _deliveries: (row) => (EVENTS.has(String(row['event'])) && positive(row, 'delivery_no') ? row : undefined),
@@ -32,12 +35,12 @@ const checks: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>
     ...('former' in row ? { former: jsonOr('[]', row['former'] ?? null) } : {}),
   }),
   _sources: (row) => ({ ...row, mark: null, config: jsonOr(null, row['config'] ?? null) }),
-  // The text must match its hash if a poll may accept it as a lead's content; otherwise it is only shown.
+  // The text must match its hash if a poll may accept it as a lead's content. Other texts are only shown.
   rejected_leads: (row) =>
     row['path'] !== 'id' || row['raw'] === '' || hashOf(row['raw'] ?? null) === row['hash'] ? row : undefined,
 };
 
-/** Returns a version if its text matches its hash or was removed by leadsync. Derives the facts from the text again. */
+/** Returns a version if its text matches its hash or leadsync removed the text. Derives the facts from the text again. */
 function soundVersion(row: StoredRow): StoredRow | undefined {
   const { raw = null, id = null } = row;
   if (typeof raw !== 'string' || !positive(row, 'version_no') || !positive(row, 'version')) return undefined;
@@ -69,7 +72,7 @@ function areEvents(value: StoredValue | undefined): value is string {
   return typeof value === 'string' && value.split(',').every((event) => EVENTS.has(event));
 }
 
-/** Whether the value is a time: ms since 1970 in private tables, text in public ones. */
+/** Whether the value is a time, which is in ms since 1970 in private tables and a text in public tables, or is null. */
 function isTime(value: StoredValue): boolean {
   if (typeof value === 'string') return TIME.test(value);
   return value === null || (typeof value === 'bigint' && value >= 0n && value <= LATEST_MS);
@@ -79,7 +82,7 @@ function jsonOr(otherwise: string | null, value: StoredValue): string | null {
   return typeof value === 'string' && parsed(value) !== undefined ? value : otherwise;
 }
 
-/** Keeps a pause but not a hold, because the next attempts show whether the sink works. */
+/** Returns the health to store. Keeps a pause but not a hold, because the next attempts will show whether the sink works. */
 function healthAfterRecovery(value: StoredValue): string {
   const health = parsed(value) as Record<string, unknown> | null | undefined;
   const { lastDeliveredAt, pausedSince, pausedReason } = health ?? {};
