@@ -15,7 +15,7 @@ import type { Relation } from './relation.ts';
 import { tables } from './tables.ts';
 import { views } from './views.ts';
 
-/** Every documented query. A new query needs an import and an entry here. */
+/** Every documented query. A new query needs an import and an entry in this list. */
 export const queries: readonly Query[] = [
   leadsByDay,
   speedToLead,
@@ -34,7 +34,9 @@ export const queries: readonly Query[] = [
 /** Every public table and view. */
 export const relations: readonly Relation[] = [...tables, ...views];
 
-/** The relations without personal data, which `deploy/postgres/analyst-role.sql` grants. That role may read no others. */
+/**
+ * The relations without personal data, to which `deploy/postgres/analyst-role.sql` grants access. That role may read no other relations.
+ */
 export const openToAnalysts: readonly string[] = [
   'polls',
   ...views.map(({ name }) => name).filter((name) => name !== 'v_leads'),

@@ -1,33 +1,42 @@
-/** How an export reads the rows of a relation: in which order, and which rows are new. */
+/** How an export reads the rows of a relation: in which order, and how it recognises new rows. */
 export interface Extraction {
-  /** Columns of the keyset pages in which an index finds the rows. Empty: the export reads all rows with one query. */
+  /**
+   * The columns by which the keyset pages are ordered; an index finds the rows in this order. If empty, the export reads all rows with one
+   * query.
+   */
   readonly order: readonly string[];
-  /** Whether several rows may be equal in `order`. A page then contains all of them. */
+  /** Whether several rows may have the same values in `order`. A page then contains all rows with the same values. */
   readonly ties?: true;
   /**
-   * SQL for rows that were added or changed at `:since` (`:sinceMs` in ms since 1970) or later. May select more rows but never fewer, so
-   * that no row is missing between two exports. Without it, every export contains the whole relation.
+   * The SQL condition for rows that were added or changed at `:since` (`:sinceMs` in ms since 1970) or later. It may select more rows but
+   * never fewer, so that no row is missing between two exports. Without this condition, every export contains the whole relation.
    */
   readonly since?: string;
-  /** The time whose day partitions the rows. Without it, the rows are in one file. */
+  /** The time by whose day the rows are partitioned. If undefined, all rows are in one file. */
   readonly day?: string;
 }
 
-/** SQL for a lead that changed, was gone or came back at `:since` or later. All tables of leads use it, so an export has the same leads in each. */
+/**
+ * The SQL condition for a lead that changed, was gone or came back at `:since` or later. All relations with leads use this condition, so
+ * that an export has the same leads in all of them.
+ */
 const leadChanged = (id: string, name: string) =>
   `EXISTS (SELECT 1 FROM lead_versions e WHERE e.source = ${name}.source AND e.lead_id = ${name}.${id} AND e.valid_from >= :since)
    OR (source, ${id}) IN (SELECT source, id FROM _presence WHERE noted_at >= :sinceMs)`;
 
-/** SQL for a lead whose erasure began or continued at `:since` or later. */
+/** The SQL condition for a lead whose erasure began, or is not finished, or finished at `:since` or later. */
 const ERASED =
   '(source, lead_id) IN (SELECT source, id FROM _erased WHERE erased_at >= :sinceMs OR coalesce(finished_at, :sinceMs) >= :sinceMs)';
 
-/** SQL for a source whose first poll with new leads ended at `:since` or later: only then is it known which leads are backfill. */
+/**
+ * The SQL condition for a source whose first poll with new leads ended at `:since` or later. Only then is it known which leads are
+ * backfill.
+ */
 const FIRST_POLL_ENDED = `source IN (SELECT o.source FROM _sources o WHERE (SELECT coalesce(p.finished_at, :since) FROM polls p
    WHERE p.source = o.source AND p.leads_new > 0 ORDER BY p.poll_id LIMIT 1) >= :since)`;
 
 const ISO = '%Y-%m-%dT%H:%M:%fZ';
-/** SQL for the end of an attempt, when its row was written. */
+/** The SQL for the time at which an attempt ended, which is when its row was written. */
 const ATTEMPT_ENDED = `strftime('${ISO}', coalesce(last_started_at, started_at), (duration_ms / 1000.0) || ' seconds')`;
 
 const WHOLE: Extraction = { order: [] };
@@ -61,7 +70,7 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
   rejected_leads: {
     order: ['rejected_id'],
-    // Only an erasure empties a text. It may find a rejected lead by its text alone, so `_erased` does not have to list the lead.
+    // Only an erasure empties a text. An erasure may find a rejected lead by its text alone, so `_erased` may not contain the lead.
     since: "(resolved_at IS NULL OR resolved_at >= :since OR raw = '')",
   },
   v_leads: { order: ['source', 'id'], since: `(${leadChanged('id', 'v_leads')})`, day: 'created_at' },
@@ -85,7 +94,7 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
   v_lead_timeline: {
     order: [],
-    // An attempt is written when it ends, with the time of its start.
+    // An attempt is recorded when it ends, but with the time at which it began.
     since: `("at" >= strftime('${ISO}', :since, '-1 hour') OR ${ERASED})`,
     day: 'at',
   },

@@ -1,28 +1,28 @@
 import { always, type Column, maybe } from './relation.ts';
 import { tables } from './tables.ts';
 
-/** A table of the ledger that the mirror copies to another store, row by row, in the order of the rows' numbers. */
+/** A table of the ledger that the mirror copies to another store, row by row, in the order of the row numbers. */
 export interface Mirrored {
   readonly name: string;
-  /** The column that numbers the rows, increasing with time. Rows with a number above the checkpoint are new. */
+  /** The column with the row numbers, which increase with time. Rows with a number above the checkpoint are new. */
   readonly number: string;
-  /** The columns that identify a row for ever, even if a new ledger counts from 1 again. */
+  /** The columns that identify a row permanently, even if a new ledger counts from 1 again. */
   readonly key: readonly string[];
-  /** Columns that never change. If a stored row of the same number has other values, a ledger before a rollback wrote it. */
+  /** Columns that never change. If a stored row with the same number has other values in them, it comes from a ledger before a rollback. */
   readonly fixed: readonly string[];
   readonly columns: readonly Column[];
-  /** Whether the rows are computed from other rows. Rows that the ledger no longer has are then useless. */
+  /** Whether the rows are computed from other rows. If so, rows that the ledger no longer has are useless. */
   readonly derived?: true;
-  /** Whether the ledger returns times in ms since 1970 instead of ISO 8601, which saves formatting and parsing. */
+  /** Whether the ledger returns times in ms since 1970 instead of ISO 8601, to save formatting and parsing. */
   readonly timesInMs?: true;
-  /** Whether few rows are unsettled at a time, so that a long round compares them repeatedly. */
+  /** Whether only few rows are unsettled at a time, so that a long round can compare them repeatedly. */
   readonly fewUnsettled?: true;
 }
 
 /** The columns of a version that contain its content. */
 const CONTENT: readonly string[] = ['raw', '_leadsync_replaced', '_leadsync_original'];
 
-/** The contents of versions, by the numbers of the versions. */
+/** The contents of versions, numbered like the versions. */
 export const leadContents: Mirrored = {
   name: 'lead_contents',
   number: '_leadsync_no',
@@ -47,7 +47,7 @@ export const mirrored: readonly Mirrored[] = [
     fixed: ['source', 'hash'],
   },
   {
-    // Without the content, which the mirror copies only if the other store does not have it.
+    // Without the columns of the content, which the mirror copies only if the other store does not have that content.
     ...table('lead_versions'),
     number: '_leadsync_no',
     fixed: ['source', 'lead_id', 'version', 'valid_from', '_leadsync_hash'],
@@ -55,7 +55,7 @@ export const mirrored: readonly Mirrored[] = [
     timesInMs: true,
   },
   {
-    // Only failed attempts: a delivery contains the attempt that delivered it.
+    // Only failed attempts, because a delivery contains the attempt that delivered it.
     ...table('attempts'),
     number: '_leadsync_no',
     fixed: ['delivery_id', 'started_at'],
@@ -64,7 +64,7 @@ export const mirrored: readonly Mirrored[] = [
     ...table('deliveries'),
     number: '_leadsync_no',
     fixed: ['source', 'lead_id', 'owed_at'],
-    // The parts of the id instead of the id, and the attempt that delivered.
+    // Has the parts of the id instead of the id, and the attempt that delivered the lead.
     columns: [
       ...table('deliveries').columns.filter(({ name }) => !['delivery_id', 'replay'].includes(name)),
       always('named', 'text', ''),
@@ -106,7 +106,7 @@ export const mirrored: readonly Mirrored[] = [
     ],
   },
   {
-    // Last, so that the mirror erases what the same round copied of a lead before its erasure.
+    // The last table, so that the mirror erases what it copied in the same round from a lead before the erasure of the lead.
     name: '_erased',
     number: 'erased_no',
     key: ['source', 'id'],

@@ -1,27 +1,27 @@
-/** A parameter of a documented query: `:since` in its SQL. */
+/** A parameter of a documented query. The parameter `since` is `:since` in the SQL. */
 export interface Parameter {
   readonly name: string;
   readonly type: 'time' | 'id' | 'text';
   readonly means: string;
-  /** Default of a time, in days before now. */
+  /** The default of a time, as a number of days before now. */
   readonly daysAgo?: number;
-  /** Value in the documentation, if there is no default. */
+  /** The value to show in the documentation if there is no default. */
   readonly example?: string;
 }
 
-/** A documented query. Its SQL runs unchanged on every engine that holds the store. */
+/** A documented query. Its SQL runs unchanged on every engine that can hold the store. */
 export interface Query {
-  /** `leadsync query @name` */
+  /** The name in `leadsync query @name`. */
   readonly name: string;
   /** The question, in a few words. */
   readonly asks: string;
-  /** What a reader of the answer has to know. */
+  /** What a reader of the result has to know. */
   readonly notes: string;
   readonly parameters: readonly Parameter[];
   readonly sql: string;
 }
 
-/** The engines that hold the store. */
+/** The engines that can hold the store. */
 export type Engine = 'sqlite' | 'postgres';
 
 /** The parameter for the earliest creation time of leads. */
@@ -32,7 +32,7 @@ export const since: Parameter = {
   daysAgo: 30,
 };
 
-/** Returns the SQL to paste into a tool of that engine, with the default or example of each parameter. */
+/** Returns the SQL to paste into a tool for an engine, with the default or the example in place of each parameter. */
 export function pasted({ sql, parameters }: Query, engine: Engine): string {
   return parameters.reduce(
     (text, parameter) => text.replaceAll(`:${parameter.name}`, pastedValue(parameter, engine)),
@@ -40,7 +40,7 @@ export function pasted({ sql, parameters }: Query, engine: Engine): string {
   );
 }
 
-/** Returns the SQL of a parameter's default or example. */
+/** Returns the SQL for a parameter's default or example. */
 export function pastedValue({ type, daysAgo, example = '' }: Parameter, engine: Engine): string {
   if (daysAgo !== undefined)
     return engine === 'sqlite'

@@ -1,4 +1,6 @@
-/** The type of a column, the same in every store. SQLite stores times as `YYYY-MM-DDTHH:MM:SS.sssZ`, and true and false as 1 and 0. */
+/**
+ * The type of a column, which is the same in every store. SQLite stores times as `YYYY-MM-DDTHH:MM:SS.sssZ`, and true and false as 1 and 0.
+ */
 export type ColumnType =
   | 'text'
   | 'bigint'
@@ -18,7 +20,7 @@ export interface Column {
   readonly means: string;
   /** Whether the column is never null. */
   readonly required: boolean;
-  /** The possible values, if they are a few words. */
+  /** The possible values, if the column always has one of a few words. */
   readonly values?: readonly string[];
   /** Whether the column may contain personal data. An erasure searches such columns. */
   readonly personal?: boolean;
@@ -32,7 +34,7 @@ export interface Relation {
   readonly grain: string;
   /** The columns that identify a row; empty if none do. */
   readonly key: readonly string[];
-  /** What a reader has to know. */
+  /** What a reader of the relation has to know. */
   readonly notes: string;
   readonly columns: readonly Column[];
 }
@@ -58,7 +60,7 @@ export function maybe(name: string, type: ColumnType, means: string): Column {
   return { name, type, means, required: false };
 }
 
-/** Returns the column, marked as possibly containing personal data. Its comment says so. */
+/** Returns the column, marked as possibly containing personal data, which its comment then says. */
 export function personal(column: Column, says = 'Personal data.'): Column {
   return { ...column, means: `${column.means} ${says}`, personal: true };
 }

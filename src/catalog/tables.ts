@@ -18,7 +18,7 @@ const original = personal(
   ),
 );
 
-/** The fields of a lead under the service's names, in the service's order. */
+/** The fields of a lead, under the service's names and in the service's order. */
 export const leadFields = [
   source,
   always('id', 'bigint', "The service's identifier of the lead; unique within its source."),
@@ -44,7 +44,7 @@ export const leadFields = [
   personal(always('answers', 'jsonb', 'The answers by slug, with an array for a repeated slug.')),
 ];
 
-/** The tables of the synced store. Some of them are views over private tables, in the ledger or in PostgreSQL. */
+/** The tables of the synced store. In the ledger or in PostgreSQL, some of them are views over private tables. */
 export const tables: readonly Relation[] = [
   {
     name: 'leads',

@@ -14,7 +14,7 @@ const isBackfill = always(
   'Whether the lead is older than the first poll that found leads in its source, or is owed to the sink by a later backfill. Such leads are old on delivery.',
 );
 
-/** The views of the synced store: a stable contract for queries of the users. */
+/** The views of the synced store, which are a stable contract for users' queries. */
 export const views: readonly Relation[] = [
   {
     name: 'v_leads',

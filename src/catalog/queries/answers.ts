@@ -1,6 +1,6 @@
 import { type Query, since } from '../query.ts';
 
-/** Returns one row per service, question and answer, with the most frequent answer to a question first. */
+/** Returns one row for each service, question and answer, with the most frequent answer to each question first. */
 export const answers: Query = {
   name: 'answers',
   asks: 'What do clients answer?',

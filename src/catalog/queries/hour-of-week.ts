@@ -1,6 +1,6 @@
 import { type Query, since } from '../query.ts';
 
-/** Returns one row per hour of the week with leads: maximum 168. */
+/** Returns one row for each hour of the week that has leads, so at most 168 rows. */
 export const hourOfWeek: Query = {
   name: 'hour-of-week',
   asks: 'At which hours of the week do leads come?',

@@ -1,6 +1,6 @@
 import { type Query, since } from '../query.ts';
 
-/** Returns one row per day and service with leads. */
+/** Returns one row for each day and service that has leads. */
 export const leadsByDay: Query = {
   name: 'leads-by-day',
   asks: 'How many leads came per day and service?',

@@ -1,6 +1,6 @@
 import type { Query } from '../query.ts';
 
-/** Returns one row per source and per sink, in the same columns. `pending` and `dead` of a source are 0. */
+/** Returns one row for each source and each sink, with the same columns. For a source, `pending` and `dead` are 0. */
 export const pipeAlive: Query = {
   name: 'pipe-alive',
   asks: 'Is the pipe alive?',

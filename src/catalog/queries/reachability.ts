@@ -1,6 +1,6 @@
 import { type Query, since } from '../query.ts';
 
-/** Returns one row per service. Counts leads, so a client with two leads counts twice. */
+/** Returns one row for each service. Counts leads, so a client with two leads counts twice. */
 export const reachability: Query = {
   name: 'reachability',
   asks: 'For how many leads can the client be reached, and how?',

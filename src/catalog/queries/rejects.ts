@@ -1,6 +1,6 @@
 import type { Query } from '../query.ts';
 
-/** Returns one row per source, reason and path, the most frequent first. */
+/** Returns one row for each source, reason and path, with the most frequent first. */
 export const rejects: Query = {
   name: 'rejects',
   asks: "Which listed elements break the service's description?",

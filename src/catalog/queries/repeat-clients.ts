@@ -1,6 +1,6 @@
 import type { Query } from '../query.ts';
 
-/** Returns one row per number of leads that a client can have, in all sources and at any time. */
+/** Returns one row for each number of leads that clients have, in all sources and at any time. */
 export const repeatClients: Query = {
   name: 'repeat-clients',
   asks: 'How many clients come again?',

@@ -1,6 +1,6 @@
 import { type Query, since } from '../query.ts';
 
-/** Returns one row per sink that is owed leads. Percentiles are nearest-rank, in seconds. */
+/** Returns one row for each sink that is or was owed leads. Percentiles are in seconds, by the nearest-rank method. */
 export const speedToLead: Query = {
   name: 'speed-to-lead',
   asks: 'How long does a lead take from its creation to each sink?',

@@ -1,6 +1,6 @@
 import type { Query } from '../query.ts';
 
-/** Returns one row per sink, state and reason, the most deliveries first. */
+/** Returns one row for each sink, state and reason, with the largest number of deliveries first. */
 export const stuck: Query = {
   name: 'stuck',
   asks: 'What is stuck, and why?',
