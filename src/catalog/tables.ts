@@ -1,14 +1,23 @@
 import { always, maybe, oneOf, personal, type Relation } from './relation.ts';
 
-const source = always('source', 'text', "The source in leadsync's configuration that listed the lead.");
-const leadId = always('lead_id', 'bigint', "The service's identifier of the lead; unique within its source.");
+const source = always(
+  'source',
+  'text',
+  "The source that listed the lead, by its name in leadsync's configuration.",
+);
+const leadId = always(
+  'lead_id',
+  'bigint',
+  "The service's identifier for the lead; unique within the source.",
+);
 const sink = always('sink', 'text', "The sink's name in leadsync's configuration.");
 
-const RAW = "The lead's JSON as received, with U+FFFD where _leadsync_replaced says so.";
+const RAW =
+  "The lead's JSON as received; if _leadsync_replaced is true, with U+FFFD in place of NUL and lone surrogates.";
 const replaced = always(
   '_leadsync_replaced',
   'boolean',
-  'Whether a text has U+FFFD for NUL or a lone surrogate; _leadsync_original has the original.',
+  'Whether the JSON has U+FFFD in place of NUL or a lone surrogate; _leadsync_original then has the original text.',
 );
 const original = personal(
   maybe(
@@ -21,7 +30,7 @@ const original = personal(
 /** The fields of a lead, under the service's names and in the service's order. */
 export const leadFields = [
   source,
-  always('id', 'bigint', "The service's identifier of the lead; unique within its source."),
+  always('id', 'bigint', "The service's identifier for the lead; unique within the source."),
   always('service_name', 'text', 'Display name of the service category.'),
   always('service_slug', 'text', 'Slug of the service category.'),
   always(
@@ -36,7 +45,7 @@ export const leadFields = [
     maybe(
       'client_address',
       'text',
-      'The address as one line of text, as the client or the service wrote it; null if there is none.',
+      'The address as one line of text, as the client or the service wrote it; null if the lead has no address.',
     ),
   ),
   personal(always('all_details_one_liner', 'text', 'Questions, answers and address in one text.')),
@@ -54,17 +63,21 @@ export const tables: readonly Relation[] = [
     notes: 'Written by leadsync.',
     columns: [
       ...leadFields,
-      always('_leadsync_first_seen_at', 'time', 'When leadsync first listed the lead. Never changes.'),
-      always('_leadsync_changed_at', 'time', 'When leadsync first listed this content.'),
+      always(
+        '_leadsync_first_seen_at',
+        'time',
+        'When leadsync first saw the lead in a listing. Never changes.',
+      ),
+      always('_leadsync_changed_at', 'time', 'When leadsync first saw this content in a listing.'),
       always(
         '_leadsync_synced_at',
         'time',
-        'When this row was last written to this store: in the ledger, when this content was first listed.',
+        'When this row was last written to this store. In the ledger, when this content was first listed.',
       ),
       always(
         '_leadsync_last_listed_at',
         'time',
-        'When the lead was last known to be listed. Ledger: the last complete listing with the lead. PostgreSQL: the first listing of this content. v_gone_leads is the same in both.',
+        'When the lead was last known to be listed. In the ledger, the last complete listing that contained it; in PostgreSQL, the first listing that contained this content. v_gone_leads is the same in both stores.',
       ),
       always('_leadsync_version', 'integer', 'Number of the content, counted from 1 for each lead.'),
       always('_leadsync_hash', 'text', 'Hash of the content: equal texts have equal hashes.'),
@@ -99,17 +112,17 @@ export const tables: readonly Relation[] = [
       leadId,
       always('version', 'integer', 'Number of the content, counted from 1 for each lead.'),
       always('valid_from', 'time', 'When this content was first listed.'),
-      maybe('valid_to', 'time', 'When the next content was first listed; null for the current one.'),
+      maybe('valid_to', 'time', 'When the next content was first listed; null for the current content.'),
       always('is_current', 'boolean', 'Whether this is the newest content.'),
       maybe(
         'changed_fields',
         'json',
-        'The names of the fields that differ from the previous version, as an array; null for the first version, and if `retention` removed the previous one.',
+        'The names of the fields that differ from the previous version, as an array; null for the first version, and if `retention` had removed the previous content.',
       ),
       always(
         'poll_id',
         'bigint',
-        'The poll that first listed this content. Not unique if there were several ledgers.',
+        'Number of the poll in which this content was first listed. Not unique if there were several ledgers.',
       ),
       always('_leadsync_hash', 'text', 'Hash of the content: equal texts have equal hashes.'),
       personal(always('raw', 'json', RAW)),
@@ -126,21 +139,21 @@ export const tables: readonly Relation[] = [
     notes: 'Measure freshness by polls, not by leads: an hour without new leads is not a fault.',
     columns: [
       always('poll_id', 'bigint', 'Number of the poll; increases with time, unique within one ledger.'),
-      always('source', 'text', "The polled source in leadsync's configuration."),
+      always('source', 'text', "The polled source, by its name in leadsync's configuration."),
       always('started_at', 'time', 'When the poll began.'),
-      maybe('finished_at', 'time', 'When the poll ended; null while it runs.'),
+      maybe('finished_at', 'time', 'When the poll finished; null while it runs.'),
       oneOf(
         'status',
         ['running', 'success', 'unchanged', 'partial', 'failed'],
-        'running, success, unchanged (the same listing as before), partial (the listing broke off) or failed.',
+        'running, success, unchanged (the same listing as before), partial (failed after recording part of the listing) or failed.',
       ),
       always(
         'leads_listed',
         'bigint',
-        'Number of distinct leads in the listing, without rejected ones. For a partial listing, those that were read; for an unchanged one, those of the poll before.',
+        'Number of distinct leads in the listing, excluding rejected leads. For a partial poll, only the leads that were read; for an unchanged poll, the leads in the last complete listing.',
       ),
       always('leads_new', 'bigint', 'Number of leads listed for the first time.'),
-      always('leads_changed', 'bigint', 'Number of leads listed with a new content.'),
+      always('leads_changed', 'bigint', 'Number of leads listed with new content.'),
       always('leads_rejected', 'bigint', "Number of elements that broke the service's description."),
       always('bytes', 'bigint', 'Size of the listing, in bytes.'),
       maybe('http_status', 'integer', 'HTTP status of the answer; null if the service did not answer.'),
@@ -157,37 +170,41 @@ export const tables: readonly Relation[] = [
       always(
         'delivery_id',
         'text',
-        'Identifies the delivery; receivers get it as idempotency key. Changes only if the lead changes before the first attempt.',
+        'Identifies the delivery. Receivers get it as the idempotency key. Changes only if the lead changes before the first attempt.',
       ),
       source,
       leadId,
-      always('lead_version', 'integer', 'The version of the lead to deliver.'),
+      always('lead_version', 'integer', 'The version of the lead that the delivery contains.'),
       sink,
       oneOf(
         'event',
         ['created', 'updated', 'erased'],
-        'created, updated for every further content, or erased for the notice that the lead was erased.',
+        'created, updated (a changed content) or erased (the notice that the lead was erased).',
       ),
       oneOf(
         'state',
         ['pending', 'delivered', 'dead', 'skipped'],
         'pending, delivered, dead (given up) or skipped (left out on purpose).',
       ),
-      maybe('reason', 'text', 'Why it is dead or skipped, or why the last attempt failed.'),
+      maybe('reason', 'text', 'Why the delivery is dead or skipped, or why its last attempt failed.'),
       always(
         'attempts',
         'integer',
-        'Number of attempts that count for the retry schedule; the table attempts has every attempt.',
+        'Number of attempts that count towards the retry schedule. The table attempts contains every attempt.',
       ),
-      always('owed_at', 'time', 'Since when it is owed.'),
+      always('owed_at', 'time', 'When the delivery was recorded as owed.'),
       maybe(
         'first_attempt_at',
         'time',
-        'When the first attempt began or may have begun. If the delivery was skipped before the outcome was known, when its batch was formed.',
+        'When the first attempt began or may have begun. If the delivery was skipped before the outcome was known, when the batch was formed.',
       ),
-      maybe('next_attempt_at', 'time', 'When it is due; null once it is settled.'),
-      maybe('settled_at', 'time', 'When it was delivered, given up or skipped.'),
-      always('replay', 'boolean', 'Whether it is a replay.'),
+      maybe('next_attempt_at', 'time', 'When the delivery is due; null once it is settled.'),
+      maybe(
+        'settled_at',
+        'time',
+        'When the delivery was delivered, given up or skipped; null while it is pending.',
+      ),
+      always('replay', 'boolean', 'Whether the delivery is a replay.'),
       always('_leadsync_no', 'bigint', 'Number of the row in the ledger; increases with time.'),
     ],
   },
@@ -202,18 +219,26 @@ export const tables: readonly Relation[] = [
       source,
       leadId,
       sink,
-      always('started_at', 'time', 'When the attempt began; if several share the row, the first one.'),
+      always(
+        'started_at',
+        'time',
+        'When the attempt began. If several attempts share the row, when the first of them began.',
+      ),
       always(
         'duration_ms',
         'integer',
-        'Duration of the attempt in milliseconds; if several share the row, of the last one.',
+        'Duration of the attempt in milliseconds. If several attempts share the row, the duration of the last of them.',
       ),
       oneOf(
         'outcome',
         ['delivered', 'refused', 'unavailable'],
-        'delivered, refused (the destination does not accept this lead) or unavailable (the destination did not work).',
+        'delivered, refused (the destination did not accept this lead) or unavailable (the destination did not work).',
       ),
-      maybe('http_status', 'integer', 'HTTP status of the answer; null for destinations without HTTP.'),
+      maybe(
+        'http_status',
+        'integer',
+        'HTTP status of the answer; null if there was no answer, and for destinations without HTTP.',
+      ),
       maybe('error', 'text', 'Why the attempt failed. Contains no personal data.'),
       always('times', 'integer', 'Number of attempts that share the row.'),
       maybe('last_started_at', 'time', 'When the last of these attempts began; null for a single attempt.'),
@@ -228,16 +253,20 @@ export const tables: readonly Relation[] = [
     notes: 'An element that occurs in many listings has one row.',
     columns: [
       always('rejected_id', 'bigint', 'Number of the row in the ledger.'),
-      always('source', 'text', "The source in leadsync's configuration that listed the element."),
-      always('poll_id', 'bigint', 'The first poll that listed the element.'),
-      always('last_poll_id', 'bigint', 'The last poll that listed the element.'),
-      always('position', 'integer', 'Index in the last listing that had the element, from 0.'),
+      always(
+        'source',
+        'text',
+        "The source that listed the element, by its name in leadsync's configuration.",
+      ),
+      always('poll_id', 'bigint', 'Number of the first poll whose listing contained the element.'),
+      always('last_poll_id', 'bigint', 'Number of the last poll whose listing contained the element.'),
+      always('position', 'integer', 'Index of the element in the last listing that contained it, from 0.'),
       maybe('lead_id', 'bigint', "The lead's id, if it is readable."),
       always('reason', 'text', 'What is wrong with the element. Contains no personal data.'),
-      always('path', 'text', 'The faulty field; empty for the whole element.'),
-      maybe('resolved_at', 'time', 'When a poll first listed the lead without the fault; null until then.'),
+      always('path', 'text', 'The path of the faulty field; empty for the element as a whole.'),
+      maybe('resolved_at', 'time', 'When the lead was first listed without the fault; null until then.'),
       always('hash', 'text', 'Hash of the text.'),
-      personal(always('raw', 'text', 'The text as received.'), 'May be personal data.'),
+      personal(always('raw', 'text', 'The text of the element as received.'), 'May be personal data.'),
     ],
   },
 ];

@@ -1,17 +1,17 @@
 import { always, maybe, oneOf, type Relation } from './relation.ts';
 import { leadFields } from './tables.ts';
 
-const source = always('source', 'text', "The source in leadsync's configuration.");
+const source = always('source', 'text', "The source's name in leadsync's configuration.");
 const sink = always('sink', 'text', "The sink's name in leadsync's configuration.");
-const leadId = always('lead_id', 'bigint', "The service's identifier of the lead.");
+const leadId = always('lead_id', 'bigint', "The service's identifier for the lead.");
 const clientKey =
   'Identifies the client: a hash, keyed with store.client_key, of the email address in lower case, or of the phone number if there is no email address.';
 
-const owedAt = always('owed_at', 'time', 'Since when the lead is owed to the sink.');
+const owedAt = always('owed_at', 'time', 'When the lead was first owed to the sink.');
 const isBackfill = always(
   'is_backfill',
   'boolean',
-  'Whether the lead is older than the first poll that found leads in its source, or is owed to the sink by a later backfill. Such leads are old on delivery.',
+  'Whether the lead was created before the first poll that found leads in its source, or was owed to the sink by a later backfill. Such a lead is already old when it is delivered.',
 );
 
 /** The views of the synced store, which are a stable contract for users' queries. */
@@ -32,12 +32,16 @@ export const views: readonly Relation[] = [
     notes: 'Without name, email address, phone number, address and free text. For statistics.',
     columns: [
       source,
-      always('id', 'bigint', "The service's identifier of the lead."),
+      always('id', 'bigint', "The service's identifier for the lead."),
       always('service_name', 'text', 'Display name of the service category.'),
       always('service_slug', 'text', 'Slug of the service category.'),
       always('created_at', 'time', 'When the lead was created, according to the service.'),
       always('created_day', 'day', 'The UTC day of created_at.'),
-      always('created_weekday', 'integer', 'The UTC day of the week of created_at: 0 is Sunday, 6 Saturday.'),
+      always(
+        'created_weekday',
+        'integer',
+        'The UTC day of the week of created_at: 0 is Sunday, 6 is Saturday.',
+      ),
       always('created_hour', 'integer', 'The UTC hour of the day of created_at: 0 to 23.'),
       always(
         'created_hour_number',
@@ -47,7 +51,7 @@ export const views: readonly Relation[] = [
       always('has_email', 'boolean', 'Whether the client gave an email address.'),
       always('has_phone', 'boolean', 'Whether the client gave a phone number.'),
       always('has_address', 'boolean', 'Whether the client gave an address.'),
-      always('first_seen_at', 'time', 'When leadsync first listed the lead.'),
+      always('first_seen_at', 'time', 'When leadsync first saw the lead in a listing.'),
       maybe(
         'client_key',
         'text',
@@ -63,9 +67,9 @@ export const views: readonly Relation[] = [
     notes: 'Empty without store.client_key in the configuration.',
     columns: [
       always('client_key', 'text', clientKey),
-      always('leads', 'bigint', 'Number of leads of the client, in all sources and at any time.'),
-      maybe('first_created_at', 'time', 'When the first lead of the client was created.'),
-      maybe('last_created_at', 'time', 'When the last lead of the client was created.'),
+      always('leads', 'bigint', 'Number of leads from the client, in all sources and of all time.'),
+      maybe('first_created_at', 'time', 'When the first lead from the client was created.'),
+      maybe('last_created_at', 'time', 'When the last lead from the client was created.'),
     ],
   },
   {
@@ -97,15 +101,15 @@ export const views: readonly Relation[] = [
     grain: 'lead and sink, for the first delivery',
     key: ['source', 'lead_id', 'sink'],
     notes:
-      'Without replays and updates, so a lead is missing for a sink that got it only as an update. Exact to the millisecond; negative if created_at is ahead of the clock. In a join with v_leads_no_pii, qualify source, service_slug, created_at and first_seen_at, which both have.',
+      'Without replays and updates, so a lead that a sink got only as an update has no row for that sink. Durations are exact to the millisecond, and negative if created_at is ahead of the clock. In a join with v_leads_no_pii, qualify source, service_slug, created_at and first_seen_at, which both views have.',
     columns: [
       source,
       leadId,
       sink,
       always('service_slug', 'text', 'Slug of the service category.'),
       always('created_at', 'time', 'When the lead was created, according to the service.'),
-      always('first_seen_at', 'time', 'When leadsync first listed it.'),
-      always('delivered_at', 'time', 'When the destination acknowledged it.'),
+      always('first_seen_at', 'time', 'When leadsync first saw the lead in a listing.'),
+      always('delivered_at', 'time', 'When the destination acknowledged the lead.'),
       always('created_to_seen_seconds', 'double', 'Seconds from created_at to first_seen_at.'),
       always('seen_to_delivered_seconds', 'double', 'Seconds from first_seen_at to delivered_at.'),
       always(
@@ -120,7 +124,7 @@ export const views: readonly Relation[] = [
   {
     name: 'v_speed_to_lead_all',
     kind: 'view',
-    grain: 'lead and sink, for a lead that is owed as a new one, even if it is pending or dead',
+    grain: 'lead and sink, for leads that are owed as new, whether delivered, pending or dead',
     key: ['source', 'lead_id', 'sink'],
     notes:
       'Use this view to measure how fast leads are delivered: v_speed_to_lead contains only delivered leads, so it looks best while a sink does not work. Select rows where is_backfill is false.',
@@ -130,7 +134,7 @@ export const views: readonly Relation[] = [
       sink,
       always('service_slug', 'text', 'Slug of the service category.'),
       always('created_at', 'time', 'When the lead was created, according to the service.'),
-      always('first_seen_at', 'time', 'When leadsync first listed it.'),
+      always('first_seen_at', 'time', 'When leadsync first saw the lead in a listing.'),
       owedAt,
       isBackfill,
       oneOf(
@@ -139,7 +143,11 @@ export const views: readonly Relation[] = [
         'delivered (also by a replay), pending or dead (given up).',
       ),
       maybe('delivered_at', 'time', 'When the lead was first delivered to the sink; null until then.'),
-      always('age_seconds', 'double', 'Seconds from created_at to delivered_at, or to now if it is null.'),
+      always(
+        'age_seconds',
+        'double',
+        'Seconds from created_at to delivered_at, or to now if the lead is not delivered yet.',
+      ),
     ],
   },
   {
@@ -147,14 +155,14 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'lead that the service no longer lists',
     key: ['source', 'lead_id'],
-    notes: 'Without leads that came back, and without erased leads.',
+    notes: 'Without leads that are listed again, and without erased leads.',
     columns: [
       source,
       leadId,
       always('service_slug', 'text', 'Slug of the service category.'),
       always('created_at', 'time', 'When the lead was created, according to the service.'),
-      always('last_listed_at', 'time', 'When the last complete listing with the lead ended.'),
-      always('gone_at', 'time', 'When the first complete listing without the lead ended.'),
+      always('last_listed_at', 'time', 'When a complete listing last contained the lead.'),
+      always('gone_at', 'time', 'When a complete listing first no longer contained the lead.'),
     ],
   },
   {
@@ -163,7 +171,7 @@ export const views: readonly Relation[] = [
     grain: 'lead that was erased on request',
     key: ['source', 'lead_id'],
     notes: 'Remove these leads from copies of the store.',
-    columns: [source, leadId, always('erased_at', 'time', 'When it was erased from the ledger.')],
+    columns: [source, leadId, always('erased_at', 'time', 'When the lead was erased from the ledger.')],
   },
   {
     name: 'v_undelivered',
@@ -175,18 +183,18 @@ export const views: readonly Relation[] = [
       always('delivery_id', 'text', 'Identifies the delivery.'),
       source,
       leadId,
-      always('lead_version', 'integer', 'The version of the lead to deliver.'),
+      always('lead_version', 'integer', 'The version of the lead that the delivery contains.'),
       sink,
       oneOf('state', ['pending', 'dead'], 'pending or dead.'),
-      maybe('reason', 'text', 'Why it is dead, or why the last attempt failed.'),
+      maybe('reason', 'text', 'Why the delivery is dead, or why its last attempt failed.'),
       always(
         'attempts',
         'integer',
-        'Number of attempts that count for the retry schedule; the table attempts has every attempt.',
+        'Number of attempts that count towards the retry schedule. The table attempts contains every attempt.',
       ),
-      always('owed_at', 'time', 'Since when it is owed.'),
-      maybe('next_attempt_at', 'time', 'When it is due; null once it is dead.'),
-      maybe('settled_at', 'time', 'When it was given up.'),
+      always('owed_at', 'time', 'When the delivery was recorded as owed.'),
+      maybe('next_attempt_at', 'time', 'When the delivery is due; null if it is dead.'),
+      maybe('settled_at', 'time', 'When the delivery was given up; null while it is pending.'),
     ],
   },
   {
@@ -199,12 +207,16 @@ export const views: readonly Relation[] = [
       sink,
       always('pending', 'bigint', 'Number of pending deliveries.'),
       always('dead', 'bigint', 'Number of dead deliveries.'),
-      maybe('oldest_owed_at', 'time', 'Since when the oldest pending delivery is owed.'),
-      maybe('held_since', 'time', 'Since when the sink is held because its destination does not work.'),
-      maybe('held_reason', 'text', 'Why it is held.'),
-      maybe('paused_since', 'time', 'Since when the sink is paused.'),
-      maybe('paused_reason', 'text', 'Why it is paused.'),
-      maybe('last_delivered_at', 'time', 'When the last lead was delivered to it.'),
+      maybe('oldest_owed_at', 'time', 'When the oldest pending delivery was owed.'),
+      maybe(
+        'held_since',
+        'time',
+        'Since when the sink has been held because its destination does not work; null if it is not held.',
+      ),
+      maybe('held_reason', 'text', 'Why the sink is held.'),
+      maybe('paused_since', 'time', 'Since when the sink has been paused; null if it is not paused.'),
+      maybe('paused_reason', 'text', 'Why the sink is paused.'),
+      maybe('last_delivered_at', 'time', 'When a lead was last delivered to the sink.'),
     ],
   },
   {
@@ -221,12 +233,12 @@ export const views: readonly Relation[] = [
       always(
         'leads_listed',
         'bigint',
-        'Number of distinct leads in the last complete listing, without rejected ones.',
+        'Number of distinct leads in the last complete listing, excluding rejected leads.',
       ),
       always(
         'leads_rejected',
         'bigint',
-        "Number of elements of the last complete listing that broke the service's description.",
+        "Number of elements in the last complete listing that broke the service's description.",
       ),
     ],
   },
@@ -253,7 +265,7 @@ export const views: readonly Relation[] = [
       source,
       always('slug', 'text', "The question's slug."),
       always('question', 'text', 'The question as the service worded it.'),
-      always('answers', 'bigint', 'Number of answers to it, of all time.'),
+      always('answers', 'bigint', 'Number of answers to the question, of all time.'),
     ],
   },
 ];
