@@ -21,7 +21,7 @@ export function rowsOf(text: HistoryText): HistoryRow[] {
   return rows.map(([no, values]) => ({ no, values }));
 }
 
-/** The present state of sinks and sources: rows of `v_sink_health` and `v_freshness`. */
+/** The present state of sinks and sources: the rows of `v_sink_health` and `v_freshness`, and numbers and names that mirrors need. */
 export interface Overview {
   readonly sinks: readonly (readonly StoredValue[])[];
   readonly sources: readonly (readonly StoredValue[])[];

@@ -11,7 +11,7 @@ export interface ListedLead {
   readonly raw: string;
   /** The first 128 bits of SHA-256 over the bytes of `raw`, in hex. Equal hashes mean equal content. */
   readonly hash: string;
-  /** Facts of `raw`. */
+  /** The facts about `raw`. */
   readonly facts: ContentFacts;
 }
 

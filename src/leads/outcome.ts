@@ -25,7 +25,7 @@ export interface Unavailable {
   readonly reason: string;
   readonly httpStatus?: number | undefined;
   readonly answer?: string | undefined;
-  /** The wait that the destination asked for (Retry-After), in ms from now. Not limited yet. */
+  /** The wait that the destination asked for (Retry-After), in ms from now, before leadsync limits it. */
   readonly retryAfterMs?: number | undefined;
   /** Whether the destination answered that it is gone for good (410). The sink is then paused until an operator resumes it. */
   readonly gone?: boolean | undefined;

@@ -17,7 +17,7 @@ export interface RejectedKey {
   readonly hash: string;
 }
 
-/** The data of a person in a store: leads and rejected leads. */
+/** The keys of a person's leads and rejected leads in a store. */
 export interface Person {
   readonly leads: readonly LeadKey[];
   readonly rejected: readonly RejectedKey[];

@@ -88,7 +88,8 @@ export const PROBLEMS = {
   },
   source_refused: {
     severity: 'critical',
-    means: 'Polls of a source will fail until an operator acts, usually because its credentials are not accepted.',
+    means:
+      'Polls of a source will fail until an operator acts, usually because its credentials are not accepted.',
     alert: true,
     status: true,
     section: 'source-refused',

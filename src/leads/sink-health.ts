@@ -8,7 +8,7 @@ export interface SinkHealth {
    * length.
    */
   readonly recent: string;
-  /** Number of leads refused in a row since the last delivered one. */
+  /** Number of leads refused in a row since a lead was last delivered. */
   readonly refusals: number;
   /** When the first of these leads was refused. */
   readonly refusingSince: Date | undefined;

@@ -20,7 +20,7 @@ export type PollEnd =
 /** The totals of a poll that has ended. */
 export interface PollSummary extends RecordCounts {
   readonly status: PollEnd['status'];
-  /** The number of leads in the complete listing before this poll. */
+  /** The number of leads in the last complete listing before this poll. */
   readonly listedBefore: number;
   /** The first few distinct reasons for rejections, each with the path of the faulty field. */
   readonly rejectedFor: readonly string[];

@@ -19,7 +19,7 @@ export function connect(file: string): Database.Database {
   return new Database(file, { timeout: BUSY_MS });
 }
 
-/** @throws LedgerError if there is no such file, or if this user is not allowed to find out whether there is one */
+/** Checks that a ledger's file exists. @throws LedgerError if it does not, or if this user is not allowed to find out whether it does */
 export function requireFile(file: string): void {
   if (ledgerSize(file) !== undefined) return;
   throw new LedgerError(

@@ -8,7 +8,7 @@ import { BUSY_MS } from './ledger-file.ts';
  */
 const RETRY_MS = 10;
 
-/** A write-behind cache of one transaction: written before the commit, and dropped with the transaction. */
+/** A write-behind cache of one transaction. It is written before the commit and dropped when the transaction ends. */
 export interface WriteBehind {
   /** Writes the changed rows. */
   flush(): void;

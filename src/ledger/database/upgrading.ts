@@ -11,7 +11,7 @@ import { publicViews } from './views.ts';
 const APPLICATION_ID = 0x6c656164;
 
 /**
- * Checks that a database is empty or a ledger that this version understands. Changes nothing.
+ * Checks that a database is empty, or is a ledger that this version understands. Changes nothing.
  * @throws LedgerError if the file is not a ledger, or a newer leadsync wrote it
  */
 export function recognise(db: Database.Database): void {

@@ -51,7 +51,9 @@ const IS_BACKFILL = `CAST(NOT coalesce(${at('v.created_at')} >= o.first_listed_a
 /** The public id of a delivery, from the rows `d` (delivery), `v` (version) and `s` (sink). Receivers rely on the form of the id. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END)`;
 
-/** When the content of a delivery was first listed, in ms, from the rows `d` and `v`; for the event `erased`, when it was owed. */
+/**
+ * When the content of a delivery was first listed, in ms, from the rows `d` and `v`; for the event `erased`, when the delivery was owed.
+ */
 export const changedAt = "iif(d.event = 'erased', d.owed_at, v.valid_from)";
 
 /** Deliveries that are not delivered. Each use appends a condition on the state, so that SQLite uses the index for that state. */

@@ -59,7 +59,7 @@ export class Claiming {
     this.#aheadMs = clock.now().getTime() - clock.monotonicMs();
   }
 
-  /** Claims batches of a sink. `holder` is the process that begins their attempts in the same commit; null if they begin later. */
+  /** Claims batches of a sink. `holder` is the process that begins their attempts in the same commit; null if the attempts begin later. */
   claim(request: ClaimRequest, holder: string | null): ClaimResult {
     const sink = this.#rows.get(request.sink);
     if (!sink?.active) return { refs: [], nextAt: undefined };

@@ -66,7 +66,7 @@ export class OperatorActions {
     return true;
   }
 
-  /** Ends a pause or a hold. Makes deliveries that wait for the next probe due now, because an operator expects that. */
+  /** Ends a pause or a hold. Deliveries that wait for the next probe become due now, because an operator expects that. */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;

@@ -96,7 +96,7 @@ export class Owing {
     for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);
   }
 
-  /** Makes deliveries pending again that were dead because the text of this version was lost to damage. */
+  /** Makes deliveries pending again if they were dead because the text of this version was lost to damage. */
   textRestored(versionNo: number, now: number): void {
     for (const sink of this.#rows.all()) {
       const { changes } = this.#sql.oweAgain.run(now, versionNo, sink.sinkNo, LOST_TEXT);
@@ -122,7 +122,7 @@ export class Owing {
     return this.newest.oweBehind(sink, { versionNo, source, id }, replay, now) !== undefined;
   }
 
-  /** Owes or skips one chunk of the leads that were listed while the sink was not declared. */
+  /** Owes a sink, or skips, one chunk of the leads that were listed while the sink was not declared. */
   backfill(name: string, now: number): { owed: number; skipped: number; done: boolean } {
     const sink = this.#rows.get(name);
     if (!sink || sink.owedThrough >= sink.backfillTo) return { owed: 0, skipped: 0, done: true };

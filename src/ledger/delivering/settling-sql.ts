@@ -34,7 +34,7 @@ export interface BegunRow {
   leased_until: number;
 }
 
-/** A delivery of the batch to settle. */
+/** A delivery of the batch that is being settled. */
 interface PendingRow {
   delivery_no: number;
   attempts: number;

@@ -24,7 +24,7 @@ const BUSY_MS = 5_000;
 
 /** Latest first, because a step back may reach times before an earlier step back. */
 const CLOCK_STEPS = 'SELECT from_at, to_at FROM _clock_set_back ORDER BY from_at DESC';
-/** Maximum delay between a step of the clock and its record, in ms. */
+/** Maximum time from a step of the clock until the step is recorded, in ms. */
 const STEP_NOTED_MS = 86_400_000;
 /** How far back rows may reach that were written before the daemon recorded the step, in ms. It detects a step within a second or two. */
 const STEP_MARGIN_MS = 60_000;
@@ -194,7 +194,7 @@ function open(file: string): Database.Database {
   try {
     db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     db.pragma('query_only = ON');
-    db.pragma('cache_size = -2000'); // 2 MB: a sequential scan reads each page once
+    db.pragma('cache_size = -2000'); // 2 MB is enough, because a sequential scan reads each page once
     requireCurrentSchema(db);
     return db;
   } catch (error) {

@@ -9,7 +9,7 @@ const [FIRST_MS, LAST_MS] = [-62_167_219_200_000n, 253_402_300_799_999n];
  * times here.
  */
 const LONGEST = 64 * 1024;
-/** Code units from which the order of UTF-16 differs from the order of UTF-8 bytes. */
+/** Code units that are sorted differently in UTF-16 than in UTF-8. */
 const BEYOND_ORDER = /[\ud800-\uffff]/;
 
 /**
@@ -38,7 +38,7 @@ export function completing(columns: readonly Column[]): Complete {
   };
 }
 
-/** Returns a function that formats times and caches the last one: consecutive rows often have the same time. */
+/** Returns a function that formats times and caches the last time, because consecutive rows often have the same time. */
 function timeTexts(): (ms: bigint | null) => string | null | undefined {
   let last: bigint | undefined;
   let text: string | undefined;
@@ -90,7 +90,10 @@ function arePlain(answers: unknown): answers is readonly LeadAnswer[] {
   return Array.isArray(answers) && answers.every(isPlain);
 }
 
-/** Groups answers in the order of their slugs, as an array if a slug repeats. Builds JSON directly: an object would put `2` first. */
+/**
+ * Returns the answers as a JSON object in the order of their slugs. If a slug repeats, its answers are an array. Builds the JSON directly,
+ * because a JavaScript object would put a slug such as `2` first.
+ */
 function grouped(answers: readonly LeadAnswer[]): string {
   const found = new Map<string, string | string[]>();
   for (const { slug, answer } of answers) {

@@ -141,11 +141,15 @@ export class PageQueries {
   }
 }
 
-/** @throws LedgerError if `after` is not the `next` of a page */
+/** Returns the cursor of the requested page. @throws LedgerError if `after` is not the `next` of a page */
 function cursorOf({ after }: Partial<Page>): Cursor {
   const cursor = parseCursor(after);
   if (cursor) return cursor;
-  throw new LedgerError('unexpected', '`after` is not a cursor of this list.', 'Omit `after` to start with the first page.');
+  throw new LedgerError(
+    'unexpected',
+    '`after` is not a cursor of this list.',
+    'Omit `after` to start with the first page.',
+  );
 }
 
 const POLLS = `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status

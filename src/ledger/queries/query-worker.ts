@@ -14,7 +14,7 @@ const MAX_WAITING = 200;
 
 type Result<Name extends keyof PageQueries> = ReturnType<PageQueries[Name]>;
 
-/** A query took too long, or too many queries wait. */
+/** The query took too long, or too many queries are waiting. */
 export class LedgerBusy extends Error {
   override readonly name = 'LedgerBusy';
   readonly hint: string;
@@ -68,7 +68,7 @@ export class QueryWorker {
     return this.#thread !== undefined;
   }
 
-  /** Runs one of the `PageQueries` and returns its result. @throws LedgerError, LedgerBusy */
+  /** Runs one of the `PageQueries` and returns the result of the query. @throws LedgerError, LedgerBusy */
   ask<Name extends keyof PageQueries>(
     name: Name,
     ...args: Parameters<PageQueries[Name]>

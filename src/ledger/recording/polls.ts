@@ -116,7 +116,7 @@ export class Polls {
     return poll;
   }
 
-  /** Finishes a poll. Yields to the event loop between the chunks in which it marks leads as gone. */
+  /** Finishes a poll. Marks leads as gone in chunks, and yields to the event loop between two chunks. */
   async finish(id: PollId, end: PollEnd): Promise<PollSummary> {
     const poll = this.get(id);
     const { memory, isSame } = poll.blocks.end();
@@ -184,7 +184,7 @@ export class Polls {
     );
   }
 
-  /** Marks the leads that are no longer listed as gone. Removes nothing. */
+  /** Marks leads as gone if this listing no longer contains them. Removes nothing. */
   async #markUnlisted(poll: OpenPoll): Promise<void> {
     const { source, seen } = poll;
     if (seen.size === this.#sql.source.get(source)?.current) return;

@@ -63,7 +63,7 @@ export class Recording {
     return known !== undefined;
   }
 
-  /** Returns the indexes of the elements whose content is not known. The other elements count as seen. */
+  /** Returns the indexes of the elements whose content is not known. Counts the other elements as seen. */
   unknownIndexes(poll: OpenPoll, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): number[] {
     return elements.flatMap(({ id, hash }, place) =>
       id !== undefined && this.#known(poll, id, hash) ? [] : [place],

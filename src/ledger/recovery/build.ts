@@ -24,7 +24,7 @@ export interface Recovered {
   readonly deliveries: Readonly<Record<DeliveryState, number>>;
   /** Deliveries that were restored only from indexes and attempts. */
   readonly deliveriesRestored: number;
-  /** Lost deliveries that are owed again, perhaps for a second time. */
+  /** Lost deliveries that are owed again. Their leads may arrive for a second time. */
   readonly deliveriesRepeated: number;
   /** Dead deliveries that become pending when the source lists their lead again with the lost text. */
   readonly deliveriesWaiting: number;

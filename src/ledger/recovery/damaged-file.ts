@@ -25,7 +25,7 @@ const SINGLE_STEPS = 4_096;
 export class DamagedFile {
   readonly #db: Database.Database;
 
-  /** @throws SqliteError if not even the header can be read */
+  /** Opens the file. @throws SqliteError if not even the header can be read */
   constructor(file: string) {
     this.#db = new Database(file, { readonly: true, fileMustExist: true });
     try {

@@ -84,7 +84,7 @@ const LEADS = `
   LEFT JOIN _erased e ON e.source = v.source AND e.id = v.id
   WHERE v.place = 1;`;
 
-/** Removes content of erased leads that was still in the file. */
+/** Removes the content of erased leads that is still in the recovered tables. */
 const EMPTY_ERASED = `
   UPDATE _versions AS v SET raw = json_object('id', id), service_slug = NULL, created_at = NULL, readable = NULL, safe_raw = NULL
   WHERE EXISTS (SELECT 1 FROM _erased e WHERE e.source = v.source AND e.id = v.id) AND ${HAS_TEXT};

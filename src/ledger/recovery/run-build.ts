@@ -41,7 +41,7 @@ export async function runBuild(
   }
 }
 
-/** Starts the program beside this file, in TypeScript or JavaScript like this file. */
+/** Starts the build program, which is beside this file and, like this file, is in TypeScript or JavaScript. */
 function startBuild(file: string, target: string, now: Date): ChildProcess {
   const program = new URL(`./build-process${extname(import.meta.url)}`, import.meta.url);
   return fork(program, [file, target, String(now.getTime()), String(process.pid)], {

@@ -55,7 +55,7 @@ export function serveCalls(engine: LedgerEngine, port: MessagePort): void {
       (value): Result => ({ no, value }),
       (error: unknown): Result => ({ no, failure: toErrorParts(error) }),
     );
-    // After all results of the same commit, and before the next commit begins.
+    // Sends after the last result of the same commit is ready, and before the next commit begins.
     if (ready.push(result) === 1) process.nextTick(send);
   };
 
