@@ -4,7 +4,7 @@ import type { Lead } from './lead.ts';
 export interface ContentFacts {
   /** Null if the lead has no `service_slug`. */
   readonly serviceSlug: string | null;
-  /** Milliseconds since 1970, UTC; null if `created_at` is unreadable. */
+  /** When the lead was created, in ms since 1970; null if `created_at` is unreadable. */
   readonly createdAtMs: number | null;
   /**
    * The described fields of the lead as JSON, with U+FFFD in place of NUL and lone surrogates, which databases cannot store. Null if

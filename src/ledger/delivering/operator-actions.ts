@@ -33,8 +33,7 @@ export class OperatorActions {
   }
 
   /**
-   * Makes those of these deliveries due now that can be retried, which leaves out deliveries that are being attempted or have changed since
-   * `retriable`. Returns how many it made due.
+   * Makes these deliveries due now, except those that are being attempted or have changed since `retriable`. Returns how many it made due.
    */
   retry(deliveries: readonly number[]): number {
     const now = this.#clock.now().getTime();

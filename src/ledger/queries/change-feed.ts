@@ -109,7 +109,7 @@ export class ChangeFeed {
   }
 
   /**
-   * Returns the finished polls after the cursor. A source has at most one running poll, which is its newest, so the cursor passes over no
+   * Returns the finished polls after the cursor. A source has at most one running poll, which is its newest, so the cursor never skips a
    * poll.
    */
   #pollsOf(source: string, { polls }: FeedCursor): PollEntry[] {

@@ -32,7 +32,7 @@ import { StatusQueries } from './status-queries.ts';
 const MAX_VERSIONS = 1_000;
 /** Maximum attempts returned for a delivery; the newest are returned. Hardly any delivery has more. */
 const MAX_ATTEMPTS = 100;
-/** Maximum answers from destinations returned for a lead; the newest are returned. An answer may have a few kilobytes. */
+/** Maximum answers from destinations returned for a lead; the newest are returned. An answer may be a few kilobytes long. */
 const MAX_ANSWERS = 20;
 
 /** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
