@@ -17,10 +17,7 @@ import {
 } from './token-refusal.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/**
- * Dependencies of one source's tokens. `emit` receives an event for each renewal and for each stored token that leadsync cannot
- * use.
- */
+/** Dependencies of one source's tokens. `emit` receives an event for each renewal and for each stored token that leadsync cannot use. */
 export interface TokensParts {
   readonly source: string;
   readonly endpoint: TokenEndpoint;
@@ -44,13 +41,11 @@ export interface TokensParts {
 export class Tokens {
   readonly #parts: TokensParts;
   #held: HeldToken | undefined;
-  /** A token that could not be written yet. It must not be used before it is on disk, nor dropped unless the disk holds another token. */
-  #unsaved:
-    | {
-        readonly token: Token /** The access token that was stored before. */;
-        readonly after: string | undefined;
-      }
-    | undefined;
+  /**
+   * A token that could not be written yet, and the access token that was stored before (`after`). It must not be used before it is on disk,
+   * nor dropped unless the disk holds another token.
+   */
+  #unsaved: { readonly token: Token; readonly after: string | undefined } | undefined;
   #renewal: Promise<string> | undefined;
   readonly #ending = new AbortController();
 
@@ -71,7 +66,7 @@ export class Tokens {
   }
 
   /** Returns a token other than the refused one. @throws SourceError; the signal's reason if it aborts */
-  async instead(refused: string, signal: AbortSignal): Promise<string> {
+  async otherThan(refused: string, signal: AbortSignal): Promise<string> {
     const { token } = this.#held ?? {};
     if (token !== undefined && token.accessToken !== refused && this.#held?.isGood())
       return token.accessToken;

@@ -26,7 +26,7 @@ export class ListingRequests {
     if (response.status === 401 && !this.#renewed) {
       this.#renewed = true;
       dropBody(response);
-      response = await this.#ask(url, etag, await this.#tokens.instead(token, signal), signal);
+      response = await this.#ask(url, etag, await this.#tokens.otherThan(token, signal), signal);
     }
     const fault = faultOf(response, etag !== undefined);
     if (fault === undefined) return response;
