@@ -1,10 +1,10 @@
-# leadsync as an image: `leadsync run`, with the configuration in /etc/leadsync/leadsync.yaml and everything that must
-# last in /data (say `data_dir: /data`). Runs as user 1000, with a read-only root file system and without capabilities.
+# An image that runs `leadsync run`. It reads the configuration from /etc/leadsync/leadsync.yaml and keeps its data in /data, so
+# set `data_dir: /data`. It runs as user 1000, and needs neither a writable root file system nor capabilities.
 #
 #   docker build -t leadsync --build-arg COMMIT=$(git rev-parse HEAD) .
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL -v ./leadsync.yaml:/etc/leadsync/leadsync.yaml:ro -v leads:/data leadsync
 
-# Compiled once, on the machine that builds, whatever processors the image is for.
+# Runs on the platform of the build machine, once for all target platforms.
 FROM --platform=$BUILDPLATFORM docker.io/library/node:24-bookworm-slim AS build
 WORKDIR /app
 ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false
@@ -16,7 +16,7 @@ COPY src src
 ARG COMMIT=unknown
 RUN LEADSYNC_COMMIT=$COMMIT npm run build && node scripts/release/runtime.ts /runtime
 
-# What runs. The native part of SQLite comes ready in its package, so no install script is needed or run.
+# The packages for the target platform. That of SQLite contains its native code, so no install script has to run.
 FROM docker.io/library/node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY --from=build /runtime ./
@@ -37,7 +37,7 @@ COPY package.json ./
 COPY bin bin
 COPY docs/store.md docs/
 COPY --from=build /app/dist dist
-# Where the user below keeps compiled code; filled once, here, since the file system may be read-only later.
+# The compile cache of the user below. `leadsync --version` fills it, because the file system may be read-only later.
 RUN install -d -o 1000 -g 1000 node_modules/.cache/leadsync
 
 ARG COMMIT=unknown
@@ -49,14 +49,14 @@ LABEL org.opencontainers.image.title="leadsync" \
       org.opencontainers.image.base.name="docker.io/library/node:24-bookworm-slim"
 
 ENV NODE_ENV=production LEADSYNC_CONFIG=/etc/leadsync/leadsync.yaml
-# By number, so that Kubernetes can see that it is not root (runAsNonRoot).
+# A number, so that Kubernetes can verify that the user is not root (runAsNonRoot).
 USER 1000:1000
 RUN leadsync --version
 VOLUME /data
 
-# Asks /livez at the configuration's admin.listen: is this process alive? A service or a sink that is down does not count.
+# Requests /livez at admin.listen: whether the process answers, regardless of services and sinks.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 CMD ["leadsync", "healthcheck"]
 
-# tini reaps orphans and hands signals on: SIGTERM starts an orderly stop of at most stop.grace (25 s).
+# tini reaps orphaned processes and forwards signals: SIGTERM starts a clean stop of at most stop.grace (25 s).
 ENTRYPOINT ["/usr/bin/tini", "--", "leadsync"]
 CMD ["run"]
