@@ -1,9 +1,9 @@
-// Runs a program of this checkout on a machine with any Node from 20 on and npm: installs the packages when they are
-// missing or out of date, then starts the program on Node 24, which is one of those packages.
+// Runs a program of this checkout on a machine with Node 20 or newer and npm. Installs the packages if they are missing or out of
+// date, then starts the program on Node 24, which is one of them.
 //
 //   node scripts/bootstrap.mjs PROGRAM [ARGUMENT …]       e.g.  node scripts/bootstrap.mjs bin/leadsync.js status
 //
-// Writes nothing to standard output: that is the program's own. Plain JavaScript, built-in modules only.
+// Leaves standard output to the program. Written in plain JavaScript, with built-in modules only.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -20,15 +20,15 @@ const [program, ...args] = process.argv.slice(2);
 if (program === undefined) fail('usage: node scripts/bootstrap.mjs PROGRAM [ARGUMENT …]', 2);
 if (majorOf(process.versions.node) < 20) {
   fail(
-    `This needs Node 20 or newer to start with, and this is Node ${process.versions.node}. Install a newer one from https://nodejs.org.`,
+    `leadsync needs Node 20 or newer to start, and this is Node ${process.versions.node}. Install a newer one from https://nodejs.org.`,
   );
 }
-// npm runs a script in the package's folder; the operator's paths are meant from where the operator stands.
+// npm runs a script in the folder of the package. Paths on the command line are relative to the folder of the operator.
 const stands = ['leadsync', 'start'].includes(process.env.npm_lifecycle_event)
   ? process.env.INIT_CWD
   : undefined;
 const isOutside = stands !== undefined && !`${stands}/`.startsWith(`${root}/`);
-// leadsync's hints name the command as it is typed in a checkout, unless somebody has said otherwise.
+// Hints name the command as it is typed in a checkout, unless the operator has set LEADSYNC_COMMAND.
 if (['bin/leadsync.js', 'scripts/demo.ts'].includes(program))
   process.env.LEADSYNC_COMMAND ||= `npm ${isOutside ? `--prefix ${root} ` : ''}run -s leadsync --`;
 if (!installed()) install();
@@ -44,7 +44,7 @@ function namesDemo(words) {
   return named.includes(join(root, 'config/demo.yaml'));
 }
 
-/** Takes over the addresses that the last `npm run demo` has written down, so that a second terminal means that demo. */
+/** Sets the variables that the last `npm run demo` stored, so that commands in a second terminal reach that demo. */
 function takeDemoEnvironment() {
   process.env.LEADSYNC_START ||= 'npm run demo';
   const file = join(process.env.DEMO_DIR || join(root, '.demo'), 'environment');
@@ -55,7 +55,7 @@ function takeDemoEnvironment() {
   }
 }
 
-/** Whether node_modules was made from today's package-lock.json: by this script's stamp, or by npm's own file being newer. */
+/** Whether node_modules matches package-lock.json: this script's stamp has its hash, or npm's own file is newer than it. */
 function installed() {
   const byNpm = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(byNpm)) return false;
@@ -64,14 +64,14 @@ function installed() {
 }
 
 function install() {
-  // npm ci empties the folder first, and would follow the link to do so: that folder belongs to somebody else.
+  // npm ci would follow a link and empty its target, which may belong to another checkout.
   if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
     fail(
-      'node_modules is a link to a folder elsewhere, and it does not fit package-lock.json. Remove the link, or install there, then run this again.',
+      'node_modules is a link to another folder, whose packages do not match package-lock.json. Remove the link, or install the packages there, then run this again.',
     );
   }
   say(
-    'Installing the packages that package-lock.json names into node_modules (npm ci; about a minute, once) …',
+    'Installing the packages of package-lock.json in node_modules (npm ci; about a minute, once) …',
   );
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
@@ -92,11 +92,11 @@ function install() {
   });
   if (result.signal) process.exit(128 + (constants.signals[result.signal] ?? 0));
   if (result.error?.code === 'ENOENT')
-    fail('npm was not found. Install it (it comes with Node), then run this again.');
+    fail('There is no npm. Install it (it is part of Node), then run this again.');
   if (result.error) fail(`npm could not be started: ${result.error.message}`);
   if (result.status !== 0) {
     fail(
-      'The packages could not be installed; npm said why above. Is the package registry within reach, and is there room on the disk? Then run this again.',
+      'npm could not install the packages; see its messages above. Check that the package registry can be reached and that the disk has space, then run this again.',
     );
   }
   writeFileSync(stamp, lockHash());
@@ -109,7 +109,7 @@ function lockHash() {
 }
 
 async function run(path, programArgs) {
-  // Also when this Node would do: npm puts the packages' own Node first on PATH, so mostly this is it already.
+  // Usually true: npm puts node_modules/.bin first on PATH, so this is already the Node of the packages.
   if (majorOf(process.versions.node) >= OLDEST_NODE) {
     process.argv = [process.execPath, path, ...programArgs];
     await import(pathToFileURL(path).href);
@@ -117,7 +117,7 @@ async function run(path, programArgs) {
   }
   if (!existsSync(installedNode)) {
     fail(
-      `Node ${OLDEST_NODE} is one of the packages, but it is not in node_modules: npm was probably told to ignore install scripts.\n` +
+      `Node ${OLDEST_NODE} is one of the packages, but it is not in node_modules. Probably npm is configured to ignore install scripts.\n` +
         `Run \`npm ci --include=dev --ignore-scripts=false\`, or install Node ${OLDEST_NODE} on this machine, then run this again.`,
     );
   }
@@ -125,7 +125,7 @@ async function run(path, programArgs) {
 }
 
 function runOnInstalledNode(path, programArgs) {
-  // A shell, or a program started later, must find the new Node as well, wherever the old one is on PATH.
+  // Put the installed Node first on PATH, so that shells and programs started later find it, too.
   const PATH = `${dirname(installedNode)}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH ?? ''}`;
   const child = spawn(installedNode, [...process.execArgv, path, ...programArgs], {
     stdio: 'inherit',
@@ -137,7 +137,7 @@ function runOnInstalledNode(path, programArgs) {
   child.on('error', (error) => fail(`${installedNode} could not be started: ${error.message}`));
   child.on('exit', (code, signal) => {
     for (const name of forwarded) process.off(name, forward);
-    // Ending by the same signal tells whoever waits for us what really happened.
+    // End by the same signal, so that the parent process sees how the program ended.
     if (signal) process.kill(process.pid, signal);
     else process.exitCode = code ?? 1;
   });

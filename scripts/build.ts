@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { commitOf } from '../src/cli/shell/build-info.ts';
 import { bundle } from './bundle.ts';
 
-/** `npm run build`: bundles src/ into dist/, with the commit, the manual page and the completion scripts. */
+/** `npm run build`: bundles src/ into dist/, and adds the commit, the manual page and the completion scripts. */
 
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 
-/** `LEADSYNC_COMMIT` names it where there is no git, as in the build of an image. */
+/** `LEADSYNC_COMMIT` sets the commit where there is no git repository, as in the build of an image. */
 const commit = process.env['LEADSYNC_COMMIT'] || commitOf(root);
-/** `SOURCE_DATE_EPOCH`, in seconds, makes a build that can be repeated to the byte. */
+/** `SOURCE_DATE_EPOCH`, in seconds since 1970, makes the build reproducible to the byte. */
 const epoch = process.env['SOURCE_DATE_EPOCH'];
 const built = (epoch ? new Date(Number(epoch) * 1000) : new Date()).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Completion scripts by the name that each shell looks for. */
+/** The file name of each shell's completion script, as the shell expects it. */
 const completions = { bash: 'leadsync', zsh: '_leadsync', fish: 'leadsync.fish' };
 
 function node(...args: readonly string[]): string {

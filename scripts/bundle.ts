@@ -4,7 +4,7 @@ import { type ChunkingContext, type CodeSplittingOptions, type Plugin, rolldown 
 
 const src = join(import.meta.dirname, '../src');
 
-/** What Node is started with: the program itself, and what it runs in processes and threads of their own. */
+/** The entry points: the program itself, and those of its child processes and worker threads. */
 const PROGRAMS = [
   'main.ts',
   'cli/query/query-process.ts',
@@ -18,14 +18,14 @@ const PROGRAMS = [
 ];
 
 /**
- * What becomes part of the bundle: packages that every command loads, and the bundler's own helpers, which no installation brings.
- * Other packages stay apart, and are loaded where they are needed.
+ * The packages that the bundle contains: those that every command loads, and the helpers of the bundler, which are not installed with
+ * leadsync. Other packages are loaded from node_modules when they are needed.
  */
 const BUNDLED = /^(commander|node-cron|yaml|zod|@oxc-project\/runtime)(\/|$)/;
 
 /**
- * Takes Node's own modules without an import statement. For an import Node reads each property of the module, also those that
- * load something only when they are read: `import … from 'node:http'` loads all of undici, for `http.WebSocket`.
+ * Loads Node's built-in modules without import statements. For an import statement, Node reads every property of the module, and some
+ * properties load further modules: `import … from 'node:http'` loads all of undici, because of `http.WebSocket`.
  */
 const builtinsWithoutImport: Plugin = {
   name: 'builtins-without-import',
@@ -43,9 +43,9 @@ const builtinsWithoutImport: Plugin = {
 };
 
 /**
- * Bundles src/ into a folder, as JavaScript: a start reads a few files in place of seven hundred. All of them lie side by side,
- * so that each program is found beside whatever starts it. Each program is bundled by itself: a thread has nothing in memory that
- * only others need. `as` is the checkout that the bundled program acts as, instead of being a build.
+ * Bundles src/ into a folder, as JavaScript, so that a start reads a few files instead of seven hundred. All files are in one folder,
+ * so that a program finds the programs that it starts beside itself. Each program is bundled separately, so that a thread loads only
+ * what it needs. `as` is the checkout that the bundled program acts as; without it, the program is a build.
  */
 export async function bundle(folder: string, { as }: { readonly as?: string } = {}): Promise<void> {
   for (const program of PROGRAMS) {
@@ -78,7 +78,7 @@ function actingAs(root: string): Plugin {
   };
 }
 
-/** Two files for what most commands load, in place of forty: one for the command line, and one for configuration and ledger. */
+/** Groups what most commands load into two chunks instead of forty: the command line, and configuration with ledger. */
 function fewChunks(): CodeSplittingOptions {
   const parts = { 'command-line': join(src, 'main.ts'), core: join(src, 'cli/shell/context.ts') };
   const closures = new Map<string, ReadonlySet<string>>();
@@ -94,7 +94,7 @@ function fewChunks(): CodeSplittingOptions {
   return { includeDependenciesRecursively: false, groups };
 }
 
-/** Everything that a module loads at once, itself included. */
+/** Returns the ids of a module and of all its static imports, direct and indirect. */
 function staticallyImported(root: string, graph: ChunkingContext): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (id: string) => {

@@ -1,37 +1,37 @@
-// `npm run demo`: a lead listing service with leads that keep arriving, leadsync, and the places where it brings them.
-// All of it on this machine, and gone afterwards but for the folder .demo with the ledger and the files.
+// `npm run demo`: runs a stub of a lead listing service that keeps listing new leads, leadsync, and two destinations, all on this
+// machine. Afterwards only the folder .demo remains, with the ledger and the files.
 import { appendFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Stub, startStub } from '../test/stub/stub.ts';
 import { type Daemon, startDaemon } from '../test/support/program/leadsync.ts';
+import { freePort, isFree } from '../test/support/servers/server-process.ts';
 import { startArrivals, type Tally } from './demo/arrivals.ts';
 import { compare, comparisonLine, isExact } from './demo/comparison.ts';
 import { CsvFolder } from './demo/csv-folder.ts';
 import { freshFolder, releaseFolder, writeEnvironment } from './demo/demo-folder.ts';
 import { readDemoOptions } from './demo/options.ts';
-import { portLike } from './demo/port.ts';
 import { StopRequest } from './demo/stop-request.ts';
 
 const WEBHOOK_SECRET = 'whsec_bm90IGEgc2VjcmV0OiB0aGlzIGlzIHRoZSBkZW1v';
-/** How long the last leads may take to arrive, in ms. */
+/** Maximum wait for the last leads to arrive. */
 const LAST_ARRIVALS_MS = 30_000;
 const CONFIG = 'config/demo.yaml';
-const commands = (...given: readonly string[]) =>
-  given.map((words) => `  npm run -s leadsync -- ${words} -c ${CONFIG}\n`).join('');
-/** They read the ledger, so they work while the demo runs and afterwards. */
+const commands = (...lines: readonly string[]) =>
+  lines.map((words) => `  npm run -s leadsync -- ${words} -c ${CONFIG}\n`).join('');
+/** Commands that read the ledger, so they work during the demo and after it. */
 const READING = ['trace 3', 'deliveries'];
 
-/** Where the demo's parts listen, by the names that the configuration reads. */
+/** Addresses and port of the parts of the demo, as variables of its configuration. */
 interface Addresses {
   readonly DEMO_SERVICE_URL: string;
   readonly DEMO_WEBHOOK_URL: string;
   readonly DEMO_ADMIN_PORT: string;
 }
 
-/** The configuration's own values, which are taken where they are free. */
-const USUAL: Addresses = {
+/** The defaults of the configuration, which the demo uses if the ports are free. */
+const DEFAULTS: Addresses = {
   DEMO_SERVICE_URL: 'http://127.0.0.1:8080',
   DEMO_WEBHOOK_URL: 'http://127.0.0.1:8081/hooks/leads',
   DEMO_ADMIN_PORT: '9464',
@@ -44,13 +44,13 @@ const options = readDemoOptions(process.argv.slice(2));
 try {
   process.exitCode = await demo();
 } catch (error) {
-  say(`The demo could not go on: ${error instanceof Error ? error.message : error}\n`);
+  say(`The demo failed: ${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;
 }
 
 async function demo(): Promise<number> {
   if (!freshFolder(folder)) {
-    say('Another demo is running in this checkout; stop that one first.\n');
+    say('Another demo is running in this checkout. Stop it first.\n');
     return 1;
   }
   let daemon: Daemon | undefined;
@@ -61,32 +61,32 @@ async function demo(): Promise<number> {
   const stub = await startStub({
     leads: options.leads,
     leadsPerSecond: options.rate,
-    port: await portLike(portOf(USUAL.DEMO_SERVICE_URL)),
+    port: await freePortLike(portOf(DEFAULTS.DEMO_SERVICE_URL)),
     seed: Date.now() % 1_000_000,
   });
   const { receiver, tally } = await startArrivals(
-    await portLike(portOf(USUAL.DEMO_WEBHOOK_URL)),
+    await freePortLike(portOf(DEFAULTS.DEMO_WEBHOOK_URL)),
     WEBHOOK_SECRET,
     (line) => say(`  ${oneLine(line)}\n`),
   );
   const addresses = {
     DEMO_SERVICE_URL: stub.url,
     DEMO_WEBHOOK_URL: receiver.url,
-    DEMO_ADMIN_PORT: String(await portLike(Number(USUAL.DEMO_ADMIN_PORT))),
+    DEMO_ADMIN_PORT: String(await freePortLike(Number(DEFAULTS.DEMO_ADMIN_PORT))),
   };
   const csv = new CsvFolder(join(folder, 'drop'));
   const announcing = setInterval(() => csv.announce((line) => say(`  ${line}\n`)), 250);
   try {
-    say(`A stand-in for the service lists ${options.leads} leads, and more as they come.\n`);
+    say(`A stub of the service lists ${options.leads} leads, and keeps adding new ones.\n`);
     daemon = await startLeadsync(stub, addresses);
-    say(words(daemon.adminUrl));
+    say(introduction(daemon.adminUrl));
     const ended = daemon.exited.then(() => 'ended' as const);
     const time =
       options.seconds === undefined ? [] : [sleep(options.seconds * 1_000, 'time', { ref: false })];
     const why = await Promise.race([ended, stop.asked, ...time]);
     if (why === 'ended')
-      throw new Error(`leadsync has ended by itself; ${relative(root, logFile())} says why.`);
-    say('\nStopping: no new leads; waiting for the last ones to arrive …\n');
+      throw new Error(`leadsync exited unexpectedly. See ${relative(root, logFile())} for the reason.`);
+    say('\nStopping: the stub adds no more leads. Waiting for the last ones to arrive …\n');
     stub.arrive(0);
     await lastArrivals(stub, [() => tally, () => csv.tally()]);
     const exit = await daemon.kill('SIGTERM');
@@ -116,7 +116,7 @@ async function startLeadsync(stub: Stub, addresses: Addresses): Promise<Daemon> 
   });
 }
 
-/** Waits until all that is shown was served, and all that was served has arrived everywhere; not for ever. */
+/** Waits until the stub has served all of its leads and both destinations have each of them, for at most `LAST_ARRIVALS_MS`. */
 async function lastArrivals(stub: Stub, tallies: readonly (() => Tally)[]): Promise<void> {
   const deadline = performance.now() + LAST_ARRIVALS_MS;
   while (performance.now() < deadline) {
@@ -137,37 +137,42 @@ function summary(stub: Stub, webhook: Tally, csv: Tally, exitCode: number | null
     `\n  served       ${served.length} leads\n` +
       comparisonLine('by webhook', byWebhook) +
       comparisonLine('as CSV', byCsv) +
-      (orderly ? '' : `  leadsync did not stop in order: exit code ${exitCode}\n`) +
+      (orderly ? '' : `  leadsync did not stop cleanly: exit code ${exitCode}\n`) +
       (right
-        ? `\nEvery lead arrived exactly once, both ways. Look at what is left:\n\n${commands(...READING)}\nWith \`npm run demo\` it begins anew.\n`
-        : `\nThat is not right. ${relative(root, logFile())} may say why.\n`),
+        ? `\nEvery lead arrived exactly once, both ways. You can still inspect the ledger:\n\n${commands(...READING)}\nThe next \`npm run demo\` starts from the beginning.\n`
+        : `\nThis result is wrong. ${relative(root, logFile())} may show why.\n`),
   );
   return right ? 0 : 1;
 }
 
-function words(adminUrl: string): string {
+function introduction(adminUrl: string): string {
   const until = options.seconds === undefined ? 'until Ctrl-C' : `for ${options.seconds} s, or until Ctrl-C`;
   return `leadsync delivers them by webhook and in CSV files, ${until}.
 
-Open in a browser now:
+Open this page in a browser now:
 
   ${adminUrl}
 
-Look around from a second terminal, in this folder:
+Try these commands in a second terminal, in this folder:
 
 ${commands('status', ...READING, 'check', 'test-sink crm')}  curl ${adminUrl}/metrics
 
-It keeps the ledger in .demo/data, CSV files in .demo/drop and its log in
-.demo/leadsync.log; it is configured by ${CONFIG}. What arrives:
+The ledger is in .demo/data, the CSV files are in .demo/drop, and the log is
+.demo/leadsync.log. The configuration is ${CONFIG}. Arrivals:
 
 `;
+}
+
+/** Returns the given port if it is free, otherwise another free one. */
+async function freePortLike(port: number): Promise<number> {
+  return (await isFree(port)) ? port : freePort();
 }
 
 function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-/** Cut off where the terminal's line ends: a lead has one line. Wide characters count for two. */
+/** Truncates a text to one line of the terminal. Wide characters count as two columns. */
 function oneLine(text: string): string {
   const room = process.stdout.columns ? process.stdout.columns - 3 : Number.POSITIVE_INFINITY;
   let width = 0;

@@ -8,7 +8,7 @@ import { optionReference } from './generate/option-reference.ts';
 import { problemReference } from './generate/problem-reference.ts';
 import { queryReference, storeReference } from './generate/store-reference.ts';
 
-/** The files that are made from the option schemas, the table of problems and the description of the store, by their paths in the repository. */
+/** The files that are generated from the option schemas, the table of problems and src/catalog/, by path. */
 const generated: Readonly<Record<string, string>> = {
   'config/leadsync.schema.json': `${JSON.stringify(configSchema(sinkTypes), null, 2)}\n`,
   'docs/configuration.md': optionReference(sinkTypes),
@@ -42,7 +42,7 @@ const outOfDate = Object.entries(generated).filter(([file, content]) => contentO
 
 if (process.argv.includes('--check')) {
   for (const [file] of outOfDate) {
-    process.stderr.write(`${file} is out of date: run \`npm run generate\` and commit it\n`);
+    process.stderr.write(`${file} is out of date: run \`npm run generate\` and commit the result\n`);
   }
   if (outOfDate.length > 0) process.exitCode = 1;
 } else {

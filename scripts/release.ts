@@ -11,8 +11,8 @@ import { run } from './release/run.ts';
 import { writeRuntime } from './release/runtime.ts';
 
 /**
- * `npm run release [-- --out FOLDER]`: makes everything that is given to others, into out/. Downloads packages from the npm registry
- * and nothing else. Needs git, tar and dpkg-deb. The same commit gives the same files.
+ * `npm run release [-- --out FOLDER]`: builds all files of a release into out/. Downloads packages from the npm registry and nothing
+ * else. Needs git, tar and dpkg-deb. The same commit always results in the same files.
  */
 
 const root = join(import.meta.dirname, '..');
@@ -30,7 +30,7 @@ try {
   say('the npm package');
   run('npm', ['pack', '--loglevel=error', '--pack-destination', out], root);
 
-  say('what it runs with');
+  say('the packages that it needs');
   const program = installedProgram(join(out, `leadsync-${version}.tgz`));
 
   say('the SBOM');
@@ -47,14 +47,14 @@ try {
   );
 
   writeFileSync(join(out, 'SHA256SUMS'), readdirSync(out).sort().map(sum).join(''));
-  say(`${readdirSync(out).join(', ')} in ${out}, of commit ${commit}`);
+  say(`${readdirSync(out).join(', ')} in ${out}, from commit ${commit}`);
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
 
-/** Unpacks the npm package beside the packages that it runs with. */
+/** Unpacks the npm package, installs the packages that it needs, and returns the folder. */
 function installedProgram(archive: string): string {
-  const program = folder('leadsync'); // The SBOM is named after it.
+  const program = folder('leadsync'); // The SBOM contains the name of this folder.
   run('tar', ['-xzf', archive, '--strip-components=1', '-C', program], root);
   writeRuntime(program);
   run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], program);
@@ -67,7 +67,7 @@ function folder(name: string): string {
   return path;
 }
 
-/** A line as sha256sum writes it. */
+/** Returns the checksum of a file, as a line in the format of sha256sum. */
 function sum(file: string): string {
   const digest = createHash('sha256')
     .update(readFileSync(join(out, file)))

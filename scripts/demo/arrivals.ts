@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { startWebhookReceiver, type WebhookReceiver } from '../../test/support/servers/webhook-receiver.ts';
 
-/** How often each lead has arrived. */
+/** Number of arrivals of each lead, by its id. */
 export type Tally = Map<number, number>;
 
 const message = z.looseObject({
@@ -16,10 +16,10 @@ const message = z.looseObject({
   }),
 });
 
-/** What `leadsync test-sink` sends. */
+/** The event that `leadsync test-sink` sends. */
 const testEvent = z.looseObject({ type: z.literal('lead.test') });
 
-/** A receiver as somebody's CRM would have it: checks each signature, counts each lead and says so in a line. */
+/** Starts a receiver such as that of a CRM: it verifies each signature, counts each lead and prints a line for it. */
 export async function startArrivals(
   port: number,
   secret: string,
@@ -40,7 +40,7 @@ export async function startArrivals(
       print(`${line(data)}${(tally.get(data.id) ?? 0) > 1 ? '   AGAIN' : ''}`);
       res.writeHead(204).end();
     } catch (error) {
-      print(`a request that is not right: ${error instanceof Error ? error.message : error}`);
+      print(`webhook  an invalid request: ${error instanceof Error ? error.message : error}`);
       res.writeHead(400).end();
     }
   });
@@ -55,12 +55,12 @@ function signatureHeaders(headers: NodeJS.Dict<string | string[]>): Record<strin
 function line(data: z.output<typeof message>['data']): string {
   const parts = [data.service_name, data.client_name, data.client_address?.friendly_address ?? 'no address'];
   const seconds = (Date.now() - Date.parse(data.created_at)) / 1_000;
-  // Leads that were there before the demo are as old as they say.
+  // The leads that the stub lists from the start have much older times of creation.
   const age = seconds < 3_600 ? `${seconds.toFixed(1)} s old` : '';
   return `webhook  lead ${String(data.id).padStart(3)}  ${age.padStart(9)}  ${parts.map(printable).join(' · ')}`;
 }
 
-/** Leads are typed by strangers: nothing of them may move the cursor, or turn the line around. */
+/** Replaces control and direction characters by spaces. Strangers type leads, and must not control the terminal. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }

@@ -1,14 +1,15 @@
 import type { Tally } from './arrivals.ts';
 
-/** How what was served compares with what arrived at one sink. */
+/** The difference between the leads that the stub served and those that arrived at one sink, by id. */
 export interface Comparison {
   readonly arrived: number;
   readonly missing: readonly number[];
   readonly repeated: readonly number[];
-  /** Arrived, but never served. */
+  /** Leads that arrived but were never served. */
   readonly unknown: readonly number[];
 }
 
+/** Compares the served ids with the arrivals at one sink. */
 export function compare(served: readonly number[], tally: Tally): Comparison {
   const known = new Set(served);
   return {
@@ -19,14 +20,14 @@ export function compare(served: readonly number[], tally: Tally): Comparison {
   };
 }
 
-/** Every lead exactly once, and nothing else. */
+/** Whether every lead arrived exactly once, and nothing else did. */
 export function isExact({ missing, repeated, unknown }: Comparison): boolean {
   return missing.length + repeated.length + unknown.length === 0;
 }
 
-/** One line for people: `by webhook  28 arrived, 0 missing, 0 repeated`. */
+/** Returns a comparison as a line: `by webhook  28 arrived, 0 missing, 0 repeated`. */
 export function comparisonLine(what: string, { arrived, missing, repeated, unknown }: Comparison): string {
-  const strange = unknown.length > 0 ? `, ${unknown.length} that were never served${some(unknown)}` : '';
+  const strange = unknown.length > 0 ? `, ${unknown.length} never served${some(unknown)}` : '';
   return (
     `  ${what.padEnd(12)} ${arrived} arrived, ${missing.length} missing${some(missing)}, ` +
     `${repeated.length} repeated${some(repeated)}${strange}\n`

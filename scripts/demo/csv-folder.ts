@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import type { Tally } from './arrivals.ts';
 
-/** Reads the CSV files of a folder with a parser that leadsync does not use. */
+/** Reads the CSV files of a folder, with a parser that leadsync does not use. */
 export class CsvFolder {
   readonly #folder: string;
   readonly #announced = new Set<string>();
@@ -12,7 +12,7 @@ export class CsvFolder {
     this.#folder = folder;
   }
 
-  /** Says in a line each which files have appeared since it was last called. */
+  /** Prints a line for each file that has appeared since the last call. */
   announce(print: (line: string) => void): void {
     for (const name of this.#files()) {
       if (this.#announced.has(name)) continue;
@@ -22,6 +22,7 @@ export class CsvFolder {
     }
   }
 
+  /** Counts the arrivals of each lead in all files. */
   tally(): Tally {
     const tally: Tally = new Map();
     for (const id of this.#files().flatMap((name) => this.#ids(name)))

@@ -1,33 +1,33 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Makes the demo's folder anew. @returns false when another demo is using it, and is left alone */
+/** Empties or creates the folder of the demo. Returns false, without a change, if another demo uses it. */
 export function freshFolder(folder: string): boolean {
-  const mark = join(folder, 'demo.pid');
-  if (isRunning(mark)) return false;
+  const pidFile = join(folder, 'demo.pid');
+  if (isRunning(pidFile)) return false;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(mark, String(process.pid));
+  writeFileSync(pidFile, String(process.pid));
   return true;
 }
 
-/** Writes down what the demo's configuration takes from the environment: scripts/bootstrap.mjs gives it to commands in other terminals. */
+/** Stores the environment variables of the demo's configuration. scripts/bootstrap.mjs sets them for commands in other terminals. */
 export function writeEnvironment(folder: string, variables: Readonly<Record<string, string>>): void {
   const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(folder, 'environment'), lines.join(''), { mode: 0o600 });
 }
 
-/** Says that the demo is over; what it made stays to be looked at. */
+/** Marks the folder as unused. The ledger and the files stay. */
 export function releaseFolder(folder: string): void {
   rmSync(join(folder, 'demo.pid'), { force: true });
 }
 
-function isRunning(mark: string): boolean {
+function isRunning(pidFile: string): boolean {
   try {
-    process.kill(Number(readFileSync(mark, 'utf8')), 0);
+    process.kill(Number(readFileSync(pidFile, 'utf8')), 0);
     return true;
   } catch {
-    // No such file, or no such process: nobody is there.
+    // There is no such file or no such process.
     return false;
   }
 }

@@ -1,22 +1,23 @@
 import { parseArgs } from 'node:util';
 
+/** The options of `npm run demo`. */
 export interface DemoOptions {
-  /** How long leads keep arriving; undefined: until Ctrl-C. */
+  /** Duration of the demo; undefined: until Ctrl-C. */
   readonly seconds: number | undefined;
-  /** Leads shown from the start. */
+  /** Leads that the stub lists from the start. */
   readonly leads: number;
-  /** Leads that arrive per second. */
+  /** New leads per second. */
   readonly rate: number;
 }
 
 const USAGE = `npm run demo                    runs until Ctrl-C
-npm run demo -- --seconds 20    stops by itself; exit code 0 if every lead arrived exactly once
+npm run demo -- --seconds 20    stops after 20 s; exit code 0 if every lead arrived exactly once
 
-  --leads N    leads that are there from the start (8)
-  --rate N     leads that arrive per second (1.5)
+  --leads N    leads that the service lists from the start (8)
+  --rate N     new leads per second (1.5)
 `;
 
-/** Reads the demo's flags; prints help or what is wrong, and exits with 0 or 2. */
+/** Reads the options of the demo. Prints the usage and exits with 0 for `--help`; prints the fault too and exits with 2 if there is one. */
 export function readDemoOptions(args: readonly string[]): DemoOptions {
   try {
     const { values } = parseArgs({
@@ -45,5 +46,5 @@ export function readDemoOptions(args: readonly string[]): DemoOptions {
 
 function number(name: string, text: string, form: RegExp): number {
   if (form.test(text)) return Number(text);
-  throw new Error(`--${name} takes a number, and got ${JSON.stringify(text)}.`);
+  throw new Error(`--${name} needs a number, not ${JSON.stringify(text)}.`);
 }

@@ -1,7 +1,7 @@
-/** The terminal and npm each send the same Ctrl-C; a second one within this time is not somebody insisting. */
+/** The terminal and npm both send a signal for one Ctrl-C. A second signal within this time is the same key press. */
 const SAME_KEY_MS = 500;
 
-/** Turns signals into a wish to stop: the first asks, a later one insists. */
+/** Resolves `asked` at the first signal to stop, and calls `insist` at a later one. */
 export class StopRequest {
   readonly asked: Promise<void>;
   #askedAt: number | undefined;

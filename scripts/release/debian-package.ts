@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { run } from './run.ts';
 
-/** What the Debian package is made of. */
+/** The parts of the Debian package. */
 export interface DebianParts {
   readonly root: string;
-  /** The unpacked npm package with its node_modules. */
+  /** The folder of the unpacked npm package, with its node_modules. */
   readonly program: string;
   readonly version: string;
-  /** An empty folder to work in. */
+  /** An empty folder for temporary files. */
   readonly stage: string;
 }
 
@@ -20,8 +20,8 @@ const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = {
 const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'];
 
 /**
- * Builds the Debian package for this machine's processor and returns its file. Node comes with it, since Debian has none that is
- * new enough. Needs dpkg-deb. @throws Error
+ * Builds the Debian package for the processor of this machine and returns its path. The package contains Node, because that of Debian is
+ * too old. Needs dpkg-deb. @throws Error if the processor is not supported or dpkg-deb fails
  */
 export function buildDebianPackage({ root, program, version, stage }: DebianParts, out: string): string {
   const architecture = ARCHITECTURES[process.arch];

@@ -2,19 +2,19 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './run.ts';
 
-/** What the build context of the image is made of. */
+/** The parts of the build context of the image. */
 export interface ContextParts {
   readonly root: string;
   readonly commit: string;
-  /** In seconds since 1970: the time of every file in it. */
+  /** Modification time of every file in the archive, in seconds since 1970. */
   readonly epoch: string;
-  /** An empty folder to work in. */
+  /** An empty folder for temporary files. */
   readonly stage: string;
 }
 
 /**
- * Packs what `docker buildx build - < FILE` needs: the Dockerfile, with the commit filled in, and the files that .dockerignore
- * lets in.
+ * Packs the build context for `docker buildx build - < FILE`: the Dockerfile, with the commit filled in, and the files that
+ * .dockerignore includes.
  */
 export function packImageContext({ root, commit, epoch, stage }: ContextParts, file: string): void {
   const ignore = readFileSync(join(root, '.dockerignore'), 'utf8');

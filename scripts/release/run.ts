@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** Runs a program to its end and returns what it printed; its messages go to standard error. @throws Error when it fails or is missing */
+/** Runs a program and returns its standard output; its standard error is passed on. @throws Error if it fails or is missing */
 export function run(program: string, args: readonly string[], cwd: string): string {
   return execFileSync(program, args, {
     cwd,

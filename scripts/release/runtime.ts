@@ -3,9 +3,9 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join, resolve } from 'node:path';
 
 /**
- * Writes package.json and package-lock.json into a folder, without what only development needs: `npm ci` there installs what the
- * image and the Debian package run with, in exactly the versions that were tested. `npm ci --omit=dev` would keep TypeScript,
- * because one of the packages names it as an optional peer.
+ * Writes package.json and package-lock.json into a folder, without the packages that only development needs. `npm ci` in that folder
+ * installs the packages of the image and the Debian package, in exactly the versions that were tested. `npm ci --omit=dev` would also
+ * install TypeScript, because it is an optional peer dependency of another package.
  *
  *   node scripts/release/runtime.ts FOLDER
  */
@@ -16,7 +16,7 @@ export function writeRuntime(folder: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(join(root, 'package-lock.json'), join(folder, 'package-lock.json'));
-  // npm drops from the lock what nobody needs any more. Nothing is downloaded for that.
+  // npm removes the unneeded packages from the lock file, without a download.
   const flags = ['--package-lock-only', '--ignore-scripts', '--offline', '--no-audit', '--no-fund'];
   execFileSync('npm', ['install', ...flags], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true });

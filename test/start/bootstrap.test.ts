@@ -145,7 +145,7 @@ describe('a program started from a checkout', () => {
     const run = bootstrap(root, [], ['program.js']);
     expect(run.status).toBe(1);
     expect(run.stdout).toBe('');
-    expect(run.stderr).toContain('could not be installed');
+    expect(run.stderr).toContain('npm could not install the packages');
     expect(existsSync(join(root, 'node_modules/.installed-from'))).toBe(false);
   });
 
