@@ -3,16 +3,17 @@ import { Client } from 'undici';
 
 const EVERY_MS = 5;
 
-/** How long a process answered nothing. */
+/** The delays of a process in answering /livez. */
 export interface Absence {
-  /** The longest time between asking /livez and its answer, in ms. */
+  /** The longest time from a request to its answer. */
   readonly longestMs: number;
+  /** Answered requests. */
   readonly asked: number;
 }
 
 /**
- * Asks a process for /livez every 5 ms until it is stopped: while its event loop is away, no answer comes. What the
- * asking process was itself away for counts against it, so the figure is never too small.
+ * Requests /livez of a process every 5 ms until `stop` is called. While its event loop is blocked, it does not answer. Delays of the
+ * requesting process count as well, so the figure is never too small.
  */
 export function watchAbsence(adminUrl: string): { stop(): Promise<Absence> } {
   let stopped = false;
@@ -36,7 +37,7 @@ async function watch(adminUrl: string, stopped: () => boolean): Promise<Absence>
       asked += 1;
       longestMs = Math.max(longestMs, performance.now() - startMs);
     } catch {
-      // Before it listens and after it has closed nobody answers: that is no absence.
+      // The process does not listen yet, or no longer: that does not count.
     }
     await sleep(EVERY_MS);
   }

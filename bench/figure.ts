@@ -1,11 +1,11 @@
 import type { Aim, Figure } from './report/report.ts';
 
-/** The results of leadsync, and of its references under the names that they have in the table. */
+/** The results of leadsync and of its references, by their names in the table. */
 export type Results<Result> = { readonly leadsync: readonly Result[] } & Readonly<
   Record<string, readonly Result[]>
 >;
 
-/** One quantity of results: leadsync's beside those of every reference. */
+/** Returns one figure: the values of leadsync with those of every reference. */
 export function figureOf<Result>(
   name: string,
   unit: Figure['unit'],
@@ -25,10 +25,12 @@ export function figureOf<Result>(
   };
 }
 
+/** Returns an aim with an upper limit. `of` names the reference that a ratio refers to. */
 export function atMost(limit: number, of?: string): Aim {
   return { is: 'at most', limit, ...(of === undefined ? {} : { of }) };
 }
 
+/** Returns an aim with a lower limit. `of` names the reference that a ratio refers to. */
 export function atLeast(limit: number, of?: string): Aim {
   return { is: 'at least', limit, ...(of === undefined ? {} : { of }) };
 }

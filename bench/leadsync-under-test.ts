@@ -3,24 +3,26 @@ import { installedProgram } from './built-program.ts';
 import { type Use, useOf } from './process-use.ts';
 import { newFolder, type Workbench } from './workbench.ts';
 
-/** A leadsync that is configured as a user's would be, in a folder of its own. */
+/** A leadsync with its configuration, in a folder of its own. */
 export interface Install {
   readonly configFile: string;
   readonly adminUrl: string;
   readonly dataDir: string;
 }
 
+/** The configuration of a leadsync. */
 export interface Wanted {
   readonly sinks?: Readonly<Record<string, unknown>>;
   readonly redisUrl?: string;
-  /** How often it polls, `1s`: every source, or each by its name. */
+  /** The poll interval, such as `1s`: of every source, or of each by name. */
   readonly every?: string | Readonly<Record<string, string>>;
-  /** The names of its sources; `main` when absent. */
+  /** The names of the sources; default: `main`. */
   readonly sources?: readonly string[];
-  /** Where it is; a new folder when absent. */
+  /** The folder; default: a new one. */
   readonly folder?: string;
 }
 
+/** Writes the configuration of a leadsync that reads the benchmark's services. */
 export async function install(workbench: Workbench, wanted: Wanted = {}): Promise<Install> {
   const source = (name: string) => {
     const every = typeof wanted.every === 'object' ? wanted.every[name] : wanted.every;
@@ -38,19 +40,19 @@ export async function install(workbench: Workbench, wanted: Wanted = {}): Promis
   });
 }
 
-/** A webhook sink as a user would have it: signed, 50 at a time. */
+/** Returns a webhook sink that signs its requests and has a concurrency of 50. */
 export function webhookTo(url: string): Readonly<Record<string, unknown>> {
   return { type: 'webhook', url, secret: SECRET, concurrency: 50 };
 }
 
-/** A webhook sink with every default. */
+/** Returns a webhook sink that signs its requests and has default options. */
 export function defaultWebhookTo(url: string): Readonly<Record<string, unknown>> {
   return { type: 'webhook', url, secret: SECRET };
 }
 
 const SECRET = `whsec_${Buffer.alloc(32, 'bench').toString('base64')}`;
 
-/** Runs `leadsync ARGUMENT …` to its end, as a user gets it: built. @throws Error with what it wrote, when its exit code is not the expected one */
+/** Runs the built leadsync with these arguments to its end. @throws Error with its output, if the exit code is not the expected one */
 export async function runLeadsync(
   workbench: Workbench,
   { configFile }: Install,
@@ -59,22 +61,22 @@ export async function runLeadsync(
 ): Promise<Use> {
   const { env } = workbench;
   const program = await installedProgram(workbench);
-  let said = () => '';
+  let output = () => '';
   let code: number | null = null;
   const use = await useOf(() => {
     const leadsync = startLeadsync([...args, '-c', configFile], { program, env });
     options.onStart?.(leadsync.process.pid);
-    said = () => `${leadsync.stdout}${leadsync.stderr}`;
+    output = () => `${leadsync.stdout}${leadsync.stderr}`;
     const exited = leadsync.exited.then((exit) => {
       code = exit.code;
     });
     return { process: leadsync.process, exited };
   });
   if (code === (options.exitCode ?? 0)) return use;
-  throw new Error(`leadsync ${args.join(' ')} ended with ${code}.\n${said()}`);
+  throw new Error(`leadsync ${args.join(' ')} ended with ${code}.\n${output()}`);
 }
 
-/** Starts `leadsync run`, hands it to `act` once it is ready, and stops it whatever comes of that. */
+/** Starts `leadsync run`, calls `act` once it is ready, and stops it, also if `act` fails. */
 export async function whileRunning<Result>(
   workbench: Workbench,
   { configFile, adminUrl }: Install,

@@ -15,10 +15,10 @@ const polls = z.array(
   }),
 );
 
-/** A poll that has ended well, as the ledger's public table `polls` tells it. Times in ms since 1970. */
+/** A successful poll, from the ledger's table `polls`. Times are in ms since 1970. */
 export type FinishedPoll = z.output<typeof polls>[number];
 
-/** The polls of a ledger that have ended, oldest first. @throws Error when one of them failed */
+/** Returns the finished polls of a ledger, oldest first. @throws Error if one of them failed */
 export function finishedPolls(dataDir: string): FinishedPoll[] {
   return reading(dataDir, (ledger) =>
     polls.parse(
@@ -33,8 +33,8 @@ export function finishedPolls(dataDir: string): FinishedPoll[] {
 }
 
 /**
- * When the first delivery to a sink was attempted and the last one settled, and how many arrived: of those that were owed
- * between two moments, or of all. Times in ms since 1970. @throws Error when there are none
+ * Returns the times of the first attempt and of the last settled delivery at a sink, and the number of delivered leads. `owed` limits
+ * this to deliveries that were recorded between two times. All times are in ms since 1970. @throws Error if there are none
  */
 export function deliveryTimes(
   dataDir: string,
@@ -53,7 +53,7 @@ export function deliveryTimes(
 }
 
 function reading<Result>(dataDir: string, read: (ledger: Database.Database) => Result): Result {
-  // For a moment only: a reader that stays holds the ledger's log back.
+  // Closed after each query, because an open reader prevents checkpoints of the write-ahead log.
   const ledger = new Database(join(dataDir, 'ledger.db'), { readonly: true });
   try {
     return read(ledger);

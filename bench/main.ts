@@ -1,4 +1,4 @@
-// `npm run bench`: measures leadsync beside its references and prints a table. See `--help`.
+// `npm run bench`: compares leadsync with reference programs and prints a table. See `--help`.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ const works: readonly Work[] = [
 ];
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  tell(`The benchmark broke off: ${error instanceof Error ? error.stack : error}`);
+  tell(`The benchmark failed: ${error instanceof Error ? error.stack : error}`);
   return 1;
 });
 
@@ -64,14 +64,14 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (!existsSync('/proc/self/clear_refs')) {
     tell(
-      'The benchmark reads what processes use from /proc, which only Linux has. Run it there, or in a container.',
+      'The benchmark reads the CPU time and memory of processes from /proc, which only Linux has. Run it on Linux or in a container.',
     );
     return 1;
   }
   const { report, failed } = await measure(options);
   process.stdout.write(tableOf(report));
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
-  if (failed.length > 0) tell(`The table lacks what failed: row ${failed.join(', ')}.`);
+  if (failed.length > 0) tell(`The table lacks the rows that failed: ${failed.join(', ')}.`);
   return failed.length > 0 ? 1 : 0;
 }
 
@@ -84,7 +84,7 @@ function optionsOf(args: readonly string[]): BenchOptions | undefined {
   }
 }
 
-/** The report, and the numbers of the rows that it lacks because they failed. */
+/** The report, and the numbers of the rows that failed and are not in it. */
 interface Measured {
   readonly report: Report;
   readonly failed: readonly number[];
@@ -97,9 +97,9 @@ async function measure(options: BenchOptions): Promise<Measured> {
   const worlds = new Set<World>();
   const close = async () => {
     await Promise.allSettled([servers.close(), ...[...worlds].map((world) => world.close())]);
-    // What is being measured just now, when somebody breaks the benchmark off.
+    // If a signal ended the benchmark, the process that it was measuring still runs.
     endChildren();
-    // A process that ends may still write there.
+    // A process that is still exiting may write to the folder.
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -111,7 +111,7 @@ async function measure(options: BenchOptions): Promise<Measured> {
   }
 }
 
-/** Measures each row in a world of its own, so that none finds what an earlier one left. Goes on when a row fails. */
+/** Measures each row with services and receivers of its own, so that rows do not affect each other. Continues after a row that fails. */
 async function measureRows(
   options: BenchOptions,
   parts: Pick<Workbench, 'folder' | 'servers'>,
@@ -123,7 +123,7 @@ async function measureRows(
   for (const work of works.filter(({ number }) => options.only?.has(number) ?? true)) {
     const say = (text: string) =>
       tell(`${seconds(startMs).padStart(5)} s  ${work.number} ${work.name}: ${text}`);
-    say('begins');
+    say('starts');
     const env = profileEnvironment(options.profile, work.number);
     const world = await World.start();
     worlds.add(world);
@@ -152,7 +152,7 @@ function seconds(sinceMs: number): string {
   return ((performance.now() - sinceMs) / 1000).toFixed(0);
 }
 
-/** Progress goes to standard error: standard output is the table. */
+/** Writes progress to standard error, because standard output has the table. */
 function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -1,33 +1,36 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `What leadsync takes in time, CPU and memory, beside programs that do the same or less. Linux only.
+/** The usage of `npm run bench`. */
+export const USAGE = `Measures time, CPU time and memory of leadsync, and of programs that do the same work or less. Linux only.
 
-  npm run bench                             the full run, about half an hour
-  npm run bench -- --quick                  fewer leads and one run: five minutes, for a first look
-  npm run bench -- --only 1,4               some rows
-  npm run bench -- --json FILE              the figures for machines as well
-  npm run bench -- --write-docs FILE        measures nothing: writes docs/performance.md and its charts from such a file
-  npm run bench -- --only 2 --profile DIR   writes CPU profiles of leadsync, one a process, into DIR/row-2
+  npm run bench                             the full run, about 45 minutes
+  npm run bench -- --quick                  fewer leads and one run: about eight minutes, for a first impression
+  npm run bench -- --only 1,4               only these rows
+  npm run bench -- --json FILE              also writes the figures to FILE, as JSON
+  npm run bench -- --write-docs FILE        measures nothing; writes docs/performance.md and its charts from such a file
+  npm run bench -- --only 2 --profile DIR   writes CPU profiles of leadsync to DIR/row-2, one for each process
 
-  --runs N   how often each program runs (3; 1 with --quick)
+  --runs N   runs of each program (3; 1 with --quick)
 `;
 
 const LAST_ROW = 14;
 
+/** The options of `npm run bench`. */
 export interface BenchOptions {
   readonly quick: boolean;
   readonly runs: number;
   /** The numbers of the rows to run; undefined: all. */
   readonly only: ReadonlySet<number> | undefined;
-  /** Where the report is written as JSON. */
+  /** The file to write the report to, as JSON. */
   readonly json: string | undefined;
-  /** A report to write the documentation from, in place of a run. */
+  /** The file of a report to write the documentation from; nothing is measured then. */
   readonly writeDocs: string | undefined;
+  /** The folder for CPU profiles. */
   readonly profile: string | undefined;
   readonly help: boolean;
 }
 
-/** @throws Error that says what is wrong with the arguments */
+/** Reads the arguments. @throws Error with the fault, if there is one */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -56,11 +59,11 @@ function rows(list: string): Set<number> {
   const numbers = list.split(',').map((text) => positive('--only', text));
   const unknown = numbers.find((number) => number > LAST_ROW);
   if (unknown !== undefined)
-    throw new Error(`--only: there is no row ${unknown}; they are 1 to ${LAST_ROW}.`);
+    throw new Error(`--only: there is no row ${unknown}; the rows are 1 to ${LAST_ROW}.`);
   return new Set(numbers);
 }
 
 function positive(option: string, text: string): number {
   if (/^[1-9]\d*$/.test(text.trim())) return Number(text);
-  throw new Error(`${option} takes whole numbers from 1 on, and got ${JSON.stringify(text)}.`);
+  throw new Error(`${option} needs a whole number of at least 1, not ${JSON.stringify(text)}.`);
 }

@@ -1,13 +1,13 @@
 import { type Install, install, runLeadsync, type Wanted } from './leadsync-under-test.ts';
 import type { Workbench } from './workbench.ts';
 
-/** A leadsync that has ended and owes leads, and what it was configured with. */
+/** A stopped leadsync with pending deliveries, and its configuration. */
 export interface Prepared {
   readonly install: Install;
   readonly wanted: Wanted & Required<Pick<Wanted, 'sinks'>>;
 }
 
-/** Makes a leadsync that owes every lead of `main` to those of its sinks that `to` names, and has ended. */
+/** Prepares a stopped leadsync that owes every lead of `main` to the sinks in `to`. */
 export async function leadsyncThatOwes(
   workbench: Workbench,
   leads: number,
@@ -17,7 +17,7 @@ export async function leadsyncThatOwes(
   const quiet = { ...workbench, env: {} };
   workbench.tell('preparing a backlog');
   const prepared = await install(workbench, wanted);
-  // The first sync, of nothing, makes the ledger know its sinks; then they are paused, and the second one fills it.
+  // The first sync, of an empty listing, records the sinks in the ledger. Then they are paused, and the second sync records the leads.
   await workbench.world.show({ leads: 0 });
   await runLeadsync(quiet, prepared, ['sync']);
   for (const sink of to) await runLeadsync(quiet, prepared, ['pause', sink]);

@@ -2,27 +2,28 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendSignal } from '../test/support/servers/server-process.ts';
 
-/** Linux counts CPU time for programs in hundredths of a second (USER_HZ), whatever its own clock is. */
+/** Linux reports CPU time in hundredths of a second (USER_HZ), whatever the tick of the kernel is. */
 const MS_PER_TICK = 10;
 const SAMPLE_MS = 20;
 
-/** What a process has used from its start to its end. */
+/** The resources that a process used from its start to its end. */
 export interface Use {
   readonly wallMs: number;
-  /** User and system time of all its threads. */
+  /** User and system time of all threads. */
   readonly cpuMs: number;
-  /** The most memory that it ever held (resident), in MB. */
+  /** Peak of its resident memory. */
   readonly peakMb: number;
 }
 
+/** A process that was started. `exited` resolves or rejects when it has ended. */
 export interface Started {
   readonly process: { readonly pid?: number | undefined };
   readonly exited: Promise<unknown>;
 }
 
 /**
- * Runs a process to its end and says what it used. CPU time is that which the kernel books on us when a child of ours
- * has ended: exact to its last moment, and right only while no other child ends meanwhile.
+ * Runs a process to its end and returns the resources that it used. The CPU time is what the kernel adds to this process's count of
+ * ended children. It includes the whole life of the child, and is correct only if no other child ends meanwhile.
  */
 export async function useOf(start: () => Started): Promise<Use> {
   const cpuBeforeMs = endedChildrenCpuMs();
@@ -42,39 +43,39 @@ export async function useOf(start: () => Started): Promise<Use> {
   return { wallMs, cpuMs: endedChildrenCpuMs() - cpuBeforeMs, peakMb };
 }
 
-/** User and system time of a running process in ms. */
+/** Returns the user and system time of a running process in ms. */
 export function cpuMsOf(pid: number | undefined): number {
   const [user = 0, system = 0] = statOf(`/proc/${pid}/stat`).slice(11, 13);
   return (user + system) * MS_PER_TICK;
 }
 
-/** The most memory that a running process has held, in MB; undefined once it has ended. */
+/** Returns the peak of the resident memory of a running process in MB; undefined once it has ended. */
 export function peakMbOf(pid: number | undefined): number | undefined {
   return statusMb(pid, 'VmHWM');
 }
 
-/** User and system time of a process and of all that it has started, those that have ended included, in ms. */
+/** Returns the user and system time of a process and all of its descendants, running and ended, in ms. */
 export function treeCpuMsOf(pid: number | undefined): number {
   try {
     const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = statOf(`/proc/${pid}/stat`).slice(11, 15);
     const own = (user + system + endedUser + endedSystem) * MS_PER_TICK;
     return childrenOf(pid).reduce((sum, child) => sum + treeCpuMsOf(child), own);
   } catch {
-    return 0; // it has ended meanwhile: its parent's time has it
+    return 0; // it has ended meanwhile, so the time of its parent includes it
   }
 }
 
-/** The memory that a running process holds now, in MB; undefined once it has ended. */
+/** Returns the resident memory of a running process in MB; undefined once it has ended. */
 export function residentMbOf(pid: number | undefined): number | undefined {
   return statusMb(pid, 'VmRSS');
 }
 
-/** Begins the peak of a running process anew (proc(5), clear_refs). */
+/** Resets the peak memory of a running process to its current memory (proc(5), clear_refs). */
 export function resetPeak(pid: number | undefined): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** Asks every process that this one has started and that still runs to end. */
+/** Sends SIGTERM to every running child of this process. */
 export function endChildren(): void {
   for (const pid of childrenOf(process.pid)) sendSignal(pid, 'SIGTERM');
 }
@@ -88,7 +89,7 @@ function endedChildrenCpuMs(): number {
   return (user + system) * MS_PER_TICK;
 }
 
-/** The fields of proc(5) stat after the program's name, which may hold blanks: the state is first. */
+/** Returns the fields of proc(5) stat after the name of the program, which may contain blanks. The first is the state. */
 function statOf(file: string): number[] {
   return readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ').map(Number) ?? [];
 }

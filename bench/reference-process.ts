@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { cpuMsOf, peakMbOf, resetPeak, type Use, useOf } from './process-use.ts';
 import { median } from './report/statistics.ts';
 
-/** The programs of `reference/`. */
+/** The names of the programs in `reference/`. */
 export type ReferenceName =
   | 'plain-script'
   | 'transfer'
@@ -15,12 +15,12 @@ export type ReferenceName =
   | 'posts'
   | 'retrying-sender';
 
-/** What a reference says of a job: the ms that it took, and whatever else it counts. */
-export type Told = Readonly<Record<string, number>> & { readonly ms: number };
+/** The result of a job of a reference: its duration in ms, and its own counts. */
+export type JobResult = Readonly<Record<string, number>> & { readonly ms: number };
 
-const told = z.object({ ms: z.number() }).catchall(z.number());
+const jobResult = z.object({ ms: z.number() }).catchall(z.number());
 
-/** A reference that runs, and does its job when it is told to. */
+/** A running reference, which does its job at each call of `run`. */
 export class ReferenceProcess {
   readonly process: ChildProcess;
   readonly exited: Promise<void>;
@@ -38,7 +38,7 @@ export class ReferenceProcess {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
     });
-    // Told of by its exit; what it was not given any more does not matter.
+    // Ignore a broken pipe: `exited` reports a reference that has ended.
     child.stdin.on('error', () => undefined);
     this.#answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     this.exited = once(child, 'close').then(([code]) => {
@@ -47,49 +47,49 @@ export class ReferenceProcess {
     this.exited.catch(() => undefined);
   }
 
-  /** Has the job done once. @throws Error when the program fails */
-  async run(): Promise<Told> {
+  /** Runs the job once. @throws Error if the program fails */
+  async run(): Promise<JobResult> {
     this.process.stdin?.write('\n');
     const answer = await this.#answers.next();
     if (answer.done) {
       await this.exited;
-      throw new Error('a reference ended before its job');
+      throw new Error('a reference ended before its job was done');
     }
-    return told.parse(JSON.parse(answer.value));
+    return jobResult.parse(JSON.parse(answer.value));
   }
 
-  /** Lets it end. */
+  /** Closes its standard input and waits until it has ended. */
   async close(): Promise<void> {
     this.process.stdin?.end();
     await this.exited;
   }
 }
 
-/** Runs a reference once, from the start of its process to the end. @throws Error when it fails */
+/** Runs a reference once, from the start of its process to its end. @throws Error if it fails */
 export async function runReference(
   name: ReferenceName,
   args: Readonly<Record<string, string>>,
-): Promise<Use & { readonly told: Told }> {
-  let answer: Promise<Told> | undefined;
+): Promise<Use & { readonly result: JobResult }> {
+  let answer: Promise<JobResult> | undefined;
   const use = await useOf(() => {
     const reference = new ReferenceProcess(name, args);
     answer = reference.run();
-    answer.catch(() => undefined); // it is awaited below, when the process has ended
+    answer.catch(() => undefined); // awaited below, once the process has ended
     reference.process.stdin?.end();
     return reference;
   });
   if (answer === undefined) throw new Error(`${name} was not started`);
-  return { ...use, told: await answer };
+  return { ...use, result: await answer };
 }
 
-/** What a job took of a process that had done it before: the medians of several times. */
+/** The resources that a warm process needs for its job: the median duration, the mean CPU time and the peak memory. */
 export interface WarmUse {
   readonly ms: number;
   readonly cpuMs: number;
   readonly peakMb: number;
 }
 
-/** Has a reference do its job once to warm up, and then `times` times. @throws Error when it fails */
+/** Runs the job of a reference once to warm up, and then `times` times. @throws Error if it fails */
 export async function warmReference(
   name: ReferenceName,
   args: Readonly<Record<string, string>>,
@@ -109,5 +109,5 @@ export async function warmReference(
 
 function lastLines(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  return lines.find((line) => /Error/.test(line)) ?? lines.at(-1) ?? 'it said nothing';
+  return lines.find((line) => /Error/.test(line)) ?? lines.at(-1) ?? 'it printed nothing';
 }

@@ -6,7 +6,7 @@ import { startRedis } from '../test/support/servers/private-redis.ts';
 import { until } from '../test/support/time/until.ts';
 import { treeCpuMsOf } from './process-use.ts';
 
-/** The PostgreSQL and the Redis of the benchmark, each started when it is first needed. */
+/** The benchmark's PostgreSQL and Redis. Each is started when it is first needed. */
 export class Servers {
   #database: Promise<Database> | undefined;
   #redis: Promise<BenchRedis> | undefined;
@@ -27,7 +27,7 @@ export class Servers {
   }
 }
 
-/** A PostgreSQL at its defaults: unlike that of the tests it syncs every commit to the disk. */
+/** A PostgreSQL with default settings. Unlike that of the tests, it syncs every commit to the disk. */
 class Database {
   readonly url: string;
   readonly client: Client;
@@ -41,25 +41,25 @@ class Database {
 
   static async start(): Promise<Database> {
     const server = await startPostgres({ settings: { fsync: 'on', full_page_writes: 'on' } });
-    // It accepts connections a little before it serves them.
+    // PostgreSQL accepts connections before it can serve them.
     const client = await until('PostgreSQL has started', () => connected(server.url));
     return new Database(server, client);
   }
 
-  /** Takes away what programs have stored, and writes out what is left to write, so that each begins alike. */
+  /** Drops the schemas of the programs and runs a checkpoint, so that each program starts from the same state. */
   async reset(): Promise<void> {
     await this.client.query('DROP SCHEMA IF EXISTS leadsync CASCADE; DROP SCHEMA IF EXISTS plain CASCADE');
     await this.client.query('CHECKPOINT');
   }
 
-  /** How many rows a table has; 0 when there is none yet. */
+  /** Returns the number of rows of a table; 0 if it does not exist. */
   async count(table: string): Promise<number> {
     const { rows } = await this.client.query('SELECT to_regclass($1) IS NOT NULL AS there', [table]);
     if (!rows[0].there) return 0;
     return Number((await this.client.query(`SELECT count(*) FROM ${table}`)).rows[0].count);
   }
 
-  /** What the tables that programs made take on disk with their indexes, in MB. */
+  /** Returns the size of the programs' tables with their indexes on disk, in MB. */
   async sizeMb(): Promise<number> {
     const { rows } = await this.client.query(
       `SELECT coalesce(sum(pg_total_relation_size(oid)), 0) AS bytes FROM pg_class
@@ -68,12 +68,12 @@ class Database {
     return Number(rows[0].bytes) / 1024 / 1024;
   }
 
-  /** The CPU time that all of its processes have used since it started, in ms. */
+  /** Returns the CPU time of all processes of the server since its start, in ms. */
   cpuMs(): number {
     return treeCpuMsOf(this.#server.process.pid);
   }
 
-  /** What it has written ahead since it was made, in MB. */
+  /** Returns the amount of write-ahead log since the cluster was created, in MB. */
   async writtenAheadMb(): Promise<number> {
     const { rows } = await this.client.query("SELECT pg_current_wal_lsn() - '0/0' AS bytes");
     return Number(rows[0].bytes) / 1024 / 1024;
@@ -96,7 +96,7 @@ async function connected(url: string): Promise<Client> {
   return client;
 }
 
-/** A Redis that keeps nothing on disk. */
+/** A Redis that stores nothing on disk. */
 class BenchRedis {
   readonly url: string;
   readonly #client: Redis;
@@ -117,7 +117,7 @@ class BenchRedis {
     await this.#client.flushall();
   }
 
-  /** The memory that its data take, in MB. */
+  /** Returns the memory that Redis uses (`used_memory`), in MB. */
   async usedMb(): Promise<number> {
     return Number(/used_memory:(\d+)/.exec(await this.#client.info('memory'))?.[1] ?? 0) / 1024 / 1024;
   }
@@ -132,7 +132,7 @@ class BenchRedis {
   }
 }
 
-/** Writes what other programs have left in memory to the disk, so that it is not written while somebody is measured. */
+/** Writes dirty pages of all programs to the disk, so that this does not happen during a measurement. */
 export function settleDisk(): void {
   execFileSync('sync');
 }

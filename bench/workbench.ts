@@ -4,37 +4,37 @@ import type { Row } from './report/report.ts';
 import type { Servers } from './servers.ts';
 import type { World } from './world.ts';
 
-/** One piece of work that is measured: a row of the table. */
+/** A row of the table: one kind of work, and its measurement. */
 export interface Work {
   readonly number: number;
-  /** A word or two, for the progress. */
+  /** A short name for the progress output. */
   readonly name: string;
   measure(workbench: Workbench): Promise<Omit<Row, 'number'>>;
 }
 
-/** What a piece of work is measured with. */
+/** The environment of a measurement. */
 export interface Workbench {
   readonly world: World;
   readonly servers: Servers;
-  /** For files; each taker makes its own folder in it, by `newFolder`. */
+  /** The folder for files. `newFolder` creates a subfolder for each use. */
   readonly folder: string;
   readonly quick: boolean;
-  /** How often each program runs. */
+  /** Runs of each program. */
   readonly runs: number;
-  /** Beside leadsync's own environment: what makes it write CPU profiles. */
+  /** Additional environment variables of leadsync, which make it write CPU profiles. */
   readonly env: Readonly<Record<string, string>>;
   /** Shows a line of progress. */
   tell(text: string): void;
 }
 
-/** A new empty folder of the workbench. */
+/** Creates an empty folder in the folder of the workbench. */
 export function newFolder({ folder }: Pick<Workbench, 'folder'>): string {
   return mkdtempSync(join(folder, 'run-'));
 }
 
 /**
- * Runs several programs in turns, A B C A B C …, so that whatever slows the machine for a while slows all of them.
- * @returns each program's results, one a run
+ * Runs several programs in turns, A B C A B C …, so that a slow phase of the machine affects all of them.
+ * @returns the results of each program, one for each run
  */
 export async function inTurns<Name extends string, Result>(
   workbench: Workbench,

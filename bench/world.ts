@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { stopProcess } from '../test/support/servers/server-process.ts';
-import type { Manner } from './world/flaky-receiver.ts';
+import type { Behaviour } from './world/flaky-receiver.ts';
 
 const portsSchema = z.object({ port: z.number(), receiverPort: z.number(), flakyPort: z.number() });
 const arrivals = z.object({
@@ -22,27 +22,27 @@ const visits = z.object({
   mostOpen: z.number(),
 });
 
-/** A listing to be shown; its leads have consecutive ids. */
+/** The listing that a service serves. Its leads have consecutive ids. */
 export interface Shown {
   readonly leads: number;
-  /** The service's name; `main` when absent. */
+  /** The name of the service; default: `main`. */
   readonly name?: string;
-  /** The first id; 1 when absent. */
+  /** The first id; default: 1. */
   readonly first?: number;
   readonly etag?: boolean;
-  /** New leads after each answer. */
+  /** Leads to add after each answer. */
   readonly growBy?: number;
-  /** How long each answer is held back, in ms. */
+  /** Delay of each answer. */
   readonly delayMs?: number;
 }
 
-/** The service and the receivers around a leadsync, in a process of their own. */
+/** The services and receivers that leadsync talks to, in a process of their own. */
 export class World {
   readonly #url: string;
   readonly #close: () => Promise<void>;
-  /** Where webhooks are taken at once. */
+  /** The URL of the receiver that accepts every request immediately. */
   readonly receiverUrl: string;
-  /** Where webhooks are taken as `behave` says. */
+  /** The URL of the receiver that behaves as `behave` sets. */
   readonly flakyUrl: string;
 
   private constructor(ports: z.output<typeof portsSchema>, close: () => Promise<void>) {
@@ -55,21 +55,22 @@ export class World {
   static async start(): Promise<World> {
     const child = fork(fileURLToPath(new URL('world/main.ts', import.meta.url)), [], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      // A Ctrl-C at the terminal reaches it only through us.
+      // A process group of its own: Ctrl-C in the terminal must not stop it before the benchmark does.
       detached: true,
     });
     const [message] = await Promise.race([
       once(child, 'message'),
-      once(child, 'exit').then(([code]) => Promise.reject(new Error(`the servers ended at once (${code})`))),
+      once(child, 'exit').then(([code]) => Promise.reject(new Error(`the benchmark's servers did not start (exit code ${code})`))),
     ]);
     return new World(portsSchema.parse(message), () => stopProcess(child, 'SIGTERM'));
   }
 
-  /** To be configured as `base_url`. */
+  /** Returns the `base_url` of a service. */
   baseUrl(name = 'main'): string {
     return `${this.#url}/${name}`;
   }
 
+  /** Serves a new listing from now on. */
   async show({
     name = 'main',
     first = 1,
@@ -82,32 +83,32 @@ export class World {
   }
 
   /**
-   * Replaces a service's oldest lead by a new one at the end of its listing. Resolves when that one has arrived at the
-   * receiver, with the ms since the last byte of the first listing that had it was written.
+   * Replaces the oldest lead of a service by a new one at the end of its listing. Resolves when a receiver has got the new lead, with
+   * the ms since the last byte of the first listing with that lead was written.
    */
   async slide(name = 'main'): Promise<number> {
     return z.number().parse(await this.#command('slide', { name }));
   }
 
   /**
-   * Changes every lead of a service whose id is a multiple of `every`. Resolves when the last byte of the first listing with
-   * the changes was written, with that time in ms since 1970.
+   * Changes every lead of a service whose id is a multiple of `every`. Resolves when the last byte of the first listing with the changes
+   * was written, with that time in ms since 1970.
    */
   async change(every: number, name = 'main'): Promise<number> {
     return z.number().parse(await this.#command('change', { name, every }));
   }
 
-  /** Has the flaky receiver answer in this manner, and forget what it has seen. */
-  async behave(manner: Manner): Promise<void> {
-    await this.#command('behave', manner);
+  /** Sets how the flaky receiver answers, and resets its counts. */
+  async behave(behaviour: Behaviour): Promise<void> {
+    await this.#command('behave', behaviour);
   }
 
-  /** What the flaky receiver has seen since the last `behave`. Times in ms since 1970. */
+  /** Returns the counts of the flaky receiver since the last `behave`. Times are in ms since 1970. */
   async visits(): Promise<z.output<typeof visits>> {
     return visits.parse(await this.#command('visits', {}));
   }
 
-  /** When the flaky receiver had accepted so many different leads, in ms since 1970; undefined while it has not. */
+  /** Returns when the flaky receiver had accepted that number of different leads, in ms since 1970; undefined until then. */
   async acceptedAt(leads: number): Promise<number | undefined> {
     return z
       .number()
@@ -116,12 +117,12 @@ export class World {
       .parse(await this.#command('accepted', { leads }));
   }
 
-  /** What has arrived at the receiver since the last reset. Times in ms since 1970. */
+  /** Returns the arrivals at the other receiver since the last `reset`. Times are in ms since 1970. */
   async arrivals(): Promise<z.output<typeof arrivals>> {
     return arrivals.parse(await this.#command('arrivals', {}));
   }
 
-  /** Forgets what has arrived. */
+  /** Resets the arrivals. */
   async reset(): Promise<void> {
     await this.#command('reset', {});
   }

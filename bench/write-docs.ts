@@ -6,7 +6,7 @@ import type { Report } from './report/report.ts';
 const DOCUMENT = new URL('../docs/performance.md', import.meta.url);
 const CHARTS = new URL('../docs/performance/', import.meta.url);
 
-/** Writes a report's figures into docs/performance.md, and its charts beside it. */
+/** Writes the figures of a report into docs/performance.md, and its charts into docs/performance/. */
 export async function writeDocs(report: Report): Promise<void> {
   await writeFile(DOCUMENT, withMeasurements(await readFile(DOCUMENT, 'utf8'), report));
   await mkdir(CHARTS, { recursive: true });

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Connection, Submittable } from 'pg';
 
 /**
- * `COPY … FROM STDIN` with ready text (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY): to be
- * given to `client.query`. `done` resolves when the server has taken all of it.
+ * `COPY … FROM STDIN` with prepared text (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY), to pass to
+ * `client.query`. `done` resolves when the server has processed all of it.
  */
 export class CopyIn implements Submittable {
   readonly done: Promise<void>;
@@ -44,7 +44,7 @@ export class CopyIn implements Submittable {
   }
 }
 
-/** The head of a message of the protocol: its kind, and its length with that of the length itself. */
+/** Returns the head of a protocol message: its kind, and its length including the length field. */
 function message(kind: string, length: number): Buffer {
   const head = Buffer.alloc(5);
   head.write(kind);

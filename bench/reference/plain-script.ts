@@ -1,5 +1,5 @@
-// The same job as a good engineer would write it in an hour: fetch the listing, parse it, ask SQLite what is new, upsert
-// into PostgreSQL and post to the webhook, remember. No outbox, no retries, no streaming.
+// The same job, as a good engineer would write it in an hour: fetch the listing, parse it, look up new leads in SQLite, upsert
+// them into PostgreSQL, post them to the webhook, record their ids. No outbox, no retries, no streaming.
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { Pool } from 'pg';

@@ -1,4 +1,4 @@
-// Floor: bare POSTs through an undici Pool, of the bodies that leadsync would send, made before the first one goes out.
+// Floor, a lower bound: bare POSTs through an undici Pool. Their bodies are those that leadsync sends, prepared before the first POST.
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
 import { leadJson } from '../world/rendered-listing.ts';
@@ -24,7 +24,7 @@ const bodies = Array.from(
 await eachLine(async () => {
   const rest = bodies.values();
   const sender = async () => {
-    // Every sender takes from the same row of bodies.
+    // All senders share one iterator.
     for (const body of rest) {
       const answer = await pool.request({
         method: 'POST',

@@ -1,4 +1,4 @@
-// POSTs through an undici Pool that are tried again a fixed pause after each failure, for ever: what a receiver allows a
+// POSTs through an undici Pool. Each failure is retried after a fixed pause, without a limit: the rate that a receiver allows to a
 // sender that never holds back.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -22,7 +22,7 @@ const at = new Date().toISOString();
 
 await eachLine(async () => {
   const fresh = Array.from({ length: Number(values.leads) }, (_, index) => index + 1).values();
-  /** In order of time, since all pauses are alike. */
+  /** In order of time, because all pauses are equal. */
   const failed: { readonly id: number; readonly dueMs: number }[] = [];
   let [posts, open] = [0, Number(values.leads)];
   const sender = async () => {

@@ -1,4 +1,4 @@
-// Floor: the transfer of the listing and one JSON.parse.
+// Floor, a lower bound: transfers the listing and calls JSON.parse once.
 import { parseArgs } from 'node:util';
 import { request } from 'undici';
 import { eachLine } from './each-line.ts';

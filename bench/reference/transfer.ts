@@ -1,4 +1,4 @@
-// Floor: the bare transfer of the listing. Nothing is done with its bytes but counting them.
+// Floor, a lower bound: transfers the listing and counts its bytes.
 import { parseArgs } from 'node:util';
 import { request } from 'undici';
 import { eachLine } from './each-line.ts';

@@ -5,22 +5,22 @@ import { number } from './wording.ts';
 const WIDTH = 720;
 const HEIGHT = 380;
 const PLOT = { left: 76, right: 700, top: 56, bottom: 320 };
-/** One for each line; told apart on light and on dark ground, and without red beside green. */
+/** One colour for each line: distinct on light and dark backgrounds, without red beside green. */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 
 interface ChartText {
   readonly title: string;
-  /** What the upright axis counts. */
+  /** The unit of the vertical axis. */
   readonly unit: string;
 }
 
-/** What the charts are called. */
+/** The texts of the charts. */
 export const charts: Readonly<Record<Series['chart'], ChartText>> = {
   throughput: { title: 'First sync into the ledger: leads per second', unit: 'leads/s' },
   memory: { title: 'First sync into the ledger: peak memory of the process', unit: 'MB' },
 };
 
-/** A chart over the number of leads, as SVG: a line through each series' medians, with bars from least to greatest. */
+/** Returns a chart over the number of leads, as SVG: a line through the medians of each series, with bars from minimum to maximum. */
 export function chartOf(series: readonly Series[], { title, unit }: ChartText): string {
   const leads = [...new Set(series.flatMap(({ points }) => points.map((point) => point.leads)))].sort(
     (a, b) => a - b,
@@ -45,7 +45,7 @@ ${parts.join('\n')}
 `;
 }
 
-// No ground of its own: the page's shows through, and the ink follows it.
+// Without a background: the page's shows through, and the text colour follows the colour scheme.
 const STYLE = `<style>
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   .title { font-size: 16px; font-weight: 600 }
@@ -89,7 +89,7 @@ function logScale(least: number, greatest: number): (leads: number) => number {
   return (leads) => inner.left + (Math.log(leads / least) / span) * (inner.right - inner.left);
 }
 
-/** A round step of which four reach at least as far as `greatest`. */
+/** Returns the smallest round step of which four reach at least `greatest`. */
 function niceStep(greatest: number): number {
   const rough = greatest / 4;
   const power = 10 ** Math.floor(Math.log10(rough));

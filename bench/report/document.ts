@@ -3,14 +3,14 @@ import type { Report, Row } from './report.ts';
 import { verdicts } from './verdict.ts';
 import { COLUMNS, type Line, linesOf, machineText, runText } from './wording.ts';
 
-const BEGIN = '<!-- measured: begin (npm run bench writes what stands between these marks) -->';
+const BEGIN = '<!-- measured: begin (npm run bench -- --write-docs writes the text between these marks) -->';
 const END = '<!-- measured: end -->';
 
-/** Puts a report's tables into a document, between its marks. @throws Error when the marks are not there */
+/** Returns a document with the tables of a report between its marks. @throws Error if the marks are missing */
 export function withMeasurements(document: string, report: Report): string {
   const begin = document.indexOf(BEGIN);
   const end = document.indexOf(END);
-  if (begin < 0 || end < begin) throw new Error(`The document has no place for figures: ${BEGIN} … ${END}`);
+  if (begin < 0 || end < begin) throw new Error(`The document lacks the marks for the figures: ${BEGIN} … ${END}`);
   return `${document.slice(0, begin + BEGIN.length)}\n\n${markdownOf(report)}\n${document.slice(end)}`;
 }
 
@@ -27,7 +27,7 @@ function overviewOf(row: Row): Line {
 }
 
 function sectionOf(row: Row): string {
-  // The first column would repeat the heading.
+  // Without the first column, which repeats the number in the heading.
   const lines = [COLUMNS, COLUMNS.map(() => '---'), ...linesOf(row)].map((line) => tableLine(line.slice(1)));
   const notes = row.notes.length === 0 ? '' : `\n${row.notes.join(' ')}\n`;
   return `### ${row.number}. ${row.title}\n\n${lines.join('\n')}\n${notes}${chartsOf(row)}`;

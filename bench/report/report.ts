@@ -2,32 +2,32 @@ import { z } from 'zod';
 
 const values = z.array(z.number());
 
-/** What a figure is held against: a program that does the same, or less, in the same run. */
+/** The program that a figure is compared with. It does the same work or less, in the same run. */
 const reference = z.strictObject({
   name: z.string(),
-  /** One value a run; empty when it could not do the work at all, and then `cannot` says why. */
+  /** One value for each run; empty if it cannot do the work, for the reason in `cannot`. */
   values,
   cannot: z.string().optional(),
 });
 
-/** Where to get to: the median, or its ratio to a reference's, is to be at most or at least `limit`. */
+/** The aim of a figure: its median, or the ratio to the median of a reference, is at most or at least `limit`. */
 const aim = z.strictObject({
   is: z.enum(['at most', 'at least']),
   limit: z.number(),
-  /** The name of a reference; absent: the limit is in the figure's own unit. */
+  /** The name of the reference. Absent: `limit` has the unit of the figure. */
   of: z.string().optional(),
 });
 
 const figure = z.strictObject({
   name: z.string(),
   unit: z.enum(['s', 'ms', 'MB', 'leads/s', '%', '']),
-  /** One value a run. */
+  /** One value for each run. */
   values,
   references: z.array(reference),
   aims: z.array(aim),
 });
 
-/** How a quantity grows with the number of leads: a line of a chart. */
+/** A line of a chart: a quantity over the number of leads. */
 const series = z.strictObject({
   chart: z.enum(['throughput', 'memory']),
   name: z.string(),
@@ -39,7 +39,7 @@ const row = z.strictObject({
   title: z.string(),
   figures: z.array(figure),
   series: z.array(series),
-  /** How it was measured here, in sentences. */
+  /** Sentences that explain the measurement. */
   notes: z.array(z.string()),
 });
 
@@ -51,11 +51,11 @@ const machine = z.strictObject({
   node: z.string(),
   postgres: z.string(),
   redis: z.string(),
-  /** Where the ledger and PostgreSQL's files lay. */
+  /** The file system of the ledger and of PostgreSQL. */
   disk: z.string(),
 });
 
-/** All that a run of the benchmark has found: what `--json` writes and `--write-docs` reads. */
+/** The results of a run of the benchmark, which `--json` writes and `--write-docs` reads. */
 export const reportSchema = z.strictObject({
   at: z.iso.datetime(),
   version: z.string(),

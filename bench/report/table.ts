@@ -1,7 +1,7 @@
 import type { Report } from './report.ts';
 import { COLUMNS, type Line, linesOf, machineText, runText } from './wording.ts';
 
-/** A report for a terminal. */
+/** Returns a report as a table for a terminal. */
 export function tableOf(report: Report): string {
   const widths = widthsOf(report.rows.flatMap(linesOf));
   const sections = report.rows.map((row) =>
@@ -18,7 +18,7 @@ function widthsOf(lines: readonly Line[]): number[] {
 }
 
 function aligned(line: Line, widths: readonly number[]): string {
-  // The last column is only padded by blanks that nobody sees.
+  // Without trailing blanks after the last column.
   return line
     .map((cell, column) => cell.padEnd(widths[column] ?? 0))
     .join('  ')

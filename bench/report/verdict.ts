@@ -1,19 +1,19 @@
 import type { Aim, Figure, Reference } from './report.ts';
 import { median } from './statistics.ts';
 
-/** How a figure stands to one reference or aim. */
+/** A figure compared with one reference, one aim, or both. */
 export interface Verdict {
   readonly reference: Reference | undefined;
-  /** Median beside the reference's median; undefined without a reference that could do the work. */
+  /** The median divided by that of the reference; undefined without a reference that can do the work. */
   readonly ratio: number | undefined;
   readonly aim: Aim | undefined;
-  /** Undefined where there is nothing to meet. */
+  /** Whether the aim is met; undefined without an aim, or without a ratio to compare with it. */
   readonly met: boolean | undefined;
 }
 
 /**
- * A figure against each of its references and aims. An aim in the figure's own unit stands beside the first reference
- * that has no aim of its own, or alone. At least one verdict, if only to say that there is nothing to meet.
+ * Compares a figure with each of its references and aims. An aim in the unit of the figure shares a verdict with the first reference
+ * that has no aim of its own, or has one of its own. Returns at least one verdict, even without references and aims.
  */
 export function verdicts(figure: Figure): Verdict[] {
   const absolute = figure.aims.filter(({ of }) => of === undefined);
@@ -32,7 +32,7 @@ function judged({ values }: Figure, aim: Aim | undefined): Pick<Verdict, 'aim' |
   return { aim, met: aim && meets(median(values), aim) };
 }
 
-/** Undefined when the reference could not do the work. */
+/** Returns the ratio of the medians; undefined if the reference cannot do the work. */
 function ratioTo(figure: Figure, reference: Reference): number | undefined {
   return reference.values.length === 0 ? undefined : median(figure.values) / median(reference.values);
 }

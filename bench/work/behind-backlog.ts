@@ -8,13 +8,13 @@ import { leadsyncThatOwes, type Prepared } from '../owed-leads.ts';
 import { percentile } from '../report/statistics.ts';
 import { inTurns, type Work, type Workbench } from '../workbench.ts';
 
-/** The source that lists new leads. Its listing is short, so that what is measured is the way to the sink. */
+/** The source that lists new leads. Its listing is short, so that reading it takes little of the measured time. */
 const LATE = { name: 'late', first: 1_000_000, leads: 1_000 };
 const NEW_LEAD_EVERY_MS = 250;
-/** How long the receiver takes for each answer, in ms. */
+/** Minimum and maximum delay of the receiver's answers. */
 const DELAY_MS = [10, 60] as const;
 
-/** Row 11: how long a new lead takes to a sink that works through a backlog. */
+/** Row 11: the latency of a new lead at a sink that delivers a backlog. */
 export const behindBacklog: Work = {
   number: 11,
   name: 'new leads behind a backlog',
@@ -34,16 +34,16 @@ export const behindBacklog: Work = {
       'without a backlog': () => latenciesOf(workbench, alone, fresh, 0),
     });
     return {
-      title: `A new lead while a backlog of ${leads.toLocaleString('en')} drains through one webhook`,
+      title: `Latency of a new lead while a backlog of ${leads.toLocaleString('en')} drains through one webhook`,
       figures: [
         figureOf('p50', 'ms', results, (latencies) => percentile(latencies, 50)),
         figureOf('p95', 'ms', results, (latencies) => percentile(latencies, 95), [atMost(5_000)]),
       ],
       series: [],
       notes: [
-        `A webhook with every default (concurrency 10); the receiver takes ${DELAY_MS.join(' to ')} ms for each answer.`,
-        `${fresh} new leads a run, one every ${NEW_LEAD_EVERY_MS} ms, of a second source that is polled every second: from the last byte of the first listing with the lead to its acceptance.`,
-        'The benchmark fails if the backlog has drained before the last of them has arrived.',
+        `The webhook has default options (concurrency 10). The receiver takes ${DELAY_MS.join(' to ')} ms to answer.`,
+        `Each run has ${fresh} new leads, one every ${NEW_LEAD_EVERY_MS} ms, from a second source that is polled every second. The latency is the time from the last byte of the first listing with the lead to its acceptance.`,
+        'The benchmark fails if the backlog drains before the last of them arrives.',
       ],
     };
   },
@@ -71,7 +71,7 @@ async function latenciesOf(
   });
 }
 
-/** Lists a new lead at a steady pace, whether or not the ones before have arrived. Gives each one's latency in ms, once it has. */
+/** Lists new leads at a constant rate, without waiting for their arrival. Returns promises of their latencies in ms. */
 async function slideEvery({ world }: Workbench, leads: number): Promise<Promise<number>[]> {
   const latencies: Promise<number>[] = [];
   for (let lead = 0; lead < leads; lead += 1) {

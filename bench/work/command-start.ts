@@ -7,7 +7,7 @@ import { inTurns, type Work, type Workbench } from '../workbench.ts';
 
 const REFERENCE = '`node -e 0`';
 
-/** Row 14: how soon a command has done its work. */
+/** Row 14: how long a command takes from its start to its end. */
 export const commandStart: Work = {
   number: 14,
   name: 'command start',
@@ -18,7 +18,7 @@ export const commandStart: Work = {
     await runLeadsync({ ...workbench, env: {} }, installed, ['sync']);
     const status = [program, 'status', '-c', installed.configFile];
     const help = [program, '--help'];
-    // The first start of each compiles it, and later ones read what was compiled.
+    // The first start fills the compile cache that later ones use.
     for (const words of [status, help]) await startOf(workbench, words);
     const results = await inTurns(
       { ...workbench, runs: workbench.runs * 5 },
@@ -31,15 +31,15 @@ export const commandStart: Work = {
     const figure = (name: string, leadsync: readonly number[]) =>
       figureOf(name, 'ms', { leadsync, [REFERENCE]: results.node }, (ms) => ms, [atMost(3, REFERENCE)]);
     return {
-      title: 'Start of a command, until it has ended',
+      title: 'Duration of a short command, from its start to its end',
       figures: [figure('`leadsync status`', results.status), figure('`leadsync --help`', results.help)],
       series: [],
-      notes: ['The program as it is installed: built, with what Node has compiled before in its cache.'],
+      notes: ['The program is built, as users install it, and the compile cache of Node is filled.'],
     };
   },
 };
 
-/** How long a program of Node takes from its start to its end, in ms. @throws Error when it fails */
+/** Returns the ms that a Node program takes from its start to its end. @throws Error if it fails */
 async function startOf({ env }: Workbench, words: readonly string[]): Promise<number> {
   const startMs = performance.now();
   const child = spawn(process.execPath, ['--max-semi-space-size=4', ...words], {

@@ -10,7 +10,7 @@ import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
 
 const NEW = 10;
 
-/** Row 2: a poll that finds almost nothing new, of a daemon that is warm. */
+/** Row 2: a poll of a warm daemon that finds few new leads. */
 export const fewNew: Work = {
   number: 2,
   name: 'few new leads',
@@ -26,27 +26,27 @@ export const fewNew: Work = {
       'transfer and parse': () => warmReference('transfer-and-parse', { 'base-url': world.baseUrl() }, times),
     });
     return {
-      title: `Poll of ${leads.toLocaleString('en')} known leads with ${NEW} new ones`,
+      title: `Poll of ${leads.toLocaleString('en')} known leads and ${NEW} new ones`,
       figures: [
-        figureOf('wall', 'ms', results, ({ ms }) => ms, [
+        figureOf('wall time', 'ms', results, ({ ms }) => ms, [
           atMost(0.6, 'plain script'),
           atMost(1 / 0.6, 'transfer and parse'),
         ]),
-        figureOf('CPU', 'ms', results, ({ cpuMs }) => cpuMs, [atMost(0.6, 'plain script')]),
+        figureOf('CPU time', 'ms', results, ({ cpuMs }) => cpuMs, [atMost(0.6, 'plain script')]),
         figureOf('peak memory', 'MB', results, ({ peakMb }) => peakMb, [atMost(0.6, 'plain script')]),
       ],
       series: [],
       notes: [
-        `Processes that run already; each value is the median (CPU: the mean) of ${times} polls.`,
-        'Until the new leads are in PostgreSQL, for leadsync and the plain script.',
+        `The processes run already. Each value is the median of ${times} polls; for CPU time, the mean.`,
+        'For leadsync and the plain script, a poll lasts until the new leads are in PostgreSQL.',
       ],
     };
   },
 };
 
-/** Both know all leads, and so does their PostgreSQL. */
+/** Prepares a leadsync and a plain script that know all leads and have stored them in PostgreSQL. */
 async function prepare(workbench: Workbench, leads: number) {
-  workbench.tell('both learn what is listed');
+  workbench.tell('preparing: first syncs of both programs');
   const { world, servers } = workbench;
   const database = await servers.database();
   await database.reset();
@@ -67,7 +67,7 @@ async function leadsyncRun(workbench: Workbench, prepared: Install, times: numbe
     await until('the first polls have ended', () => fresh().length >= 1, 60_000);
     resetPeak(pid);
     const cpuBeforeMs = cpuMsOf(pid);
-    // A daemon that is stopped leaves what it has not begun to deliver for the next start.
+    // Wait for the deliveries, because a daemon that is stopped leaves deliveries that it has not begun for its next start.
     const arrived = (poll: FinishedPoll) => deliveredOf(prepared, poll).delivered === NEW;
     await until(
       'the leads of the polls to be measured have arrived',
@@ -79,12 +79,12 @@ async function leadsyncRun(workbench: Workbench, prepared: Install, times: numbe
   return { ...use, ms: median(measuredOf(fresh(), times).map((poll) => wallMs(prepared, poll))) };
 }
 
-/** The polls to measure: the first one warms up. */
+/** Returns the polls to measure: all but the first, which warms up. */
 function measuredOf(polls: readonly FinishedPoll[], times: number): readonly FinishedPoll[] {
   return polls.slice(1, 1 + times);
 }
 
-/** The first one may find more: what others have made the listing grow by. */
+/** Whether a poll found exactly the new leads of one answer. The first poll may find more, because other programs made the listing grow. */
 function isOfInterest({ leads_new }: FinishedPoll): boolean {
   return leads_new === NEW;
 }

@@ -6,14 +6,14 @@ import { runReference } from '../reference-process.ts';
 import { settleDisk } from '../servers.ts';
 import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
 
-/** What a program used, and what PostgreSQL did for it. */
+/** The resources that a program used, and those that PostgreSQL used for it. */
 interface Stored extends Use {
   readonly postgresCpuMs: number;
   readonly storedMb: number;
   readonly writtenAheadMb: number;
 }
 
-/** Row 1: everything that is listed comes into PostgreSQL for the first time. */
+/** Row 1: a first sync of a listing into PostgreSQL. */
 export const firstSync: Work = {
   number: 1,
   name: 'first sync',
@@ -31,26 +31,26 @@ export const firstSync: Work = {
     const programs = { leadsync, 'plain script': plain };
     const without = { leadsync: withoutMirror, 'plain script': plain };
     return {
-      title: `First sync of ${leads.toLocaleString('en')} leads into PostgreSQL, with every default`,
+      title: `First sync of ${leads.toLocaleString('en')} leads into PostgreSQL with default options`,
       figures: [
-        figureOf('wall', 's', { ...programs, floor }, wall, [atMost(1, 'plain script')]),
-        figureOf('CPU, with PostgreSQL', 's', programs, cpu, [atMost(1.5, 'plain script')]),
-        figureOf("of it PostgreSQL's", 's', programs, ({ postgresCpuMs }) => postgresCpuMs / 1000),
+        figureOf('wall time', 's', { ...programs, floor }, wall, [atMost(1, 'plain script')]),
+        figureOf('CPU time, including PostgreSQL', 's', programs, cpu, [atMost(1.5, 'plain script')]),
+        figureOf('CPU time of PostgreSQL', 's', programs, ({ postgresCpuMs }) => postgresCpuMs / 1000),
         figureOf('peak memory', 'MB', programs, ({ peakMb }) => peakMb, [atMost(200)]),
-        figureOf('PostgreSQL on disk', 'MB', programs, ({ storedMb }) => storedMb, [
+        figureOf('size in PostgreSQL', 'MB', programs, ({ storedMb }) => storedMb, [
           atMost(1.5, 'plain script'),
         ]),
         figureOf('write-ahead log', 'MB', programs, ({ writtenAheadMb }) => writtenAheadMb),
-        figureOf('`mirror: false`, wall', 's', { ...without, floor }, wall),
-        figureOf('`mirror: false`, CPU, with PostgreSQL', 's', without, cpu),
-        figureOf('`mirror: false`, peak memory', 'MB', without, ({ peakMb }) => peakMb),
-        figureOf('`mirror: false`, PostgreSQL on disk', 'MB', without, ({ storedMb }) => storedMb),
+        figureOf('`mirror: false`: wall time', 's', { ...without, floor }, wall),
+        figureOf('`mirror: false`: CPU time, including PostgreSQL', 's', without, cpu),
+        figureOf('`mirror: false`: peak memory', 'MB', without, ({ peakMb }) => peakMb),
+        figureOf('`mirror: false`: size in PostgreSQL', 'MB', without, ({ storedMb }) => storedMb),
       ],
       series: [],
       notes: [
-        'Each is a process from its start to its end, on an empty database. None of the references brings what the mirror does: polls, deliveries, attempts and versions.',
-        'The floor is transfer, `JSON.parse`, COPY to a temporary table and INSERT … ON CONFLICT of the very rows of leads that leadsync stores, their answers among them; the time in which its rows are made is left out.',
-        'The plain script stores the typed fields and the answers, and neither the raw JSON nor hash, versions and times.',
+        'Each program is measured from the start of its process to its end, on an empty database. No reference stores what the mirror stores: polls, deliveries, attempts and versions.',
+        'The floor is a lower bound: transfer, `JSON.parse`, COPY to a temporary table and INSERT … ON CONFLICT of the same rows of `leads` that leadsync stores, including the answers. It excludes the time to build the rows.',
+        'The plain script stores the typed fields and the answers, but no raw JSON, hashes, versions or times.',
       ],
     };
   },
@@ -77,10 +77,10 @@ async function plainRun(workbench: Workbench): Promise<Use> {
 async function floorRun(workbench: Workbench): Promise<Use> {
   const { url } = await workbench.servers.database();
   const use = await runReference('copy', { 'base-url': workbench.world.baseUrl(), postgres: url });
-  return { ...use, wallMs: use.wallMs - (use.told['leftOutMs'] ?? 0) };
+  return { ...use, wallMs: use.wallMs - (use.result['excludedMs'] ?? 0) };
 }
 
-/** Runs a program on an empty database. @throws Error when it stored less than it should: such a program is not fast */
+/** Measures a program on an empty database. @throws Error if it did not store every lead with its answers */
 async function stored(
   { servers }: Workbench,
   leads: number,

@@ -9,14 +9,14 @@ import { settleDisk } from '../servers.ts';
 import { inTurns, type Work, type Workbench } from '../workbench.ts';
 
 const FAIL_PERCENTS = [10, 20, 30] as const;
-/** How long the receiver takes for each answer, in ms. */
+/** Minimum and maximum delay of the receiver's answers. */
 const DELAY_MS = [20, 120] as const;
-/** The same where it is down: long, so that two requests at once are seen. */
+/** The same if every request fails: long, so that concurrent requests overlap. */
 const DOWN_DELAY_MS = [500, 1_000] as const;
 const SEED = 1;
 const LONGEST_MS = 300_000;
 
-/** Row 10: what gets through to a receiver that fails a share of its requests, and how one that is down is treated. */
+/** Row 10: the rate at a receiver that fails some requests, and the concurrency at one that fails all of them. */
 export const flaky: Work = {
   number: 10,
   name: 'flaky receiver',
@@ -29,16 +29,16 @@ export const flaky: Work = {
     const down = await inTurns(workbench, {
       leadsync: () => mostAtOnceWhileDown(workbench, prepared, workbench.quick ? 2 : 4),
     });
-    figures.push(figureOf('all fail: requests at a time', '', down, (most) => most, [atMost(1)]));
+    figures.push(figureOf('all requests fail: maximum of concurrent requests', '', down, (most) => most, [atMost(1)]));
     return {
-      title: `${leads.toLocaleString('en')} leads to a webhook whose receiver answers a share of all requests with 503`,
+      title: `${leads.toLocaleString('en')} leads to a webhook whose receiver answers some requests with 503`,
       figures,
       series: [],
       notes: [
-        `A webhook with every default (concurrency 10). The receiver takes ${DELAY_MS.join(' to ')} ms for each answer.`,
-        'The retrying sender has the same concurrency, tries again 1 s after each failure, and never holds back. The same attempts of the same leads fail for both.',
-        'The rate is that of the first 99 % of the leads, from the first request on. A lead that was accepted twice makes the benchmark fail.',
-        'Where every request fails, those are counted that come once leadsync says that the sink is held.',
+        `The webhook has default options (concurrency 10). The receiver takes ${DELAY_MS.join(' to ')} ms to answer.`,
+        'The retrying sender has the same concurrency, retries each failure after 1 s, and never holds back. For both programs, the same attempts of the same leads fail.',
+        'The rate is that of the first 99 % of the leads, from the first request. The benchmark fails if the receiver accepts a lead twice.',
+        'If every request fails, only requests after leadsync reports the sink as held count.',
       ],
     };
   },
@@ -64,7 +64,7 @@ async function rateFigure(
         runReference('retrying-sender', { webhook: workbench.world.flakyUrl, leads: String(leads) }),
       ),
   });
-  const name = `${failPercent} % fail`;
+  const name = `${failPercent} % of requests fail: rate`;
   return figureOf(name, 'leads/s', results, (rate) => rate, [atLeast(0.8, 'retrying sender')]);
 }
 
@@ -79,7 +79,7 @@ async function leadsyncSends(
   );
 }
 
-/** Leads accepted in a second, of the first `most`. @throws Error when fewer arrived, or one was accepted twice */
+/** Returns the leads that were accepted per second, for the first `most`. @throws Error if fewer arrived, or one was accepted twice */
 async function rateAtReceiver({ world }: Workbench, most: number): Promise<number> {
   const { firstRequestAt, accepted, leads } = await world.visits();
   const lastAt = await world.acceptedAt(most);
@@ -88,7 +88,7 @@ async function rateAtReceiver({ world }: Workbench, most: number): Promise<numbe
   return (most / (lastAt - firstRequestAt)) * 1000;
 }
 
-/** The most requests that were open at once at a receiver that is down, until `probes` were made. @throws Error for more than 1 */
+/** Returns the maximum of concurrent requests at a receiver that fails all of them, until it got `probes` requests. @throws Error if it is more than 1 */
 async function mostAtOnceWhileDown(
   workbench: Workbench,
   { install, wanted }: Prepared,
@@ -104,7 +104,7 @@ async function mostAtOnceWhileDown(
     await world.behave(down);
     await until('probes were made', async () => (await world.visits()).requests >= probes, LONGEST_MS);
     const { mostOpen } = await world.visits();
-    if (mostOpen > 1) throw new Error(`a receiver that is down got ${mostOpen} requests at once`);
+    if (mostOpen > 1) throw new Error(`a receiver that fails every request got ${mostOpen} concurrent requests`);
     return mostOpen;
   });
 }

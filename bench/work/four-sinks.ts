@@ -4,7 +4,7 @@ import { install, runLeadsync, webhookTo } from '../leadsync-under-test.ts';
 import { settleDisk } from '../servers.ts';
 import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
 
-/** Row 13: what PostgreSQL holds and has written when leads went to four sinks, with the mirror. */
+/** Row 13: the size of PostgreSQL and its work for a first sync to four sinks, with the mirror. */
 export const fourSinks: Work = {
   number: 13,
   name: 'four sinks',
@@ -13,15 +13,15 @@ export const fourSinks: Work = {
     await workbench.world.show({ leads });
     const results = await inTurns(workbench, { leadsync: () => measured(workbench, leads) });
     return {
-      title: `PostgreSQL after ${leads.toLocaleString('en')} leads with four sinks`,
+      title: `PostgreSQL after a first sync of ${leads.toLocaleString('en')} leads to four sinks`,
       figures: [
-        figureOf('on disk', 'MB', results, ({ storedMb }) => storedMb, [atMost(300)]),
+        figureOf('size in PostgreSQL', 'MB', results, ({ storedMb }) => storedMb, [atMost(300)]),
         figureOf('write-ahead log', 'MB', results, ({ writtenAheadMb }) => writtenAheadMb, [atMost(600)]),
-        figureOf("PostgreSQL's CPU", 's', results, ({ cpuMs }) => cpuMs / 1000),
+        figureOf('CPU time of PostgreSQL', 's', results, ({ cpuMs }) => cpuMs / 1000),
       ],
       series: [],
       notes: [
-        'A first sync into PostgreSQL with every default, a webhook, CSV files and Parquet files. The mirror holds every delivery and attempt of all four.',
+        'The sinks are PostgreSQL with default options, a webhook, CSV files and Parquet files. The mirror stores every delivery and attempt of all four.',
       ],
     };
   },
@@ -42,7 +42,7 @@ async function measured(workbench: Workbench, leads: number) {
   await runLeadsync(workbench, await install(workbench, { sinks }), ['sync']);
   const deliveries = await database.count('leadsync.deliveries');
   if (deliveries !== 4 * leads)
-    throw new Error(`PostgreSQL knows of ${deliveries} deliveries of ${4 * leads}`);
+    throw new Error(`PostgreSQL has ${deliveries} of ${4 * leads} deliveries`);
   return {
     storedMb: await database.sizeMb(),
     writtenAheadMb: (await database.writtenAheadMb()) - writtenBeforeMb,

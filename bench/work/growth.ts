@@ -12,16 +12,16 @@ import { newFolder, type Work, type Workbench } from '../workbench.ts';
 
 interface Grown {
   readonly leadsPerSecond: number;
-  /** Of the whole process. */
+  /** CPU time of the whole process. */
   readonly cpuMs: number;
   readonly peakMb: number;
-  /** The ledger's file; 0 for a reference. */
+  /** Size of the ledger's file; 0 for a reference. */
   readonly ledgerMb: number;
-  /** The longest absence of the event loop in ms; none is measured of a reference. */
+  /** Longest delay of the event loop; 0 for a reference. */
   readonly absentMs: number;
 }
 
-/** The results of a program for a number of leads; or why there are none. */
+/** The results of a program for a number of leads, or the reason why there are none. */
 interface Outcome {
   readonly results: Grown[];
   cannot: string | undefined;
@@ -30,7 +30,7 @@ interface Outcome {
 const PROGRAMS = ['leadsync', 'plain script', 'transfer and parse'] as const;
 type Program = (typeof PROGRAMS)[number];
 
-/** Row 7: whether a hundred times the leads take a hundred times as long, and no more memory. */
+/** Row 7: whether time grows only in proportion to the number of leads, and memory hardly at all. */
 export const growth: Work = {
   number: 7,
   name: 'growth',
@@ -39,13 +39,13 @@ export const growth: Work = {
     const outcomes = await measureAll(workbench, sizes);
     const ofLeadsync = sizes.map((size) => outcomes.get(size)?.leadsync.results ?? []);
     return {
-      title: `Growth: first syncs of ${sizes.map((size) => size.toLocaleString('en')).join(', ')} leads into the ledger`,
+      title: `First syncs of ${sizes.map((size) => size.toLocaleString('en')).join(', ')} leads into the ledger`,
       figures: [...sizes.flatMap((size) => figuresOf(size, outcomes.get(size))), ...overSizes(ofLeadsync)],
       series: PROGRAMS.flatMap((program) => seriesOf(program, outcomes)),
       notes: [
-        'Without a sink: the listing is read, checked, compared and remembered. Leads per second are those of the poll itself, as the table `polls` tells it; memory is the peak of the process.',
-        'The event loop was asked for `/livez` every 5 ms. What the asking process was itself away for counts as well.',
-        'Plain script and `JSON.parse` need the whole listing as one string, which V8 limits to 512 MB.',
+        'There is no sink: leadsync reads, checks, compares and records the listing. The rate is that of the poll alone, from the table `polls`. Memory is the peak of the process.',
+        'The delay of the event loop is the longest wait for an answer to `/livez`, requested every 5 ms. It includes delays of the requesting process.',
+        'The plain script and transfer and parse need the whole listing as one string, and V8 limits a string to 512 MB.',
       ],
     };
   },
@@ -90,8 +90,8 @@ async function measureOne(
   try {
     outcome.results.push(await referenceRun(workbench, program, size));
   } catch {
-    // That it can do the smaller listings shows that nothing else is wrong with it.
-    outcome.cannot = 'it fails';
+    // The size must be the cause, because the program can process the smaller listings.
+    outcome.cannot = 'fails';
   }
 }
 
@@ -113,8 +113,8 @@ async function referenceRun(workbench: Workbench, program: Program, size: number
   const baseUrl = { 'base-url': workbench.world.baseUrl() };
   const args =
     name === 'plain-script' ? { ...baseUrl, seen: join(newFolder(workbench), 'seen.db') } : baseUrl;
-  const { peakMb, cpuMs, told } = await runReference(name, args);
-  return { leadsPerSecond: (size / told.ms) * 1000, cpuMs, peakMb, ledgerMb: 0, absentMs: 0 };
+  const { peakMb, cpuMs, result } = await runReference(name, args);
+  return { leadsPerSecond: (size / result.ms) * 1000, cpuMs, peakMb, ledgerMb: 0, absentMs: 0 };
 }
 
 function figuresOf(size: number, outcomes: Record<Program, Outcome> | undefined): Figure[] {
@@ -136,10 +136,10 @@ function figuresOf(size: number, outcomes: Record<Program, Outcome> | undefined)
   };
   return [
     figure('rate', 'leads/s', ({ leadsPerSecond }) => leadsPerSecond),
-    figure('CPU', 's', ({ cpuMs }) => cpuMs / 1000),
+    figure('CPU time', 's', ({ cpuMs }) => cpuMs / 1000),
     figure('peak memory', 'MB', ({ peakMb }) => peakMb),
     figureOf(
-      `${leads}: ledger on disk`,
+      `${leads}: size of the ledger`,
       'MB',
       { leadsync: outcomes.leadsync.results },
       ({ ledgerMb }) => ledgerMb,
@@ -147,7 +147,7 @@ function figuresOf(size: number, outcomes: Record<Program, Outcome> | undefined)
   ];
 }
 
-/** What the aims are about: one value a run, over the sizes of that run. */
+/** Returns the figures that have aims. Each has one value for each run, over all sizes of that run. */
 function overSizes(ofSizes: readonly (readonly Grown[])[]): Figure[] {
   const runs = (ofSizes[0] ?? []).map((_, run) =>
     ofSizes.map((results) => results[run]).filter((grown) => grown !== undefined),
@@ -159,9 +159,9 @@ function overSizes(ofSizes: readonly (readonly Grown[])[]): Figure[] {
   const more = (run: readonly Grown[]) => (run.at(-1)?.peakMb ?? 0) - (run[0]?.peakMb ?? 0);
   const absent = (run: readonly Grown[]) => Math.max(...run.map(({ absentMs }) => absentMs));
   return [
-    figureOf('slowest rate beside the fastest', '', { leadsync: runs }, slowest, [atLeast(0.8)]),
-    figureOf('memory, most leads less fewest', 'MB', { leadsync: runs }, more, [atMost(60)]),
-    figureOf('event loop away, at the longest', 'ms', { leadsync: runs }, absent, [atMost(50)]),
+    figureOf('slowest rate, divided by the fastest', '', { leadsync: runs }, slowest, [atLeast(0.8)]),
+    figureOf('peak memory with the most leads, minus that with the fewest', 'MB', { leadsync: runs }, more, [atMost(60)]),
+    figureOf('longest delay of the event loop', 'ms', { leadsync: runs }, absent, [atMost(50)]),
   ];
 }
 

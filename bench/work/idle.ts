@@ -8,17 +8,17 @@ import { ReferenceProcess } from '../reference-process.ts';
 import { newFolder, type Work, type Workbench } from '../workbench.ts';
 
 const WINDOWS = 3;
-/** From the end of a first sync on: by then leadsync has given back what that took. */
+/** Wait after a first sync. By then leadsync has returned the memory of the sync to the system. */
 const SETTLE_MS = 45_000;
 const SYNC_MS = 600_000;
 
-/** What a process used while one poll's time went by. */
+/** The resources that a process used during one poll interval. */
 interface Window {
   readonly cpuPercent: number;
   readonly residentMb: number;
 }
 
-/** Row 6: what it costs to have leadsync running while nothing happens, after a first sync with a postgres sink. */
+/** Row 6: CPU usage and memory of an idle leadsync, after a first sync with a postgres sink. */
 export const idle: Work = {
   number: 6,
   name: 'idle',
@@ -42,7 +42,7 @@ export const idle: Work = {
       });
     };
     workbench.tell(`first syncs, then idle for ${(windows * windowMs) / 1000} s`);
-    // At the same time: what is measured is each one's own CPU time, and all of them sleep.
+    // All at the same time, because the benchmark measures the CPU time of each process, and all are nearly idle.
     const [same, tagged, plain] = await Promise.all([
       daemon('main'),
       daemon('tagged'),
@@ -52,14 +52,14 @@ export const idle: Work = {
     return {
       title: `Idle after a first sync of ${leads.toLocaleString('en')} leads into PostgreSQL, polling every ${windowMs / 1000} s`,
       figures: [
-        figureOf('memory', 'MB', { leadsync: same, ...references }, (w) => w.residentMb, [atMost(130)]),
-        figureOf('CPU', '%', { leadsync: same, ...references }, (w) => w.cpuPercent, [atMost(0.6)]),
-        figureOf('memory, with 304', 'MB', { leadsync: tagged }, (w) => w.residentMb, [atMost(130)]),
-        figureOf('CPU, with 304', '%', { leadsync: tagged }, (w) => w.cpuPercent, [atMost(0.1)]),
+        figureOf('resident memory', 'MB', { leadsync: same, ...references }, (w) => w.residentMb, [atMost(130)]),
+        figureOf('CPU usage', '%', { leadsync: same, ...references }, (w) => w.cpuPercent, [atMost(0.6)]),
+        figureOf('resident memory, with 304', 'MB', { leadsync: tagged }, (w) => w.residentMb, [atMost(130)]),
+        figureOf('CPU usage, with 304', '%', { leadsync: tagged }, (w) => w.cpuPercent, [atMost(0.1)]),
       ],
       series: [],
       notes: [
-        `Each value is of ${windowMs / 1000} s, in which there is one poll, from ${SETTLE_MS / 1000} s after the first sync on: the same process, with every default. Without ETags each poll transfers the whole listing and finds it to be the same; with them it is answered with 304.`,
+        `Each value covers ${windowMs / 1000} s with one poll, in the process of the first sync, from ${SETTLE_MS / 1000} s after it, with default options. Without ETags, each poll transfers the whole listing and finds it unchanged. With ETags, the service answers 304.`,
       ],
     };
   },

@@ -8,13 +8,13 @@ import { percentile } from '../report/statistics.ts';
 import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
 
 const LISTED = 1_000;
-/** Polls are a second apart at the least. Four sources that take turns give four leads a second. */
+/** The shortest poll interval is a second. Four sources in turn list four leads a second. */
 const SOURCES = ['north', 'east', 'south', 'west'];
 const TURN_MS = 1_000 / SOURCES.length;
-/** Leads before the first one that counts, for each source. */
+/** Leads of each source that do not count, because they warm up. */
 const WARM_UP = 2;
 
-/** Row 5: how long a new lead takes from the listing to the webhook. */
+/** Row 5: the time of a new lead from the listing to the webhook. */
 export const latency: Work = {
   number: 5,
   name: 'latency',
@@ -33,7 +33,7 @@ export const latency: Work = {
     const figures = (carrier: string, leadsync: number[][], limits: readonly [number, number]) =>
       ([50, 99] as const).map((percent, index) =>
         figureOf(
-          `${carrier}, p${percent}`,
+          `${carrier}: p${percent}`,
           'ms',
           { leadsync, 'plain script': plain },
           (latencies) => percentile(latencies, percent),
@@ -41,12 +41,12 @@ export const latency: Work = {
         ),
       );
     return {
-      title: "From the listing's last byte to the webhook's arrival, one new lead among 1,000",
+      title: 'Latency from the last byte of the listing to the webhook request, one new lead among 1,000',
       figures: [...figures('in-process', inProcess, [5, 25]), ...figures('BullMQ', bullmq, [10, 50])],
       series: [],
       notes: [
-        `${each * SOURCES.length} leads a run, the new one always the last of its listing; both moments are taken by one clock in one process.`,
-        `leadsync polls ${SOURCES.length} sources every second, which answer in turns; the plain script polls one as soon as the last lead has arrived.`,
+        `Each run has ${each * SOURCES.length} new leads. A new lead is the last one of its listing. One process takes both times with one clock.`,
+        `leadsync polls ${SOURCES.length} sources every second, which answer in turn. The plain script polls one source without a pause, and the next lead is listed when the last one has arrived.`,
       ],
     };
   },
@@ -62,7 +62,7 @@ async function leadsyncRun(workbench: Workbench, each: number, redisUrl?: string
     sinks: { hook: webhookTo(world.receiverUrl) },
     ...(redisUrl === undefined ? {} : { redisUrl }),
   });
-  // What is listed from the start is delivered first, so that it is not in the way.
+  // Deliver the leads that are listed from the start first, so that they do not delay the new ones.
   await runLeadsync({ ...workbench, env: {} }, installed, ['sync']);
   const before = finishedPolls(installed.dataDir).length;
   return whileRunning(workbench, installed, async () => {
@@ -101,7 +101,7 @@ async function latenciesOf({ world }: Workbench, name: string, leads: number): P
   return latencies.slice(WARM_UP);
 }
 
-/** Each source has ids of its own, so that the receiver can tell them apart. */
+/** Returns the first id of a source. The ids of the sources differ, so that the receiver can distinguish their leads. */
 function firstIdOf(source: number): number {
   return 1 + source * 1_000_000;
 }

@@ -7,7 +7,7 @@ import { warmReference } from '../reference-process.ts';
 import { median } from '../report/statistics.ts';
 import { inTurns, type Work, type Workbench } from '../workbench.ts';
 
-/** Row 3: a poll that finds what the last one found. */
+/** Row 3: a poll of a listing that has not changed. */
 export const nothingNew: Work = {
   number: 3,
   name: 'nothing new',
@@ -23,20 +23,20 @@ export const nothingNew: Work = {
     });
     const { leadsync, 'bare transfer': transfer, 'with a 304': notModified } = results;
     return {
-      title: `Poll of ${leads.toLocaleString('en')} known leads and nothing else`,
+      title: `Poll of ${leads.toLocaleString('en')} known leads without a change`,
       figures: [
-        figureOf('the same body', 'ms', { leadsync, 'bare transfer': transfer }, (ms) => ms, [
+        figureOf('wall time, unchanged body', 'ms', { leadsync, 'bare transfer': transfer }, (ms) => ms, [
           atMost(1.8, 'bare transfer'),
         ]),
-        figureOf('304 Not Modified', 'ms', { leadsync: notModified }, (ms) => ms, [atMost(5)]),
+        figureOf('wall time, 304 Not Modified', 'ms', { leadsync: notModified }, (ms) => ms, [atMost(5)]),
       ],
       series: [],
-      notes: [`A daemon that runs already; each value is the median of ${times} polls.`],
+      notes: [`The daemon runs already. Each value is the median of ${times} polls.`],
     };
   },
 };
 
-/** The median ms of polls that find nothing new. */
+/** Returns the median duration of polls that find nothing new, in ms. */
 async function polls(
   workbench: Workbench,
   { leads, times, etag }: { leads: number; times: number; etag: boolean },

@@ -6,10 +6,10 @@ import { type Install, install, runLeadsync } from '../leadsync-under-test.ts';
 import { settleDisk } from '../servers.ts';
 import { inTurns, type Work, type Workbench } from '../workbench.ts';
 
-const LOOK_MS = 2;
+const RETRY_MS = 2;
 const LONGEST_START_MS = 60_000;
 
-/** Row 9: how soon a daemon is ready, however much it knows. */
+/** Row 9: how long a daemon with a large ledger takes to become ready. */
 export const start: Work = {
   number: 9,
   name: 'start',
@@ -24,11 +24,11 @@ export const start: Work = {
       'an empty ledger': () => startOf(workbench, empty),
     });
     return {
-      title: `Start with ${leads.toLocaleString('en')} known leads, until ready`,
-      figures: [figureOf('wall', 's', results, (ms) => ms / 1000, [atMost(1)])],
+      title: `Start of the daemon with ${leads.toLocaleString('en')} known leads, until it is ready`,
+      figures: [figureOf('wall time', 's', results, (ms) => ms / 1000, [atMost(1)])],
       series: [],
       notes: [
-        "From the start of the process to the first good answer of `/readyz`; the ledger's file is in the system's cache.",
+        'The time is from the start of the process to the first successful answer of `/readyz`. The file of the ledger is in the page cache.',
       ],
     };
   },
@@ -44,7 +44,7 @@ async function startOf(workbench: Workbench, { configFile, adminUrl }: Install):
     while (!(await isReady(adminUrl))) {
       if (performance.now() - startMs > LONGEST_START_MS)
         throw new Error(`leadsync did not become ready.\n${daemon.stderr}`);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
     return performance.now() - startMs;
   } finally {
@@ -58,6 +58,6 @@ async function isReady(adminUrl: string): Promise<boolean> {
     await response.arrayBuffer();
     return response.ok;
   } catch {
-    return false; // it does not listen yet
+    return false; // the daemon does not listen yet
   }
 }

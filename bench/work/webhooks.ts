@@ -8,7 +8,7 @@ import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
 
 type Sent = Use & { readonly leadsPerSecond: number };
 
-/** Row 4: every lead of a first sync goes to a webhook, one request each, 50 at a time. */
+/** Row 4: a first sync to a webhook, with one request for each lead and a concurrency of 50. */
 export const webhooks: Work = {
   number: 4,
   name: 'webhooks',
@@ -41,27 +41,27 @@ export const webhooks: Work = {
     const references = { 'plain script': plain, 'undici POSTs': posts };
     const rate = ({ leadsPerSecond }: Sent) => leadsPerSecond;
     return {
-      title: `${leads.toLocaleString('en')} leads, one webhook each, concurrency 50`,
+      title: `${leads.toLocaleString('en')} leads to a webhook, one request each, concurrency 50`,
       figures: [
-        figureOf('in-process', 'leads/s', { leadsync: inProcess, ...references }, rate, [
+        figureOf('in-process: rate', 'leads/s', { leadsync: inProcess, ...references }, rate, [
           atLeast(1.3, 'plain script'),
           atLeast(0.35, 'undici POSTs'),
         ]),
-        figureOf('BullMQ', 'leads/s', { leadsync: bullmq, ...references }, rate, [
+        figureOf('BullMQ: rate', 'leads/s', { leadsync: bullmq, ...references }, rate, [
           atLeast(0.8, 'plain script'),
         ]),
         ...(['in-process', 'BullMQ'] as const).flatMap((carrier) => {
           const both = { leadsync: carrier === 'BullMQ' ? bullmq : inProcess, 'plain script': plain };
           return [
-            figureOf(`${carrier}, CPU`, 's', both, ({ cpuMs }) => cpuMs / 1000),
-            figureOf(`${carrier}, peak memory`, 'MB', both, ({ peakMb }) => peakMb),
+            figureOf(`${carrier}: CPU time`, 's', both, ({ cpuMs }) => cpuMs / 1000),
+            figureOf(`${carrier}: peak memory`, 'MB', both, ({ peakMb }) => peakMb),
           ];
         }),
       ],
       series: [],
       notes: [
-        "The rate is the receiver's: from the first request to the last. CPU and memory are those of the whole process, its start and the listing included.",
-        'leadsync signs each request, and has each lead and each outcome on disk; the plain script and the POSTs do not.',
+        'The rate is measured at the receiver, from the first request to the last. CPU time and memory are those of the whole process, including its start and the listing.',
+        'leadsync signs each request, and writes each lead and each outcome to the disk. The plain script and undici POSTs do not.',
       ],
     };
   },
@@ -74,7 +74,7 @@ function sync(workbench: Workbench, redisUrl?: string): Promise<Use> {
   );
 }
 
-/** Runs a sender and gives the rate at which its leads arrived. @throws Error when not each arrived exactly once */
+/** Runs a sender and returns the rate at the receiver. @throws Error if a lead did not arrive exactly once */
 async function sent({ world }: Workbench, wanted: number, send: () => Promise<Use>): Promise<Sent> {
   await world.reset();
   settleDisk();

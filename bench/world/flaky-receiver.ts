@@ -7,42 +7,42 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { now } from './now.ts';
 
-/** How the receiver answers. */
-export interface Manner {
-  /** Share of requests, in percent, that are answered with 503: 0 none, 100 all. */
+/** The behaviour of the receiver. */
+export interface Behaviour {
+  /** Percentage of requests that are answered with 503. */
   readonly failPercent: number;
-  /** Decides, with the lead's id and the number of its attempt, which requests fail. */
+  /** Determines which requests fail, together with the id of the lead and the number of the attempt. */
   readonly seed: number;
-  /** Bounds of the time that each answer takes, in ms. */
+  /** Minimum and maximum delay of an answer. */
   readonly delayMs: readonly [number, number];
 }
 
-/** What a receiver has seen since its manner was set. Times in ms since 1970. */
+/** The counts of the receiver since its behaviour was set. Times are in ms since 1970. */
 export interface Visits {
   readonly requests: number;
   /** Requests answered with 204. */
   readonly accepted: number;
-  /** Different leads among them. */
+  /** Different leads among the accepted requests. */
   readonly leads: number;
   readonly firstRequestAt: number | undefined;
-  /** Requests that are being answered at this moment. */
+  /** Requests without an answer yet. */
   readonly open: number;
-  /** The most requests that were open at once. */
+  /** Maximum of concurrent open requests. */
   readonly mostOpen: number;
 }
 
 const event = z.object({ data: z.object({ id: z.number() }) });
 
 /**
- * A webhook receiver that takes its time and answers a share of the requests with 503. Whether a request fails follows from
- * the seed, the lead and the number of the attempt, so every sender meets the same failures in whatever order it sends.
+ * A webhook receiver that delays its answers and answers some requests with 503. The seed, the lead and the number of the attempt
+ * determine whether a request fails, so every sender gets the same failures, whatever its order.
  */
 export class FlakyReceiver {
   readonly #server: Server = createServer((req, res) => void this.#serve(req, res));
   readonly #onLead: (id: number, at: number) => void;
-  #manner: Manner = { failPercent: 0, seed: 1, delayMs: [0, 0] };
+  #behaviour: Behaviour = { failPercent: 0, seed: 1, delayMs: [0, 0] };
   readonly #attempts = new Map<number, number>();
-  /** When each lead was first accepted, in order. */
+  /** The time when each lead was first accepted, in order. */
   readonly #acceptedAt = new Map<number, number>();
   #requests = 0;
   #accepted = 0;
@@ -54,7 +54,7 @@ export class FlakyReceiver {
     this.#onLead = onLead;
   }
 
-  /** Begins to listen on loopback and returns the port. */
+  /** Listens on loopback and returns the port. */
   async listen(): Promise<number> {
     this.#server.keepAliveTimeout = 600_000;
     this.#server.listen(0, '127.0.0.1');
@@ -62,9 +62,9 @@ export class FlakyReceiver {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Answers in this manner from now on, and forgets what it has seen. */
-  behave(manner: Manner): void {
-    this.#manner = manner;
+  /** Sets the behaviour and resets the counts. */
+  behave(behaviour: Behaviour): void {
+    this.#behaviour = behaviour;
     this.#attempts.clear();
     this.#acceptedAt.clear();
     this.#requests = 0;
@@ -73,6 +73,7 @@ export class FlakyReceiver {
     this.#mostOpen = this.#open;
   }
 
+  /** The counts since the last `behave`. */
   get visits(): Visits {
     return {
       requests: this.#requests,
@@ -84,12 +85,12 @@ export class FlakyReceiver {
     };
   }
 
-  /** Returns when it had accepted so many different leads, in ms since 1970; undefined while it has not. */
+  /** Returns when the receiver had accepted that number of different leads, in ms since 1970; undefined until then. */
   acceptedAt(leads: number): number | undefined {
     return [...this.#acceptedAt.values()][leads - 1];
   }
 
-  /** Ends it, and every connection with it. */
+  /** Closes the server and every connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -98,12 +99,12 @@ export class FlakyReceiver {
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const manner = this.#manner;
+    const behaviour = this.#behaviour;
     this.#firstRequestAt ??= now();
     this.#requests += 1;
     this.#open += 1;
     this.#mostOpen = Math.max(this.#mostOpen, this.#open);
-    // A sender that goes away ends its request as well.
+    // Also emitted if the sender closes the connection.
     res.once('close', () => {
       this.#open -= 1;
     });
@@ -111,9 +112,9 @@ export class FlakyReceiver {
       const { id } = event.parse(await json(req)).data;
       const attempt = (this.#attempts.get(id) ?? 0) + 1;
       this.#attempts.set(id, attempt);
-      const [leastMs, mostMs] = manner.delayMs;
-      await sleep(leastMs + (mostMs - leastMs) * chance(manner.seed, id, -attempt));
-      const fails = chance(manner.seed, id, attempt) * 100 < manner.failPercent;
+      const [leastMs, mostMs] = behaviour.delayMs;
+      await sleep(leastMs + (mostMs - leastMs) * chance(behaviour.seed, id, -attempt));
+      const fails = chance(behaviour.seed, id, attempt) * 100 < behaviour.failPercent;
       if (!fails) this.#accept(id);
       res.writeHead(fails ? 503 : 204).end();
     } catch {
@@ -129,7 +130,7 @@ export class FlakyReceiver {
   }
 }
 
-/** Returns a number from 0 to 1 that follows from three others and looks random. */
+/** Returns a pseudo-random number from 0 to 1 that its arguments determine. */
 function chance(...from: readonly [seed: number, id: number, attempt: number]): number {
   return createHash('sha256').update(from.join()).digest().readUInt32BE() / 2 ** 32;
 }

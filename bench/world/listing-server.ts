@@ -3,28 +3,28 @@ import { drained } from '../../test/support/servers/drained.ts';
 import { now } from './now.ts';
 import type { RenderedListing } from './rendered-listing.ts';
 
-/** A listing that is served, and how. */
+/** A listing with the way in which it is served. */
 export interface Served {
   readonly listing: RenderedListing;
-  /** Whether it has an ETag, so that a reader may be answered with 304. */
+  /** Whether answers have an ETag, so that a reader can get a 304. */
   readonly etag: boolean;
-  /** New leads after each answer. */
+  /** Leads to add after each answer. */
   readonly growBy: number;
-  /** How long an answer is held back, in ms. */
+  /** Delay of each answer. */
   readonly delayMs: number;
 }
 
-/** A listing as one answer has it. */
+/** The state of a listing in one answer. */
 export interface Answered {
   readonly first: number;
   readonly newest: number;
   readonly revision: number;
 }
 
-/** Told of each listing that is about to end, and when its last byte was written, in ms since 1970. */
+/** Called before the last byte of each listing is written, with the time in ms since 1970. */
 export type OnLastByte = (answered: Answered, at: number) => void;
 
-/** Answers `POST /oauth/token` and `GET /api/v1/leads` as described, from ready bytes. Checks no credentials. */
+/** Answers `POST /oauth/token` and `GET /api/v1/leads` from rendered bytes. Accepts any credentials. */
 export async function answerService(
   req: IncomingMessage,
   res: ServerResponse,
@@ -51,7 +51,7 @@ export async function answerService(
     if (!res.write(piece)) await drained(res);
     if (res.destroyed) return;
   }
-  // All but the closing bracket has been taken by the kernel: it is the last byte that makes a listing complete.
+  // The kernel has taken everything but the closing bracket, which completes the listing.
   onLastByte({ first, newest, revision }, now());
   res.end(body.at(-1));
   listing.grow(served.growBy);

@@ -1,5 +1,5 @@
-// All that is around a leadsync, in one process and by one clock: listings of the service, and receivers of webhooks.
-// Started by ../world.ts, which is told the ports; commands come as `POST /control/NAME` with JSON.
+// The services and the webhook receivers of the benchmark, in one process with one clock. ../world.ts starts it, gets the ports,
+// and sends commands as `POST /control/NAME` with JSON.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,12 +11,12 @@ import { type Answered, answerService, type Served } from './listing-server.ts';
 import { Receiver } from './receiver.ts';
 import { RenderedListing } from './rendered-listing.ts';
 
-/** By name, which is the first part of its base URL's path. */
+/** Services by name, which is the first part of the path of their base URL. */
 const services = new Map<string, Served>();
 const latencies = new Latencies();
 const receiver = new Receiver((id, at) => latencies.arrived(id, at));
 const flaky = new FlakyReceiver((id, at) => latencies.arrived(id, at));
-/** By service and revision: who waits for the last byte of the first listing that has a change. */
+/** Callbacks for the last byte of the first listing with a change, by service and revision. */
 const changes = new Map<string, (at: number) => void>();
 
 const name = z.string();
@@ -27,11 +27,11 @@ const commands: Readonly<Record<string, (request: unknown) => unknown>> = {
   change: (request) => change(z.strictObject({ name, every: count }).parse(request)),
   reset: () => receiver.reset(),
   arrivals: () => receiver.arrivals,
-  behave: (request) => flaky.behave(manner.parse(request)),
+  behave: (request) => flaky.behave(behaviour.parse(request)),
   visits: () => flaky.visits,
   accepted: (request) => flaky.acceptedAt(z.strictObject({ leads: count }).parse(request).leads),
 };
-const manner = z.strictObject({
+const behaviour = z.strictObject({
   failPercent: z.number(),
   seed: count,
   delayMs: z.tuple([z.number(), z.number()]),
@@ -51,7 +51,7 @@ const server = createServer((req, res) => {
     res.destroy();
   });
 });
-// Its reader may be busy for long between two requests.
+// Clients may be busy for a long time between two requests.
 server.keepAliveTimeout = 600_000;
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
@@ -77,7 +77,7 @@ function listed(name: string, { first, newest, revision }: Answered, at: number)
   changes.delete(`${name} ${revision}`);
 }
 
-/** Changes leads of a service. Resolves when the first listing that shows it was written, in ms since 1970. */
+/** Changes leads of a service. Resolves when the first listing with the change was written, with that time in ms since 1970. */
 function change({ name, every }: { name: string; every: number }): Promise<number> {
   const revision = serviceOf(name).listing.change(every);
   return new Promise((resolve) => changes.set(`${name} ${revision}`, resolve));

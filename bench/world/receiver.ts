@@ -6,7 +6,7 @@ const NO_CONTENT = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n');
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const ID = /"id":(\d+)/;
 
-/** What has arrived since the last reset. Times in ms since 1970. */
+/** The arrivals since the last reset. Times are in ms since 1970. */
 export interface Arrivals {
   readonly posts: number;
   /** Different leads. */
@@ -16,8 +16,8 @@ export interface Arrivals {
 }
 
 /**
- * A webhook receiver that says 204 to every POST and counts: on bare sockets, because a node:http server would take as
- * much of the machine as what is measured. Reads bodies of known length, which is what everybody here sends.
+ * A webhook receiver that counts every POST and answers 204. It uses bare sockets, because a node:http server would take as much CPU
+ * time as the programs that are measured. It reads only bodies with a Content-Length, which all senders here use.
  */
 export class Receiver {
   readonly #server: Server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
@@ -32,17 +32,19 @@ export class Receiver {
     this.#onLead = onLead;
   }
 
+  /** Listens on loopback and returns the port. */
   async listen(): Promise<number> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** The arrivals since the last `reset`. */
   get arrivals(): Arrivals {
     return { posts: this.#posts, leads: this.#ids.size, firstAt: this.#firstAt, lastAt: this.#lastAt };
   }
 
-  /** Ends it, and every connection with it. */
+  /** Closes the server and every connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -50,6 +52,7 @@ export class Receiver {
     await closed;
   }
 
+  /** Resets the arrivals. */
   reset(): void {
     this.#ids = new Set();
     this.#posts = 0;
@@ -62,7 +65,7 @@ export class Receiver {
     socket.once('close', () => this.#sockets.delete(socket));
     let unread: Buffer = Buffer.alloc(0);
     socket.on('error', () => {
-      // A sender that goes away has nothing more to say.
+      // The sender has closed the connection.
     });
     socket.on('data', (part: Buffer) => {
       unread = unread.length === 0 ? part : Buffer.concat([unread, part]);
@@ -85,7 +88,7 @@ export class Receiver {
   }
 }
 
-/** Where the first request ends; undefined while it is not all there. */
+/** Returns the end of the first request; undefined until it is complete. */
 function endOfRequest(bytes: Buffer): number | undefined {
   const head = bytes.indexOf(END_OF_HEAD);
   if (head < 0) return undefined;

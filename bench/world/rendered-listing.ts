@@ -4,16 +4,16 @@ const PIECE_BYTES = 256 * 1024;
 const SEED = 1;
 
 /**
- * A listing of the stub's leads as ready bytes, so that serving it costs as little as sending them does. Its leads have
- * consecutive ids; it may grow at its end and shrink at its beginning.
+ * A listing of the stub's leads, rendered in advance, so that serving it costs no more than sending its bytes. Its leads have
+ * consecutive ids. It can grow at its end and shrink at its beginning.
  */
 export class RenderedListing {
   #first: number;
   #next: number;
   #pieces: Buffer[];
-  /** Each lead whose id is a multiple of this has changed; undefined: none has. */
+  /** Leads whose id is a multiple of this number have changed; undefined: none has. */
   #changedEvery: number | undefined;
-  /** Changes with every change to what is listed. */
+  /** Increases with each change of the listing. */
   revision = 1;
 
   constructor(first: number, leads: number) {
@@ -22,25 +22,27 @@ export class RenderedListing {
     this.#pieces = this.#piecesOf(this.#first, this.#next);
   }
 
+  /** The id of the first lead. */
   get first(): number {
     return this.#first;
   }
 
+  /** The number of leads. */
   get leads(): number {
     return this.#next - this.#first;
   }
 
-  /** The last lead's id. */
+  /** The id of the last lead. */
   get newest(): number {
     return this.#next - 1;
   }
 
-  /** The whole body as it is now, in pieces; the last one is its closing bracket alone. */
+  /** Returns the current body, in pieces. The last piece is the closing bracket. */
   body(): readonly Buffer[] {
     return [Buffer.from('['), ...this.#pieces, Buffer.from(']')];
   }
 
-  /** Lists more leads at its end. */
+  /** Adds leads at the end. */
   grow(leads: number): void {
     if (leads === 0) return;
     const added = this.#piecesOf(this.#next, this.#next + leads, this.leads > 0);
@@ -49,7 +51,7 @@ export class RenderedListing {
     this.revision += 1;
   }
 
-  /** Lists a new lead at its end and no longer lists the first one. @returns the new lead's id */
+  /** Adds a lead at the end and removes the first one. Returns the id of the new lead. */
   slide(): number {
     this.#first += 1;
     this.#next += 1;
@@ -57,7 +59,7 @@ export class RenderedListing {
     return this.newest;
   }
 
-  /** Gives every lead whose id is a multiple of `every` another content. Returns the revision that shows it. */
+  /** Changes the content of every lead whose id is a multiple of `every`. Returns the revision with the change. */
   change(every: number): number {
     this.#changedEvery = every;
     this.#render();
@@ -84,7 +86,7 @@ export class RenderedListing {
   }
 }
 
-/** The JSON text of a lead of every listing. */
+/** Returns the JSON text of a lead, which is the same in every listing. */
 export function leadJson(id: number, version = 1): string {
   return leadText({ seed: SEED, id, version });
 }

@@ -46,8 +46,8 @@ if (process.platform === 'linux') {
 
   test('a reference is run from its start to its end', async () => {
     await using service = await aService('[]');
-    const { told, peakMb } = await runReference('transfer', service.baseUrl);
-    expect(told).toMatchObject({ bytes: 2 });
+    const { result, peakMb } = await runReference('transfer', service.baseUrl);
+    expect(result).toMatchObject({ bytes: 2 });
     expect(peakMb).toBeGreaterThan(10);
   });
 }

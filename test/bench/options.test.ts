@@ -16,9 +16,9 @@ test('rows are picked by their numbers', () => {
 
 test.each([
   ['--only', '15', 'no row 15'],
-  ['--only', '0', 'from 1 on'],
-  ['--only', 'all', 'from 1 on'],
-  ['--runs', '0', 'from 1 on'],
+  ['--only', '0', 'whole number of at least 1'],
+  ['--only', 'all', 'whole number of at least 1'],
+  ['--runs', '0', 'whole number of at least 1'],
 ])('%s %s is refused, and it is said why', (option, value, reason) => {
   expect(() => readOptions([option, value])).toThrow(reason);
 });

@@ -135,7 +135,7 @@ describe('the table', () => {
 
 describe('the document', () => {
   const marks = [
-    '<!-- measured: begin (npm run bench writes what stands between these marks) -->',
+    '<!-- measured: begin (npm run bench -- --write-docs writes the text between these marks) -->',
     '<!-- measured: end -->',
   ];
   const page = `# Title\n\n${marks[0]}\n\nold figures\n\n${marks[1]}\n\nthe end\n`;
@@ -164,7 +164,7 @@ describe('the document', () => {
   });
 
   test('without marks is left alone, and that is said', () => {
-    expect(() => withMeasurements('# Title\n', aReport([]))).toThrow('no place for figures');
+    expect(() => withMeasurements('# Title\n', aReport([]))).toThrow('lacks the marks');
   });
 });
 

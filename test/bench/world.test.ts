@@ -96,17 +96,17 @@ describe('the receiver', () => {
 });
 
 describe('the flaky receiver', () => {
-  type Manner = Parameters<FlakyReceiver['behave']>[0];
+  type Behaviour = Parameters<FlakyReceiver['behave']>[0];
 
   /** Sends each lead so often, one request after the other, and returns the status of each answer. */
   async function answersTo(
-    manner: Partial<Manner>,
+    behaviour: Partial<Behaviour>,
     leads: readonly number[],
     times: number,
   ): Promise<{ statuses: number[][]; receiver: FlakyReceiver }> {
     await using receiver = new FlakyReceiver(() => undefined);
     const url = `http://127.0.0.1:${await receiver.listen()}/`;
-    receiver.behave({ failPercent: 0, seed: 1, delayMs: [0, 0], ...manner });
+    receiver.behave({ failPercent: 0, seed: 1, delayMs: [0, 0], ...behaviour });
     const statuses = await Promise.all(
       leads.map(async (id) => {
         const own: number[] = [];
