@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
-/** Source files by their path from the project's root, with `/`. */
+/** The project's source files, keyed by their path from its root, with `/` as the separator. */
 export type Files = ReadonlyMap<string, string>;
 
 export interface Import {
-  /** As written: `./a.ts`, `node:fs`, `pg`; undefined for an `import()` of a computed name. */
+  /** The specifier as written: `./a.ts`, `node:fs`, `pg`; undefined for an `import()` of a computed name. */
   readonly specifier: string | undefined;
-  /** A file of the project by its path from the root; undefined for packages. */
+  /** The imported file, as a path from the project's root; undefined for packages. */
   readonly file: string | undefined;
 }
 
-/** Reads every TypeScript file under a folder of the project. */
+/** Reads every TypeScript file in a folder of the project, recursively. */
 export function readFiles(root: string, folder: string): Files {
   const paths = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((path) => posix.join(folder, path.replaceAll('\\', '/')))
@@ -20,8 +20,8 @@ export function readFiles(root: string, folder: string): Files {
 }
 
 /**
- * Everything a file imports: values and types, static and dynamic, re-exported or for its effects. A line of a comment
- * that looks like an import counts as one: a scan that sees too much is noticed, one that sees too little is not.
+ * Returns everything that a file imports: values and types, static and dynamic imports, re-exports and imports for their side effects. A
+ * line in a comment that looks like an import counts as one: a false positive gets noticed, a false negative does not.
  */
 export function importsOf(path: string, text: string): Import[] {
   const statics = [...text.matchAll(STATIC)].map((match) => match[2]);
@@ -32,17 +32,17 @@ export function importsOf(path: string, text: string): Import[] {
   }));
 }
 
-/** Whether a file hands on what it imports (`export … from`). */
+/** Whether a file re-exports from another module (`export … from`). */
 export function handsOn(text: string): boolean {
   return /^\s*export\b[^'"`;=()]*?\bfrom\s*['"]/m.test(text);
 }
 
-/** The text without comments, for rules about words. A `//` inside a string stays when no space is before it. */
+/** Returns the text without comments, for rules about words. Keeps a `//` in a string unless a space precedes it. */
 export function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, ' ').replace(/(^|\s)\/\/.*$/gm, '$1');
 }
 
-/** The first circle of imports that is found, as the files in it; the first comes again at the end. */
+/** Returns the files of the first import cycle found; the first file is repeated at the end. */
 export function findCircle(files: Files): string[] | undefined {
   const done = new Set<string>();
   const visit = (path: string, trail: string[]): string[] | undefined => {
@@ -62,7 +62,7 @@ export function findCircle(files: Files): string[] | undefined {
   return undefined;
 }
 
-/** `import … from 'x'`, `import 'x'`, `export … from 'x'`, over several lines. */
+/** Matches `import … from 'x'`, `import 'x'` and `export … from 'x'`, also over several lines. */
 const STATIC = /(?:^|;)[ \t]*(?:import|export)\b(?:[^'"`;=()]*?\bfrom)?\s*(['"])([^'"\n]+)\1/gm;
-/** `import('x')`, as a value or as a type, and `require('x')`; without a group for a computed name. */
+/** Matches `import('x')`, as a value or as a type, and `require('x')`; no group captured if the name is computed. */
 const DYNAMIC = /(?<![.\w])(?:import|require)\s*\(\s*(?:(['"`])([^'"`$\n]+)\1\s*[,)])?/g;

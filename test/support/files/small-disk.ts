@@ -14,24 +14,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const BLOCK = Buffer.alloc(256 * 1024);
 
-/** What this machine does not let us do. */
+/** An operation that this machine does not permit. */
 class NotHere extends Error {
   override readonly name = 'NotHere';
 }
 
 /**
- * A folder that fares as a disk does: full, read-only, gone. The first two take a small file system of its own (tmpfs),
- * which Linux lets only root mount; elsewhere they throw `NotHere`, and the folder is a plain one.
+ * A folder that can fail as a disk does: full, read-only or gone. Full and read-only need a small file system of its own (tmpfs), which
+ * Linux lets only root mount. Without one, those methods throw `NotHere` and the folder is a plain one.
  */
 export class SmallDisk {
-  /** Whether it has a file system of its own. */
+  /** Whether the folder has a file system of its own. */
   readonly own: boolean;
   readonly #mount: string;
   readonly #folder: string;
   #full = false;
   #lastFullMs = Number.NEGATIVE_INFINITY;
 
-  /** Makes `folder`, as a link into a new file system of `megabytes`. */
+  /** Creates `folder` as a link into a new file system of `megabytes` MB. */
   constructor(folder: string, megabytes: number) {
     this.#mount = join(dirname(folder), `.disk-${folder.slice(dirname(folder).length + 1)}`);
     mkdirSync(this.#mount, { recursive: true });
@@ -41,12 +41,12 @@ export class SmallDisk {
     symlinkSync(this.#folder, folder);
   }
 
-  /** Whether nothing more could be written at some moment since then, by `performance.now()`. */
+  /** Whether the disk was full at any time since `sinceMs`, as `performance.now()` counts. */
   wasFull(sinceMs: number): boolean {
     return this.#full || this.#lastFullMs >= sinceMs;
   }
 
-  /** Takes up all the room that is left. @throws NotHere */
+  /** Uses up all free space. @throws NotHere */
   fill(): void {
     this.#requireOwn();
     this.#full = true;
@@ -65,7 +65,7 @@ export class SmallDisk {
     this.#full = false;
   }
 
-  /** Makes it read-only, as soon as nobody has a file open for writing. @throws NotHere, Error when somebody keeps one open */
+  /** Makes the disk read-only once no process has a file open for writing. @throws NotHere, Error if a file stays open */
   async protect(): Promise<void> {
     this.#requireOwn();
     for (let tries = 50; ; tries--) {
@@ -83,7 +83,7 @@ export class SmallDisk {
     this.#remount('rw');
   }
 
-  /** Takes the folder away, with all that is in it. */
+  /** Moves the folder away, with everything in it. */
   hide(): void {
     renameSync(this.#folder, join(this.#mount, 'away'));
   }
@@ -93,7 +93,7 @@ export class SmallDisk {
     renameSync(join(this.#mount, 'away'), this.#folder);
   }
 
-  /** Everything as it should be, whatever was done to it. */
+  /** Undoes every fault. */
   heal(): void {
     if (this.own) {
       this.unprotect();
@@ -102,7 +102,7 @@ export class SmallDisk {
     this.show();
   }
 
-  /** What was in it is gone. */
+  /** Unmounts the disk; its content is lost. */
   close(): void {
     if (this.own) execFileSync('umount', ['--lazy', this.#mount], { stdio: 'ignore' });
   }
@@ -122,7 +122,7 @@ function mounted(folder: string, megabytes: number): boolean {
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'leadsync-test', folder], { stdio: 'ignore' });
     return true;
   } catch {
-    // No Linux, or not allowed: what needs it says so when its time comes.
+    // Not Linux, or not permitted: the methods that need the mount throw NotHere.
     return false;
   }
 }

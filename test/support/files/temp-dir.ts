@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A new empty folder, removed when the running test is over. */
+/** Creates an empty folder and removes it when the running test ends. */
 export function tempDir(): string {
   const folder = mkdtempSync(join(tmpdir(), 'leadsync-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,10 +4,10 @@ import { bundle } from '../../../scripts/bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** A build that is told from others by its commit: no checkout has it. */
+/** A commit id that no checkout has, which identifies this build. */
 const BUILD = { commit: 'c0ffee', built: '2026-11-20T10:00:00Z' };
 
-/** Builds leadsync into a folder, with the packages of this checkout, as an installation has it. Returns the file to start. */
+/** Builds leadsync into a folder, with this checkout's packages, as an installation has it. Returns the file to start. */
 export async function builtProgram(folder: string): Promise<string> {
   mkdirSync(join(folder, 'dist'), { recursive: true });
   await bundle(join(folder, 'dist'));

@@ -32,11 +32,11 @@ test.each<[keyof typeof readers, string[], string]>([
   ['npm run proof:load', ['--carrier', 'pigeon'], '--carrier takes in-process or bullmq, and got "pigeon".'],
   ['npm run proof:million', ['--leads', '1e6'], '--leads takes a whole number from 1 '],
   ['npm run proof:million', ['1000'], "Unexpected argument '1000'"],
-])('%s %j is refused with what is wrong', (tool, args, message) => {
+])('%s %j is rejected with the reason', (tool, args, message) => {
   expect(() => readers[tool](args)).toThrow(message);
 });
 
-test('words name files, and a folder holds whatever the words are', () => {
+test('words select test files; a folder selects all its tests whatever the words are', () => {
   expect(ofRun([])).toEqual({ files: [], vitest: ['--exclude=test/install/**'] });
   const own = join(ROOT, 'test/support/program/command-line.test.ts');
   expect(ofRun(['program/command-line', '-t', '^12'])).toEqual({
@@ -50,7 +50,7 @@ test('words name files, and a folder holds whatever the words are', () => {
 });
 
 test.each(['run.ts', 'checks/main.ts', 'simulation/main.ts', 'proofs/load.ts', 'proofs/million-leads.ts'])(
-  'wrong usage of %s is said before anything starts, with exit code 2',
+  '%s reports wrong usage before it starts anything, with exit code 2',
   (tool) => {
     const { status, stdout, stderr } = run(tool, '--bogus');
     expect(stderr).toMatch(/^Unknown option '--bogus'[\s\S]*\n\nnpm (test|run) /);
@@ -59,7 +59,7 @@ test.each(['run.ts', 'checks/main.ts', 'simulation/main.ts', 'proofs/load.ts', '
   },
 );
 
-test('--help explains a tool on standard output', () => {
+test('--help prints the usage of a tool to standard output', () => {
   const { status, stdout, stderr } = run('run.ts', '--help');
   expect(stdout).toMatch(/^npm test /);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -1,6 +1,6 @@
 /**
- * Reads the command line of a tool before it starts anything. Ends the process with 0 and the usage where `read` gives 'help',
- * and with 2, what is wrong and the usage where it throws.
+ * Parses the command line of a tool before it starts anything. If `read` returns 'help', prints the usage and ends the process with 0. If
+ * `read` throws, prints the error and the usage and ends the process with 2.
  */
 export function readOrExit<Options extends object>(
   read: (args: readonly string[]) => Options | 'help',
@@ -17,14 +17,14 @@ export function readOrExit<Options extends object>(
   }
 }
 
-/** The number that an option has. @throws Error that says which are taken */
+/** Returns the number that an option holds. @throws Error that names the accepted numbers */
 export function wholeNumber(option: string, text: string, from: number, to: number): number {
   const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= from && number <= to) return number;
   throw new Error(`--${option} takes a whole number from ${from} to ${to}, and got ${JSON.stringify(text)}.`);
 }
 
-/** The word that an option has. @throws Error that says which are taken */
+/** Returns the word that an option holds. @throws Error that names the accepted words */
 export function oneOf<Word extends string>(option: string, text: string, words: readonly Word[]): Word {
   const word = words.find((one) => one === text);
   if (word !== undefined) return word;

@@ -10,11 +10,11 @@ import { noteProcess } from './run-folder.ts';
 /** The file that starts leadsync. `npm test` bundles the checkout for it; otherwise it is the source. */
 const PROGRAM =
   process.env['LEADSYNC_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
-/** The flags for Node that the program's first line asks for: whoever runs it by its name gets them. */
+/** The Node flags in the program's shebang line, which apply when the program is run by its name. */
 export const NODE_FLAGS: readonly string[] =
   /^#!.* node (.*)$/m.exec(readFileSync(PROGRAM, 'utf8'))?.[1]?.split(' ') ?? [];
 
-/** How a process ended: by a code or by a signal. */
+/** How a process ended: with an exit code or by a signal. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -25,38 +25,38 @@ export interface FinishedLeadsync extends Exit {
   readonly stderr: string;
 }
 
-/** A leadsync that runs as a user's would: a process of its own, seen from outside. */
+/** A leadsync that runs as a user's would: in its own process, observed from outside. */
 export interface RunningLeadsync {
   readonly process: ChildProcess;
-  /** What it has written until now. */
+  /** What the process has written so far. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Its standard error as JSON, a line each; lines that are no JSON are left out. */
+  /** The lines of standard error that are JSON, parsed. */
   readonly log: readonly Record<string, unknown>[];
   readonly exited: Promise<Exit>;
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits for the process to end. */
   kill(signal?: NodeJS.Signals): Promise<Exit>;
 }
 
 export interface LeadsyncOptions {
-  /** The file to start; that of this checkout when absent. */
+  /** The file to start; that of this checkout if absent. */
   readonly program?: string;
-  /** Beside this process's own variables, without those of the test runner. */
+  /** Variables added to this process's own, without those of the test runner. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Written to its standard input, which is then closed; without it there is none. */
+  /** Written to standard input, which is then closed; without it, standard input is empty. */
   readonly input?: string;
-  /** Called with each piece of standard error. */
+  /** Called with each chunk of standard error. */
   readonly onStderr?: (text: string) => void;
 }
 
-/** Starts `leadsync ARGUMENT …` and returns at once. */
+/** Starts `leadsync ARGUMENT …` and returns immediately. */
 export function startLeadsync(args: readonly string[], options: LeadsyncOptions = {}): RunningLeadsync {
   const child = spawn(process.execPath, [...NODE_FLAGS, options.program ?? PROGRAM, ...args], {
     cwd: options.cwd,
     env: { ...ownEnvironment(), ...options.env },
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    // In a process group of its own a Ctrl-C at the terminal reaches it only through us.
+    // In its own process group, a Ctrl-C at the terminal reaches it only through this process.
     detached: true,
   });
   noteProcess(child);
@@ -71,7 +71,7 @@ export function startLeadsync(args: readonly string[], options: LeadsyncOptions 
   child.stdin?.end(options.input);
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject);
-    // 'close' and not 'exit': by then all that it wrote has been read.
+    // Wait for 'close', not 'exit': by then all output has been read.
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
   return {
@@ -93,10 +93,10 @@ export function startLeadsync(args: readonly string[], options: LeadsyncOptions 
   };
 }
 
-/** A command that takes longer than this hangs, however busy the machine is. Shorter than the limit of a test, so that it says what was printed. */
+/** A command that takes longer hangs, however busy the machine is. Shorter than a test's limit, so that the error shows the output. */
 const HANGS_MS = 600_000;
 
-/** Runs `leadsync ARGUMENT …` to its end. Kills a command that hangs, and throws what it printed. */
+/** Runs `leadsync ARGUMENT …` to its end. Kills a command that hangs, and throws its output. */
 export async function runLeadsync(
   args: readonly string[],
   options: LeadsyncOptions = {},
@@ -115,15 +115,15 @@ export async function runLeadsync(
   return { ...exit, stdout, stderr };
 }
 
-/** A running daemon, and where it can be asked how it is. */
+/** A running daemon and its admin address. */
 export interface Daemon extends RunningLeadsync {
-  /** `http://127.0.0.1:…` of its probes and metrics. */
+  /** `http://127.0.0.1:…`, which serves its probes and metrics. */
   readonly adminUrl: string;
 }
 
 /**
- * Starts `leadsync run` (or with other `args`) on a configuration file and waits until it says that it is ready.
- * @throws Error with what it wrote, when it ends before that or takes more than 20 s
+ * Starts `leadsync run` (or with other `args`) on a configuration file and waits until it reports that it is ready.
+ * @throws Error with its output, if it ends before that or takes more than 20 s
  */
 export async function startDaemon(
   configFile: string,
@@ -155,7 +155,7 @@ export async function startDaemon(
   return Object.assign(leadsync, { adminUrl });
 }
 
-/** A folder with a configuration in it, and the address at which its daemon can be asked. */
+/** A folder with a configuration, and the admin address of its daemon. */
 export interface ConfiguredFolder {
   readonly configFile: string;
   readonly adminUrl: string;
@@ -163,8 +163,8 @@ export interface ConfiguredFolder {
 }
 
 /**
- * Writes `leadsync.yaml` into a folder: the given parts, with `data_dir`, JSON logs and an `admin.listen` on a free
- * port where the parts do not say otherwise.
+ * Writes `leadsync.yaml` into a folder: the given parts, plus `data_dir`, JSON logs and an `admin.listen` on a free port unless the parts
+ * set them.
  */
 export async function writeConfig(
   folder: string,
@@ -178,7 +178,7 @@ export async function writeConfig(
   return { configFile, adminUrl: `http://${listen}`, dataDir: join(folder, 'data') };
 }
 
-/** Without what the test runner put there: leadsync must not know that it is tested. */
+/** Drops the variables that the test runner set: leadsync must not know that it is being tested. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) =>
@@ -194,7 +194,7 @@ function jsonLines(text: string): Record<string, unknown>[] {
       const value: unknown = JSON.parse(line);
       return isObject(value) ? [value] : [];
     } catch {
-      // Not every line is JSON: messages for people stand between.
+      // Not every line is JSON: messages for people occur between them.
       return [];
     }
   });

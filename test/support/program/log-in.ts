@@ -1,7 +1,7 @@
 import { until } from '../time/until.ts';
 import { startLeadsync } from './leadsync.ts';
 
-/** Runs `leadsync login SOURCE`, with a browser whose person agrees at once. @throws Error when the login fails */
+/** Runs `leadsync login SOURCE` with a browser whose user consents immediately. @throws Error if the login fails */
 export async function logIn(configFile: string, source = 'main'): Promise<void> {
   const login = startLeadsync(['login', source, '-c', configFile]);
   try {

@@ -9,7 +9,7 @@ import { noteProcess, openRunFolder, type RunFolder } from './run-folder.ts';
 
 const linux = process.platform === 'linux';
 
-/** The folder of a run that this test belongs to. */
+/** Opens the folder of a test run and makes this test part of it. */
 function aRun(): RunFolder {
   const folder = openRunFolder();
   for (const [name, value] of Object.entries(folder.env)) vi.stubEnv(name, value);
@@ -17,7 +17,7 @@ function aRun(): RunFolder {
   return folder;
 }
 
-/** A process in a group of its own. */
+/** Starts a process in its own process group. */
 function aProcess(): ChildProcess {
   const child = spawn('sleep', ['100'], { stdio: 'ignore', detached: true });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -26,7 +26,7 @@ function aProcess(): ChildProcess {
 
 const notesIn = ({ path }: RunFolder) => readdirSync(join(path, 'processes'));
 
-test('what was started and never ended is ended with the run, also what is frozen, and its folder goes', async () => {
+test('closing a run ends the processes still running, even frozen ones, and removes its folder', async () => {
   const run = aRun();
   const [one, frozen] = [aProcess(), aProcess()];
   noteProcess(one);
@@ -41,7 +41,7 @@ test('what was started and never ended is ended with the run, also what is froze
   expect(existsSync(run.path)).toBe(false);
 });
 
-test('a process that has ended is noted no longer', async () => {
+test('a process that has ended is removed from the notes', async () => {
   const run = aRun();
   const child = aProcess();
   noteProcess(child);
@@ -51,8 +51,8 @@ test('a process that has ended is noted no longer', async () => {
   await run.close();
 });
 
-// Only Linux's /proc tells when a process began: elsewhere there is nothing that a later one could be known by.
-test.runIf(linux)('a later process with the number of one that has ended is left alone', async () => {
+// Only Linux's /proc says when a process started; elsewhere nothing distinguishes a later process with the same number.
+test.runIf(linux)('closing a run spares a later process with the number of an ended one', async () => {
   const run = aRun();
   const child = aProcess();
   noteProcess(child);
@@ -62,7 +62,7 @@ test.runIf(linux)('a later process with the number of one that has ended is left
   expect([child.exitCode, child.signalCode]).toEqual([null, null]);
 });
 
-test('a process that is started when the run is over is ended at once', async () => {
+test('a process that starts after the run has ended is killed immediately', async () => {
   const run = aRun();
   await run.close();
   const child = aProcess();
@@ -70,7 +70,7 @@ test('a process that is started when the run is over is ended at once', async ()
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
 });
 
-test('a small disk that is still mounted goes with the run', async () => {
+test('closing a run unmounts a small disk that is still mounted', async () => {
   const run = aRun();
   const disk = new SmallDisk(join(run.path, 'data'), 1);
   await run.close();

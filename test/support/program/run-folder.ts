@@ -14,32 +14,32 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendSignal } from '../servers/server-process.ts';
 
-/** Where processes in a group of their own are noted: no signal of a terminal reaches them, and a dead test cannot end them. */
+/** Names the folder where detached processes are noted: a terminal's signals do not reach them, and a dead test cannot end them. */
 const NOTES = 'LEADSYNC_TEST_PROCESSES';
 const PATIENCE_MS = 5_000;
 
-/** The folder of one run of tests: all that they leave behind is in it, or noted in it. */
+/** The folder of one test run: everything that the tests leave behind is in it or noted in it. */
 export interface RunFolder {
   readonly path: string;
-  /** What the processes of the run need to know. */
+  /** Environment variables for the processes of the run. */
   readonly env: Readonly<Record<string, string>>;
-  /** Ends what still runs, unmounts what is still mounted, removes the rest. */
+  /** Ends processes that still run, unmounts file systems, and removes the folder. */
   close(): Promise<void>;
 }
 
-/** A process that was noted. */
+/** A noted process. */
 interface Note {
   readonly pid: number;
-  /** What ends it. */
+  /** The signal that ends the process. */
   readonly signal: NodeJS.Signals;
-  /** Tells it from a later process with the same number, where that can be known. */
+  /** Distinguishes the process from a later one with the same number; undefined where the system does not say. */
   readonly startedAt: string | undefined;
 }
 
-/** Makes the folder of a run. */
+/** Creates the folder of a run. */
 export function openRunFolder(): RunFolder {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'leadsync-tests-')));
-  // A server that a test starts under another user must be able to pass.
+  // A server that a test starts as another user must be able to traverse the folder.
   chmodSync(path, 0o711);
   const notes = join(path, 'processes');
   mkdirSync(notes);
@@ -49,13 +49,13 @@ export function openRunFolder(): RunFolder {
     close: async () => {
       await endNoted(notes);
       unmountIn(path);
-      // A process that ends may still write there.
+      // A process that is ending may still write there.
       rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
 }
 
-/** Notes a process for whoever runs the tests, until it has ended. `signal` is what ends it without leaving anything behind. */
+/** Notes a process until it ends, so that the test runner can end it. `signal` ends it without leaving anything behind. */
 export function noteProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
   const notes = process.env[NOTES];
   const { pid } = child;
@@ -65,7 +65,7 @@ export function noteProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGKI
   try {
     writeFileSync(file, JSON.stringify(note));
   } catch (error) {
-    child.kill('SIGKILL'); // the run is over, and nobody else would
+    child.kill('SIGKILL'); // the run has ended, and no other code would end the process
     throw error;
   }
   child.once('exit', () => rmSync(file, { force: true }));
@@ -96,11 +96,11 @@ function runs({ pid, startedAt }: Note): boolean {
   return state === undefined || (state.startedAt === startedAt && !state.dead);
 }
 
-/** Undefined where there is no /proc, and for a process that is gone. */
+/** Returns undefined without /proc, and for a process that has ended. */
 function stateOf(pid: number): { startedAt: string | undefined; dead: boolean } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // After the name, which may hold anything: the state is field 3, the start is field 22.
+    // Skip the name, which may contain anything: the state is field 3, the start time is field 22.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { startedAt: fields[19], dead: fields[0] === 'Z' };
   } catch {
@@ -108,7 +108,7 @@ function stateOf(pid: number): { startedAt: string | undefined; dead: boolean } 
   }
 }
 
-/** Small disks of tests that were cut off. */
+/** Unmounts the small disks of tests that were interrupted. */
 function unmountIn(folder: string): void {
   for (const mounted of mountsIn(folder).toReversed())
     execFileSync('umount', ['--lazy', mounted], { stdio: 'ignore' });
@@ -119,6 +119,6 @@ function mountsIn(folder: string): string[] {
     const lines = readFileSync('/proc/self/mounts', 'utf8').split('\n');
     return lines.flatMap((line) => line.split(' ')[1] ?? []).filter((path) => path.startsWith(`${folder}/`));
   } catch {
-    return []; // no Linux, so no small disks
+    return []; // not Linux, so no small disks
   }
 }

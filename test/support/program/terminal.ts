@@ -8,14 +8,14 @@ import { tempDir } from '../files/temp-dir.ts';
 import { until } from '../time/until.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
-/** Where a program that has the whole screen begins a picture. */
+/** The sequence with which a full-screen program begins a frame. */
 const HOME = '\u001b[H';
-/** Ends a picture. */
+/** The sequence that ends a frame. */
 const REST_OF_SCREEN = '\u001b[J';
 
-/** A command at a pseudo terminal of its own, which `script` of util-linux makes. */
+/** A command on its own pseudo-terminal, which `script` of util-linux creates. */
 export class Terminal {
-  /** All that was written to it, as a terminal gets it. */
+  /** Everything written to it, as a terminal receives it. */
   written = '';
   readonly #process: ChildProcess;
   readonly #tty: string;
@@ -30,7 +30,7 @@ export class Terminal {
     this.ended = new Promise((resolve) => process.on('close', resolve));
   }
 
-  /** Runs `leadsync ARGUMENT …`. It is ended when the test is over. */
+  /** Runs `leadsync ARGUMENT …`; the process ends with the test. */
   static async run(
     args: readonly string[],
     { cwd = tempDir(), columns = 80, rows = 24 } = {},
@@ -45,12 +45,12 @@ export class Terminal {
     return terminal;
   }
 
-  /** What was written, without what a terminal obeys. */
+  /** The output without control sequences. */
   get text(): string {
     return stripVTControlCharacters(this.written).replaceAll('\r', '');
   }
 
-  /** The last whole picture of a program that has the screen, line by line. */
+  /** The last complete frame of a full-screen program, line by line. */
   get picture(): string[] {
     const pictures = this.written.split(HOME).filter((text) => text.includes(REST_OF_SCREEN));
     return stripVTControlCharacters(pictures.at(-1) ?? '').split(/\r*\n/);
@@ -60,7 +60,7 @@ export class Terminal {
     this.#process.stdin?.write(keys);
   }
 
-  /** As if somebody had dragged the corner of the window. */
+  /** Resizes the terminal, as if a user dragged the corner of the window. */
   resize(columns: number, rows: number): void {
     const tty = readFileSync(this.#tty, 'utf8').trim();
     execFileSync('stty', ['-F', tty, 'cols', String(columns), 'rows', String(rows)]);

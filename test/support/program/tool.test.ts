@@ -7,7 +7,7 @@ import { until } from '../time/until.ts';
 
 const TOOL = JSON.stringify(join(import.meta.dirname, 'tool.ts'));
 
-/** A tool that opens A, and B which takes a while; then it does `work`. */
+/** Starts a tool that opens A, then B, which takes a while; then the tool does `work`. */
 function aTool(work: string): ChildProcess & { readonly written: { stdout: string; stderr: string } } {
   const program = `
     import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,10 +31,10 @@ function aTool(work: string): ChildProcess & { readonly written: { stdout: strin
 
 test.each([
   ['does its work', 'return 0;', 0, /^$/],
-  ['finds something wrong', 'return 1;', 1, /^$/],
-  ['cannot go on', "throw new ToolFailure('No room.');", 1, /^No room\.\n$/],
-  ['breaks', "throw new Error('A bug.');", 1, /^Error: A bug\.\n {4}at /],
-])('a tool that %s closes all that it has opened, last first', async (_, work, exitCode, told) => {
+  ['finds a problem', 'return 1;', 1, /^$/],
+  ['cannot continue', "throw new ToolFailure('No room.');", 1, /^No room\.\n$/],
+  ['crashes', "throw new Error('A bug.');", 1, /^Error: A bug\.\n {4}at /],
+])('a tool that %s closes everything that it opened, last first', async (_, work, exitCode, told) => {
   const tool = aTool(work);
   const [code] = await once(tool, 'close');
   expect(tool.written).toEqual({ stdout: 'A opening B -B -A ', stderr: expect.stringMatching(told) });
@@ -42,7 +42,7 @@ test.each([
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  '%s closes all of it, what is still opening as well, and nothing more is opened',
+  '%s closes everything, including what is still opening, and prevents further opening',
   async (signal) => {
     const tool = aTool("await opened.add(() => say('C'), () => say('-C')); return 0;");
     await until('it is opening', () => tool.written.stdout.includes('opening'));
@@ -53,7 +53,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
-test('what cannot be closed is told, and keeps nothing else open', async () => {
+test('a tool reports what fails to close and closes the rest', async () => {
   const tool = aTool("await opened.add(() => 1, () => { throw new Error('It is stuck.'); }); return 0;");
   await once(tool, 'close');
   expect(tool.written).toEqual({

@@ -1,23 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Closers } from '../../../src/platform/process/closers.ts';
 
-/** Why a tool cannot go on, said as it is: nothing is wrong with the tool itself. */
+/** Why a tool cannot continue, printed without a stack trace: the tool itself has no bug. */
 export class ToolFailure extends Error {
   override readonly name = 'ToolFailure';
 }
 
-/** What a tool has opened. */
+/** The resources that a tool has opened. */
 export class Opened {
   readonly #closers = new Closers();
   #closing: Promise<unknown[]> = Promise.resolve([]);
   #stopped = false;
 
-  /** Whether nothing more is opened. */
+  /** Whether opening is no longer permitted. */
   get stopped(): boolean {
     return this.#stopped;
   }
 
-  /** Opens something that is closed with the rest, also when everything is closed while it is still opening. */
+  /** Opens a resource that is closed with the rest, even if closing begins while it is still opening. */
   async add<T>(open: () => T | Promise<T>, close: (opened: T) => unknown): Promise<T> {
     if (this.#stopped) throw new ToolFailure('It was stopped.');
     const opening = (async () => open())();
@@ -28,13 +28,13 @@ export class Opened {
     return opening;
   }
 
-  /** Closes everything, last first. Gives what failed. */
+  /** Closes everything, last first. Returns the errors. */
   closeAll(): Promise<unknown[]> {
     this.#closing = this.#closing.then(async (failed) => [...failed, ...(await this.#closers.closeAll())]);
     return this.#closing;
   }
 
-  /** Closes everything, and lets nothing more be opened. */
+  /** Closes everything and prevents further opening. */
   stop(): Promise<unknown[]> {
     this.#stopped = true;
     return this.closeAll();
@@ -42,22 +42,22 @@ export class Opened {
 }
 
 /**
- * Does the work of a tool, which gives the exit code of the process. What it has opened is closed whatever happens: also when
- * the work throws (exit code 1), and on SIGINT, SIGTERM and SIGHUP (130).
+ * Runs the work of a tool, which returns the exit code of the process. Always closes what the work opened: also when it throws (exit code
+ * 1), and on SIGINT, SIGTERM and SIGHUP (130).
  */
 export async function runTool(work: (opened: Opened) => Promise<number>): Promise<void> {
   const opened = new Opened();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // The terminal and npm both send it; the second one finds the closing under way.
+    // The terminal and npm both send the signal; the second one finds closing in progress.
     process.on(signal, () => void opened.stop().then(() => process.exit(130)));
   }
   try {
     const exitCode = await work(opened);
     if (!opened.stopped) process.exitCode = exitCode;
   } catch (error) {
-    // What has failed may be a child that got the same signal: then it is heard by the next turn.
+    // The failure may come from a child that received the same signal; this process handles it by the next turn.
     await nextTurn();
-    // Whoever has asked for the end knows why the work has broken off.
+    // After a signal, the user knows why the work stopped.
     if (!opened.stopped) {
       process.exitCode = 1;
       say(error);

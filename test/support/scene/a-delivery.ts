@@ -1,7 +1,7 @@
 import type { Batch, Delivery } from '../../../src/leads/delivery.ts';
 import { aLead, hashOf } from './a-lead.ts';
 
-/** A delivery with what the test says otherwise; its raw text follows `leadId` unless given. */
+/** Builds a delivery; `raw` follows `leadId` unless the test overrides it. */
 export function aDelivery(fields: Partial<Delivery> = {}): Delivery {
   const leadId = fields.leadId ?? 42n;
   const raw = fields.raw ?? aLead({ id: leadId });
@@ -20,7 +20,7 @@ export function aDelivery(fields: Partial<Delivery> = {}): Delivery {
   };
 }
 
-/** A batch of the given deliveries, or of `count` leads with the ids from 1 on. */
+/** Builds a batch of the given deliveries, or of `count` leads with ids from 1. */
 export function aBatch(deliveries: readonly Delivery[] | number = 1, fields: Partial<Batch> = {}): Batch {
   return {
     id: 'b0000000000000001',

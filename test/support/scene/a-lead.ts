@@ -3,7 +3,7 @@ import { factsOf } from '../../../src/leads/content-facts.ts';
 import type { LeadId } from '../../../src/leads/lead.ts';
 import type { ListedBlock, ListedItem, ListedLead } from '../../../src/leads/listed-lead.ts';
 
-/** A lead as the service sends it, with what the test says otherwise. An `id` above 2^53 is given as a bigint. */
+/** Builds a lead as the service sends it, with the test's overrides. Pass an `id` above 2^53 as a bigint. */
 export function aLead({
   id = 42,
   ...fields
@@ -27,7 +27,7 @@ export function aLead({
   return `{"id":${id},${rest.slice(1)}`;
 }
 
-/** The same as an element of a listing that was read. */
+/** Builds the same lead as an item of a parsed listing. */
 export function aListedLead(
   fields: Record<string, unknown> & { id?: number | bigint } = {},
   position = 0,
@@ -35,12 +35,12 @@ export function aListedLead(
   return listedAs(BigInt(fields.id ?? 42), aLead(fields), position);
 }
 
-/** A lead with this very text as an element of a listing that was read. */
+/** Builds an item of a parsed listing from exactly this text. */
 export function listedAs(id: LeadId, raw: string, position = 0): ListedLead {
   return { kind: 'lead', position, id, raw, hash: hashOf(raw), facts: factsOf(raw) };
 }
 
-/** A block of a listing with these elements. @param hash that it is recognised by; undefined: it is not */
+/** Builds a block of a listing from these items. @param hash the block's hash; undefined if leadsync cannot recognise the block */
 export function blockOf(items: readonly ListedItem[], hash?: string): ListedBlock {
   const elements = items.map((item) => ({
     position: item.position,
@@ -51,7 +51,7 @@ export function blockOf(items: readonly ListedItem[], hash?: string): ListedBloc
   return { hash, size: items.length, elements: () => elements };
 }
 
-/** A lead's hash, as the listing's reader makes it. */
+/** Returns a lead's hash, computed as the listing parser does. */
 export function hashOf(raw: string): string {
   return hash('sha256', raw).slice(0, 32);
 }

@@ -3,14 +3,14 @@ import { tempDir } from '../files/temp-dir.ts';
 import { until } from '../time/until.ts';
 import { type CarrierName, openScene, type Scene, type SceneOptions } from './scene.ts';
 
-/** A scene in a temporary folder; everything of it ends with the test. */
+/** Opens a scene in a temporary folder; the scene closes when the test ends. */
 export async function aScene(carrier: CarrierName, options: SceneOptions = {}): Promise<Scene> {
   const scene = await openScene(tempDir(), carrier, options);
   onTestFinished(() => scene.close());
   return scene;
 }
 
-/** A scene in which every sink has every lead, and whose daemon was then killed. */
+/** Opens a scene in which every sink holds every lead and the daemon was then killed. */
 export async function aDeliveredScene(carrier: CarrierName, leads: number): Promise<Scene> {
   const scene = await aScene(carrier, { stub: { leads } });
   const daemon = await scene.start();

@@ -1,17 +1,17 @@
 import { AssertionError } from 'node:assert';
 import { aLead } from './a-lead.ts';
 
-/** In every canary; nothing else holds it. */
+/** A word that every canary contains, and no other text. */
 const MARK = 'k9canary7q';
-/** Phone numbers have no letters, so theirs is a run of digits. */
+/** Phone numbers contain no letters, so their canary is a run of digits. */
 const DIGITS = '73133773313';
 
-/** A secret that must be seen nowhere: `canarySecret('client_secret')`. */
+/** Builds a secret that must not appear in any output: `canarySecret('client_secret')`. */
 export function canarySecret(name: string): string {
   return `${MARK}-secret-${name}`;
 }
 
-/** A lead, as raw JSON, that can be recognised by every text in it, wherever one shows up. */
+/** Builds a lead, as raw JSON, in which every text is a canary that can be recognised wherever it leaks. */
 export function canaryLead(id: number | bigint): string {
   const text = (field: string) => `${MARK} ${field}`;
   return aLead({
@@ -35,8 +35,8 @@ export function canaryLead(id: number | bigint): string {
 }
 
 /**
- * Fails when a lead's text or a secret shows up in what was printed: plainly, in capitals, or inside Base64.
- * `where` says what the text is: `standard error`, `/metrics`.
+ * Fails if the output contains a lead's text or a secret: plain, in capitals, or in Base64.
+ * @param where names the output in the failure: `standard error`, `/metrics`
  */
 export function expectNoCanary(text: string, where = 'the output'): void {
   for (const canary of SHAPES) {
@@ -47,7 +47,7 @@ export function expectNoCanary(text: string, where = 'the output'): void {
   }
 }
 
-/** Base64 has three alignments; of each, only the characters that the canary alone decides. */
+/** Base64 has three alignments. For each, returns only the characters that the canary alone determines. */
 const SHAPES = [MARK, DIGITS].flatMap((mark) => [mark, ...[0, 1, 2].map((shift) => inBase64(mark, shift))]);
 
 function inBase64(text: string, shift: number): string {

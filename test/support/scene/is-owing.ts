@@ -1,6 +1,6 @@
 /**
- * Whether the ledger of a running leadsync still owes a delivery, by its metrics; true while it does not answer. A delivery
- * that has arrived is owed until its attempt is settled, which is never where that attempt's process was killed.
+ * Whether a running leadsync still owes a delivery, according to its metrics; true while it does not answer. A delivery that arrived stays
+ * owed until its attempt is settled, which never happens if the process that made the attempt was killed.
  */
 export async function isOwing(adminUrl: string): Promise<boolean> {
   try {
@@ -10,7 +10,7 @@ export async function isOwing(adminUrl: string): Promise<boolean> {
       /^leadsync_backlog_pending\{.*\} [1-9]/m.test(metrics)
     );
   } catch {
-    // It has only just been started.
+    // The daemon has only just started.
     return true;
   }
 }

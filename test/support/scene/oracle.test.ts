@@ -4,7 +4,7 @@ import { leadText } from '../../stub/generated-lead.ts';
 import { type Account, accountOf, faultsOf } from './oracle.ts';
 import type { Held, Scene } from './scene.ts';
 
-/** A lead's delivery as the `deliveries` command lists it. */
+/** One delivery of a lead, as the `deliveries` command lists it. */
 interface Owed {
   readonly lead: number;
   readonly version: number;
@@ -24,8 +24,8 @@ const held = (lead: number, version = 1, under = nameOf(lead, version)): Held =>
 });
 
 /**
- * The account at the webhook of a scene whose service served leads in so many versions, or in these one after the other;
- * the other sinks hold all of it.
+ * Returns the account of a scene whose service served each lead in this number of versions, or in exactly these versions. The webhook holds
+ * `at.held`; the other sinks hold everything.
  */
 async function accountAt(
   served: Readonly<Record<number, number | readonly number[]>>,
@@ -66,16 +66,16 @@ async function accountAt(
 const faultsAt = async (...args: Parameters<typeof accountAt>) =>
   faultsOf(await accountAt(...args), { repeats: true });
 
-test('a lead that is there, in the content that was served, is no fault', async () => {
+test('a lead that arrived with the served content is not a fault', async () => {
   expect(await faultsAt({ 1: 1, 2: 2 }, { held: [held(1), held(2), held(2, 2)] })).toEqual([]);
 });
 
-test('a lead that is nowhere is lost', async () => {
+test('a lead that is neither delivered nor owed is lost', async () => {
   expect(await faultsAt({ 1: 1, 2: 1 }, { held: [held(1)] })).toEqual(['crm: 1 lost (main:2)']);
 });
 
 test.each(['dead', 'skipped'] as const)(
-  'a lead that is %s is a fault, unless it is one that may be, for a reason',
+  'a lead that is %s is a fault unless the test allows it and it has a reason',
   async (state) => {
     const row = { lead: 1, version: 1, state };
     const account = await accountAt({ 1: 1 }, { held: [], owed: [{ ...row, reason: 'It was refused.' }] });
@@ -92,14 +92,14 @@ test.each(['dead', 'skipped'] as const)(
 );
 
 test.each(['dead', 'skipped'] as const)(
-  'that an older content is %s is no fault once the newest was delivered',
+  'an older content that is %s is not a fault once the newest was delivered',
   async (state) => {
     const owed = [{ lead: 1, version: 1, state, reason: 'A newer one took its place.' }];
     expect(await faultsAt({ 1: 2 }, { held: [held(1, 2)], owed })).toEqual([]);
   },
 );
 
-test('that an older content is dead does not excuse that the newest is nowhere', async () => {
+test('a dead older content does not excuse a missing newest content', async () => {
   const owed = [{ lead: 1, version: 1, state: 'dead', reason: 'It was refused.' }] as const;
   expect(await faultsAt({ 1: 2 }, { held: [], owed })).toEqual([
     'crm: 1 lost (main:1)',
@@ -107,18 +107,18 @@ test('that an older content is dead does not excuse that the newest is nowhere',
   ]);
 });
 
-test('a sink that has only the older content is stale', async () => {
+test('a sink that holds only the older content is stale', async () => {
   expect(await faultsAt({ 1: 2 }, { held: [held(1)] })).toEqual(['crm: 1 stale (main:1)']);
 });
 
-test('an older content after a newer one is stale, also when the newest comes once more', async () => {
+test('an older content after a newer one is stale, even if the newest arrives again', async () => {
   const replayed = held(1, 2, nameOf(1, 2, ':r1'));
   expect(await faultsAt({ 1: 2 }, { held: [held(1, 2), held(1), replayed] })).toEqual([
     'crm: 1 stale (main:1)',
   ]);
 });
 
-test('a repeat under the name that it had is recognised, wherever it comes in', async () => {
+test('a repeat with the same idempotency key is recognised, whatever its position', async () => {
   const account = await accountAt({ 1: 2 }, { held: [held(1), held(1, 2), held(1)] });
   expect(faultsOf(account, { repeats: true })).toEqual([]);
   expect(faultsOf(account, { repeats: 1 })).toEqual([]);
@@ -127,7 +127,7 @@ test('a repeat under the name that it had is recognised, wherever it comes in', 
 
 const back = (lead: number) => held(lead, 1, nameOf(lead, 1).replace(':1:1:', ':1:3:'));
 
-test('a lead that was changed back comes twice with its first content, and has to', async () => {
+test('a lead that changed back must arrive twice with its first content', async () => {
   const changedBack = { 1: [1, 2, 1] };
   expect(await faultsAt(changedBack, { held: [held(1), held(1, 2), back(1)] })).toEqual([]);
   expect(await faultsAt(changedBack, { held: [held(1), held(1, 2)] })).toEqual(['crm: 1 stale (main:1)']);
@@ -136,19 +136,19 @@ test('a lead that was changed back comes twice with its first content, and has t
   ]);
 });
 
-test('the same content under two names is one that no receiver can recognise', async () => {
+test('a receiver cannot recognise the same content under two idempotency keys', async () => {
   expect(await faultsAt({ 1: 1 }, { held: [held(1), held(1, 1, 'crm:main:1:2:0')] })).toEqual([
     'crm: 1 twice (main:1)',
   ]);
 });
 
-test('a replay is a wanted repeat, and is counted', async () => {
+test('a replay is an intended repeat and is counted', async () => {
   const account = await accountAt({ 1: 1 }, { held: [held(1), held(1, 1, nameOf(1, 1, ':r1'))] });
   expect(faultsOf(account, { repeats: false })).toEqual([]);
   expect(account.sinks.crm.replayed).toEqual(['main:1']);
 });
 
-test('a lead whose text is not what was served is altered; one that was never served is foreign', async () => {
+test('a lead whose text differs from what was served is altered; a lead that was never served is foreign', async () => {
   const altered = { ...held(1), raw: text(1, 1).replace('"id":1,', '"id":1, ') };
   expect(await faultsAt({ 1: 1 }, { held: [altered, held(3)] })).toEqual([
     'crm: 1 altered (main:1)',
@@ -156,7 +156,7 @@ test('a lead whose text is not what was served is altered; one that was never se
   ]);
 });
 
-test('a lead of one source is no other’s lead of the same id', async () => {
+test('a lead of one source is not the lead with the same id of another source', async () => {
   const other: Held = { ...held(1), source: 'other' };
   expect(await faultsAt({ 1: 1 }, { held: [other] })).toEqual([
     'crm: 1 lost (main:1)',

@@ -2,35 +2,35 @@ import { hash } from 'node:crypto';
 import type { Stub } from '../../stub/stub.ts';
 import { type Held, keyOf, lastOfEach, type Scene, type SinkName, withoutRepeats } from './scene.ts';
 
-/** What became, at one sink, of every lead that was served. Lists are of leads as `source:id`. */
+/** What happened, at one sink, to every lead that was served. Each list contains leads as `source:id`. */
 export interface SinkAccount {
-  /** Leads that the sink holds, of those that were served. */
+  /** The number of served leads that the sink holds. */
   readonly delivered: number;
-  /** Leads that the sink was given more than once under the same `webhook-id`: what a receiver can recognise. */
+  /** Leads that the sink received more than once under the same `webhook-id`: a receiver can recognise these repeats. */
   readonly repeated: readonly string[];
-  /** Leads whose same content the sink holds under more names than it was shown times: what a receiver cannot recognise. */
+  /** Leads whose same content the sink holds under more idempotency keys than the service showed it: unrecognisable repeats. */
   readonly twice: readonly string[];
-  /** An entry for each replay that the sink holds: a repeat that somebody asked for. */
+  /** One entry for each replay that the sink holds: a repeat that an operator asked for. */
   readonly replayed: readonly string[];
-  /** And for each that is owed or was given up. */
+  /** One entry for each replay that is pending, dead or skipped. */
   readonly notReplayed: readonly string[];
-  /** Leads that the sink has only in an older version, or whose versions came in another order than they were shown in. */
+  /** Leads that the sink holds only in an older version, or whose versions arrived in another order than the service showed them. */
   readonly stale: readonly string[];
-  /** Leads whose text is not, byte for byte, what was served. */
+  /** Leads whose text differs, in any byte, from what was served. */
   readonly altered: readonly string[];
-  /** Leads that no listing had. */
+  /** Leads that no listing contained. */
   readonly foreign: readonly string[];
-  /** Leads whose newest content the sink does not hold, because the ledger gave up or skipped it; each must have a reason. */
+  /** Leads whose newest content the sink does not hold because the ledger gave it up or skipped it; each needs a reason. */
   readonly dead: readonly string[];
   readonly skipped: readonly string[];
   readonly withoutReason: readonly string[];
-  /** Leads that are still owed. */
+  /** Leads with a pending delivery. */
   readonly pending: readonly string[];
-  /** Leads that were served, are not at the sink, and are neither owed, nor dead, nor skipped. */
+  /** Leads that were served but are neither at the sink nor pending, dead or skipped. */
   readonly lost: readonly string[];
 }
 
-/** The account of a scene: what its services served against what its sinks hold, and what the ledger says of the rest. */
+/** The account of a scene: what its services served, what its sinks hold, and what the ledger says about the rest. */
 export interface Account {
   readonly served: number;
   readonly sinks: Readonly<Record<SinkName, SinkAccount> & Record<string, SinkAccount>>;
@@ -45,35 +45,35 @@ interface OwedRow {
   readonly reason: string | null;
 }
 
-/** What may be otherwise than promised, since a test has seen to it. */
+/** Deviations from the promise that a test has caused and therefore accepts. */
 export interface Allowed {
-  /** A webhook may have been given so many leads more than once under the same name; `true`: the test bounds them by itself. */
+  /** Maximum leads that a webhook may have received twice under the same id; `true`: the test checks the limit itself. */
   readonly repeats: boolean | number;
-  /** By sink, the leads that may be dead or skipped, for a reason: none when absent. */
+  /** The leads, by sink, that may be dead or skipped with a reason; none if absent. */
   readonly dead?: Readonly<Record<string, readonly string[]>>;
   readonly skipped?: Readonly<Record<string, readonly string[]>>;
-  /** The sinks that are looked at; all when absent. */
+  /** The sinks to check; all if absent. */
   readonly at?: readonly string[];
 }
 
-/** What the services have served, as a sink should come to hold it. */
+/** What the services have served, and therefore what each sink must hold in the end. */
 interface Truth {
-  /** Of each lead the version that was served last. */
+  /** The last served version of each lead. */
   readonly newest: ReadonlyMap<string, number>;
-  /** Leads that were served among others, and that a sink may hold or not: the odd ones of a misbehaving service. */
+  /** Odd leads of a misbehaving service, served among the others; a sink may hold them or not. */
   readonly besides: ReadonlySet<string>;
   text(lead: string, version: number): string | undefined;
-  /** The versions of a lead that were shown, one after the other. */
+  /** The versions of a lead in the order in which the service showed them. */
   history(lead: string): readonly number[];
 }
 
 /**
- * Takes the account from outside: the stubs' record, the sinks' own contents, and the `deliveries` command. `raw` are
- * those of the first stub's raw elements that are leads like any other, and were shown all the time.
+ * Takes the account from outside: from the stubs' records, the sinks' contents and the `deliveries` command.
+ * @param more.raw the raw elements of the first stub that are ordinary leads and were shown all the time
  */
 export async function accountOf(scene: Scene, more: { raw?: readonly string[] } = {}): Promise<Account> {
   const truth = truthOf(scene.services, more.raw ?? []);
-  // What is owed first: what is delivered between the two is then on both sides, and not on neither.
+  // Read what is owed first: a lead that is delivered between the two reads is then in both results, never in neither.
   const owed = await undelivered(scene);
   const held = await scene.held();
   const accounts = Object.entries(held).map(([sink, there]) => [
@@ -87,12 +87,12 @@ export async function accountOf(scene: Scene, more: { raw?: readonly string[] } 
   return { served: truth.newest.size, sinks: Object.fromEntries(accounts) };
 }
 
-/** Of the account of a scene that is healed and at rest what breaks the promise: every lead is there in its newest version, once. */
+/** Returns the broken promises in the account of a healed, idle scene. The promise: every lead arrives once, in its newest version. */
 export function faultsOf({ sinks }: Account, allowed: Allowed): string[] {
   return Object.entries(sinks).flatMap(([sink, account]) => {
     if (allowed.at && !allowed.at.includes(sink)) return [];
     const wrong = ['lost', 'pending', 'twice', 'stale', 'altered', 'foreign', 'withoutReason'] as const;
-    // Files and rows recognise a repeat by themselves, so there is none at all.
+    // Files and rows recognise a repeat themselves, so these sinks allow none.
     const recognised = sink === 'drop' || sink === 'warehouse';
     const found = Object.entries({
       ...Object.fromEntries(wrong.map((fault) => [fault, account[fault]])),
@@ -111,8 +111,8 @@ function mostRepeats({ repeats }: Allowed): number {
 }
 
 /**
- * How many leads may come to a webhook twice when its process is killed so often: those under way, and those whose settling shared a
- * commit that never came.
+ * Maximum leads that may reach a webhook twice when its process is killed `kills` times: those being attempted, and those whose settling
+ * was in a commit that never completed.
  */
 export function repeatsOfKills(kills: number, concurrency = 10): number {
   return kills * 2 * concurrency;
@@ -126,7 +126,7 @@ function truthOf(services: Readonly<Record<string, Stub>>, raw: readonly string[
     }),
   );
   const newest = new Map<string, (typeof generated)[number][1]>(generated);
-  // What stands around an element is the listing's, and not the lead's.
+  // White space around an element belongs to the listing, not to the lead.
   const texts = new Map<string, string>(
     Object.entries(services).flatMap(([source, { served }]) =>
       served.raw().map((text) => [`${source}:${idIn(text)}`, text.trim()] as const),
@@ -188,7 +188,7 @@ function sinkAccount(truth: Truth, held: readonly Held[], owed: readonly OwedRow
   };
 }
 
-/** Leads of which a version came after one that was shown later. */
+/** Returns the leads of which a version arrived after one that was shown later. */
 function outOfOrder(seen: readonly Held[], truth: Truth): string[] {
   const places = new Map<string, number>();
   return seen.flatMap((one) => {
@@ -200,7 +200,7 @@ function outOfOrder(seen: readonly Held[], truth: Truth): string[] {
   });
 }
 
-/** Leads of which the same content came under more names than it was shown times, or than replays were asked for. */
+/** Returns the leads whose same content arrived under more idempotency keys than it was shown times, or than replays were requested. */
 function tooOften(seen: readonly Held[], truth: Truth): string[] {
   const counts = Map.groupBy(seen, (one) => `${keyOf(one)} ${one.version} ${replayIn(one.under)}`);
   const leads = [...counts.values()].flatMap((same) => {
@@ -218,24 +218,24 @@ function isAltered(one: Held, truth: Truth): boolean {
   return one.raw !== undefined && text !== undefined && one.raw !== text;
 }
 
-/** Which content a delivery is of, by its name `sink:source:lead:version:hash`: the lead and the hash. */
+/** Returns the lead and the content hash of a delivery, from its id `sink:source:lead:version:hash`. */
 function contentOf(delivery: string): string {
   const [, source, lead, , contentHash] = delivery.split(':');
   return `${source}:${lead} ${contentHash}`;
 }
 
-/** The newest content of a lead in the same form. */
+/** Returns the newest content of a lead in the same form. */
 function newestOf(truth: Truth, lead: string): string {
   const text = truth.text(lead, truth.newest.get(lead) ?? 1) ?? '';
   return `${lead} ${hash('sha256', text).slice(0, 8)}`;
 }
 
-/** `r…`, by which the name of a delivery says that it is a replay; empty for one that is none. */
+/** Returns the suffix `r…` that marks a delivery id as a replay; empty if it is not a replay. */
 function replayIn(under: string): string {
   return /:(r\w+)$/.exec(under)?.[1] ?? '';
 }
 
-/** Leads of those entries whose key stands more than once. */
+/** Returns the leads whose key occurs more than once. */
 function repeatsOf(held: readonly Held[], by: (one: Held) => string): string[] {
   const met = new Set<string>();
   const repeated = held.filter((one) => met.size === met.add(by(one)).size);

@@ -17,84 +17,84 @@ import { startWebhookReceiver, type WebhookReceiver } from '../servers/webhook-r
 export type CarrierName = 'in-process' | 'bullmq';
 export const carriers: readonly CarrierName[] = ['in-process', 'bullmq'];
 
-/** The sinks of a scene by name: a webhook, CSV files, a PostgreSQL schema. */
+/** The sinks of a scene, by name: a webhook, CSV files and a PostgreSQL schema. */
 export const SINKS = ['crm', 'drop', 'warehouse'] as const;
 export type SinkName = (typeof SINKS)[number];
 
 /** A lead that a sink holds. */
 export interface Held {
-  /** The name of the source that listed it. */
+  /** The name of the source that listed the lead. */
   readonly source: string;
   readonly lead: string;
-  /** Which of the stub's versions of the lead, counted from 1. */
+  /** The stub's version number of the lead, counted from 1. */
   readonly version: number;
-  /** By what the sink would know a repeat: the delivery's id in a webhook, the file and the delivery, the row's key. */
+  /** The key by which the sink recognises a repeat: the webhook's delivery id, the file and the delivery id, or the row's key. */
   readonly under: string;
-  /** The lead's JSON as it arrived, where the sink keeps it. */
+  /** The lead's JSON as it arrived; absent if the sink does not keep it. */
   readonly raw?: string;
 }
 
-/** Names a lead among those of all sources: `source:id`. */
+/** Returns a lead's key across all sources: `source:id`. */
 export function keyOf({ source, lead }: Pick<Held, 'source' | 'lead'>): string {
   return `${source}:${lead}`;
 }
 
-/** What a sink holds to whoever leaves out what came under the same name before. */
+/** Returns what the sink holds for a reader who drops repeats of the same idempotency key. */
 export function withoutRepeats(held: readonly Held[]): Held[] {
   const met = new Set<string>();
   return held.filter((one) => met.size !== met.add(`${keyOf(one)} ${one.under}`).size);
 }
 
-/** Of each lead, by its key, the version that came last. */
+/** Returns, for each lead's key, the version that arrived last. */
 export function lastOfEach(held: readonly Held[]): ReadonlyMap<string, number> {
   return new Map(withoutRepeats(held).map((one) => [keyOf(one), one.version]));
 }
 
 export interface SceneOptions {
   readonly stub?: StubOptions;
-  /** In place of parts of the configuration. */
+  /** Replaces parts of the configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Beside what the source has: `{ timeout: '3s' }`. */
+  /** Adds options to the source: `{ timeout: '3s' }`. */
   readonly source?: Readonly<Record<string, unknown>>;
-  /** Beside what the sinks have: `{ crm: { concurrency: 1 } }`. */
+  /** Adds options to the sinks: `{ crm: { concurrency: 1 } }`. */
   readonly sinks?: Readonly<Partial<Record<SinkName, Readonly<Record<string, unknown>>>>>;
-  /** More webhooks by name, each with a receiver of its own, and what the sink has otherwise. */
+  /** Additional webhooks by name, each with its own receiver and these options. */
   readonly receivers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** More sources by name, each with a service of its own. Their ids may be the same; a `seed` tells what they say apart. */
+  /** Additional sources by name, each with its own service. Their lead ids may collide; a `seed` makes their texts differ. */
   readonly services?: Readonly<Record<string, StubOptions>>;
-  /** Those that all tests share when absent. */
+  /** The servers that all tests share, if absent. */
   readonly redisUrl?: string;
   readonly databaseUrl?: string;
 }
 
-/** A service, leadsync's configuration for it, and one sink of each type: all that is needed to compare both ends. */
+/** A service, a leadsync configuration for it, and one sink of each type: everything needed to compare both ends. */
 export interface Scene extends ConfiguredFolder {
   readonly carrier: CarrierName;
   readonly stub: Stub;
   readonly receiver: WebhookReceiver;
-  /** Every service by its source's name: `main` and those asked for. */
+  /** Every service by its source's name: `main` and those of the options. */
   readonly services: Readonly<Record<string, Stub>>;
-  /** Every receiver by its sink's name: `crm` and those asked for. */
+  /** Every receiver by its sink's name: `crm` and those of the options. */
   readonly receivers: Readonly<Record<string, WebhookReceiver>>;
-  /** Where the CSV files are dropped. */
+  /** The folder of the CSV files. */
   readonly drop: string;
-  /** The PostgreSQL schema, and how to ask the database that it is in. */
+  /** The PostgreSQL schema, and a way to query its database. */
   readonly schema: string;
   query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
-  /** Starts `leadsync run` (or other `args`), which ends with the scene. */
+  /** Starts `leadsync run` (or other `args`); the process ends with the scene. */
   start(options?: LeadsyncOptions & { readonly args?: readonly string[] }): Promise<Daemon>;
-  /** Runs a command to its end on this configuration. */
+  /** Runs a command to its end with this configuration. */
   run(...args: string[]): ReturnType<typeof runLeadsync>;
-  /** Generated leads that readable listings have contained. */
+  /** Returns the generated leads that readable listings have contained. */
   served(): { readonly source: string; readonly lead: string }[];
-  /** What each sink has taken, in order of arrival, repeats included. A webhook has taken what it answered with 2xx. */
+  /** Returns what each sink accepted, in order of arrival and with repeats. A webhook accepted what it answered with 2xx. */
   held(): Promise<Record<SinkName, Held[]> & Readonly<Record<string, Held[]>>>;
-  /** Whether every lead that the services show was served, and is at every sink, in its newest version at the last. */
+  /** Whether every lead that the services show was served and every sink holds its newest version last. */
   complete(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Sets a scene in a folder that is the caller's. */
+/** Opens a scene in a folder that belongs to the caller. */
 export async function openScene(
   folder: string,
   carrier: CarrierName,
@@ -171,7 +171,7 @@ export async function openScene(
       for (const daemon of daemons) daemon.process.kill('SIGKILL');
       await Promise.all(daemons.map((daemon) => daemon.exited));
       await Promise.all([...stubs, ...Object.values(receivers)].map((one) => one.close()));
-      // A database that the scene had for itself may be gone already.
+      // The scene's own database may be gone already.
       await query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).catch(() => undefined);
     },
   };
@@ -189,7 +189,7 @@ function sourceAt(stub: Stub) {
   };
 }
 
-/** Starts something for each entry. */
+/** Starts one thing for each entry. */
 async function each<Options extends Readonly<Record<string, unknown>>, Started>(
   entries: Options,
   start: (options: Options[keyof Options]) => Promise<Started>,
@@ -217,11 +217,11 @@ function heldByWebhook(receiver: WebhookReceiver): Held[] {
   });
 }
 
-/** An event in a webhook's body: its id where it has one of its own, as in a batch, the lead's text, and its source. */
+/** Matches an event in a webhook's body: its own id if it is in a batch, the lead's text and its source. */
 const EVENT =
   /(?:\{"id":"([^"]*)",)?"type":"lead\.(?:created|updated)","timestamp":"[^"]*","data":(.*?),"source":"([^"]*)","replay":/gs;
 
-/** As somebody reads them who goes by the files' names, which begin with a time; each from its first row to its last. */
+/** Reads the files in the order of their names, which begin with a time, and each file from first row to last. */
 function heldInFiles(folder: string): Held[] {
   return csvFiles(folder).flatMap((name) => {
     const rows: Record<string, string>[] = parse(readFileSync(join(folder, name)), { columns: true });
@@ -234,14 +234,14 @@ function heldInFiles(folder: string): Held[] {
   });
 }
 
-/** The files that a reader of the drop folder would pick up. */
+/** Returns the files that a reader of the drop folder would pick up. */
 export function csvFiles(folder: string): string[] {
   try {
     return readdirSync(folder)
       .filter((name) => name.endsWith('.csv') && !name.startsWith('.'))
       .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   } catch {
-    // Nothing was dropped yet, or a test has taken the folder away.
+    // No file exists yet, or a test has moved the folder away.
     return [];
   }
 }
@@ -257,14 +257,14 @@ async function heldInTable(schema: string, query: Scene['query']): Promise<Held[
   return rows.map(({ source, id, raw }) => ({ source, lead: id, version: versionIn(raw), under: id, raw }));
 }
 
-/** The stub says in a lead's text how often it was changed. */
+/** Reads the version from the lead's text, where the stub writes the number of changes. */
 function versionIn(text: string): number {
   return Number(/Changed (\d+)×/.exec(text)?.[1] ?? 0) + 1;
 }
 
 async function queryOnce<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined); // a server that is killed while it answers fails the query as well
+  client.on('error', () => undefined); // a server that is killed while it answers also makes the query fail
   await client.connect();
   try {
     return (await client.query<Row>(sql)).rows;

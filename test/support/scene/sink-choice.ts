@@ -1,7 +1,7 @@
 import type { SinkChoice } from '../../../src/daemon/joints/deliver.ts';
 import type { OpenSink } from '../../../src/operations/opening/open-sinks.ts';
 
-/** Sinks that stay open for as long as the test takes. */
+/** Opens sinks and keeps them open until the test ends. */
 export function sinkChoice(sinks: ReadonlyMap<string, OpenSink>): SinkChoice {
   return {
     async use(name, attempt) {

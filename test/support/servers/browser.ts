@@ -1,7 +1,7 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { firstExecutable } from './server-process.ts';
 
-/** Where Chromium is: what CHROMIUM names, else the one of the system. Undefined when there is none. */
+/** Returns the path of Chromium: the one that CHROMIUM names, else the system's. Undefined if there is none. */
 export function findChromium(): string | undefined {
   const named = process.env['CHROMIUM'];
   if (named) return named;
@@ -9,25 +9,25 @@ export function findChromium(): string | undefined {
   return firstExecutable('chromium', folders) ?? firstExecutable('Chromium', folders);
 }
 
-/** Starts a browser without a window. @throws Error when there is none */
+/** Starts a headless browser. @throws Error if there is none */
 export function startBrowser(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('Chromium is not installed: `npm test` installs it.');
-  // Its sandbox wants user namespaces, which containers and root do not have; it opens pages of ours alone.
+  // Its sandbox needs user namespaces, which containers and root lack; it opens only our own pages.
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 }
 
-/** What a page does not do within this time, it never does, however busy the machine is. */
+/** What a page has not done within this time, it never does, however busy the machine is. */
 const HANGS_MS = 300_000;
 
-/** Opens a page in a session of its own. */
+/** Opens a page in its own session. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browser.newPage(options);
   page.setDefaultTimeout(HANGS_MS);
   return page;
 }
 
-/** Keeps what goes wrong in a page: errors of scripts, of the policy and of loading, scripts that speak up, and other addresses. */
+/** Collects a page's problems: script errors, policy violations, failed loads, dialogs, and requests to other addresses. */
 export function watchFaults(page: Page): string[] {
   const faults: string[] = [];
   page.on('console', (message) => {

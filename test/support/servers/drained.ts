@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Resolves when more may be written to an answer. Also when its reader is gone: then there is nobody to wait for. */
+/** Resolves when more may be written to a response, or when its reader is gone and waiting is pointless. */
 export function drained(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands between clients and a server, and can stop passing on what single connections say, without closing them. */
+/** A proxy between clients and a server that can stop forwarding single connections without closing them. */
 export interface FreezingProxy {
   readonly port: number;
-  /** Connections that are open, oldest first. */
+  /** The open connections, oldest first. */
   readonly open: readonly ProxiedConnection[];
   close(): void;
 }
 
 export interface ProxiedConnection {
-  /** From now on nothing passes, in either direction, and neither side hears of it. */
+  /** Stops forwarding in both directions; neither side is notified. */
   freeze(): void;
 }
 

@@ -5,7 +5,7 @@ import { findChromium } from './browser.ts';
 import { findPostgres } from './private-postgres.ts';
 import { findRedis } from './private-redis.ts';
 
-/** What tests need beside npm's packages: two servers, and a browser for the pages. */
+/** What the tests need besides npm packages: two servers, and a browser for the pages. */
 export type Server = 'redis' | 'postgres' | 'chromium';
 
 interface Origin {
@@ -44,12 +44,14 @@ const ORIGINS: Record<Server, Origin> = {
 };
 const POLICY = '/usr/sbin/policy-rc.d';
 
-/** Which of these have no binary on this machine. */
+/** Returns the requirements that have no binary on this machine. */
 export function missingServers(needed: readonly Server[]): Server[] {
   return needed.filter((server) => ORIGINS[server].find() === undefined);
 }
 
-/** Installs them with apt as root on Debian and its kin. @throws ToolFailure that says what to install, elsewhere and on failure */
+/**
+ * Installs them with apt as root on Debian and its derivatives. @throws ToolFailure that names what to install, elsewhere and on failure
+ */
 export function installServers(missing: readonly Server[]): void {
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new ToolFailure(advice(missing));
@@ -68,7 +70,7 @@ export function installServers(missing: readonly Server[]): void {
   if (still.length > 0) throw new ToolFailure(advice(still));
 }
 
-/** Debian starts what it installs, PostgreSQL on port 5432 included. We want the binaries alone. */
+/** Debian starts what it installs, including PostgreSQL on port 5432; the tests need only the binaries. */
 function keepServersFromStarting(missing: readonly Server[]): () => void {
   const cluster = '/etc/postgresql-common/createcluster.conf';
   if (missing.includes('postgres') && !existsSync(cluster)) {
@@ -82,7 +84,7 @@ function keepServersFromStarting(missing: readonly Server[]): () => void {
 
 function aptGet(args: readonly string[]): boolean {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  // An answer to a question about a configuration file that is already there: keep it.
+  // The answer to the prompt about an existing configuration file: keep it.
   const keep = ['-o', 'Dpkg::Options::=--force-confold', '-o', 'Dpkg::Use-Pty=0'];
   const apt = spawnSync('apt-get', [...keep, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   if (apt.status !== 0) process.stderr.write(Buffer.concat([apt.stdout, apt.stderr]));

@@ -5,23 +5,23 @@ import { join } from 'node:path';
 import { noteProcess } from '../program/run-folder.ts';
 import { ended, firstExecutable, freePort, reachable, sendSignal, stopProcess } from './server-process.ts';
 
-/** A PostgreSQL server of our own on loopback, with an empty database. */
+/** A PostgreSQL server on loopback for one test, with an empty database. */
 export interface PrivatePostgres {
   readonly url: string;
   readonly port: number;
   readonly process: ChildProcess;
-  /** Ends it at once, as a crash would; its data stay. */
+  /** Ends the server immediately, as a crash would; its data stays. */
   crash(): Promise<void>;
-  /** Starts it again on its data and port, after a crash. */
+  /** Starts the server again on its data and port, after a crash. */
   restart(): Promise<void>;
-  /** Stops every process of it where it is, and lets them go on. */
+  /** Freezes every process of the server, and resumes them. */
   freeze(): void;
   thaw(): void;
-  /** Stops it and removes its folder. */
+  /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
 
-/** Where `initdb` and `postgres` are, or undefined. Debian keeps them outside PATH. */
+/** Returns the folder of `initdb` and `postgres`, or undefined. Debian keeps them outside PATH. */
 export function findPostgres(): { initdb: string; postgres: string } | undefined {
   const folders = [
     ...versionsIn('/usr/lib/postgresql', 'bin'),
@@ -37,8 +37,8 @@ export function findPostgres(): { initdb: string; postgres: string } | undefined
 }
 
 /**
- * Starts a PostgreSQL on a free port, with `settings` (`fsync: 'on'`) in place of the tests' own.
- * @throws Error when there is none or it does not start
+ * Starts a PostgreSQL on a free port; `settings` (`fsync: 'on'`) override the defaults for tests.
+ * @throws Error if there is none or it does not start
  */
 export async function startPostgres(
   options: { settings?: Readonly<Record<string, string | number>> } = {},
@@ -47,7 +47,7 @@ export async function startPostgres(
   if (binaries === undefined) throw new Error('PostgreSQL (initdb, postgres) is not installed.');
   const folder = mkdtempSync(join(tmpdir(), 'leadsync-postgres-'));
   const owner = unprivilegedOwner();
-  // Both refuse to run as root, and the server insists that the folder is its own.
+  // Both refuse to run as root, and the server insists on owning its folder.
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   chmodSync(folder, 0o700);
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -78,7 +78,7 @@ export async function startPostgres(
   }
 }
 
-/** The server of a folder: started, ended and started again. */
+/** The server of a folder, which can be started, ended and started again. */
 class PostgresServer {
   readonly port: number;
   process: ChildProcess;
@@ -110,7 +110,7 @@ class PostgresServer {
     await stopProcess(this.process, 'SIGINT');
   }
 
-  /** SIGQUIT: every process of it ends where it is, and the next start recovers from the log, as after SIGKILL. */
+  /** Sends SIGQUIT: every process ends immediately, and the next start recovers from the log, as after SIGKILL. */
   async crash(): Promise<void> {
     this.thaw();
     await stopProcess(this.process, 'SIGQUIT');
@@ -124,11 +124,11 @@ class PostgresServer {
     this.#sendToAll('SIGCONT');
   }
 
-  /** To the server and, on Linux, to the process that it keeps for each connection: these come and go by themselves. */
+  /** Signals the server and, on Linux, its process for each connection, which come and go by themselves. */
   #sendToAll(signal: NodeJS.Signals): void {
     const { pid, exitCode, signalCode } = this.process;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    // First: a stopped server starts no more.
+    // Signal the server first: once stopped, it starts no more processes.
     sendSignal(pid, signal);
     const list = `/proc/${pid}/task/${pid}/children`;
     const children = existsSync(list) ? readFileSync(list, 'utf8').trim().split(' ').filter(Boolean) : [];
@@ -146,7 +146,7 @@ function serverArguments(
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: folder,
-    // It lives for one run of the tests: nothing has to survive a power cut.
+    // The server lives for one test run: nothing has to survive a power cut.
     fsync: 'off',
     full_page_writes: 'off',
     max_connections: 200,
@@ -157,7 +157,7 @@ function serverArguments(
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** Undefined when we are not root. */
+/** Returns undefined if the process does not run as root. */
 function unprivilegedOwner(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const user of ['postgres', 'nobody']) {
@@ -165,13 +165,13 @@ function unprivilegedOwner(): { uid: number; gid: number } | undefined {
       const idOf = (flag: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }).toString());
       return { uid: idOf('-u'), gid: idOf('-g') };
     } catch {
-      // This user does not exist here; the next one may.
+      // This user does not exist; try the next.
     }
   }
   throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody.');
 }
 
-/** `folder/<version>/bin`, the newest version first. */
+/** Returns `folder/<version>/bin`, newest version first. */
 function versionsIn(folder: string, below: string, prefix = ''): string[] {
   try {
     return readdirSync(folder)
@@ -179,7 +179,7 @@ function versionsIn(folder: string, below: string, prefix = ''): string[] {
       .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
       .map((name) => join(folder, name, below));
   } catch {
-    // No such folder on this system.
+    // This system has no such folder.
     return [];
   }
 }

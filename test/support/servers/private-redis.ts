@@ -5,26 +5,26 @@ import { join } from 'node:path';
 import { noteProcess } from '../program/run-folder.ts';
 import { ended, firstExecutable, freePort, reachable, stopProcess } from './server-process.ts';
 
-/** A Redis of our own on loopback, with nothing in it. */
+/** An empty Redis on loopback for one test. */
 export interface PrivateRedis {
   readonly url: string;
   readonly port: number;
-  /** For signals such as SIGSTOP and SIGCONT. */
+  /** The process, for signals such as SIGSTOP and SIGCONT. */
   readonly process: ChildProcess;
-  /** Kills it; what it held is gone. */
+  /** Kills the server; its data is lost. */
   crash(): Promise<void>;
-  /** Starts it again on its port, with nothing in it, after a crash. */
+  /** Starts the server again on its port, empty, after a crash. */
   restart(): Promise<void>;
-  /** Stops it and removes its folder. */
+  /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
 
-/** Where redis-server is, or undefined. */
+/** Returns the path of redis-server, or undefined. */
 export function findRedis(): string | undefined {
   return firstExecutable('redis-server', ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']);
 }
 
-/** Starts a Redis on a free port (or on `port`, to bring one back). @throws Error when there is none or it does not start */
+/** Starts a Redis on a free port, or on `port` to replace one that ended. @throws Error if there is none or it does not start */
 export async function startRedis(
   options: { port?: number; args?: readonly string[] } = {},
 ): Promise<PrivateRedis> {

@@ -5,22 +5,21 @@ import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The first place where a program can be run: on PATH, then in the given folders. */
+/** Returns the first path at which a program can be run: on PATH, then in the given folders. */
 export function firstExecutable(name: string, folders: readonly string[]): string | undefined {
   const onPath = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   return [...onPath, ...folders].map((folder) => join(folder, name)).find(isExecutable);
 }
 
-// Below 32,768, where Linux takes ports for whoever asks for any (ip(7), ip_local_port_range): a port from there
-// could be given to another between two starts of the server that it was meant for. And to each of the processes
-// that run tests side by side its own.
+// Below 32,768, where Linux starts to assign ports itself (ip(7), ip_local_port_range): a port from there could be assigned to another
+// process between two starts of the same server. Each test process that runs in parallel gets its own range.
 const FIRST_PORT = 20_000;
 const PORTS_EACH = 500;
 const PROCESSES = 24;
 
 let nextPort = Math.floor(Math.random() * PORTS_EACH);
 
-/** A port on loopback that nobody listens on, and that nobody is given who asks the system for any port. */
+/** Returns a port on loopback on which no process listens, outside the range from which the system assigns ports. */
 export async function freePort(): Promise<number> {
   const first = FIRST_PORT + (Number(process.env['VITEST_POOL_ID'] ?? 0) % PROCESSES) * PORTS_EACH;
   for (let tried = 0; tried < PORTS_EACH; tried += 1) {
@@ -30,7 +29,7 @@ export async function freePort(): Promise<number> {
   throw new Error(`no port from ${first} to ${first + PORTS_EACH - 1} is free`);
 }
 
-/** Resolves when something accepts connections on the port. @throws Error after 30 s */
+/** Resolves when a process accepts connections on the port. @throws Error after 30 s */
 export async function reachable(port: number): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (!(await accepts(port))) {
@@ -39,7 +38,7 @@ export async function reachable(port: number): Promise<void> {
   }
 }
 
-/** Never resolves; rejects when the process ends or cannot be started, which a server should not while it is awaited. */
+/** Never resolves; rejects when the process ends or cannot start, which a server must not do while the caller waits for it. */
 export function ended(child: ChildProcess, name: string): Promise<never> {
   return new Promise((_, reject) => {
     child.once('error', (error) => reject(new Error(`${name} could not be started: ${error.message}`)));
@@ -47,7 +46,7 @@ export function ended(child: ChildProcess, name: string): Promise<never> {
   });
 }
 
-/** Sends a signal; a process that has ended meanwhile needs none. */
+/** Sends a signal; ignores a process that has ended meanwhile. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -56,7 +55,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Sends the signal and waits for the end; after 5 s it insists. */
+/** Sends the signal and waits for the end; sends SIGKILL after 5 s. */
 export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
@@ -66,7 +65,7 @@ export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): 
   clearTimeout(insist);
 }
 
-/** Whether nothing listens at the port of 127.0.0.1. */
+/** Whether no process listens on the port of 127.0.0.1. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -95,7 +94,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // Not there, or not to be run by us: either way it is not the one.
+    // The file is missing or not executable: try the next.
     return false;
   }
 }

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { startRedis } from './private-redis.ts';
 import { requireDatabaseUrl, requireRedisUrl, uniqueName } from './services.ts';
 
-describe('the services that the tests run against', () => {
-  it('are a Redis that takes and gives', async () => {
+describe('servers for the tests', () => {
+  it('the tests have a Redis that stores and returns values', async () => {
     const redis = new Redis(requireRedisUrl());
     const key = uniqueName('key');
     await redis.set(key, 'value');
@@ -14,7 +14,7 @@ describe('the services that the tests run against', () => {
     await redis.quit();
   });
 
-  it('are a PostgreSQL in which a schema can be made', async () => {
+  it('the tests have a PostgreSQL in which they can create a schema', async () => {
     const client = new pg.Client({ connectionString: requireDatabaseUrl() });
     await client.connect();
     const schema = uniqueName('schema');
@@ -23,11 +23,11 @@ describe('the services that the tests run against', () => {
     await client.end();
   });
 
-  it('include a Redis of a test’s own, which is gone when it is closed and can be brought back on its port', async () => {
+  it('a test can start its own Redis, which is gone once closed and can return on its port', async () => {
     const first = await startRedis();
     await first.close();
     const client = new Redis(first.port, '127.0.0.1', { lazyConnect: true, retryStrategy: null });
-    // The refusal itself is what is looked for, below.
+    // The check below looks for the refusal itself.
     client.on('error', () => {});
     await expect(client.connect()).rejects.toThrow();
     const second = await startRedis({ port: first.port });

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
-/** The Redis that the tests may use. They must keep to keys of their own: see `uniqueName`. */
+/** Returns the URL of the shared Redis. Each test keeps to its own keys: see `uniqueName`. */
 export function requireRedisUrl(): string {
   return required('REDIS_URL', 'a Redis', 'redis://127.0.0.1:6379');
 }
 
-/** The PostgreSQL database that the tests may use. They must keep to schemas of their own: see `uniqueName`. */
+/** Returns the URL of the shared PostgreSQL database. Each test keeps to its own schemas: see `uniqueName`. */
 export function requireDatabaseUrl(): string {
   return required('DATABASE_URL', 'a PostgreSQL database', 'postgresql://user@127.0.0.1/database');
 }
 
-/** A name that nobody else uses, good for a schema, a database, a key prefix: `test_queue_9f86d081`. */
+/** Returns a unique name for a schema, a database or a key prefix: `test_queue_9f86d081`. */
 export function uniqueName(what: string): string {
   return `test_${what}_${randomBytes(4).toString('hex')}`;
 }

@@ -10,7 +10,7 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, string | number>>;
   readonly resource: Readonly<Record<string, string | number>>;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
-  /** It is marked as failed. */
+  /** Whether the span is marked as failed. */
   readonly failed: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface TraceReceiver {
   close(): Promise<void>;
 }
 
-/** Starts a receiver of traces by OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp), in protobuf. */
+/** Starts a receiver of traces that speaks OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp) in protobuf. */
 export async function startTraceReceiver(): Promise<TraceReceiver> {
   const spans: ReceivedSpan[] = [];
   const bodies: Buffer[] = [];
@@ -53,7 +53,7 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
   };
 }
 
-/** The numbers of the fields are those of opentelemetry/proto/trace/v1/trace.proto. */
+/** Field numbers as in opentelemetry/proto/trace/v1/trace.proto. */
 function spansIn(body: Buffer): ReceivedSpan[] {
   return messages(body, 1).flatMap((resourceSpans) => {
     const resource = Object.assign(

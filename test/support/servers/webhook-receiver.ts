@@ -9,40 +9,40 @@ export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The exact bytes. */
+  /** The exact bytes of the body. */
   readonly body: Buffer;
   readonly at: Date;
-  /** What it was answered with, once all of the answer was sent; undefined until then, and when it never was. */
+  /** The status of the answer once it was sent completely; undefined until then, or if it never was. */
   status?: number;
 }
 
-/** What the receiver says to a request: a status, a status with more, or whatever it does with the response itself. */
+/** The receiver's answer to a request: a status, a status with headers and body, or a function that writes the response. */
 export type ReceiverAnswer =
   | number
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   | ((request: ReceivedRequest, res: ServerResponse) => void | Promise<void>);
 
-/** A server that takes webhooks and keeps them. */
+/** A server that receives webhooks and keeps them. */
 export interface WebhookReceiver {
   readonly url: string;
-  /** Every request whose body arrived in full, oldest first, whatever it was answered with. */
+  /** Every request whose body arrived completely, oldest first, whatever its answer. */
   readonly received: readonly ReceivedRequest[];
-  /** Answers of the next requests, one after the other; after them 204 again. */
+  /** Sets the answers to the next requests, in order; later requests get 204. */
   answerNext(...answers: readonly ReceiverAnswer[]): void;
-  /** The answer to every request from now on. */
+  /** Sets the answer to every request from now on. */
   answerAlways(answer: ReceiverAnswer): void;
-  /** Resolves once nobody is connected: then everything that a process sent before it ended has been read, and met its answer. */
+  /** Resolves once no client is connected: by then, everything that an ended process sent has been read and answered. */
   disconnected(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface WebhookReceiverOptions {
   readonly port?: number;
-  /** Called for each request, before it is answered. */
+  /** Called for each request, before the answer. */
   readonly onRequest?: (request: ReceivedRequest) => void;
 }
 
-/** Starts a receiver on 127.0.0.1 that says 204 to everything. */
+/** Starts a receiver on 127.0.0.1 that answers every request with 204. */
 export async function startWebhookReceiver(options: WebhookReceiverOptions = {}): Promise<WebhookReceiver> {
   const received: ReceivedRequest[] = [];
   const next: ReceiverAnswer[] = [];
@@ -58,7 +58,7 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
       options.onRequest?.(request);
       await answer(next.shift() ?? always, request, res);
     } catch (error) {
-      // The sender went away in the middle of its request: nothing has been received.
+      // The sender disconnected in the middle of its request: nothing was received.
       if (!req.destroyed) throw error;
     }
   });
@@ -76,9 +76,9 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
       always = answer;
     },
     disconnected: async () => {
-      for (let turns = 0; turns < 2; turns += 1) await turn(); // in between, connections that wait are taken
+      for (let turns = 0; turns < 2; turns += 1) await turn(); // meanwhile, the server accepts waiting connections
       await until('nobody is connected to the receiver', () => connected.size === 0);
-      await turn(); // a request that was read last is answered behind the end of its connection
+      await turn(); // the answer to the last request comes after its connection has closed
     },
     close: async () => {
       const closed = once(server, 'close');

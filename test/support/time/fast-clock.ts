@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../../src/platform/time/clock.ts';
 
-/** A clock on which time passes so many times as fast, beside real servers. */
+/** A clock that runs `times` as fast as real time, beside real servers. */
 export class FastClock implements Clock {
   readonly #times: number;
   readonly #start = Date.now();

@@ -6,17 +6,17 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** How often the event loop may turn for what was woken to come to rest; SQLite commits once in a turn. */
+/** Event loop turns in which woken code comes to rest; SQLite commits once per turn. */
 const TURNS_TO_REST = 12;
 
-/** A clock that stands still until the test moves it. */
+/** A clock that moves only when the test moves it. */
 export class HeldClock implements Clock {
   #startMs: number;
   #passedMs = 0;
   readonly #sleepers = new Set<Sleeper>();
   readonly #comeToRest: () => Promise<void>;
 
-  /** `comeToRest` lets what was woken do all that it can before the time goes on. */
+  /** `comeToRest` lets woken code do everything it can before the clock moves on. */
   constructor(start = '2026-11-20T10:00:00.000Z', comeToRest = rest) {
     this.#startMs = Date.parse(start);
     this.#comeToRest = comeToRest;
@@ -26,23 +26,23 @@ export class HeldClock implements Clock {
     return new Date(this.#startMs + this.#passedMs);
   }
 
-  /** The time in `ms` from now. */
+  /** Returns the time `ms` from now. */
   in(ms: number): Date {
     return new Date(this.#startMs + this.#passedMs + ms);
   }
 
-  /** How long the test has let pass. */
+  /** The time that the test has let pass, in ms. */
   get passedMs(): number {
     return this.#passedMs;
   }
 
-  /** Has fractions, as that of a machine: the difference to the whole milliseconds of `now` changes from reading to reading. */
+  /** Has fractions, as a machine's clock does: its difference from the whole milliseconds of `now` varies between readings. */
   monotonicMs(): number {
     const whole = Math.floor(this.#passedMs);
     return whole + ((whole * 0.618_033_988_75) % 1);
   }
 
-  /** How many sleep at this moment. */
+  /** The number of sleepers. */
   get sleeping(): number {
     return this.#sleepers.size;
   }
@@ -61,17 +61,17 @@ export class HeldClock implements Clock {
     });
   }
 
-  /** Sets the wall clock back (or, by less than 0, ahead), as an operator would: the time that passes is not touched. */
+  /** Sets the wall clock back (or ahead, if negative), as an operator would; the monotonic time does not change. */
   setBack(ms: number): void {
     this.#startMs -= ms;
   }
 
-  /** Jumps, waking nobody in between: for code that only reads the time. */
+  /** Jumps without waking sleepers: for code that only reads the time. */
   jump(ms: number): void {
     this.#passedMs += ms;
   }
 
-  /** Lets `ms` pass: wakes each sleeper at its time, and lets what it does come to rest before the next. */
+  /** Lets `ms` pass: wakes each sleeper at its time and lets its work come to rest before waking the next. */
   async pass(ms: number): Promise<void> {
     const endMs = this.#passedMs + ms;
     await this.#comeToRest();
@@ -91,7 +91,7 @@ export class HeldClock implements Clock {
   }
 }
 
-/** Lets what is under way in this process, and waits for nothing outside of it, come to rest. */
+/** Lets work in this process come to rest, unless it waits for something outside of it. */
 export async function rest(): Promise<void> {
   for (let turns = 0; turns < TURNS_TO_REST; turns += 1) await turn();
 }

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Time that a test is ready to wait, in ms: it runs only while no process of this machine has to wait for a CPU, as far as the
- * kernel tells that (https://docs.kernel.org/accounting/psi.html). So a busy machine makes a test slower, and not red.
+ * The time that a test is prepared to wait, in ms. It advances only while no process on this machine waits for a CPU, as far as the kernel
+ * reports that (https://docs.kernel.org/accounting/psi.html). A busy machine therefore makes a test slower, not red.
  */
 export class Patience {
   readonly #since = performance.now();
   readonly #stalledBefore = stalledMs();
 
-  /** How much of it has been used up. */
+  /** The time used up so far, in ms. */
   get spentMs(): number {
     return performance.now() - this.#since - (stalledMs() - this.#stalledBefore);
   }
 }
 
-/** For how long some process of this machine has waited for a CPU since it was started; 0 where the kernel does not tell. */
+/** Returns how long processes on this machine have waited for a CPU since boot, in ms; 0 if the kernel does not report it. */
 function stalledMs(): number {
   try {
     const pressure = readFileSync('/proc/pressure/cpu', 'utf8');

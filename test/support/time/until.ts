@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Patience } from './patience.ts';
 
-/** The pauses between two looks. */
+/** The limits of the pause between two checks. */
 const SHORTEST_MS = 10;
 const LONGEST_MS = 1_000;
 
 /**
- * Waits for a condition, looking every 10 ms. A look that takes longer, because it starts a process or reads what sinks hold, is
- * followed by a pause of twice that time, a second at most: what is waited for needs the CPU more than the look does. An error thrown by it counts as "not yet".
- * @returns what the condition gave, once it is truthy
- * @throws Error that names `what` when `patienceMs` are used up: time in which the machine was busy does not count
+ * Waits for a condition, checking every 10 ms. After a check that takes longer, because it starts a process or reads what sinks hold,
+ * pauses for twice its time, at most one second, so that the checks do not take CPU time from the work awaited. An error thrown by the
+ * check counts as "not yet".
+ * @returns what the condition returned, once it is truthy
+ * @throws Error that names `what` when `patienceMs` are used up, not counting time in which the machine was busy
  */
 export async function until<T>(
   what: string,
