@@ -12,7 +12,7 @@ interface CodeRecord {
   readonly expiresAt: number;
 }
 
-/** The authorization endpoint (RFC 6749, section 4.1.1; RFC 7636), where everybody says yes at once. */
+/** The authorization endpoint (RFC 6749, section 4.1.1; RFC 7636), where every user consents immediately. */
 export class Authorization {
   readonly #clientId: string;
   readonly #now: () => Date;
@@ -23,7 +23,7 @@ export class Authorization {
     this.#now = now;
   }
 
-  /** Answers a GET of the authorization address by a redirect with a code, or with an error. */
+  /** Answers a GET of the authorization address with a redirect that carries a code or an error. */
   answer(req: IncomingMessage, res: ServerResponse, url: URL): void {
     const query = url.searchParams;
     const redirectUri = query.get('redirect_uri') ?? '';
@@ -42,7 +42,7 @@ export class Authorization {
     res.end();
   }
 
-  /** Takes a code, once. @returns the scope that was asked for, or why the code is not taken */
+  /** Redeems a code, once. @returns the requested scope, or why the code is refused */
   redeem(
     code: string,
     redirectUri: string,
@@ -63,7 +63,7 @@ export class Authorization {
     };
   }
 
-  /** With a wrong client or address nothing may be sent to that address (RFC 6749, section 4.1.2.1). */
+  /** With a wrong client or address, nothing may be sent to that address (RFC 6749, section 4.1.2.1). */
   #refusal(req: IncomingMessage, query: URLSearchParams, redirectUri: string): [number, string] | undefined {
     if (req.method !== 'GET') return [405, 'The authorization page is read with GET.'];
     if (query.get('client_id') !== this.#clientId) return [401, 'Client authentication failed.'];
@@ -89,7 +89,7 @@ function faultOf(query: URLSearchParams): string | undefined {
   return undefined;
 }
 
-/** Loopback addresses with any port (RFC 8252, section 7.3), and https addresses. */
+/** Whether the address is a loopback address with any port (RFC 8252, section 7.3) or an https address. */
 function isAllowedRedirect(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname, hash } = new URL(address);

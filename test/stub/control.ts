@@ -9,7 +9,7 @@ import { tokenFaults } from './token-faults.ts';
 const id = z.number().int().positive();
 const anything = z.strictObject({});
 
-/** The commands of `POST /__stub/…`, each with what it takes and what it does. */
+/** The commands of `POST /__stub/…`, each with its schema and its action. */
 const commands = {
   misbehave: command(
     z.strictObject({
@@ -36,7 +36,7 @@ const commands = {
   ),
 };
 
-/** Answers `/__stub/…`: the strings of the stub, for those outside its process. `GET state` and `GET served` look only. */
+/** Answers `/__stub/…`: the stub's controls for callers outside its process. `GET state` and `GET served` only read. */
 export async function answerControlRequest(
   req: IncomingMessage,
   res: ServerResponse,
@@ -72,7 +72,7 @@ function parsed(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    // What is no JSON is no object either, and the schema says so.
+    // A body that is not JSON is not an object either, and the schema reports it.
     return body;
   }
 }
@@ -87,7 +87,7 @@ function isCommand(name: string): name is keyof typeof commands {
   return name in commands;
 }
 
-/** Without the fields that are undefined: `exactOptionalPropertyTypes` tells the difference. */
+/** Drops undefined fields, which `exactOptionalPropertyTypes` does not accept. */
 function defined(
   request: { [Key in keyof MisbehaveRequest]: MisbehaveRequest[Key] | undefined },
 ): MisbehaveRequest {

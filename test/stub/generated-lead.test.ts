@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { leadAt, leadText } from './generated-lead.ts';
 
-describe('a generated lead', () => {
+describe('generated leads', () => {
   const leads = Array.from({ length: 2_000 }, (_, index) => leadAt(7, index + 1));
 
-  it('is the same text for the same seed, id and version, and another for another', () => {
+  it('the same seed, id and version produce the same text; others produce another text', () => {
     expect(leadText({ seed: 7, id: 12, version: 1 })).toBe(leadText({ seed: 7, id: 12, version: 1 }));
     const texts = [
       leadText({ seed: 7, id: 12, version: 1 }),
@@ -16,7 +16,7 @@ describe('a generated lead', () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
-  it('has every field of the description, of the right type', () => {
+  it('a generated lead has every described field with the right type', () => {
     for (const lead of leads) {
       expect(Object.keys(lead)).toEqual([
         'id',
@@ -36,7 +36,7 @@ describe('a generated lead', () => {
     }
   });
 
-  it('has a summary laid out as the description says, from its own answers and address', () => {
+  it("the summary has the described layout and repeats the lead's own answers and address", () => {
     for (const lead of leads) {
       const answers = lead['service_question_answers'] as { question: string; answer: string }[];
       const address = lead['client_address'] as { friendly_address: string } | null;
@@ -45,7 +45,7 @@ describe('a generated lead', () => {
     }
   });
 
-  it('is about 0.9 KB, and has no address now and then, and answers with line breaks, and several scripts', () => {
+  it('leads have about 0.9 KB, several scripts, answers with line breaks, and now and then no address', () => {
     const texts = leads.map((lead) => JSON.stringify(lead));
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / texts.length;
     expect(bytes).toBeGreaterThan(800);

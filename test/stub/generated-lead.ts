@@ -1,16 +1,16 @@
 import { type Locale, locales, type Question, serviceCategories } from './phrases.ts';
 
-/** What decides every byte of a generated lead. */
+/** The inputs that determine every byte of a generated lead. */
 export interface Recipe {
   readonly seed: number;
   readonly id: number;
-  /** 1 as first listed; one more for each change. Every version's text differs. */
+  /** The version, counted from 1. Every version has a different text. */
   readonly version: number;
-  /** Undefined: a time in the past that follows from the id. */
+  /** If undefined, a past time derived from the id. */
   readonly createdAt?: Date | undefined;
 }
 
-/** An answer, already escaped for JSON: as an item of `service_question_answers`, and as its lines of the summary. */
+/** An answer, escaped for JSON: as an item of `service_question_answers` and as its lines of the summary. */
 interface Fragment {
   readonly item: string;
   readonly lines: string;
@@ -19,20 +19,20 @@ interface Fragment {
 const FIRST_LEAD_AT = Date.UTC(2026, 0, 5, 8, 0, 0);
 const MAIL_DOMAINS = ['example.com', 'example.net', 'example.org', 'mail.example'];
 
-/** The fields that every lead of a category shares, escaped. */
+/** The fields that all leads of a category share, escaped. */
 const categoryFields = serviceCategories.map(
   ({ name, slug }) => `"service_name":"${escaped(name)}","service_slug":"${slug}",`,
 );
 const places = locales.map((locale) => locale.places.map(escaped));
 
-/** `[category][locale][question]` → the answers that such a client could give. */
+/** `[category][locale][question]` → the possible answers of such a client. */
 const fragments: readonly (readonly (readonly (readonly Fragment[])[])[])[] = serviceCategories.map(
   (category) => locales.map((locale) => category.questions.map((question) => answersTo(question, locale))),
 );
 
 /**
- * The JSON text of a generated lead, about 0.9 KB, deterministic. Put together from ready pieces and never parsed,
- * so that a million of them are served faster than anybody can read them.
+ * Returns the JSON text of a generated lead: about 0.9 KB, deterministic. Joins prepared fragments without parsing, so that the stub serves
+ * a million leads faster than any reader reads them.
  */
 export function leadText({ seed, id, version, createdAt }: Recipe): string {
   const pick = picker(seed, id);
@@ -66,7 +66,7 @@ export function leadText({ seed, id, version, createdAt }: Recipe): string {
   );
 }
 
-/** The same lead as an object: what a reader of the listing should find. */
+/** Returns the same lead as an object: what a reader of the listing should find. */
 export function leadAt(seed: number, id: number, version = 1): Record<string, unknown> {
   return JSON.parse(leadText({ seed, id, version })) as Record<string, unknown>;
 }
@@ -81,7 +81,7 @@ function fragmentOf(question: string, slug: string, answer: string): Fragment {
 }
 
 function createdAtText(id: number, createdAt: Date | undefined): string {
-  // About a lead a minute, and never the same second for neighbours.
+  // About one lead a minute, and never the same second for neighbouring ids.
   const time = createdAt ?? new Date(FIRST_LEAD_AT + (id % 20_000_000) * 1_000 * 59 + ((id * 7_919) % 1_000));
   return time.toISOString();
 }
@@ -94,7 +94,10 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Numbers from 0 up to, but not including, the given one: the same row of them for the same seed and id (mulberry32). */
+/**
+ * Returns a generator of numbers from 0 up to, but not including, its argument. The same seed and id produce the same sequence
+ * (mulberry32).
+ */
 function picker(seed: number, id: number): (choices: number) => number {
   let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(id, 0x85ebca6b) ^ Math.floor(id / 2 ** 32)) | 0;
   return (choices) => {

@@ -1,15 +1,15 @@
 import type { Element } from './shown-leads.ts';
 
 const CHUNK_BYTES = 128 * 1024;
-/** A character of a string becomes three bytes of UTF-8 at most. */
+/** Maximum UTF-8 bytes of one character (UTF-16 code unit) of a string. */
 const MOST_BYTES = 3;
 
-/** The bytes of a listing in pieces of about 128 KB, made as they are asked for. */
+/** Yields the bytes of a listing in chunks of about 128 KB, built on demand. */
 export function* listingBytes(
   elements: Iterable<Element>,
   textOf: (element: Element) => string,
 ): Generator<Buffer> {
-  // Writing each lead by itself is a quarter faster than joining them first: mostly a lead is all Latin-1.
+  // Encoding each lead by itself is a quarter faster than joining them first: most leads are pure Latin-1.
   let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let used = chunk.write('[');
   let first = true;
@@ -27,14 +27,14 @@ export function* listingBytes(
   yield Buffer.from(']');
 }
 
-/** How many bytes that is, without keeping any of them. */
+/** Returns the total length in bytes without keeping the chunks. */
 export function byteLength(chunks: Iterable<Buffer>): number {
   let length = 0;
   for (const chunk of chunks) length += chunk.length;
   return length;
 }
 
-/** The first `length` bytes. */
+/** Yields the first `length` bytes. */
 export function* head(chunks: Iterable<Buffer>, length: number): Generator<Buffer> {
   let left = length;
   for (const chunk of chunks) {

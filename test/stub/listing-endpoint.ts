@@ -13,7 +13,7 @@ import type { Served } from './served.ts';
 import type { Element, ShownLeads, Snapshot } from './shown-leads.ts';
 import type { Tokens } from './tokens.ts';
 
-/** Every way in which the listing misbehaves. */
+/** Every misbehaviour of the listing. */
 export type ListingMisbehaviourName = ListingFaultName | OddListingName;
 
 export interface ListingEndpointOptions {
@@ -21,19 +21,19 @@ export interface ListingEndpointOptions {
   readonly tokens: Tokens;
   readonly shown: ShownLeads;
   readonly served: Served;
-  /** A token without it gets a 403; undefined: every token will do. */
+  /** A token without this scope gets a 403; undefined: every valid token will do. */
   readonly requiredScope: string | undefined;
-  /** The leads are those of a person: a token that no login began lists none. */
+  /** Whether the leads belong to a person: a token that does not come from a login gets an empty listing. */
   readonly personal: boolean;
   readonly etag: 'none' | 'strong' | 'weak';
   readonly gzip: boolean;
-  /** Whether the length is announced, or the body comes in chunks of unknown number. */
+  /** Whether the response announces its length or is chunked. */
   readonly transfer: 'chunked' | 'length';
   readonly paging: Paging | undefined;
   readonly now: () => Date;
 }
 
-/** Two runs of the stub show different leads under the same revision; their tags must not be the same. */
+/** Keeps the tags of two runs apart: they may show different leads under the same revision. */
 const thisRun = randomUUID();
 
 /** Answers `GET /api/v1/leads` (service description, section 4.1). */
@@ -78,7 +78,7 @@ export async function answerListingRequest(
   if (complete) options.served.record(page.elements(), snapshot.revision);
 }
 
-/** Undefined when the request was refused. */
+/** Returns undefined if the request was refused. */
 async function allowedToken(
   req: IncomingMessage,
   res: ServerResponse,
@@ -142,7 +142,7 @@ function etagOf(
   { etag, gzip, now, shown }: ListingEndpointOptions,
 ): string | undefined {
   if (etag === 'none') return undefined;
-  // A weak one is computed by Rails after compression, and the gzip header holds the time.
+  // Rails computes a weak tag after compression, and the gzip header contains the time.
   const zippedAt = etag === 'weak' && gzip && /\bgzip\b/.test(String(req.headers['accept-encoding'] ?? ''));
   const subject = `${thisRun} ${shown.seed} ${revision} ${url.search} ${zippedAt ? Math.floor(now().getTime() / 1000) : ''}`;
   const digest = createHash('md5').update(subject).digest('hex');

@@ -7,61 +7,61 @@ import { byteLength, head } from './listing-body.ts';
 import { type Manner, sendText } from './manner.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
-/** What a fault has at hand in place of sending the listing as it should be. */
+/** What a fault can use in place of sending the correct listing. */
 export interface ListingAnswering {
   readonly res: ServerResponse;
   readonly misbehaviour: Misbehaviour<string>;
   readonly manner: Manner;
   readonly headers: OutgoingHttpHeaders;
-  /** The right body, from its start each time. */
+  /** Returns the correct body, from its start on each call. */
   bytes(): Iterable<Buffer>;
 }
 
-/** Answers in its own way. @returns whether what was sent is a listing that a reader should have taken */
+/** Answers in its own way. @returns whether a reader should accept what was sent as a listing */
 export type ListingFault = (answering: ListingAnswering) => Promise<boolean>;
 
-/** Every way in which the transport, or the text of the listing as a whole, goes wrong. */
+/** Every fault of the transport, or of the listing's text as a whole. */
 export const listingFaults = {
-  /** A length is announced, half of it is sent, the connection breaks. */
+  /** Announces a length, sends half of it and breaks the connection. */
   truncated: async ({ res, headers, bytes }) => {
     const length = byteLength(bytes());
     res.writeHead(200, { ...headers, 'content-length': length });
     await sendPart(res, head(bytes(), Math.floor(length / 2)));
     return broken(res);
   },
-  /** Chunked, without the last chunk. */
+  /** Sends a chunked body without the last chunk. */
   'truncated-chunked': async ({ res, headers, bytes }) => {
     res.writeHead(200, headers);
     await sendPart(res, head(bytes(), Math.floor(byteLength(bytes()) / 2)));
     return broken(res);
   },
-  /** HTTP is content, but half of the JSON is missing: as behind a proxy that gave up. */
+  /** Sends complete HTTP with half of the JSON, as a proxy that gave up would. */
   'cut-short': async ({ res, headers, bytes }) =>
     unreadable(send(res, headers, head(bytes(), Math.floor(byteLength(bytes()) / 2)))),
-  /** Everything but the final bracket. */
+  /** Sends everything but the final bracket. */
   'no-final-bracket': async ({ res, headers, bytes }) =>
     unreadable(send(res, headers, head(bytes(), byteLength(bytes()) - 1))),
-  /** Reset before anything was said. */
+  /** Resets the connection before any answer. */
   reset: async ({ res }) => {
     res.socket?.resetAndDestroy();
     return false;
   },
-  /** Reset in the middle of the body. */
+  /** Resets the connection in the middle of the body. */
   'reset-midway': async ({ res, headers, bytes }) => {
     res.writeHead(200, headers);
     await sendPart(res, head(bytes(), Math.floor(byteLength(bytes()) / 2)));
     res.socket?.resetAndDestroy();
     return false;
   },
-  /** No answer, ever. */
+  /** Never answers. */
   hang: async () => false,
-  /** Half of the body, then silence. */
+  /** Sends half of the body, then nothing. */
   'hang-midway': async ({ res, headers, bytes }) => {
     res.writeHead(200, headers);
     await sendPart(res, head(bytes(), Math.floor(byteLength(bytes()) / 2)));
     return false;
   },
-  /** A byte, a pause (250 ms unless said), a byte. */
+  /** Sends one byte at a time with a pause between (250 ms by default). */
   trickle: async ({ res, headers, bytes, misbehaviour }) => {
     res.writeHead(200, headers);
     for (const chunk of bytes()) {
@@ -74,7 +74,7 @@ export const listingFaults = {
     res.end();
     return true;
   },
-  /** The right listing, late (2 s unless said). */
+  /** Sends the correct listing late (after 2 s by default). */
   slow: async ({ res, headers, bytes, misbehaviour }) => {
     await pause(res, misbehaviour.delayMs ?? 2_000);
     if (res.destroyed) return false;
@@ -87,35 +87,35 @@ export const listingFaults = {
     res.end();
     return false;
   },
-  /** 304 to a request without a condition. */
+  /** Answers 304 to a request without a condition. */
   'unasked-not-modified': async ({ res }) => {
     res.writeHead(304);
     res.end();
     return false;
   },
   'empty-body': async ({ res, headers }) => unreadable(send(res, headers, [])),
-  /** The right listing, said to be plain text. A reader may take it or leave it. */
+  /** Sends the correct listing as plain text, which a reader may accept or reject. */
   'wrong-content-type': async ({ res, headers, bytes }) =>
     unreadable(send(res, { ...headers, 'content-type': 'text/plain' }, bytes())),
-  /** The right listing after a byte-order mark. */
+  /** Sends the correct listing after a byte-order mark. */
   bom: async ({ res, headers, bytes }) => readable(send(res, headers, joined('\ufeff', bytes()))),
-  /** A byte in a client's name that UTF-8 does not have. */
+  /** Sends a client's name with a byte that is not valid UTF-8. */
   'bad-utf8': async ({ res, headers, bytes }) => unreadable(send(res, headers, spoilt(bytes()))),
-  /** The gzip stream ends in its middle, the HTTP answer is complete. */
+  /** Sends complete HTTP with a gzip stream that ends in the middle. */
   'gzip-cut': async ({ res, headers, bytes }) => {
     const zipped = gzipSync(Buffer.concat([...bytes()]));
     const half = zipped.subarray(0, Math.floor(zipped.length / 2));
     return unreadable(send(res, { ...headers, 'content-encoding': 'gzip' }, [half]));
   },
-  /** 8 GB of one client's name in 8 MB. */
+  /** Sends 8 GB of one client's name, compressed to 8 MB. */
   'gzip-bomb': async ({ res, headers }) =>
     unreadable(send(res, { ...headers, 'content-encoding': 'gzip' }, bomb())),
-  /** The array inside an object, as many services have it. */
+  /** Wraps the array in an object, as many services do. */
   object: async ({ res, headers, bytes }) =>
     unreadable(send(res, headers, joined('{"leads":', bytes(), '}'))),
   'trailing-text': async ({ res, headers, bytes }) =>
     unreadable(send(res, headers, joined('', bytes(), '\n<!-- served in 12 ms -->'))),
-  /** 401, however good the token. */
+  /** Answers 401 whatever the token. */
   unauthorized: async ({ res, manner }) => {
     manner.unauthorized(res, 'revoked');
     return false;
@@ -125,7 +125,7 @@ export const listingFaults = {
     return false;
   },
   'not-found': async ({ res }) => status(res, 404),
-  /** To an address that would serve the listing if it were followed. */
+  /** Redirects to an address that would serve the listing. */
   redirect: async ({ res }) => status(res, 302, { location: '/api/v1/leads?from=redirect' }),
   'rate-limited': async ({ res, misbehaviour }) =>
     status(res, 429, { 'retry-after': misbehaviour.retryAfter ?? '2' }),
@@ -136,7 +136,7 @@ export const listingFaults = {
 
 export type ListingFaultName = keyof typeof listingFaults;
 
-/** Sends a whole answer. @returns whether the other side was there to its end */
+/** Sends a whole answer. @returns whether the client stayed connected to its end */
 export async function send(
   res: ServerResponse,
   headers: OutgoingHttpHeaders,
@@ -152,7 +152,7 @@ export async function send(
   }
 }
 
-/** Whether the reader went away, which is its right. */
+/** Whether the error means that the reader disconnected, which it may. */
 export function isGone(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET' || code === 'EPIPE';
@@ -165,7 +165,7 @@ async function sendPart(res: ServerResponse, chunks: Iterable<Buffer>): Promise<
   }
 }
 
-/** Ends the connection once what was written has left. */
+/** Breaks the connection once the written bytes were sent. */
 async function broken(res: ServerResponse): Promise<boolean> {
   const { socket } = res;
   if (socket === null) return false;
@@ -203,7 +203,7 @@ function* spoilt(chunks: Iterable<Buffer>): Generator<Buffer> {
   }
 }
 
-/** gzip members one after the other are one gzip stream (RFC 1952, section 2.2). */
+/** Concatenated gzip members form one gzip stream (RFC 1952, section 2.2). */
 function* bomb(): Generator<Buffer> {
   yield gzipSync('[{"id":1,"client_name":"');
   const member = gzipSync(Buffer.alloc(64 * 1024 * 1024, 'a'));

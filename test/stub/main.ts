@@ -6,14 +6,14 @@ const USAGE = `The described lead listing service, on 127.0.0.1, with generated 
   npm run -s stub -- --leads 100 --rate 2
   npm run -s stub -- --port 8080 --leads 1000000 --doorkeeper --gzip
 
-  --port N         the port (8080; 0 takes a free one)
-  --leads N        leads that are shown from the start (20)
-  --rate N         leads that arrive per second (1)
-  --seed N         decides what they say (1)
-  --lifetime N     seconds that an access token lasts (7200)
+  --port N         the port (8080; 0 chooses a free one)
+  --leads N        leads shown from the start (20)
+  --rate N         new leads per second (1)
+  --seed N         determines the content of the leads (1)
+  --lifetime N     lifetime of an access token in seconds (7200)
   --client-id ID, --client-secret SECRET
-  --doorkeeper     speaks as a Rails service with Doorkeeper does
-  --gzip           compresses for those who accept it
+  --doorkeeper     behaves as a Rails service with Doorkeeper
+  --gzip           compresses listings for clients that accept it
   --etag KIND      none, strong or weak
 
 While it runs:  curl -d '{"listing":"truncated","times":1}' http://127.0.0.1:8080/__stub/misbehave

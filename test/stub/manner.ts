@@ -8,20 +8,20 @@ export interface OAuthError {
   readonly description: string;
 }
 
-/** How the service says what its description leaves open. */
+/** How the service answers where its description leaves the choice open. */
 export interface Manner {
-  /** Whether an answer to this grant carries a refresh token. */
+  /** Whether the answer to this grant contains a refresh token. */
   refreshTokenFor(grant: Grant): boolean;
   tokenAnswer(tokens: IssuedTokens, lifetimeSeconds: number): Record<string, unknown>;
   tokenError(res: ServerResponse, error: OAuthError): void;
-  /** A listing was asked for without a good token. */
+  /** Answers a request for a listing without a valid token. */
   unauthorized(res: ServerResponse, fault: TokenFault): void;
-  /** The token is good, but may not read the listing. */
+  /** Answers a request whose token is valid but may not read the listing. */
   forbidden(res: ServerResponse): void;
   listingHeaders(): OutgoingHttpHeaders;
 }
 
-/** The described service and no more: JSON errors, a refresh token with every answer. */
+/** The described service and no more: JSON errors, and a refresh token in every answer. */
 export const plainManner: Manner = {
   refreshTokenFor: () => true,
   tokenAnswer: (tokens, lifetimeSeconds) => ({
@@ -44,7 +44,7 @@ const TOKEN_FAULTS: Record<TokenFault, string> = {
   revoked: 'The access token was revoked',
 };
 
-/** As a Rails service with Doorkeeper 5 speaks, measured on one. */
+/** Answers as a Rails service with Doorkeeper 5 does, as measured on one. */
 export const doorkeeperManner: Manner = {
   refreshTokenFor: (grant) => grant !== 'client_credentials',
   tokenAnswer: (tokens, lifetimeSeconds) => ({
@@ -82,7 +82,7 @@ export const doorkeeperManner: Manner = {
   }),
 };
 
-/** Answers with JSON and its length. */
+/** Sends JSON with its length. */
 export function sendJson(
   res: ServerResponse,
   status: number,
@@ -95,7 +95,7 @@ export function sendJson(
   });
 }
 
-/** Answers with a text and its length. */
+/** Sends a text with its length. */
 export function sendText(
   res: ServerResponse,
   status: number,
@@ -107,7 +107,7 @@ export function sendText(
   res.end(bytes);
 }
 
-/** Reads a request's body, up to 64 KB. @throws RangeError when it is longer */
+/** Reads a request's body, up to 64 KB. @throws RangeError if it is longer */
 export async function readBody(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

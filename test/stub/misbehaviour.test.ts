@@ -37,7 +37,7 @@ async function list(signal?: AbortSignal): Promise<Response> {
   });
 }
 
-/** Reads a listing as strictly as a reader should; throws when it should not be taken. */
+/** Reads a listing as strictly as a reader should. Throws if a reader should reject it. */
 async function read(signal?: AbortSignal): Promise<unknown[]> {
   const answer = await list(signal);
   if (answer.status !== 200) throw new Error(`status ${answer.status}`);
@@ -74,9 +74,9 @@ const unreadable: ListingMisbehaviourName[] = [
   'unavailable',
 ];
 
-describe('the listing', () => {
+describe("the stub's listing", () => {
   it.each(unreadable)(
-    '%s: cannot be read, is not recorded as served, and is over after the next request',
+    '%s: the listing cannot be read, is not recorded as served, and recovers after one request',
     async (listing) => {
       await start();
       stub.misbehave({ listing, times: 1 });
@@ -87,14 +87,14 @@ describe('the listing', () => {
     },
   );
 
-  it.each(['hang', 'hang-midway', 'trickle'] as const)('%s: does not end by itself', async (listing) => {
+  it.each(['hang', 'hang-midway', 'trickle'] as const)('%s: the answer does not end by itself', async (listing) => {
     await start();
     stub.misbehave({ listing });
     await expect(read(AbortSignal.timeout(300))).rejects.toThrow(/timeout|aborted/);
     expect(stub.served.ids()).toEqual([]);
   });
 
-  it('gzip-bomb: is some megabytes that become gigabytes', async () => {
+  it('gzip-bomb: a few megabytes decompress to gigabytes', async () => {
     await start();
     stub.misbehave({ listing: 'gzip-bomb' });
     const answer = await list();
@@ -116,21 +116,21 @@ describe('the listing', () => {
     ['repeated-id', 41],
     ['repeated-id-changed', 41],
     ['odd-ids', 52],
-  ] as const)('%s: can be read, and what it showed is recorded', async (listing, length) => {
+  ] as const)('%s: the listing can be read and its leads are recorded as served', async (listing, length) => {
     await start();
     stub.misbehave({ listing, times: 1, delayMs: 50 });
     expect(await read()).toHaveLength(length);
     expect(stub.served.ids()).toHaveLength(Math.min(40, length));
   });
 
-  it('repeated-id-changed: both contents are recorded', async () => {
+  it('repeated-id-changed: the stub records both contents', async () => {
     await start();
     stub.misbehave({ listing: 'repeated-id-changed', times: 1 });
     await read();
     expect(stub.served.versions(1)).toEqual([1, 2]);
   });
 
-  it('broken and unusual leads stand beside the good ones, with ids of their own', async () => {
+  it('broken and unusual leads come beside the good ones, with their own ids', async () => {
     await start();
     stub.misbehave({ listing: 'broken-leads', times: 1 });
     stub.misbehave({ listing: 'unusual-leads', times: 1 });
@@ -141,13 +141,13 @@ describe('the listing', () => {
     expect(stub.served.raw()).toHaveLength(broken.length + unusual.length - 80);
   });
 
-  it('huge-lead: one of them is 50 MB', async () => {
+  it('huge-lead: one lead has 50 MB', async () => {
     await start();
     stub.misbehave({ listing: 'huge-lead' });
     expect((await (await list()).text()).length).toBeGreaterThan(52_000_000);
   });
 
-  it('a Retry-After is the one that was asked for', async () => {
+  it('the Retry-After header has the requested value', async () => {
     await start();
     stub.misbehave({ listing: 'rate-limited', retryAfter: '7', times: 2 });
     stub.misbehave({ listing: 'unavailable' });
@@ -159,7 +159,7 @@ describe('the listing', () => {
   });
 });
 
-describe('the token endpoint', () => {
+describe("the stub's token endpoint", () => {
   it.each([
     ['unauthorized', 401],
     ['bad-request', 400],
@@ -171,7 +171,7 @@ describe('the token endpoint', () => {
     ['html', 200],
     ['not-json', 200],
   ] as const satisfies readonly (readonly [TokenFaultName, number])[])(
-    '%s: answers %i',
+    '%s: the endpoint answers %i',
     async (token, status) => {
       await start();
       stub.misbehave({ token, times: 1 });
@@ -192,27 +192,27 @@ describe('the token endpoint', () => {
     ['no-token-type', { token_type: undefined }],
     ['lower-case-bearer', { token_type: 'bearer' }],
     ['no-access-token', { access_token: undefined }],
-  ] as const)('%s: answers well but for that', async (token, fields) => {
+  ] as const)('%s: the answer is correct except for this fault', async (token, fields) => {
     await start();
     stub.misbehave({ token });
     const answer = (await (await askToken()).json()) as Record<string, unknown>;
     for (const [name, value] of Object.entries(fields)) expect(answer[name]).toBe(value);
   });
 
-  it.each(['hang', 'hang-midway'] as const)('%s: does not end by itself', async (token) => {
+  it.each(['hang', 'hang-midway'] as const)('%s: the answer does not end by itself', async (token) => {
     await start();
     stub.misbehave({ token });
     const answer = askToken({}, AbortSignal.timeout(300)).then((response) => response.text());
     await expect(answer).rejects.toThrow(/timeout|aborted/);
   });
 
-  it('down: the connection is reset', async () => {
+  it('down: the stub resets the connection', async () => {
     await start();
     stub.misbehave({ token: 'down', times: 1 });
     await expect(askToken()).rejects.toThrow();
   });
 
-  it('refresh-revoked: refuses a refresh token and gives tokens for the client itself', async () => {
+  it('refresh-revoked: the stub refuses refresh tokens and still issues tokens to the client itself', async () => {
     await start();
     const { refresh_token } = (await (await askToken()).json()) as { refresh_token: string };
     stub.misbehave({ token: 'refresh-revoked' });
@@ -220,7 +220,7 @@ describe('the token endpoint', () => {
     expect((await askToken()).status).toBe(200);
   });
 
-  it('answer-lost: the old refresh token is used up although nobody got the new one', async () => {
+  it('answer-lost: the old refresh token is used up although the new one never arrived', async () => {
     await start({ refreshRotation: 'at-once' });
     const { refresh_token } = (await (await askToken()).json()) as { refresh_token: string };
     stub.misbehave({ token: 'answer-lost', times: 1 });
@@ -229,8 +229,8 @@ describe('the token endpoint', () => {
   });
 });
 
-describe('the control endpoint', () => {
-  it('pulls the same strings from outside, and says what is wrong with a wrong request', async () => {
+describe("the stub's control endpoint", () => {
+  it('the control endpoint offers the same controls from outside and explains a wrong request', async () => {
     await start();
     const post = async (command: string, body: unknown) => {
       const answer = await fetch(`${stub.url}/__stub/${command}`, {

@@ -1,19 +1,19 @@
-/** One way to misbehave, as it is asked for. */
+/** One misbehaviour, as requested. */
 export interface Misbehaviour<Name extends string> {
   readonly name: Name;
-  /** The Retry-After header of answers that carry one; theirs when absent. */
+  /** The Retry-After header of answers that carry one; their own value if absent. */
   readonly retryAfter?: string | undefined;
-  /** How long answers that are slow take, in ms. */
+  /** The delay of slow answers, in ms. */
   readonly delayMs?: number | undefined;
-  /** In place of `delayMs`: answers that are slow wait for this. */
+  /** Replaces `delayMs`: slow answers wait for this promise. */
   readonly until?: Promise<unknown> | undefined;
 }
 
-/** What an endpoint will do wrong: each entry for so many requests, one after the other; the last may be for ever. */
+/** The queue of misbehaviours of an endpoint: each applies to a number of requests, one after the other; the last may have no end. */
 export class Misbehaviours<Name extends string> {
   #queue: { misbehaviour: Misbehaviour<Name>; left: number }[] = [];
 
-  /** @param times how many requests; until it is cleared when absent */
+  /** @param times number of requests; until the queue is cleared if absent */
   add(misbehaviour: Misbehaviour<Name>, times = Number.POSITIVE_INFINITY): void {
     this.#queue.push({ misbehaviour, left: times });
   }
@@ -22,7 +22,7 @@ export class Misbehaviours<Name extends string> {
     this.#queue = [];
   }
 
-  /** What to do wrong with the request that has just arrived; counts it. */
+  /** Returns the misbehaviour for the request that has just arrived, and counts the request. */
   next(): Misbehaviour<Name> | undefined {
     const head = this.#queue[0];
     if (head === undefined) return undefined;

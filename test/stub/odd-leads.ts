@@ -15,10 +15,10 @@ const REQUIRED = [
   'all_details_one_liner',
 ] as const;
 
-/** Ids of the leads below start here, far from generated ones. */
+/** First id of the leads below, far from generated ones. */
 const ODD_LEADS_FROM = 7_000_000;
 
-/** A lead as the description wants it, with an id of its own and what is said otherwise. */
+/** Builds a lead that follows the description, with its own id and these fields. */
 function plainLead(id: number, fields: Fields = {}): Fields {
   return {
     id,
@@ -35,7 +35,7 @@ function plainLead(id: number, fields: Fields = {}): Fields {
   };
 }
 
-/** Leads whose id is odd, by what is odd. The text of the id is put in as it stands. */
+/** Leads with an odd id, by what is odd. The id's text is inserted as written. */
 const oddIds: Readonly<Record<string, string>> = {
   text: withIdText('"7000100"'),
   null: withIdText('null'),
@@ -51,7 +51,7 @@ const oddIds: Readonly<Record<string, string>> = {
   true: withIdText('true'),
 };
 
-/** Leads that break the description: every field missing, null (where that is not allowed) and of the wrong type. */
+/** Leads that break the description: each field missing, null (where not allowed) and of the wrong type. */
 export function brokenLeads(): { readonly what: string; readonly text: string }[] {
   const broken: { what: string; text: string }[] = [];
   let id = ODD_LEADS_FROM + 1_000;
@@ -83,7 +83,7 @@ export function brokenLeads(): { readonly what: string; readonly text: string }[
   return broken;
 }
 
-/** Leads that keep the description and are hard to carry all the same. */
+/** Leads that follow the description but are hard to process. */
 export function unusualLeads(): { readonly what: string; readonly text: string }[] {
   let id = ODD_LEADS_FROM + 2_000;
   const answers = (answer: string) => [{ question: 'Why?', slug: 'why', answer }];
@@ -115,28 +115,28 @@ export function unusualLeads(): { readonly what: string; readonly text: string }
   ];
 }
 
-/** Every way in which the leads of a readable listing are odd. Takes the right elements, gives what is shown. */
+/** Every odd but readable listing: a function from the correct elements to the elements shown. */
 export const oddListings = {
   empty: () => [],
-  /** The first half. */
+  /** Shows the first half. */
   shrunk: (elements) => elements.slice(0, Math.floor(elements.length / 2)),
-  /** In another order each time. */
+  /** Shows the elements in a different order each time. */
   shuffled: (elements) => shuffled(elements),
   reversed: (elements) => elements.toReversed(),
-  /** The first lead twice, the same text. */
+  /** Shows the first lead twice, with the same text. */
   'repeated-id': (elements) => [...elements, ...elements.slice(0, 1)],
-  /** The first lead twice, the second time with another text. */
+  /** Shows the first lead twice, the second time with a different text. */
   'repeated-id-changed': (elements) => [...elements, ...elements.slice(0, 1).map(changed)],
   'odd-ids': (elements) => [...elements, ...Object.values(oddIds).map(raw)],
   'broken-leads': (elements) => [...elements, ...brokenLeads().map(({ text }) => raw(text))],
   'unusual-leads': (elements) => [...elements, ...unusualLeads().map(({ text }) => raw(text))],
-  /** A lead of 50 MB at the end. */
+  /** Shows a lead of 50 MB at the end. */
   'huge-lead': (elements) => [...elements, raw(hugeLead())],
 } as const satisfies Record<string, (elements: readonly Element[]) => readonly Element[]>;
 
 export type OddListingName = keyof typeof oddListings;
 
-/** 50 MB of one answer. */
+/** Returns a lead with an answer of 50 MB. */
 function hugeLead(): string {
   const answer = 'A long story. '.repeat((50 * 1024 * 1024) / 14);
   return JSON.stringify(

@@ -1,12 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Element } from './shown-leads.ts';
 
-/** The description shows no pages; some services have them. Asked for as `?page=2`, counted from 1. */
+/** Pages of the listing, requested as `?page=2` and counted from 1. The description has none, but some services do. */
 export interface Paging {
-  /** `link`: a Link header (RFC 8288) names the next page. `page`: the reader counts on until a page is empty. */
+  /** `link`: a Link header (RFC 8288) names the next page. `page`: the reader counts up until a page is empty. */
   readonly style: 'link' | 'page';
   readonly size: number;
-  /** Every page is the first one, as a service that ignores the parameter would have it. */
+  /** Whether every page equals the first, as from a service that ignores the parameter. */
   readonly stuck?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface Page {
   elements(): Iterable<Element>;
 }
 
-/** The part of the listing that a request asks for; all of it without paging. */
+/** Returns the part of the listing that a request asks for; everything without paging. */
 export function pageOf(elements: () => Iterable<Element>, url: URL, paging: Paging | undefined): Page {
   if (paging === undefined) return { headers: {}, elements };
   const number = Math.max(1, Math.floor(Number(url.searchParams.get('page') ?? 1)) || 1);

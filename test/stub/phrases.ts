@@ -1,17 +1,17 @@
-/** The words that generated leads are made of. Everything here is invented; addresses of e-mail use reserved domains. */
+/** The words of generated leads. Everything here is invented; e-mail addresses use reserved domains. */
 
-/** A name as its bearer writes it, and in letters that an e-mail address can have. */
+/** A name as its owner writes it, and in letters that an e-mail address may contain. */
 export type Name = readonly [written: string, ascii: string];
 
-/** Where a client lives and how such a person is called. */
+/** A place where clients live, and the names that are common there. */
 export interface Locale {
   readonly given: readonly Name[];
   readonly family: readonly Name[];
   readonly familyFirst?: boolean;
   readonly places: readonly string[];
-  /** Country code and the start of a mobile number; the rest are digits. */
+  /** The country code with the start of a mobile number, and the number of digits that follow. */
   readonly phone: { readonly prefix: string; readonly digits: number };
-  /** What such a client writes where the question leaves room for words. */
+  /** What such a client writes in answer to an open question. */
   readonly remarks: readonly string[];
 }
 
@@ -134,7 +134,7 @@ export const locales: readonly Locale[] = [
 export interface Question {
   readonly question: string;
   readonly slug: string;
-  /** Fixed answers; where absent, the client writes a remark. */
+  /** Fixed answers; if absent, the client writes a remark. */
   readonly answers?: readonly string[];
 }
 

@@ -1,15 +1,15 @@
 import type { Element, ShownLeads } from './shown-leads.ts';
 
 /**
- * What readable listings that were sent to their end have contained: the truth that every sink is compared with.
- * Texts are not kept but made again, so a million leads cost little.
+ * The content of every readable listing that was sent to its end: the truth with which every sink is compared. Generates texts again
+ * instead of keeping them, so that a million leads cost little memory.
  */
 export class Served {
   readonly #shown: ShownLeads;
   readonly #first = new Set<number>();
   readonly #later = new Map<number, Set<number>>();
   readonly #raw = new Set<string>();
-  /** What was served last of leads that were changed. */
+  /** The last served version of each lead that changed. */
   readonly #newest = new Map<number, number>();
   #revision = 0;
 
@@ -17,7 +17,7 @@ export class Served {
     this.#shown = shown;
   }
 
-  /** Of listings that are sent at the same time the one of the higher revision is the newer one. */
+  /** Of two listings sent at the same time, the one with the higher revision is the newer. */
   record(elements: Iterable<Element>, revision: number): void {
     const isNewest = revision >= this.#revision;
     if (isNewest) this.#revision = revision;
@@ -33,7 +33,7 @@ export class Served {
     }
   }
 
-  /** Generated leads that were served in any version, ascending. */
+  /** Returns the generated leads that were served in any version, ascending. */
   ids(): number[] {
     return [...new Set([...this.#first, ...this.#later.keys()])].sort((a, b) => a - b);
   }
@@ -42,30 +42,30 @@ export class Served {
     return this.#first.has(id) || this.#later.has(id);
   }
 
-  /** The versions of a lead that were served, ascending. A version that was replaced unseen is not among them. */
+  /** Returns the served versions of a lead, ascending. A version that changed before any listing served it is not included. */
   versions(id: number): number[] {
     const later = [...(this.#later.get(id) ?? [])].sort((a, b) => a - b);
     return this.#first.has(id) ? [1, ...later] : later;
   }
 
-  /** The version of a lead that was served last; undefined when none was. */
+  /** Returns the last served version of a lead; undefined if none was served. */
   newest(id: number): number | undefined {
     return this.#newest.get(id) ?? this.versions(id)[0];
   }
 
-  /** Every version of a lead that was shown, served or not, one after the other: one that came back stands there again. */
+  /** Returns every version of a lead in the order shown, served or not; a version that was shown again occurs again. */
   history(id: number): readonly number[] {
     return this.#shown.history(id);
   }
 
-  /** The JSON text of a served version, byte for byte; its newest one when none is named. Undefined when not served. */
+  /** Returns the JSON text of a served version, byte for byte; the newest by default. Undefined if it was not served. */
   text(id: number, version = this.newest(id)): string | undefined {
     return version !== undefined && this.versions(id).includes(version)
       ? this.#shown.text(id, version)
       : undefined;
   }
 
-  /** Elements that are no generated leads (`addRaw`, and those of misbehaviours), byte for byte. */
+  /** Returns the elements that are not generated leads (`addRaw`, and those of misbehaviours), byte for byte. */
   raw(): string[] {
     return [...this.#raw];
   }

@@ -1,28 +1,28 @@
 import { leadText } from './generated-lead.ts';
 
-/** One element of a listing: a generated lead, or a text of somebody's own making. */
+/** One element of a listing: a generated lead, or any text of the test's. */
 export type Element =
   | { readonly id: number; readonly version: number; readonly createdAt: Date | undefined }
   | { readonly raw: string };
 
-/** Every element that the service shows at one moment. Made once per listing, and never changed after. */
+/** Every element that the service shows at one moment. Created once per listing and never changed. */
 export interface Snapshot {
   readonly length: number;
-  /** Grows with every change to what is shown. */
+  /** Increases with every change to what is shown. */
   readonly revision: number;
   elements(): Iterable<Element>;
 }
 
-/** The leads that the service shows now. A million of them are a million numbers. */
+/** The leads that the service shows now. A million leads take a million numbers. */
 export class ShownLeads {
   readonly seed: number;
   readonly #now: () => Date;
-  /** Replaced, never written to, once a snapshot has it: see `#own`. */
+  /** Replaced rather than written to while a snapshot shares it: see `#own`. */
   #ids: number[] = [];
   #lent = false;
   #nextId: number;
   #versions = new Map<number, number>();
-  /** Of leads that were changed every version that was shown, one after the other. */
+  /** For leads that changed, every version in the order shown. */
   readonly #history = new Map<number, number[]>();
   #createdAt = new Map<number, Date>();
   #raw: string[] = [];
@@ -39,7 +39,7 @@ export class ShownLeads {
   }
 
   /**
-   * Shows `count` more leads, with the ids that follow, or from `from` on (an id that is shown already is left as it is).
+   * Shows `count` more leads, with the next ids or with ids from `from` on; ids that are shown already stay as they are.
    * @returns their ids
    */
   add(count: number, { from = this.#nextId, live = true }: { from?: number; live?: boolean } = {}): number[] {
@@ -49,30 +49,30 @@ export class ShownLeads {
     const ids = this.#own();
     for (const id of added) ids.push(id);
     if (taken !== undefined) ids.sort((a, b) => a - b);
-    // A lead that appears while the service runs was created just now, so that its way can be timed.
+    // A lead that appears while the service runs was created just now, so that its latency can be measured.
     if (live) for (const id of added) if (!this.#createdAt.has(id)) this.#createdAt.set(id, this.#now());
     this.#nextId = Math.max(this.#nextId, from + count);
     this.#revision++;
     return added;
   }
 
-  /** Shows any text as one more element of the listing: a lead of the test's own, or something that is none. */
+  /** Shows any text as another element of the listing: a lead of the test's own, or something that is not a lead. */
   addRaw(text: string): void {
     this.#raw = [...this.#raw, text];
     this.#revision++;
   }
 
-  /** Changes what a lead says. @returns its new version */
+  /** Changes the content of a lead. @returns its new version */
   change(id: number): number {
     return this.#show(id, Math.max(...this.history(id)) + 1);
   }
 
-  /** Shows what a lead said before its last change. @returns the version that it has again */
+  /** Shows a lead's content from before its last change. @returns the version that is shown again */
   changeBack(id: number): number {
     return this.#show(id, this.history(id).at(-2) ?? 1);
   }
 
-  /** Every version of a lead that was shown, one after the other: one that came back stands there again. */
+  /** Returns every version of a lead in the order shown; a version that was shown again occurs again. */
   history(id: number): readonly number[] {
     return this.#history.get(id) ?? [1];
   }
@@ -100,7 +100,7 @@ export class ShownLeads {
     return this.#versions.get(id) ?? 1;
   }
 
-  /** The exact text of a version of a lead, shown now or earlier. */
+  /** Returns the exact text of a version of a lead, shown now or earlier. */
   text(id: number, version = this.version(id)): string {
     return leadText({ seed: this.seed, id, version, createdAt: this.#createdAt.get(id) });
   }
@@ -122,7 +122,7 @@ export class ShownLeads {
     };
   }
 
-  /** The ids, to be written to: a copy when a snapshot looks at them. */
+  /** Returns the ids for writing: a copy if a snapshot shares them. */
   #own(): number[] {
     if (this.#lent) this.#ids = [...this.#ids];
     this.#lent = false;

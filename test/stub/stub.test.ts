@@ -43,8 +43,8 @@ async function list(stub: Stub, token: string, headers: Record<string, string> =
   return fetch(`${stub.url}/api/v1/leads`, { headers: { authorization: `Bearer ${token}`, ...headers } });
 }
 
-describe('the token endpoint', () => {
-  it('answers client_credentials with the fields of the description and a JWT', async () => {
+describe("the stub's token endpoint", () => {
+  it('client_credentials returns the described fields and a JWT', async () => {
     const { status, body } = await askToken(await aStub());
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual([
@@ -65,24 +65,24 @@ describe('the token endpoint', () => {
     ['an unknown scope', { scope: 'everything' }, 400, 'invalid_scope'],
     ['a refresh without a token', { grant_type: 'refresh_token' }, 400, 'invalid_request'],
     [
-      'a refresh token that is none',
+      'an unknown refresh token',
       { grant_type: 'refresh_token', refresh_token: 'x' },
       400,
       'invalid_grant',
     ],
     [
-      'a code that is none',
+      'an unknown code',
       { grant_type: 'authorization_code', code: 'x', redirect_uri: 'y' },
       400,
       'invalid_grant',
     ],
-    ['a code without its address', { grant_type: 'authorization_code', code: 'x' }, 400, 'invalid_request'],
-  ])('refuses %s', async (_what, fields, status, error) => {
+    ['a code without its redirect address', { grant_type: 'authorization_code', code: 'x' }, 400, 'invalid_request'],
+  ])('the token endpoint refuses %s', async (_what, fields, status, error) => {
     const answer = await askToken(await aStub(), fields);
     expect([answer.status, answer.body.error]).toEqual([status, error]);
   });
 
-  it('takes neither JSON, nor a Basic header, nor fields in the address', async () => {
+  it('the token endpoint accepts no JSON, no Basic header and no fields in the URL', async () => {
     const stub = await aStub();
     const fields = {
       grant_type: 'client_credentials',
@@ -103,7 +103,7 @@ describe('the token endpoint', () => {
     }
   });
 
-  it('keeps a rotated refresh token good until the new access token is first used', async () => {
+  it('a rotated refresh token stays valid until the new access token is first used', async () => {
     const stub = await aStub();
     const first = (await askToken(stub)).body;
     const refresh = () => askToken(stub, { grant_type: 'refresh_token', refresh_token: first.refresh_token });
@@ -114,7 +114,7 @@ describe('the token endpoint', () => {
     expect((await refresh()).body.error).toBe('invalid_grant');
   });
 
-  it('can end a refresh token with its use, or never', async () => {
+  it('a refresh token ends with its use or never, as configured', async () => {
     for (const [refreshRotation, status] of [
       ['at-once', 400],
       ['off', 200],
@@ -128,7 +128,7 @@ describe('the token endpoint', () => {
   });
 });
 
-describe('the authorization endpoint', () => {
+describe("the stub's authorization endpoint", () => {
   const verifier = randomBytes(32).toString('base64url');
   const redirect_uri = 'http://127.0.0.1:5555/callback';
 
@@ -145,7 +145,7 @@ describe('the authorization endpoint', () => {
     return fetch(`${stub.url}/oauth/authorize?${query}`, { redirect: 'manual' });
   }
 
-  it('says yes with a code and the state, and the code works once, with its verifier', async () => {
+  it('the endpoint returns a code and the state; the code works once, with its verifier', async () => {
     const stub = await aStub();
     const back = new URL((await authorize(stub)).headers.get('location') ?? '');
     expect(back.searchParams.get('state')).toBe('abc');
@@ -159,7 +159,7 @@ describe('the authorization endpoint', () => {
     expect((await askToken(stub, fields)).body.error).toBe('invalid_grant');
   });
 
-  it('gives no token for a wrong verifier or another redirect address', async () => {
+  it('a wrong verifier or another redirect address gets no token', async () => {
     const stub = await aStub();
     for (const wrong of [{ code_verifier: 'wrong' }, { redirect_uri: 'http://127.0.0.1:5555/other' }]) {
       const code =
@@ -175,15 +175,15 @@ describe('the authorization endpoint', () => {
     }
   });
 
-  it('never redirects for a wrong client or to an address that is not allowed', async () => {
+  it('the endpoint never redirects for a wrong client or to an address that is not allowed', async () => {
     const stub = await aStub();
     expect((await authorize(stub, { client_id: 'nobody' })).status).toBe(401);
     expect((await authorize(stub, { redirect_uri: 'http://evil.example/' })).status).toBe(400);
   });
 });
 
-describe('the listing', () => {
-  it('needs a good token', async () => {
+describe("the stub's listing", () => {
+  it('the listing requires a valid token', async () => {
     const stub = await aStub({ leads: 1 });
     expect((await fetch(`${stub.url}/api/v1/leads`)).status).toBe(401);
     expect((await list(stub, 'nonsense')).status).toBe(401);
@@ -193,7 +193,7 @@ describe('the listing', () => {
     expect((await list(stub, token)).status).toBe(401);
   });
 
-  it('no longer takes a token that has expired', async () => {
+  it('the listing refuses an expired token', async () => {
     let now = new Date('2026-11-20T10:00:00Z');
     const stub = await aStub({ tokenLifetimeSeconds: 60, now: () => now });
     const token = await aToken(stub);
@@ -203,14 +203,14 @@ describe('the listing', () => {
     expect((await list(stub, token)).status).toBe(401);
   });
 
-  it('says 403 to a token without the scope', async () => {
+  it('a token without the scope gets a 403', async () => {
     const stub = await aStub({ scopes: ['public', 'leads'], requiredScope: 'leads' });
     expect((await list(stub, await aToken(stub))).status).toBe(200);
     const { body } = await askToken(stub, { scope: 'public' });
     expect((await list(stub, body.access_token)).status).toBe(403);
   });
 
-  it('is byte for byte what the record of the served says', async () => {
+  it('the listing equals the record of served leads, byte for byte', async () => {
     const stub = await aStub({ leads: 300, seed: 5 });
     const text = await (await list(stub, await aToken(stub))).text();
     const served = stub.served.ids();
@@ -219,7 +219,7 @@ describe('the listing', () => {
   });
 
   it.each(['chunked', 'length'] as const)(
-    'is the same however it is sent (%s, and zipped)',
+    'the listing is the same compressed and uncompressed (%s)',
     async (transfer) => {
       const stub = await aStub({ leads: 500, transfer, gzip: true });
       const token = await aToken(stub);
@@ -231,7 +231,7 @@ describe('the listing', () => {
     },
   );
 
-  it('shows leads as they are added, changed and removed, and remembers each version that was served', async () => {
+  it('the listing shows added, changed and removed leads, and the record keeps each served version', async () => {
     const stub = await aStub({ leads: 3, firstId: 100 });
     const token = await aToken(stub);
     const ids = async () =>
@@ -248,7 +248,7 @@ describe('the listing', () => {
     expect(stub.served.has(101)).toBe(true);
   });
 
-  it('shows a lead as it was before its last change, and tells which of its versions was served last', async () => {
+  it('a lead can return to its previous version, and the record says which version was served last', async () => {
     const stub = await aStub({ leads: 2 });
     const token = await aToken(stub);
     const first = await (await list(stub, token)).text();
@@ -264,7 +264,7 @@ describe('the listing', () => {
     expect(other.served.history(1)).toEqual([1, 2, 1]);
   });
 
-  it('answers 304 to its own ETag until something changes', async () => {
+  it('the listing answers 304 to its own ETag until something changes', async () => {
     const stub = await aStub({ leads: 3, doorkeeper: true });
     const token = await aToken(stub);
     const etag = (await list(stub, token)).headers.get('etag') ?? '';
@@ -275,7 +275,7 @@ describe('the listing', () => {
     expect((await list(stub, 'nonsense', { 'if-none-match': etag })).status).toBe(401);
   });
 
-  it('can be paged, by Link header to its end', async () => {
+  it('a client can read all pages by following the Link header', async () => {
     const stub = await aStub({ leads: 25, paging: { style: 'link', size: 10 } });
     const token = await aToken(stub);
     let next: string | undefined = `${stub.url}/api/v1/leads`;
@@ -288,14 +288,14 @@ describe('the listing', () => {
     expect(ids).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
   });
 
-  it('grows at the rate it was told, and stops when told', async () => {
+  it('leads arrive at the requested rate and stop on request', async () => {
     const stub = await aStub({ leadsPerSecond: 200 });
     await until('some leads have arrived', () => stub.shown >= 20);
     stub.arrive(0);
     expect(stub.shown).toBeLessThan(200);
   });
 
-  it('serves a hundred thousand leads in pieces, and has all of them on record', async () => {
+  it('the listing serves a hundred thousand leads in chunks and records all of them', async () => {
     const stub = await aStub({ leads: 100_000 });
     const answer = await list(stub, await aToken(stub));
     let bytes = 0;
@@ -306,8 +306,8 @@ describe('the listing', () => {
   });
 });
 
-describe('as Doorkeeper', () => {
-  it('gives no refresh token for client_credentials, and challenges with every token error', async () => {
+describe('the stub in the manner of Doorkeeper', () => {
+  it('client_credentials returns no refresh token, and every token error carries a challenge', async () => {
     const stub = await aStub({ doorkeeper: true });
     expect((await askToken(stub)).body).not.toHaveProperty('refresh_token');
     const refused = await askToken(stub, { grant_type: 'refresh_token', refresh_token: 'x' });
@@ -315,7 +315,7 @@ describe('as Doorkeeper', () => {
     expect(refused.headers.get('www-authenticate')).toContain('error="invalid_grant"');
   });
 
-  it('says in an empty 401 only by WWW-Authenticate what is wrong with the token', async () => {
+  it("an empty 401 names the token's fault only in WWW-Authenticate", async () => {
     const stub = await aStub({ doorkeeper: true });
     const token = await aToken(stub);
     stub.revoke('all');

@@ -21,28 +21,28 @@ export type { ListingMisbehaviourName } from './listing-endpoint.ts';
 export type { TokenFaultName } from './token-faults.ts';
 
 export interface StubOptions {
-  /** Leads shown from the start; none by default. */
+  /** Number of leads shown from the start; 0 by default. */
   readonly leads?: number;
   readonly firstId?: number;
-  /** Decides what generated leads say. */
+  /** Determines the content of generated leads. */
   readonly seed?: number;
-  /** New leads that keep arriving, per second; none by default. */
+  /** Arrival rate of new leads, per second; 0 by default. */
   readonly leadsPerSecond?: number;
-  /** A free port when absent. */
+  /** A free port if absent. */
   readonly port?: number;
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly tokenLifetimeSeconds?: number;
   readonly refreshRotation?: RefreshRotation;
-  /** The scopes that exist (`leads`); all are given where none is asked for. */
+  /** The scopes that exist (`leads`); a request that names none gets all. */
   readonly scopes?: readonly string[];
   /** A token without this scope may not read the listing. */
   readonly requiredScope?: string;
-  /** Shows leads to tokens of a person's login alone: to a token of the client itself, the listing is empty. */
+  /** Whether only tokens from a person's login see leads: a token of the client itself gets an empty listing. */
   readonly personal?: boolean;
-  /** Speaks as a Rails service with Doorkeeper does: weak ETags, its errors, no refresh token for client_credentials. */
+  /** Whether the stub behaves as a Rails service with Doorkeeper: weak ETags, its errors, no refresh token for client_credentials. */
   readonly doorkeeper?: boolean;
-  /** `weak` with doorkeeper, else `none`. */
+  /** `weak` with `doorkeeper`, else `none` by default. */
   readonly etag?: 'none' | 'strong' | 'weak';
   readonly gzip?: boolean;
   readonly transfer?: 'chunked' | 'length';
@@ -51,65 +51,65 @@ export interface StubOptions {
   readonly now?: () => Date;
 }
 
-/** What to do wrong, at one endpoint or both. */
+/** A request to misbehave, at one endpoint or both. */
 export interface MisbehaveRequest {
   readonly listing?: ListingMisbehaviourName;
   readonly token?: TokenFaultName;
-  /** For so many requests; until `behave()` when absent. Several requests to misbehave follow one another. */
+  /** Number of requests that get it; until `behave()` if absent. Several misbehaviours follow one another. */
   readonly times?: number;
   readonly retryAfter?: string;
   readonly delayMs?: number;
-  /** In place of `delayMs`, for tests in the same process: what slow answers wait for. */
+  /** Replaces `delayMs` for tests in the same process: slow answers wait for this promise. */
   readonly until?: Promise<unknown>;
 }
 
-/** A request as it came in, and what it was answered with. */
+/** A received request and its answer. */
 export interface StubRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The path with its query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly at: Date;
-  /** Undefined until it is answered, and when it never is. */
+  /** Undefined until the stub answers, and if it never does. */
   status: number | undefined;
 }
 
-/** A running lead listing service, and the strings to pull on it. */
+/** A running lead listing service, and its controls. */
 export interface Stub {
-  /** `http://127.0.0.1:…`, to be configured as `base_url`. */
+  /** `http://127.0.0.1:…`, for `base_url`. */
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly seed: number;
-  /** What the listings that were sent in full have contained. */
+  /** The content of the listings that were sent completely. */
   readonly served: Served;
   readonly tokenRequests: number;
   readonly listingRequests: number;
-  /** The grant that each request for a token has named, oldest first. */
+  /** The grant that each token request named, oldest first. */
   readonly grants: readonly string[];
-  /** The last 1,000 requests, oldest first; control requests are not among them. */
+  /** The last 1,000 requests, oldest first, without control requests. */
   readonly requests: readonly StubRequest[];
   readonly shown: number;
-  /** Shows more leads, from `from` on when given (older ids between newer ones). @returns their ids */
+  /** Shows more leads, with ids from `from` on if given (older ids between newer ones). @returns their ids */
   addLeads(count: number, options?: { from?: number }): number[];
-  /** Shows any text as an element of the listing, until `removeRaw`. */
+  /** Shows any text as an element of the listing until `removeRaw`. */
   addRaw(text: string): void;
   removeRaw(text: string): void;
   /** Changes a lead's content. @returns its new version, counted from 1 */
   changeLead(id: number): number;
-  /** Shows what a lead said before its last change. @returns the version that it has again */
+  /** Shows a lead's content from before its last change. @returns the version that is shown again */
   changeLeadBack(id: number): number;
   removeLead(id: number): void;
-  /** Leads per second that arrive from now on; 0 stops them. */
+  /** Sets the arrival rate of leads, per second; 0 stops them. */
   arrive(perSecond: number): void;
   misbehave(request: MisbehaveRequest): void;
   behave(): void;
-  /** Ends tokens that are out: all of them, or only those that refresh. */
+  /** Revokes issued tokens: all of them, or only refresh tokens. */
   revoke(which: 'all' | 'refresh'): void;
   close(): Promise<void>;
 }
 
-/** Starts the described service on 127.0.0.1. It answers as the description says until it is told to misbehave. */
+/** Starts the described service on 127.0.0.1. It follows the description until a test makes it misbehave. */
 export async function startStub(options: StubOptions = {}): Promise<Stub> {
   const stub = new RunningStub(options);
   await stub.listen(options.port ?? 0);

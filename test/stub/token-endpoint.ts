@@ -10,12 +10,12 @@ export interface TokenEndpointOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly lifetimeSeconds: number;
-  /** The scopes that exist; all of them are given where none is asked for. */
+  /** The scopes that exist; a request that names none gets all. */
   readonly scopes: readonly string[];
   readonly manner: Manner;
   readonly tokens: Tokens;
   readonly authorization: Authorization;
-  /** Hears of the grant that a request names, whatever is answered. */
+  /** Called with the grant that a request names, whatever the answer. */
   readonly onGrant: (grant: string) => void;
 }
 
@@ -27,7 +27,7 @@ const invalidGrant: OAuthError = {
     'The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the authorization request, or was issued to another client.',
 };
 
-/** Answers `POST /oauth/token` (service description, section 4.2), strict about what is said there of the request. */
+/** Answers `POST /oauth/token` (service description, section 4.2), and checks strictly what it says about the request. */
 export async function answerTokenRequest(
   req: IncomingMessage,
   res: ServerResponse,
@@ -42,14 +42,14 @@ export async function answerTokenRequest(
   if (misbehaviour && fault?.instead && (await fault.instead({ res, misbehaviour, grant, options }))) return;
   const issued = form instanceof URLSearchParams ? await grantTokens(form, options) : form;
   if ('error' in issued) return options.manner.tokenError(res, issued);
-  // The tokens are issued and the old ones on their way out, but nobody hears of it.
+  // The new tokens are issued and the old ones are ending, but the client never learns of it.
   if (fault?.loseAnswer) return void res.socket?.destroy();
   if (misbehaviour && fault?.delayAnswer && (await late(res, misbehaviour))) return;
   const answer = options.manner.tokenAnswer(issued, options.lifetimeSeconds);
   sendJson(res, 200, fault?.change?.(answer) ?? answer, { 'cache-control': 'no-store', pragma: 'no-cache' });
 }
 
-/** The form, or what is wrong with the request before anything in it is looked at. */
+/** Returns the form, or the error of a request that is wrong before its fields are read. */
 async function readForm(req: IncomingMessage, url: URL): Promise<URLSearchParams | OAuthError> {
   const body = await readBody(req);
   const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();

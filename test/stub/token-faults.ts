@@ -13,34 +13,34 @@ interface TokenAnswering {
 }
 
 export interface TokenFault {
-  /** Answers in place of the endpoint. False: it did not, and the endpoint goes on. */
+  /** Answers in place of the endpoint. Returns false if it did not, and the endpoint continues. */
   readonly instead?: (answering: TokenAnswering) => boolean | Promise<boolean>;
-  /** Changes the JSON of a good answer. */
+  /** Changes the JSON of a correct answer. */
   readonly change?: (answer: Record<string, unknown>) => Record<string, unknown>;
-  /** Issues the tokens and then breaks the connection. */
+  /** Whether to issue the tokens and then break the connection. */
   readonly loseAnswer?: boolean;
-  /** Issues the tokens and then takes its time to say so. */
+  /** Whether to issue the tokens and then answer late. */
   readonly delayAnswer?: boolean;
 }
 
 type Answer = Record<string, unknown>;
 
-/** Every way in which the token endpoint misbehaves. */
+/** Every misbehaviour of the token endpoint. */
 export const tokenFaults = {
-  /** The connection is reset before an answer. */
+  /** Resets the connection before an answer. */
   down: { instead: ({ res }) => done(res.socket?.resetAndDestroy()) },
-  /** The right answer, late. */
+  /** Sends the correct answer late. */
   slow: { instead: ({ res, misbehaviour }) => late(res, misbehaviour) },
-  /** No answer, ever. */
+  /** Never answers. */
   hang: { instead: () => true },
-  /** Headers, half the body, then silence. */
+  /** Sends the headers and half of the body, then nothing. */
   'hang-midway': {
     instead: ({ res }) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': 500 });
       return done(res.write('{"access_token":"'));
     },
   },
-  /** A length is announced, half of it is sent, the connection breaks. */
+  /** Announces a length, sends half of it and breaks the connection. */
   truncated: {
     instead: async ({ res }) => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': 500 });
@@ -49,14 +49,14 @@ export const tokenFaults = {
       return done(res.socket?.destroy());
     },
   },
-  /** HTTP is content, but half of the JSON is missing: as behind a proxy that gave up. */
+  /** Sends complete HTTP with half of the JSON, as a proxy that gave up would. */
   'cut-off': {
     instead: ({ res }) => {
       res.writeHead(200, { 'content-type': 'application/json' });
       return done(res.end('{"access_token":"canary-half","token_ty'));
     },
   },
-  /** 401: this client is not known. */
+  /** Answers 401: the client is unknown. */
   unauthorized: {
     instead: ({ res, options }) => refused(res, options, 'invalid_client', 'Client authentication failed.'),
   },
@@ -64,35 +64,35 @@ export const tokenFaults = {
     instead: ({ res, options }) =>
       refused(res, options, 'invalid_request', 'The request is missing something.'),
   },
-  /** Every grant is refused. */
+  /** Refuses every grant. */
   'invalid-grant': {
     instead: ({ res, options }) => refused(res, options, 'invalid_grant', 'The provided grant is invalid.'),
   },
-  /** A refresh token is refused, other grants work. */
+  /** Refuses refresh tokens; other grants work. */
   'refresh-revoked': {
     instead: ({ res, options, grant }) =>
       grant === 'refresh_token' && refused(res, options, 'invalid_grant', 'The refresh token was revoked.'),
   },
-  /** This client may not use refresh tokens, other grants work. */
+  /** Does not permit this client to use refresh tokens; other grants work. */
   'refresh-unauthorized': {
     instead: ({ res, options, grant }) =>
       grant === 'refresh_token' &&
       refused(res, options, 'unauthorized_client', 'The client may not use this grant.'),
   },
-  /** Refresh tokens are unknown to the service, other grants work. */
+  /** Does not support refresh tokens; other grants work. */
   'refresh-unsupported': {
     instead: ({ res, options, grant }) =>
       grant === 'refresh_token' &&
       refused(res, options, 'unsupported_grant_type', 'The grant type is not supported.'),
   },
-  /** 404: nothing is at this address. */
+  /** Answers 404: nothing exists at this address. */
   'not-found': { instead: ({ res }) => status(res, 404) },
   'rate-limited': { instead: ({ res, misbehaviour }) => status(res, 429, misbehaviour.retryAfter ?? '2') },
   'server-error': { instead: ({ res }) => status(res, 500) },
   unavailable: { instead: ({ res, misbehaviour }) => status(res, 503, misbehaviour.retryAfter ?? '2') },
-  /** A page of a proxy, with status 502. */
+  /** Sends a proxy's error page with status 502. */
   'bad-gateway': { instead: ({ res }) => html(res, 502) },
-  /** A page with status 200. */
+  /** Sends a page with status 200. */
   html: { instead: ({ res }) => html(res, 200) },
   'not-json': {
     instead: ({ res }) =>
@@ -108,9 +108,9 @@ export const tokenFaults = {
   'expires-null': { change: (answer) => ({ ...answer, expires_in: null }) },
   'no-refresh-token': { change: (answer) => without(answer, 'refresh_token') },
   'refresh-null': { change: (answer) => ({ ...answer, refresh_token: null }) },
-  /** The tokens are issued, a used refresh token is rotated, and the answer never arrives. */
+  /** Issues the tokens, rotates a used refresh token, and never delivers the answer. */
   'answer-lost': { loseAnswer: true },
-  /** The tokens are issued, a used refresh token is rotated, and the answer arrives late. */
+  /** Issues the tokens, rotates a used refresh token, and answers late. */
   'answer-slow': { delayAnswer: true },
 } as const satisfies Record<string, TokenFault>;
 
@@ -120,7 +120,7 @@ function done(_: unknown): true {
   return true;
 }
 
-/** Waits before the endpoint answers. True: nobody waits for the answer any more. */
+/** Waits before the endpoint answers. Returns true if the client has stopped waiting. */
 export async function late(
   res: ServerResponse,
   { delayMs = 2_000, until }: Pick<Misbehaviour<string>, 'delayMs' | 'until'>,

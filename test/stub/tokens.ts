@@ -3,13 +3,13 @@ import { errors, jwtVerify, SignJWT } from 'jose';
 
 export type Grant = 'authorization_code' | 'refresh_token' | 'client_credentials';
 
-/** What happens to the refresh token that was used, when a new one is issued (Doorkeeper has each as a setting). */
+/** What happens to a used refresh token when a new one is issued (Doorkeeper has a setting for each). */
 export type RefreshRotation =
-  /** It stays good until the new access token is first used. */
+  /** The used token stays valid until the new access token is first used. */
   | 'on-first-use'
-  /** It dies with its use. */
+  /** The used token ends with its use. */
   | 'at-once'
-  /** No new one is issued: the same token stays good. */
+  /** No new token is issued: the same token stays valid. */
   | 'off';
 
 export interface TokenOptions {
@@ -27,14 +27,14 @@ export interface IssuedTokens {
   readonly scope: string;
 }
 
-/** Why a bearer token is not taken; the words are Doorkeeper's. */
+/** Why a bearer token is refused, in Doorkeeper's words. */
 export type TokenFault = 'invalid' | 'expired' | 'revoked';
 
 interface TokenRecord {
   readonly scope: string;
-  /** Whether the line of tokens began with a person's login. */
+  /** Whether the chain of tokens began with a person's login. */
   readonly forPerson: boolean;
-  /** The refresh token that this one was got with; it dies when this one is first used. */
+  /** The token whose refresh token issued this one; it ends when this one is first used. */
   replaces: TokenRecord | undefined;
   revoked: boolean;
 }
@@ -57,7 +57,7 @@ export class Tokens {
     return this.#issue({ scope, forPerson, replaces: undefined }, withRefresh ? opaque() : undefined);
   }
 
-  /** Undefined when the refresh token is unknown, used up or revoked. */
+  /** Returns undefined if the refresh token is unknown, used up or revoked. */
   async refresh(refreshToken: string, scope: string | undefined): Promise<IssuedTokens | undefined> {
     const used = this.#byRefreshToken.get(refreshToken);
     if (used === undefined || used.revoked) return undefined;
@@ -88,12 +88,12 @@ export class Tokens {
     return { scope: record.scope, forPerson: record.forPerson };
   }
 
-  /** Ends every token issued so far, as a changed signing key or an administrator would. */
+  /** Revokes every token issued so far, as a changed signing key or an administrator would. */
   revokeAll(): void {
     for (const record of this.#byJwtId.values()) record.revoked = true;
   }
 
-  /** Ends the refresh tokens alone; access tokens stay good. */
+  /** Revokes only the refresh tokens; access tokens stay valid. */
   revokeRefreshTokens(): void {
     this.#byRefreshToken.clear();
   }
