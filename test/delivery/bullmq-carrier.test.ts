@@ -11,7 +11,7 @@ import { command, connected, failsAfter, offerUntilTaken, openBullmq, privateRed
 carrierContract('BullMQ', () => (attempt) => connected(openBullmq(requireRedisUrl(), attempt)));
 
 describe('a Redis in trouble', () => {
-  it('that is down at the start is told, makes offers fail at once, and is used as soon as it is there', async () => {
+  it('the carrier reports a Redis that is down at the start, rejects offers immediately, and uses Redis once it is up', async () => {
     const port = await freePort();
     const attempts = new Attempts();
     const opened = openBullmq(`redis://127.0.0.1:${port}`, attempts.attempt);
@@ -26,7 +26,7 @@ describe('a Redis in trouble', () => {
     expect(opened.states.filter((state) => state.kind === 'disconnected')).toHaveLength(1);
   });
 
-  it('that is killed while batches are queued loses nothing that is offered again', async () => {
+  it('no batch is lost when Redis is killed with batches queued and they are offered again', async () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
     attempts.hanging = true;
@@ -41,7 +41,7 @@ describe('a Redis in trouble', () => {
     await privateRedis([], redis.port);
     attempts.release();
     await until('it is back', () => carrier.unready() === undefined);
-    // The three that had begun are settled in the ledger and offered no more.
+    // The three attempts that had begun are settled in the ledger and not offered again.
     const begun = new Set(attempts.batches);
     await offerUntilTaken(
       carrier,
@@ -51,7 +51,7 @@ describe('a Redis in trouble', () => {
     expect(attempts.ended).toHaveLength(20);
   });
 
-  it('that is flushed goes on working, and takes again what was offered before', async () => {
+  it('the carrier survives a flush of Redis and accepts batches that were offered before', async () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
     attempts.hanging = true;
@@ -70,7 +70,7 @@ describe('a Redis in trouble', () => {
     expect(new Set(attempts.batches).size).toBe(20);
   });
 
-  it('that freezes makes an offer fail within seconds, and is used again when it thaws', async () => {
+  it('an offer to a frozen Redis fails within seconds, and the carrier uses Redis again once it resumes', async () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
     const carrier = await connected(openBullmq(redis.url, attempts.attempt));
@@ -84,7 +84,7 @@ describe('a Redis in trouble', () => {
     await until('it is at work', () => attempts.batches.includes('b2'));
   });
 
-  it('that may throw jobs away is warned of', async () => {
+  it('the carrier warns of a Redis that may evict jobs', async () => {
     const redis = await privateRedis(['--maxmemory-policy', 'allkeys-lru']);
     const opened = openBullmq(redis.url, undefined);
     await connected(opened);
@@ -95,14 +95,14 @@ describe('a Redis in trouble', () => {
     });
   });
 
-  it('that is set to keep everything is not', async () => {
+  it('the carrier does not warn of a Redis that keeps everything', async () => {
     const opened = openBullmq(requireRedisUrl(), undefined);
     await connected(opened);
     await opened.carrier.offer([ref(1)]);
     expect(opened.states).toEqual([{ kind: 'connected' }]);
   });
 
-  it('that is down or frozen does not keep the carrier from being closed', async () => {
+  it('the carrier closes although Redis is down or frozen', async () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
     const first = await connected(openBullmq(redis.url, attempts.attempt));
@@ -115,7 +115,7 @@ describe('a Redis in trouble', () => {
     expect(performance.now() - startMs).toBeLessThan(6_000);
   });
 
-  it('whose password is wrong is told without the password', async () => {
+  it('the report of a wrong Redis password does not contain it', async () => {
     const redis = await privateRedis(['--requirepass', 'correct-horse']);
     const opened = openBullmq(`redis://:wrong-battery@127.0.0.1:${redis.port}`, undefined);
     await until('it is told', () => opened.states.some((state) => state.kind === 'disconnected'));
@@ -125,8 +125,8 @@ describe('a Redis in trouble', () => {
   });
 });
 
-describe('what lies in Redis', () => {
-  it('is no more than which batch, and under which lease', async () => {
+describe('jobs in Redis', () => {
+  it('a job contains only the batch id and its lease', async () => {
     const prefix = uniqueName('carrier');
     const carrier = await connected(openBullmq(requireRedisUrl(), undefined, prefix));
     await carrier.offer([ref(1), ref(2, 7, 'drop')]);
@@ -141,7 +141,7 @@ describe('what lies in Redis', () => {
     );
   });
 
-  it('is gone when a batch was attempted', async () => {
+  it('a job is removed once its batch was attempted', async () => {
     const prefix = uniqueName('carrier');
     const attempts = new Attempts();
     const carrier = await connected(openBullmq(requireRedisUrl(), attempts.attempt, prefix));
@@ -150,7 +150,7 @@ describe('what lies in Redis', () => {
     await until('no job is left', async () => (await jobKeys(prefix)).length === 0);
   });
 
-  it('does not pile up while no worker runs: a new lease takes the old one’s place', async () => {
+  it('jobs do not pile up while no worker runs: a new lease replaces the old one', async () => {
     const prefix = uniqueName('carrier');
     const carrier = await connected(openBullmq(requireRedisUrl(), undefined, prefix));
     for (let lease = 1; lease <= 20; lease += 1)
@@ -160,7 +160,7 @@ describe('what lies in Redis', () => {
     expect(await jobKeys(prefix)).toHaveLength(3);
   });
 
-  it('is gone of a sink that is taken out, and stays of the others', async () => {
+  it('the jobs of a removed sink are deleted; those of the others stay', async () => {
     const prefix = uniqueName('carrier');
     const carrier = await connected(openBullmq(requireRedisUrl(), undefined, prefix));
     await carrier.offer([ref(1), ref(2), ref(3, 1, 'drop')]);
@@ -169,12 +169,12 @@ describe('what lies in Redis', () => {
     expect(await jobKeys(prefix)).toEqual([expect.stringContaining(':drop:')]);
   });
 
-  it('of another ledger’s is not touched, though the sinks have the same names', async () => {
+  it('the jobs of another ledger are left alone although its sinks have the same names', async () => {
     const attempts = new Attempts();
     await connected(openBullmq(requireRedisUrl(), attempts.attempt));
     const other = await connected(openBullmq(requireRedisUrl(), undefined));
     await other.offer([ref(1)]);
-    await sleep(200); // that nothing happens can only be waited for
+    await sleep(200); // only waiting can show that nothing happens
     expect(attempts.started).toEqual([]);
   });
 });

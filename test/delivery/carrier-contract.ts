@@ -14,14 +14,14 @@ export function ref(batch: number, lease = 1, sink = 'crm'): BatchRef {
   return { sink, batch: `b${batch}`, lease };
 }
 
-/** Attempts that are noted, and end when the test says so. */
+/** Records attempts, which end when the test releases them. */
 export class Attempts {
   readonly started: BatchRef[] = [];
   readonly ended: BatchRef[] = [];
   readonly aborted: BatchRef[] = [];
   underWay = 0;
   most = 0;
-  /** Until released, attempts do not end by themselves. */
+  /** Whether attempts wait until they are released. */
   hanging = false;
   #release: (() => void)[] = [];
 
@@ -54,7 +54,7 @@ export class Attempts {
   }
 }
 
-/** What every carrier promises: one behaviour, whatever batches travel through. */
+/** Registers the tests of what every carrier promises, whatever batches travel through. */
 export function carrierContract(name: string, openCarrier: () => OpenCarrier): void {
   const open = async (attempts: Attempts): Promise<Carrier> => {
     const carrier = await openCarrier()(attempts.attempt);
@@ -63,7 +63,7 @@ export function carrierContract(name: string, openCarrier: () => OpenCarrier): v
   };
 
   describe(name, () => {
-    it('attempts each batch that is offered once', async () => {
+    it('the carrier attempts each offered batch once', async () => {
       const attempts = new Attempts();
       const carrier = await open(attempts);
       const refs = Array.from({ length: 100 }, (_, index) =>
@@ -77,7 +77,7 @@ export function carrierContract(name: string, openCarrier: () => OpenCarrier): v
       expect(attempts.started).toHaveLength(100);
     });
 
-    it('changes nothing when a batch is offered again while it is on its way or under way', async () => {
+    it('a batch that is offered again while queued or being attempted is attempted once', async () => {
       const attempts = new Attempts();
       attempts.hanging = true;
       const carrier = await open(attempts);
@@ -90,7 +90,7 @@ export function carrierContract(name: string, openCarrier: () => OpenCarrier): v
       expect(attempts.batches).toEqual(['b1', 'b2']);
     });
 
-    it('attempts a batch again under a new lease', async () => {
+    it('the carrier attempts a batch again under a new lease', async () => {
       const attempts = new Attempts();
       const carrier = await open(attempts);
       await carrier.offer([ref(1, 1)]);
@@ -100,7 +100,7 @@ export function carrierContract(name: string, openCarrier: () => OpenCarrier): v
       expect(attempts.started.map((one) => one.lease)).toEqual([1, 2]);
     });
 
-    it('does not let one sink wait for another', async () => {
+    it('no sink waits for another', async () => {
       const attempts = new Attempts();
       attempts.hanging = true;
       const carrier = await open(attempts);
@@ -109,13 +109,13 @@ export function carrierContract(name: string, openCarrier: () => OpenCarrier): v
       attempts.release();
     });
 
-    it('takes an empty offer, and is ready', async () => {
+    it('the carrier accepts an empty offer and is ready', async () => {
       const carrier = await open(new Attempts());
       await carrier.offer([]);
       expect(carrier.unready()).toBeUndefined();
     });
 
-    it('lets an attempt under way end when it is closed', async () => {
+    it('closing lets a running attempt finish', async () => {
       const attempts = new Attempts();
       attempts.hanging = true;
       const carrier = await open(attempts);
@@ -128,7 +128,7 @@ export function carrierContract(name: string, openCarrier: () => OpenCarrier): v
       expect(attempts.aborted).toHaveLength(0);
     });
 
-    it('aborts what hangs at the end of the grace period, and starts nothing more', async () => {
+    it('closing aborts hanging attempts after the grace period and starts no more', async () => {
       const attempts = new Attempts();
       attempts.hanging = true;
       const carrier = await open(attempts);
@@ -142,7 +142,7 @@ export function carrierContract(name: string, openCarrier: () => OpenCarrier): v
       expect(attempts.started).toHaveLength(begun);
     });
 
-    it('is closed soon even when an attempt does not notice that it was aborted', async () => {
+    it('closing is quick even if an attempt ignores its abort', async () => {
       const started: BatchRef[] = [];
       const carrier = await openCarrier()(async (one) => {
         started.push(one);
@@ -155,7 +155,7 @@ export function carrierContract(name: string, openCarrier: () => OpenCarrier): v
       expect(performance.now() - startedMs).toBeLessThan(4_000);
     });
 
-    it('can be closed twice', async () => {
+    it('the carrier can be closed twice', async () => {
       const carrier = await open(new Attempts());
       await carrier.close(0);
       await carrier.close(0);

@@ -26,8 +26,8 @@ import {
   times,
 } from './course.ts';
 
-describe('a destination that is unavailable', () => {
-  it('moves its lead along the schedule while others get through, and to death with the reason at its end', () => {
+describe('an unavailable destination', () => {
+  it('its lead follows the retry schedule while others are delivered, and dies with the reason at its end', () => {
     const course = new Course();
     for (const [attempts, waitMs] of scheduleMs.entries()) {
       course.oneByOne(delivered);
@@ -46,7 +46,7 @@ describe('a destination that is unavailable', () => {
     expect(verdicts[0]?.reason).toContain('4 attempts: It is down.');
   });
 
-  it(`is held after ${FAILURES_IN_A_ROW} attempts in a row, and not before`, () => {
+  it(`its sink is held after ${FAILURES_IN_A_ROW} failures in a row, not earlier`, () => {
     const course = new Course();
     expect(course.oneByOne(...times(FAILURES_IN_A_ROW - 1, down)).health.heldSince).toBeUndefined();
     const { health, verdicts } = course.oneByOne(down);
@@ -55,11 +55,11 @@ describe('a destination that is unavailable', () => {
   });
 
   it.each([
-    ['a row of failures, with something through a moment ago', SILENT_MS - 100, 9, false],
-    ['a row of failures, with nothing through for a while', SILENT_MS, FAILURES_IN_A_ROW, true],
-    ['as many failures as hold it whatever got through', 0, DOWN_FAILURES, true],
+    ['failures in a row just after a success', SILENT_MS - 100, 9, false],
+    ['failures in a row long after the last success', SILENT_MS, FAILURES_IN_A_ROW, true],
+    ['so many failures that recent successes do not count', 0, DOWN_FAILURES, true],
     ['one failure less', 0, DOWN_FAILURES - 1, false],
-  ])('is judged by %s', (_, silentMs, failures, isHeld) => {
+  ])('its sink is judged by %s', (_, silentMs, failures, isHeld) => {
     const course = new Course();
     course.oneByOne(...times(RECENT_ATTEMPTS, delivered));
     course.ms += silentMs;
@@ -67,7 +67,7 @@ describe('a destination that is unavailable', () => {
     expect(course.health.heldSince !== undefined).toBe(isHeld);
   });
 
-  it(`is held when ${DOWN_FAILURES} of its last ${DOWN_ATTEMPTS} attempts failed, though some got through`, () => {
+  it(`its sink is held when ${DOWN_FAILURES} of its last ${DOWN_ATTEMPTS} attempts failed, although some succeeded`, () => {
     const course = new Course();
     course.oneByOne(delivered, ...times(9, down), delivered, ...times(8, down));
     expect(course.health.heldSince).toBeUndefined();
@@ -75,7 +75,7 @@ describe('a destination that is unavailable', () => {
     expect(course.health.heldSince).toEqual(course.now);
   });
 
-  it('is held by a row of failures also when the clock was set back since something got through', () => {
+  it('failures in a row hold its sink even if the clock was set back after a success', () => {
     const course = new Course();
     course.oneByOne(delivered);
     course.ms -= HOUR;
@@ -83,25 +83,25 @@ describe('a destination that is unavailable', () => {
     expect(course.health.heldSince).toEqual(course.now);
   });
 
-  it('remembers a bounded number of attempts', () => {
+  it("the sink's health remembers a bounded number of attempts", () => {
     const course = new Course();
     course.oneByOne(...times(3 * RECENT_ATTEMPTS, delivered));
     expect(course.health.recent).toBe('+'.repeat(RECENT_ATTEMPTS));
   });
 
-  it('is not held when some in between get through', () => {
+  it('successes in between keep its sink from being held', () => {
     const course = new Course();
     course.oneByOne(down, down, delivered, down, down, delivered, down, down);
     expect(course.health.heldSince).toBeUndefined();
   });
 
-  it('counts a whole batch as one attempt', () => {
+  it('a whole batch counts as one attempt', () => {
     const { health, verdicts } = new Course().settle(...times(10, down));
     expect(health).toMatchObject({ recent: '-', heldSince: undefined });
     expect(verdicts).toEqual(times(10, verdicts[0]));
   });
 
-  it('is tried again soon while nobody gets through, and nobody’s attempts are used up', () => {
+  it('while no attempt succeeds, leads are retried soon and use up no attempts', () => {
     const course = new Course();
     course.oneByOne(delivered);
     course.ms += 1;
@@ -116,12 +116,12 @@ describe('a destination that is unavailable', () => {
     });
   });
 
-  it('for one lead of a batch whose others got through moves that lead along its schedule', () => {
+  it('if it fails for one lead of a batch and accepts the others, that lead follows the schedule', () => {
     const { verdicts } = new Course().settle(delivered, anAttempt(down, { attempts: 1 }));
     expect(verdicts[1]).toMatchObject({ state: 'pending', attempts: 2 });
   });
 
-  it('is probed three times 5 s apart, after 10, 20, 40 s and then every minute, and nobody’s attempts are used up', () => {
+  it('it is probed three times 5 s apart, then after 10, 20 and 40 s, then every minute; probes use up no attempts', () => {
     const course = new Course();
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     const waits = [course.waitMs];
@@ -135,7 +135,7 @@ describe('a destination that is unavailable', () => {
     expect(new Set(waits.slice(6))).toEqual(new Set([MINUTE]));
   });
 
-  it('is released by the first probe that gets through, and recovers by twice as many batches in each round', () => {
+  it('the first successful probe releases its sink, which then doubles its concurrency in each round', () => {
     const course = new Course();
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     course.toProbe();
@@ -150,7 +150,7 @@ describe('a destination that is unavailable', () => {
     expect(course.health.places).toBeUndefined();
   });
 
-  it('is held anew, and recovers from the start, when it goes down while it recovers', () => {
+  it('if it fails during recovery, its sink is held again and recovers from the start', () => {
     const course = new Course();
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     course.toProbe();
@@ -162,7 +162,7 @@ describe('a destination that is unavailable', () => {
     expect(course.settle(delivered).health.places).toBe(MIN_CONCURRENT_BATCHES);
   });
 
-  it('is not released, nor probed more slowly, by what was under way when it was held', () => {
+  it('attempts that were running when its sink was held neither release it nor slow down its probes', () => {
     const course = new Course();
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     const { heldSince, probeAt } = course.health;
@@ -170,7 +170,7 @@ describe('a destination that is unavailable', () => {
     expect(course.health).toMatchObject({ heldSince, probeAt, probes: 0 });
   });
 
-  it('is not released, nor probed more slowly, by what ends after its probe was due and began before the hold', () => {
+  it('an attempt that began before the hold and ends after the probe was due neither releases its sink nor slows down its probes', () => {
     const course = new Course();
     const startedAt = course.now;
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
@@ -186,7 +186,7 @@ describe('a destination that is unavailable', () => {
     expect(course.health).toMatchObject({ heldSince, probes: 1 });
   });
 
-  it('is released by a probe also when the clock was set back behind the hold', () => {
+  it('a probe releases its sink even if the clock was set back to before the hold', () => {
     const course = new Course();
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     course.toProbe();
@@ -198,9 +198,9 @@ describe('a destination that is unavailable', () => {
   it.each([
     ['30 s', 30 * SECOND, 30 * SECOND],
     ['an hour', HOUR, HOUR],
-    ['a year, which is cut to an hour', 365 * 24 * HOUR, HOUR],
-    ['one second, which is less than a probe waits otherwise', SECOND, SECOND],
-  ])('that asks to wait %s is held at once, for as long', (_, askedMs, waitMs) => {
+    ['a year, capped at an hour', 365 * 24 * HOUR, HOUR],
+    ['one second, less than the usual wait for a probe', SECOND, SECOND],
+  ])('if it asks to wait %s, its sink is held immediately and for that time', (_, askedMs, waitMs) => {
     const course = new Course();
     const { verdicts } = course.settle(asking(askedMs));
     expect(course.waitMs).toBe(waitMs);
@@ -211,7 +211,7 @@ describe('a destination that is unavailable', () => {
     });
   });
 
-  it('that asks to wait is believed until ten probes in a row have failed', () => {
+  it('its requests to wait are honoured until ten probes in a row have failed', () => {
     const course = new Course();
     course.settle(asking(SECOND));
     const waits = [course.waitMs];
@@ -223,7 +223,7 @@ describe('a destination that is unavailable', () => {
     expect(waits).toEqual([...times(10, 1), 10, 20].map((seconds) => seconds * SECOND));
   });
 
-  it('that asks to wait goes on with half of its places, one that is down with two', () => {
+  it('after a request to wait, its sink resumes with half its concurrency; after an outage, with two places', () => {
     const course = new Course();
     for (const places of [8, 4]) {
       course.settle(asking(SECOND));
@@ -237,18 +237,18 @@ describe('a destination that is unavailable', () => {
     expect(course.settle(delivered).health.places).toBe(MIN_CONCURRENT_BATCHES);
   });
 
-  it.each([[0], [-5 * SECOND]])('that asks to wait %i ms asks for nothing', (askedMs) => {
+  it.each([[0], [-5 * SECOND]])('a request to wait %i ms is ignored', (askedMs) => {
     expect(new Course().settle(asking(askedMs)).health.heldSince).toBeUndefined();
   });
 
-  it('that asks to wait is held though others of the same batch got through', () => {
+  it('a request to wait holds its sink although others of the same batch succeeded', () => {
     const course = new Course();
     const { verdicts } = course.settle(delivered, asking(30 * SECOND));
     expect(verdicts.map((verdict) => verdict.state)).toEqual(['delivered', 'pending']);
     expect(course.waitMs).toBe(30 * SECOND);
   });
 
-  it('that asked to wait is not tried early because something under way got through', () => {
+  it('after a request to wait, the success of a running attempt does not bring the probe forward', () => {
     const course = new Course();
     course.settle(asking(10 * MINUTE));
     const { probeAt } = course.health;
@@ -256,7 +256,7 @@ describe('a destination that is unavailable', () => {
     expect(course.health.probeAt).toEqual(probeAt);
   });
 
-  it('that asks for longer while it is held is given longer', () => {
+  it('a request for a longer wait extends the hold', () => {
     const course = new Course();
     course.settle(asking(MINUTE));
     course.settle(asking(10 * MINUTE));
@@ -265,7 +265,7 @@ describe('a destination that is unavailable', () => {
     expect(course.waitMs).toBe(10 * MINUTE);
   });
 
-  it('that is gone for good is paused until somebody resumes it, and its lead waits', () => {
+  it('if it is gone for good, its sink is paused until an operator resumes it, and the lead stays pending', () => {
     const course = new Course();
     const { verdicts } = course.settle({ ...down, reason: 'It is gone (410).', gone: true });
     expect(course.health).toMatchObject({ pausedSince: course.now, pausedReason: 'It is gone (410).' });
@@ -275,7 +275,7 @@ describe('a destination that is unavailable', () => {
     expect(course.health.pausedSince).toBe(since);
   });
 
-  it('uses up nobody’s attempts while it is paused', () => {
+  it('a paused sink uses up no attempts', () => {
     const course = new Course();
     course.health = { ...HEALTHY, pausedSince: course.now, pausedReason: 'maintenance' };
     expect(course.settle(down).verdicts[0]).toMatchObject({ state: 'pending', attempts: 0 });
@@ -285,7 +285,7 @@ describe('a destination that is unavailable', () => {
 });
 
 describe('a destination that fails at random', () => {
-  /** A receiver at some failure rate: attempts end one after another, 5 ms apart, of leads that take turns. */
+  /** A destination with a failure rate: attempts end one after another, 5 ms apart, each of another lead. */
   class Flaky {
     readonly course = new Course();
     readonly #random: () => number;
@@ -299,7 +299,7 @@ describe('a destination that fails at random', () => {
       this.#random = randomFrom(seed);
     }
 
-    /** One attempt of a lead that is due; gives what became of it. */
+    /** Attempts a due lead and returns the verdict. */
     attempt(lead: Partial<AttemptedDelivery> = {}): Verdict {
       const { course } = this;
       course.ms += 5;
@@ -315,7 +315,7 @@ describe('a destination that fails at random', () => {
     [0.2, 2],
     [0.3, 3],
     [0.5, 4],
-  ])('of %d of all attempts is hardly ever held', (rate, seed) => {
+  ])('a failure rate of %d rarely holds the sink', (rate, seed) => {
     const flaky = new Flaky(rate, seed);
     let [holds, wasHeld] = [0, false];
     for (let attempt = 0; attempt < 20_000; attempt += 1) {
@@ -332,7 +332,7 @@ describe('a destination that fails at random', () => {
     [0.1, 6],
     [0.3, 7],
   ])(
-    'of %d of all attempts, and asks for a second each time, is sent to in all the time in between',
+    'at a failure rate of %d with a request to wait one second each time, sending uses all of the time in between',
     (rate, seed) => {
       const flaky = new Flaky(rate, seed, asking(SECOND));
       const [fromMs, attempts] = [flaky.course.ms, 5_000];
@@ -348,7 +348,7 @@ describe('a destination that fails at random', () => {
     [0.1, 11],
     [0.2, 12],
     [0.3, 13],
-  ])('of %d of all attempts makes hardly a lead wait as if the failures were its own', (rate, seed) => {
+  ])('a failure rate of %d makes hardly any lead wait as if the failures were its own', (rate, seed) => {
     const flaky = new Flaky(rate, seed);
     for (let warmUp = 0; warmUp < RECENT_ATTEMPTS; warmUp += 1) flaky.attempt();
     let late = 0;
@@ -362,7 +362,7 @@ describe('a destination that fails at random', () => {
     expect(late).toBeLessThanOrEqual(leads / 1_000);
   });
 
-  it('excuses a lead for a second, and does not count that as an attempt', () => {
+  it('an excused lead is retried after a second, and the failure does not count as an attempt', () => {
     const course = new Course();
     course.oneByOne(...times(20, [delivered, down]).flat(), delivered);
     const { verdicts } = course.settle(anAttempt(down, { attempts: 2, excused: 1 }));
@@ -377,12 +377,12 @@ describe('a destination that fails at random', () => {
   });
 
   it.each([
-    ['is healthy but for it', 0, 1],
-    ['fails 10 %', 0.1, 5],
-    ['fails 30 %', 0.3, 9],
-    ['fails 80 %', 0.8, MAX_EXCUSES + 1],
+    ['fails for no other lead', 0, 1],
+    ['fails 10 % of attempts', 0.1, 5],
+    ['fails 30 % of attempts', 0.3, 9],
+    ['fails 80 % of attempts', 0.8, MAX_EXCUSES + 1],
   ])(
-    'lets a poison lead go along its schedule and die, alone and not tried hot, where it %s',
+    'a poison lead follows its schedule and dies, alone and without rapid retries, if the destination %s',
     (_, rate, tries) => {
       const flaky = new Flaky(rate, 21);
       for (let warmUp = 0; warmUp < RECENT_ATTEMPTS; warmUp += 1) flaky.attempt();
@@ -407,7 +407,7 @@ describe('a destination that fails at random', () => {
     },
   );
 
-  it('excuses nobody where no retries are wanted', () => {
+  it('without retries, no failure is excused', () => {
     const { verdicts } = judgeBy(
       () => ({ scheduleMs: [], jitter: 0 }),
       () => 0.5,
@@ -421,7 +421,7 @@ describe('a destination that fails at random', () => {
   });
 });
 
-/** A generator of numbers from 0 to 1 that gives the same ones for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1; the same seed produces the same sequence (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -14,7 +14,7 @@ export const untried: Untried = { kind: 'untried' };
 export const asking = (ms: number): Unavailable => ({ ...down, httpStatus: 429, retryAfterMs: ms });
 
 export const scheduleMs = [5 * SECOND, 5 * MINUTE, 30 * MINUTE];
-/** Half-way between the extremes: no jitter. */
+/** A random value half-way between the extremes means no jitter. */
 const judge = judgeBy(
   () => ({ scheduleMs, jitter: 0.2 }),
   () => 0.5,
@@ -36,7 +36,7 @@ export class Course {
     return judgement;
   }
 
-  /** Each as a batch of its own, a millisecond apart. */
+  /** Settles each outcome as a batch of its own, 1 ms apart. */
   oneByOne(...outcomes: (Outcome | AttemptedDelivery)[]): Judgement {
     let last: Judgement | undefined;
     for (const outcome of outcomes) {

@@ -20,7 +20,7 @@ import {
   untried,
 } from './course.ts';
 
-it('an endpoint that does not know what an erased lead is goes on getting leads', () => {
+it('an endpoint that refuses erasure events still gets leads', () => {
   const course = new Course();
   const unknown = times(REFUSALS_BEFORE_HOLD + 1, anAttempt(refused, { ofErased: true }));
   expect(course.oneByOne(...unknown).health).toMatchObject({ heldSince: undefined, refusals: 0 });
@@ -28,10 +28,10 @@ it('an endpoint that does not know what an erased lead is goes on getting leads'
 });
 
 it.each([
-  ['fails at', down],
-  ['says that it has gone at', { ...down, httpStatus: 410, gone: true }],
+  ['fails for', down],
+  ['answers 410 to', { ...down, httpStatus: 410, gone: true }],
 ])(
-  'an endpoint that %s the word of an erased lead goes on getting leads, and that word is given up in the end',
+  'an endpoint that %s an erasure event still gets leads, and the event is given up in the end',
   (_, outcome) => {
     const course = new Course();
     const told = (attempts: number) => course.settle(anAttempt(outcome, { ofErased: true, attempts }));
@@ -44,7 +44,7 @@ it.each([
   },
 );
 
-it('an endpoint that cannot be reached holds the sink, whatever it was to get', () => {
+it('an unreachable endpoint holds the sink, whatever the deliveries contain', () => {
   const course = new Course();
   const unreached = anAttempt({ ...down, httpStatus: undefined }, { ofErased: true });
   expect(course.oneByOne(...times(FAILURES_IN_A_ROW, unreached)).health.heldSince).toBeDefined();
@@ -54,8 +54,8 @@ it('an endpoint that cannot be reached holds the sink, whatever it was to get', 
   expect(probed.verdicts).toMatchObject([{ state: 'pending', attempts: 0 }]);
 });
 
-describe('a lead that is refused', () => {
-  it('is dead at once, alone, with the answer as its reason', () => {
+describe('a refused lead', () => {
+  it('a single refused lead is dead immediately, with the answer as its reason', () => {
     const course = new Course();
     const { verdicts, health } = course.settle(delivered, refused, delivered);
     expect(verdicts.map((verdict) => verdict.state)).toEqual(['delivered', 'dead', 'delivered']);
@@ -63,14 +63,14 @@ describe('a lead that is refused', () => {
     expect(health).toMatchObject({ heldSince: undefined, refusals: 0 });
   });
 
-  it.each([1, 2, 3, 4])('dies when it is number %i in a row, which proves nothing yet', (count) => {
+  it.each([1, 2, 3, 4])('refusal number %i in a row kills the lead and does not hold the sink', (count) => {
     const course = new Course();
     const { verdicts, health } = course.oneByOne(...times(count, refused));
     expect(verdicts[0]?.state).toBe('dead');
     expect(health.heldSince).toBeUndefined();
   });
 
-  it('is the fifth in a row while none got through: the sink is held, it waits, and the four are owed again', () => {
+  it('the fifth refusal in a row holds the sink: the lead stays pending, and the four dead leads are owed again', () => {
     const course = new Course();
     const start = course.now;
     course.oneByOne(...times(REFUSALS_BEFORE_HOLD - 1, refused));
@@ -81,19 +81,19 @@ describe('a lead that is refused', () => {
     expect(reviveSince).toEqual(new Date(start.getTime() + 1));
   });
 
-  it('in one batch with four others holds the sink as well, and nobody of them dies', () => {
+  it('five refusals in one batch hold the sink, and no lead dies', () => {
     const { verdicts, health } = new Course().settle(...times(5, refused));
     expect(verdicts.every((verdict) => verdict.state === 'pending' && verdict.attempts === 0)).toBe(true);
     expect(health.heldSince).toBeDefined();
   });
 
-  it('in one batch with four others, and with one that found it down, dies of that no more', () => {
+  it('five refusals in one batch together with an unavailable destination kill no lead', () => {
     const { verdicts, health } = new Course().settle(...times(5, refused), down);
     expect(verdicts.map((verdict) => verdict.state)).toEqual(times(6, 'pending'));
     expect(health.heldSince).toBeDefined();
   });
 
-  it('in one batch with four others and with some untried holds the sink, and the untried are due before it', () => {
+  it('five refusals in a batch with untried leads hold the sink, and the untried leads are due before the probe', () => {
     const course = new Course();
     const { verdicts, health } = course.settle(
       ...times(5, refused),
@@ -106,7 +106,7 @@ describe('a lead that is refused', () => {
     expect(verdicts[5]).toMatchObject({ state: 'pending', attempts: 2, nextAttemptAt: course.now });
   });
 
-  it('again, in one batch with some untried, uses up none of their attempts, though others got through', () => {
+  it('repeated refusals use up no attempts of untried leads in the same batch, although others were delivered', () => {
     const course = new Course();
     course.settle(delivered);
     const { verdicts, health } = course.settle(...times(5, refusedBefore(course.now)), untried);
@@ -115,7 +115,7 @@ describe('a lead that is refused', () => {
     expect(health).toMatchObject({ heldSince: undefined });
   });
 
-  it('counts in its row also when it was under way while the sink was held for being down', () => {
+  it('refusals that end while the sink is held as unavailable count towards the row', () => {
     const course = new Course();
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     const since = course.ms + 1;
@@ -125,19 +125,19 @@ describe('a lead that is refused', () => {
     expect(reviveSince).toEqual(new Date(since));
   });
 
-  it('starts a new row after a lead that got through', () => {
+  it('a delivered lead ends the row of refusals', () => {
     const course = new Course();
     course.oneByOne(...times(4, refused), delivered, ...times(4, refused));
     expect(course.health).toMatchObject({ heldSince: undefined, refusals: 4 });
   });
 
-  it('goes on with its row over a failure to reach the destination', () => {
+  it('a failure to reach the destination does not end the row of refusals', () => {
     const course = new Course();
     course.oneByOne(refused, refused, down, refused, refused, refused);
     expect(course.health.heldSince).toBeDefined();
   });
 
-  it('while the sink is held for refusals waits, and counts as no attempt', () => {
+  it('while the sink is held for refusals, a refused lead stays pending and uses up no attempt', () => {
     const course = new Course();
     course.oneByOne(...times(5, refused));
     for (let probe = 0; probe < 10; probe += 1) {
@@ -154,7 +154,7 @@ describe('a lead that is refused', () => {
     expect(course.settle(delivered).health).toMatchObject({ heldSince: undefined, refusals: 0 });
   });
 
-  it('again, after its sink had refused everything, moves along its schedule, and holds nobody', () => {
+  it('a lead that is refused again after its sink had refused everything follows its schedule and does not hold the sink', () => {
     const course = new Course();
     const before = course.now;
     course.oneByOne(delivered);
@@ -174,7 +174,7 @@ describe('a lead that is refused', () => {
     expect(verdicts[0]).toMatchObject({ state: 'dead', attempts: 4 });
   });
 
-  it('by a sink that refuses all, takes one and refuses all again, dies neither the first time nor the second', () => {
+  it('if a sink refuses everything, accepts one lead and refuses everything again, no lead dies either time', () => {
     const course = new Course();
     course.oneByOne(...times(5, refused));
     const since = course.now;
@@ -186,14 +186,14 @@ describe('a lead that is refused', () => {
     expect(reviveSince).toBeDefined();
   });
 
-  it('again, while the sink is held for refusals and nobody got through since, waits', () => {
+  it('a lead that is refused again stays pending while the sink is held for refusals and has delivered nothing since', () => {
     const course = new Course();
     course.oneByOne(...times(5, refused));
     course.toProbe();
     expect(course.settle(refusedBefore(course.now)).verdicts[0]?.state).toBe('pending');
   });
 
-  it('shows that the destination is there: a hold for being down ends', () => {
+  it('a refusal shows that the destination is available and ends a hold for being unavailable', () => {
     const course = new Course();
     course.oneByOne(...times(FAILURES_IN_A_ROW, down));
     course.toProbe();
@@ -203,28 +203,28 @@ describe('a lead that is refused', () => {
   });
 });
 
-describe('waits', () => {
+describe('waits between attempts', () => {
   it.each([
     [0, 4_000],
     [0.5, 5_000],
     [0.999999, 6_000],
-  ])('are spread by the jitter to either side: %d', (random, waitMs) => {
+  ])('the jitter spreads waits in both directions: %d', (random, waitMs) => {
     expect(retryWaitMs({ scheduleMs: [5_000], jitter: 0.2 }, 1, () => random)).toBe(waitMs);
     expect(backOffMs(0, 5_000, 60_000, () => random)).toBe(waitMs);
   });
 
-  it('end with the schedule', () => {
+  it('waits end with the schedule', () => {
     expect(retryWaitMs({ scheduleMs: [5_000], jitter: 0 }, 2, Math.random)).toBeUndefined();
     expect(retryWaitMs({ scheduleMs: [], jitter: 0 }, 1, Math.random)).toBeUndefined();
   });
 
-  it('double up to their limit, however often something failed', () => {
+  it('waits double up to their limit, however many failures there were', () => {
     const waits = [0, 1, 2, 3, 4, 50, 5_000].map((step) => backOffMs(step, 1_000, 60_000, () => 0.5));
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 60_000, 60_000]);
   });
 });
 
-describe('whatever a sink answers', () => {
+describe('any sequence of answers from a sink', () => {
   const outcome = fc.oneof(
     fc.constant<Outcome>(delivered),
     fc.constant<Outcome>(refused),
@@ -237,7 +237,7 @@ describe('whatever a sink answers', () => {
     passMs: fc.nat(MINUTE),
   });
 
-  it('no delivery is lost, attempts never decrease, and what waits has a time', () => {
+  it('no delivery is lost, attempts never decrease, and each pending delivery has a time', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.nat(5), (steps, attempts) => {
         const course = new Course();
@@ -260,7 +260,7 @@ describe('whatever a sink answers', () => {
     );
   });
 
-  it('it is healthy again after a probe that got through', () => {
+  it('a successful probe makes the sink healthy again', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const course = new Course();

@@ -10,13 +10,13 @@ import { uniqueName } from '../support/servers/services.ts';
 import { until } from '../support/time/until.ts';
 import { SINKS } from './carrier-contract.ts';
 
-/** A carrier, and what it has reported. */
+/** A carrier and the states that it reported. */
 export interface Opened {
   readonly carrier: BullmqCarrier;
   readonly states: CarrierState[];
 }
 
-/** Opens a carrier for the sinks of the contract; closed when the test is over. */
+/** Opens a carrier for the sinks of the contract; it closes when the test ends. */
 export function openBullmq(
   redisUrl: string,
   attempt: AttemptBatch | undefined,
@@ -35,20 +35,20 @@ export function openBullmq(
   return { carrier, states };
 }
 
-/** Waits until its Redis can be used. */
+/** Waits until the carrier's Redis can be used. */
 export async function connected(opened: Opened): Promise<BullmqCarrier> {
   await until('the carrier is connected', () => opened.carrier.unready() === undefined);
   return opened.carrier;
 }
 
-/** A Redis of its own for one test. */
+/** Starts a Redis for one test. */
 export async function privateRedis(args: readonly string[] = [], port?: number): Promise<PrivateRedis> {
   const redis = await startRedis({ args, ...(port === undefined ? {} : { port }) });
   onTestFinished(() => redis.close());
   return redis;
 }
 
-/** Uses a Redis over another connection. */
+/** Runs commands on a Redis over a separate connection. */
 export async function command<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url);
   try {
@@ -58,14 +58,14 @@ export async function command<T>(url: string, use: (redis: Redis) => Promise<T>)
   }
 }
 
-/** How long an offer takes to fail, in ms. */
+/** Returns how long an offer takes to fail, in ms. */
 export async function failsAfter(carrier: BullmqCarrier, refs: readonly BatchRef[]): Promise<number> {
   const startMs = performance.now();
   await expect(carrier.offer(refs)).rejects.toThrow(CarrierUnavailable);
   return performance.now() - startMs;
 }
 
-/** Offers until the carrier takes it, as the daemon does. */
+/** Repeats the offer until the carrier accepts it, as the daemon does. */
 export async function offerUntilTaken(carrier: BullmqCarrier, refs: readonly BatchRef[]): Promise<void> {
   await until('the offer is taken', () => carrier.offer(refs).then(() => true));
 }

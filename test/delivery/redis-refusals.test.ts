@@ -6,13 +6,13 @@ import { until } from '../support/time/until.ts';
 import { Attempts, ref } from './carrier-contract.ts';
 import { command, connected, type Opened, offerUntilTaken, openBullmq, privateRedis } from './open-bullmq.ts';
 
-/** What was told of a Redis that could not be used, in order. */
+/** Returns the reports of an unusable Redis, in order. */
 function told({ states }: Opened): string[] {
   return states.flatMap((state) => (state.kind === 'disconnected' ? [state.reason] : []));
 }
 
 describe('a Redis that is out of memory', () => {
-  it('is told at once, keeps batches waiting, and takes them when there is room', async () => {
+  it('the carrier reports it immediately, keeps batches waiting, and queues them once there is room', async () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
     const opened = openBullmq(redis.url, attempts.attempt);
@@ -29,7 +29,7 @@ describe('a Redis that is out of memory', () => {
     expect(opened.states.at(-1)).toEqual({ kind: 'connected' });
   });
 
-  it('that was full before leadsync started is told, and used once there is room', async () => {
+  it('the carrier reports a Redis that was full before leadsync started, and uses it once there is room', async () => {
     const redis = await privateRedis(['--maxmemory', '1']);
     const opened = openBullmq(redis.url, undefined);
     await until('it is told', () => told(opened).length > 0);
@@ -40,7 +40,7 @@ describe('a Redis that is out of memory', () => {
 });
 
 describe('a Redis that becomes a read-only replica', () => {
-  it('is told, with what to do, and is used again when it takes writes', async () => {
+  it('the carrier reports it with the next step, and uses it again once it accepts writes', async () => {
     const [redis, other] = [await privateRedis(), await privateRedis()];
     const attempts = new Attempts();
     const opened = openBullmq(redis.url, attempts.attempt);
@@ -49,7 +49,7 @@ describe('a Redis that becomes a read-only replica', () => {
     await until('it works', () => attempts.ended.length === 1);
     await command(redis.url, async (client) => {
       await client.replicaof('127.0.0.1', other.port);
-      // No offer is needed: it is looked every few seconds whether Redis takes writes.
+      // No offer is needed: every few seconds the carrier checks whether Redis accepts writes.
       await until('it is told', () => carrier.unready()?.includes('READONLY'), 15_000);
       expect(opened.states.at(-1)).toMatchObject({
         reason: expect.stringContaining('read-only replica'),
@@ -61,7 +61,7 @@ describe('a Redis that becomes a read-only replica', () => {
     await until('the worker works as well', () => attempts.ended.length === 2, 20_000);
   });
 
-  it('is not asked for its jobs again and again', async () => {
+  it('workers do not query it in a busy loop', async () => {
     const [redis, other] = [await privateRedis(), await privateRedis()];
     const attempts = new Attempts();
     attempts.hanging = true;
@@ -73,19 +73,19 @@ describe('a Redis that becomes a read-only replica', () => {
       attempts.release();
       await until('it is told', () => carrier.unready() !== undefined, 15_000);
       await client.config('RESETSTAT');
-      await systemClock.sleep(2_000); // whether it turns in circles shows only while time passes
+      await systemClock.sleep(2_000); // only elapsed time shows whether the workers loop
       const [, processed] = /total_commands_processed:(\d+)/.exec(await client.info('stats')) ?? [];
       expect(Number(processed)).toBeLessThan(30);
     });
   });
 
-  it('is left for the new master when its name means that one', async () => {
+  it('the carrier follows the Redis name to the new master', async () => {
     const port = await freePort();
     const redis = await privateRedis([], port);
     const attempts = new Attempts();
     const opened = openBullmq(redis.url, attempts.attempt);
     const carrier = await connected(opened);
-    // What stays of the old one is a replica at another address; the name now means a new server.
+    // The old master remains as a replica at another address; the name now means a new server.
     await redis.close();
     await privateRedis([], port);
     await offerUntilTaken(carrier, [ref(1)]);
@@ -94,7 +94,7 @@ describe('a Redis that becomes a read-only replica', () => {
 });
 
 describe('a Redis that is loading its data', () => {
-  it('is told as that, and used when it is done', async () => {
+  it('the carrier reports that it is loading, and uses it once it is done', async () => {
     const port = await freePort();
     const dir = tempDir();
     const before = await privateRedis(['--dir', dir], port);
@@ -106,7 +106,7 @@ describe('a Redis that is loading its data', () => {
     const opened = openBullmq(before.url, attempts.attempt);
     const carrier = await connected(opened);
     await before.close();
-    // 10 ms for each key: three seconds in which it is there and answers LOADING.
+    // 10 ms per key: for three seconds it is up and answers LOADING.
     const slow = ['--key-load-delay', '10000', '--loading-process-events-interval-bytes', '1024'];
     await privateRedis(['--dir', dir, ...slow], port);
     await until('it is told', () => told(opened).some((reason) => reason.includes('LOADING')));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { reconnectWhenReadOnly } from '../../src/delivery/bullmq-worker.ts';
 
-test('a connection to a Redis that became read-only is given up once for all the replies in its pipe, and again later', () => {
+test('the worker reconnects once for all pending replies of a Redis that became read-only, and again later', () => {
   let nowMs = 0;
   const givesUp = reconnectWhenReadOnly(() => nowMs);
   const readOnly = new Error("READONLY You can't write against a read only replica.");
