@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** Everything that Redis holds under keys with this in their name: names and values, as text. */
+/** Returns everything that Redis holds under keys with this text in their name: names and values, as text. */
 export async function allOfRedis(url: string, name: string): Promise<string> {
   const redis = new Redis(url);
   try {

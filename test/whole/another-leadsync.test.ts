@@ -5,7 +5,7 @@ import { parse, stringify } from 'yaml';
 import { aScene } from '../support/scene/a-scene.ts';
 import type { Scene } from '../support/scene/scene.ts';
 
-test('a command asks the leadsync of its data directory, wherever that listens and whatever the file says by now', async () => {
+test('a command reaches the leadsync of its data directory, wherever that listens and whatever the file says now', async () => {
   const scene = await aScene('in-process');
   await scene.start();
   listenAt(scene, '127.0.0.1:9');
@@ -20,7 +20,7 @@ test('a command asks the leadsync of its data directory, wherever that listens a
   });
 });
 
-test('another leadsync at the same address is not believed', async () => {
+test('a command does not trust another leadsync at the same address', async () => {
   const [running, stopped] = [await aScene('in-process'), await aScene('in-process')];
   await running.start();
   const { listen } = parse(readFileSync(running.configFile, 'utf8')).admin;

@@ -11,7 +11,7 @@ import { until } from '../support/time/until.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 
-/** A leadsync that runs with a token, five leads, a webhook that refuses the second one, and a folder. */
+/** Starts a leadsync with a token, five leads, a webhook that refuses the second lead, and a folder. */
 async function aRunningLeadsync(more: Readonly<Record<string, unknown>> = {}) {
   const [stub, receiver, folder] = [await startStub(), await startWebhookReceiver(), tempDir()];
   for (const id of [1, 2, 3, 4, 5]) stub.addRaw(canaryLead(id));
@@ -56,7 +56,7 @@ async function aRunningLeadsync(more: Readonly<Record<string, unknown>> = {}) {
   return { ...configured, daemon, receiver, refused, ask };
 }
 
-test('over the API it is seen what became of each lead, and what failed is sent once the cause is mended', async () => {
+test('the API shows what happened to each lead, and retries what failed once the cause is fixed', async () => {
   const { ask, receiver, refused, dataDir, configFile } = await aRunningLeadsync();
   await until('all is settled', async () => {
     const { rows } = (await ask('/sinks')).body;
@@ -67,7 +67,7 @@ test('over the API it is seen what became of each lead, and what failed is sent 
   expect(problems).toMatchObject([
     { code: 'deliveries_dead', severity: 'critical', about: 'crm', message: 'crm: 1 dead delivery.' },
   ]);
-  // All of them were there before leadsync was: they tell nothing of its speed.
+  // All leads existed before leadsync did, so they say nothing about its speed.
   expect(speed_to_lead).toMatchObject([
     { sink: 'crm', leads: 0 },
     { sink: 'drop', leads: 0 },
@@ -132,7 +132,7 @@ test('over the API it is seen what became of each lead, and what failed is sent 
   expect(wrong.stderr).toContain('requires another admin.token');
 });
 
-test('what is not there is told with what there is', async () => {
+test('an unknown name is answered with the names that exist', async () => {
   const { ask } = await aRunningLeadsync();
   expect(await ask('/deliveries?sink=cmr')).toMatchObject({
     status: 404,
@@ -150,7 +150,7 @@ test('what is not there is told with what there is', async () => {
   });
 });
 
-test('of each export it is seen when it was made, what failed, and when it is made next', async () => {
+test('the API shows when each export last ran, what failed, and when it runs next', async () => {
   const notADirectory = join(tempDir(), 'a-file');
   writeFileSync(notADirectory, '');
   const at = `${String((new Date().getUTCHours() + 12) % 24).padStart(2, '0')}:00`;

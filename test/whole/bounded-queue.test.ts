@@ -7,10 +7,10 @@ import { until } from '../support/time/until.ts';
 const LEADS = 3_000;
 const PART = 500;
 const CONCURRENCY = 5;
-/** Batches of a sink with little concurrency that may be on their way. */
+/** Maximum queued batches of a sink with little concurrency. */
 const WINDOW = 50;
 
-test('of a backlog of thousands Redis holds only what is tried next, while it waits and while it drains', async () => {
+test('of a backlog of thousands, Redis holds only the next batches, before and while it drains', async () => {
   const crm = { concurrency: CONCURRENCY };
   const scene = await aScene('bullmq', { stub: { leads: LEADS }, sinks: { crm } });
   const held: ServerResponse[] = [];
@@ -35,6 +35,6 @@ test('of a backlog of thousands Redis holds only what is tried next, while it wa
     return scene.receiver.received.length >= PART;
   };
   await until('a part of it is drained', partOfIt, 60_000);
-  // A job is removed a moment after its outcome has made room for the next.
+  // A job is removed just after its outcome has made room for the next.
   expect(most).toBeLessThanOrEqual(WINDOW + CONCURRENCY);
 });

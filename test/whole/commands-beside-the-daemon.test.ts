@@ -6,18 +6,18 @@ import { aScene } from '../support/scene/a-scene.ts';
 import { carriers, type Scene } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';
 
-/** A second, and what a machine that is busy with other tests adds to it. */
+/** One second, plus what a machine that is busy with other tests adds. */
 const SOON_MS = 4_000;
 
-/** The leads that were brought to the webhook, with how often. */
+/** Returns the leads that the webhook received, each with its count. */
 async function brought(scene: Scene): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { lead } of (await scene.held()).crm) counts[lead] = (counts[lead] ?? 0) + 1;
   return counts;
 }
 
-describe.each(carriers)('beside a daemon that runs (%s)', (carrier) => {
-  it('pause, resume, retry and replay are acted on within a second', async () => {
+describe.each(carriers)('commands beside a running daemon (%s)', (carrier) => {
+  it('pause, resume, retry and replay take effect within a second', async () => {
     const scene = await aScene(carrier, { stub: { leads: 3 } });
     await scene.start();
     await until('the first leads are there', async () => Object.keys(await brought(scene)).length === 3);
@@ -41,12 +41,12 @@ describe.each(carriers)('beside a daemon that runs (%s)', (carrier) => {
     );
     const twice = async () => Object.values(await brought(scene)).every((times) => times === 2);
     await until('all are there twice', twice, SOON_MS);
-    // A replay can be told from a repeat.
+    // The receiver can distinguish a replay from a repeat.
     expect(new Set((await scene.held()).crm.map(({ under }) => under)).size).toBe(12);
   });
 });
 
-/** How many leads are owed once more, by the ledger's public view. */
+/** Returns the number of replays, from the ledger's public view. */
 function replayed(scene: Scene): number {
   const db = new Database(join(scene.dataDir, 'ledger.db'), { readonly: true });
   try {
@@ -57,7 +57,7 @@ function replayed(scene: Scene): number {
 }
 
 describe('a replay that is killed in the middle', () => {
-  it('is finished by the daemon: every lead comes once more, and none twice', async () => {
+  it('the daemon finishes the replay: every lead arrives exactly once more', async () => {
     const leads = 5_000;
     const off = { enabled: false };
     const scene = await aScene('in-process', { stub: { leads }, sinks: { crm: off, warehouse: off } });

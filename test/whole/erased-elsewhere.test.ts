@@ -5,7 +5,7 @@ import { startStub } from '../stub/stub.ts';
 import { aScene } from '../support/scene/a-scene.ts';
 import { freePort } from '../support/servers/server-process.ts';
 
-test('leads that PostgreSQL has of a person, and the ledger no longer, are erased as well; where it cannot be asked, that is said', async () => {
+test('erasing a person also erases leads that only PostgreSQL still has, and reports when PostgreSQL cannot be queried', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 }, config: { ledger: { create: 'always' } } });
   await scene.run('sync');
   const rows = () => scene.query<{ id: string; client_email: string }>(`SELECT * FROM ${scene.schema}.leads`);

@@ -4,11 +4,11 @@ import { accountOf, faultsOf, repeatsOfKills } from '../support/scene/oracle.ts'
 import { carriers, type Scene } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';
 
-/** So many leads are shown while leadsync runs, stops and starts again. */
+/** Number of leads shown while leadsync runs, stops and starts again. */
 const LEADS = 1_000;
 
 describe.each(carriers)('with the %s carrier', (carrier) => {
-  test('every lead arrives at all three sinks exactly once, over orderly restarts', async () => {
+  test('every lead arrives at all three sinks exactly once, across orderly restarts', async () => {
     const scene = await aScene(carrier, { stub: { leads: LEADS * 0.4 } });
     scene.stub.arrive(100);
     for (const part of [0.5, 0.7]) await runUntil(scene, LEADS * part, 'SIGTERM');
@@ -16,7 +16,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
   });
 
-  test('killed again and again, it loses nothing, and a repeat carries the same webhook-id', async () => {
+  test('a leadsync that is killed repeatedly loses nothing, and a repeat carries the same webhook-id', async () => {
     const scene = await aScene(carrier, { stub: { leads: LEADS * 0.4 } });
     scene.stub.arrive(100);
     for (const part of [0.1, 0.5, 0.7]) await runUntil(scene, LEADS * part, 'SIGKILL');
@@ -25,7 +25,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
   });
 });
 
-test('a lead that changes and changes back arrives each time, at the last as it was at first', async () => {
+test('a lead that changes and changes back arrives each time, and its final content is the first', async () => {
   const changes = { events: ['created', 'updated'] };
   const scene = await aScene('in-process', { stub: { leads: 3 }, sinks: { crm: changes, drop: changes } });
   const daemon = await scene.start();
@@ -42,7 +42,7 @@ test('a lead that changes and changes back arrives each time, at the last as it 
     expect(there.filter(({ lead }) => lead === '2').map(({ version }) => version)).toEqual([1, 2, 1]);
 });
 
-test('two services with the same ids: each lead of either is everywhere once, as its own service has it', async () => {
+test('two services with the same ids: each lead of each service arrives everywhere once, with its own content', async () => {
   const changes = { events: ['created', 'updated'] };
   const scene = await aScene('in-process', {
     stub: { leads: 20 },
@@ -63,7 +63,7 @@ test('two services with the same ids: each lead of either is everywhere once, as
   expect(faultsOf(account, { repeats: false })).toEqual([]);
 });
 
-test('what a sink refuses is dead and what its backfill leaves out is skipped, each with a reason; all others arrive', async () => {
+test('refused leads are dead and leads left out of a backfill are skipped, each with a reason; all others arrive', async () => {
   const scene = await aScene('in-process', { stub: { leads: 10 }, sinks: { drop: { backfill: false } } });
   scene.receiver.answerAlways(
     ({ body }, res) => void res.writeHead(body.includes('"data":{"id":3,') ? 422 : 204).end(),
@@ -86,7 +86,7 @@ test('what a sink refuses is dead and what its backfill leaves out is skipped, e
   expect(account.sinks.drop.skipped.toSorted()).toEqual(old.toSorted());
 });
 
-/** Lets leadsync run until so many leads are at the webhook, or, at the last, until all of them are everywhere. */
+/** Runs leadsync until the webhook has this many leads or, for the last run, until every sink has all of them. */
 async function runUntil(scene: Scene, leads: number, signal: NodeJS.Signals): Promise<void> {
   const daemon = await scene.start();
   await until(`${leads} leads have arrived`, () => scene.receiver.received.length >= leads, 60_000);

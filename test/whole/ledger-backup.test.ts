@@ -6,7 +6,7 @@ import { until } from '../support/time/until.ts';
 
 const LEADS = 5;
 
-test('a backup that is made while leadsync runs is recognised when it is restored, and nothing is lost', async () => {
+test('a backup made while leadsync runs is recognised when it is restored, and nothing is lost', async () => {
   const scene = await aScene('in-process', { stub: { leads: LEADS } });
   const file = join(scene.dataDir, 'ledger.db');
   const backup = `${scene.configFile}.backup`;
@@ -30,7 +30,7 @@ test('a backup that is made while leadsync runs is recognised when it is restore
   await until('what came since is delivered again', () => received() >= LEADS + 6);
 });
 
-test('a backup overwrites nothing, and leaves nothing behind where it fails', async () => {
+test('a backup overwrites nothing, and a failed one leaves nothing behind', async () => {
   const scene = await aScene('in-process', { stub: { leads: LEADS } });
   const backup = `${scene.configFile}.backup`;
   expect(await scene.run('ledger', 'backup', backup)).toMatchObject({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { aScene } from '../support/scene/a-scene.ts';
 
-test('after a sync PostgreSQL knows of every poll and delivery what the ledger knows', async () => {
+test('after a sync, PostgreSQL has every poll and delivery of the ledger', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 } });
   scene.receiver.answerAlways(422);
   await scene.run('sync');

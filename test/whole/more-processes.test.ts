@@ -8,7 +8,7 @@ import { until } from '../support/time/until.ts';
 
 const LEADS = 400;
 
-test('two workers beside a run that does not deliver bring every lead once, though one of them is killed', async () => {
+test('two workers beside a run that does not deliver bring every lead once, although one of them is killed', async () => {
   const scene = await aScene('bullmq', { stub: { leads: 100, leadsPerSecond: 100 } });
   const daemon = await scene.start({ args: ['run', '--no-deliver'] });
   const workers = [startWorker(scene), startWorker(scene)];
@@ -20,7 +20,7 @@ test('two workers beside a run that does not deliver bring every lead once, thou
   await until('enough leads are shown', () => scene.stub.shown >= LEADS, 20_000);
   scene.stub.arrive(0);
   await until('every lead is everywhere', () => scene.complete(), 60_000);
-  // What the killed worker had brought without saying so is everywhere as well, and is yet to be brought again.
+  // Leads that the killed worker brought without settling are at every sink too, and are still pending.
   await until('what the killed worker held is settled', async () => !(await isOwing(scene.adminUrl)), 60_000);
   for (const { kill } of [daemon, workers[1]].filter((process) => process !== undefined)) {
     expect(await kill('SIGTERM')).toEqual({ code: 0, signal: null });

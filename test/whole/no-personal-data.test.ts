@@ -12,12 +12,12 @@ import { until } from '../support/time/until.ts';
 import { allOfRedis } from './all-of-redis.ts';
 
 const LEADS = [1, 2, 3].map((id) => canaryLead(id));
-/** An element that breaks the description, with a text where the list of answers should be. */
+/** An element that breaks the description: a text in place of the list of answers. */
 const BROKEN =
   LEADS[0]?.replace(/"service_question_answers":\[.*?\]/s, '"service_question_answers":"k9canary7q"') ?? '';
 
 describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
-  test('no lead and no secret shows in what leadsync prints, whatever goes wrong', async () => {
+  test('no lead and no secret appears in the output of leadsync, whatever goes wrong', async () => {
     const scene = await unhappyScene(carrier === 'bullmq');
     const daemon = await startDaemon(scene.configFile, scene.adminUrl);
     onTestFinished(() => void daemon.process.kill('SIGKILL'));
@@ -27,7 +27,7 @@ describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
       30_000,
     );
     const metrics = await (await fetch(`${daemon.adminUrl}/metrics`)).text();
-    // Counted anew in every poll, and there may have been more than one.
+    // Each poll counts rejected leads again, and there may have been several polls.
     expect(metrics).toMatch(/leadsync_leads_rejected_total\{source="main"\} [1-9]/);
     expectNoCanary(metrics, '/metrics');
     expectNoCanary(await (await fetch(`${daemon.adminUrl}/readyz`)).text(), '/readyz');
@@ -57,7 +57,7 @@ describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
   });
 });
 
-/** What is sent to whoever is to help, the log of the running leadsync among it. */
+/** Checks the support bundle, which contains the log of the running leadsync. */
 async function expectCleanBundle(configFile: string, log: string): Promise<void> {
   const folder = tempDir();
   const [output, logFile] = [join(folder, 'bundle.tar.gz'), join(folder, 'log')];
@@ -70,7 +70,7 @@ async function expectCleanBundle(configFile: string, log: string): Promise<void>
   expectNoCanary(gunzipSync(readFileSync(output)).toString(), 'the support bundle');
 }
 
-/** Leads full of canaries, of which one is broken; and sinks that refuse, fail and answer with what they were sent. */
+/** Opens a scene whose leads are full of canaries, one of them broken, with sinks that refuse, fail and echo what they were sent. */
 async function unhappyScene(redis: boolean) {
   const stub = await startStub({ clientSecret: canarySecret('client') });
   for (const lead of [...LEADS, BROKEN]) stub.addRaw(lead);
@@ -86,7 +86,7 @@ async function unhappyScene(redis: boolean) {
   database.password = canarySecret('database');
   const configured = await writeConfig(tempDir(), {
     log: { format: 'json', level: 'trace' },
-    ledger: { create: 'always' }, // else it waits for the database, which lets nobody in
+    ledger: { create: 'always' }, // otherwise it waits for the database, which refuses every login
     sources: {
       main: {
         base_url: stub.url,

@@ -12,12 +12,12 @@ import { until } from '../support/time/until.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 
-/** A lead that can be recognised by everything that is personal in it; its service is shown to whoever looks. */
+/** Builds a lead whose personal texts are canaries; its service slug is not one, because pages show it. */
 function aStranger(id: number): string {
   return JSON.stringify({ ...JSON.parse(canaryLead(id)), service_slug: 'cleaning' });
 }
 
-/** A leadsync that runs with a token, three leads, and a webhook that refuses the second one until it is mended. */
+/** Starts a leadsync with a token, three leads, and a webhook that refuses the second lead until it is fixed. */
 async function aRunningLeadsync() {
   const [stub, receiver, folder] = [await startStub(), await startWebhookReceiver(), tempDir()];
   for (const id of [1, 2, 3]) stub.addRaw(aStranger(id));
@@ -55,7 +55,7 @@ async function aRunningLeadsync() {
   return { ...configured, refused, page };
 }
 
-test('somebody logs in, finds the lead that was refused, looks at it, and sends it once the cause is mended', async () => {
+test('a user logs in, finds the refused lead, reads it, and sends it once the cause is fixed', async () => {
   const { page, adminUrl, dataDir, refused } = await aRunningLeadsync();
   const faults = watchFaults(page);
   await page.goto(`${adminUrl}/deliveries?state=dead`);
@@ -67,7 +67,7 @@ test('somebody logs in, finds the lead that was refused, looks at it, and sends 
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.waitForURL('**/deliveries?state=dead');
 
-  // Without a manual refresh: the lead dies while the page is looked at.
+  // Without a manual refresh: the lead dies while the page is open.
   await page.getByRole('row', { name: 'refused the lead (HTTP 422)' }).waitFor();
   await page.getByRole('link', { name: '2', exact: true }).click();
   await page.getByText('First listed').waitFor();
@@ -93,7 +93,7 @@ test('somebody logs in, finds the lead that was refused, looks at it, and sends 
   expect(faults).toEqual([]);
 });
 
-test('a form of another page changes nothing, whoever is logged in', async () => {
+test('a form on another site changes nothing, even for a logged-in user', async () => {
   const { page, adminUrl } = await aRunningLeadsync();
   await page.goto(`${adminUrl}/sinks`);
   await page.getByLabel('Token').fill(TOKEN);

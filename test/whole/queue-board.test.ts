@@ -10,7 +10,7 @@ import { requireRedisUrl, uniqueName } from '../support/servers/services.ts';
 import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { until } from '../support/time/until.ts';
 
-/** A leadsync whose queue holds leads that the receiver does not answer. */
+/** Starts a leadsync whose queue holds leads that the receiver does not answer. */
 async function aDaemon(token?: string) {
   const [stub, crm] = [await startStub({ leads: 3 }), await startWebhookReceiver()];
   crm.answerAlways(() => undefined);
@@ -39,7 +39,7 @@ async function aDaemon(token?: string) {
   return { adminUrl, crm, prefix };
 }
 
-test('Bull Board shows the queues and nobody’s data, and changes nothing', async () => {
+test('Bull Board shows the queues without personal data and changes nothing', async () => {
   const { adminUrl, crm, prefix } = await aDaemon();
   const queues = await fetch(`${adminUrl}/queues/api/queues?activeQueue=crm&status=active`);
   const text = await queues.text();
@@ -62,7 +62,7 @@ test('Bull Board shows the queues and nobody’s data, and changes nothing', asy
   expect(await queue.isPaused()).toBe(false);
 });
 
-test('Bull Board’s page works in a browser, and asks no other server for anything', async () => {
+test('Bull Board works in a browser and requests nothing from other servers', async () => {
   const { adminUrl } = await aDaemon();
   const browser = await startBrowser();
   onTestFinished(() => browser.close());
@@ -78,7 +78,7 @@ test('Bull Board’s page works in a browser, and asks no other server for anyth
   if (process.env['SCREENSHOTS']) await page.screenshot({ path: `${process.env['SCREENSHOTS']}/queues.png` });
 });
 
-test('a strange host name gets nothing of it, and without it there is nothing', async () => {
+test('an unknown host name gets no Bull Board, nor does a path that only begins like its path', async () => {
   const { adminUrl } = await aDaemon();
   const { port } = new URL(adminUrl);
   const { request } = await import('node:http');
@@ -90,7 +90,7 @@ test('a strange host name gets nothing of it, and without it there is nothing', 
   expect((await fetch(`${adminUrl}/queuesandmore`)).status).toBe(404);
 });
 
-test('who does not show the token gets nothing of it', async () => {
+test('a request without the token gets no Bull Board', async () => {
   const token = 'a-token-that-only-tests-know';
   const { adminUrl } = await aDaemon(token);
   for (const path of ['/queues', '/queues/api/queues?activeQueue=crm&status=active']) {
@@ -102,7 +102,7 @@ test('who does not show the token gets nothing of it', async () => {
   }
 });
 
-test('without Redis there is nothing to show, and the configuration says so', async () => {
+test('without Redis there is no Bull Board, and the configuration check says so', async () => {
   const { configFile } = await writeConfig(tempDir(), {
     sources: { main: { base_url: 'http://127.0.0.1:9', client_id: 'a', client_secret: 'b' } },
     queue: { board: true },

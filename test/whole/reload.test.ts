@@ -14,14 +14,14 @@ import { until } from '../support/time/until.ts';
 // biome-ignore lint/suspicious/noExplicitAny: a configuration as it is written, whose shape is the test's business
 type Written = any;
 
-/** Writes the scene's configuration anew, changed. */
+/** Rewrites the scene's configuration with a change. */
 function rewrite(scene: Pick<Scene, 'configFile'>, change: (config: Written) => void): void {
   const config: Written = parse(readFileSync(scene.configFile, 'utf8'));
   change(config);
   writeFileSync(scene.configFile, stringify(config));
 }
 
-/** Sends SIGHUP and waits until the log tells what came of it. */
+/** Sends SIGHUP and waits until the log shows the outcome. */
 async function hangUp(daemon: Daemon): Promise<Record<string, unknown>> {
   const before = reloads(daemon).length;
   daemon.process.kill('SIGHUP');
@@ -49,8 +49,8 @@ async function metric(daemon: Daemon, name: string): Promise<number> {
   );
 }
 
-describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
-  test('moves a sink to another address while requests are under way and leads arrive: all arrive, none twice', async () => {
+describe.each(carriers)('a reload (%s)', (carrier) => {
+  test('moving a sink to another address while requests are running and leads arrive delivers every lead exactly once', async () => {
     const scene = await aScene(carrier, { stub: { leads: 5 }, sinks: { crm: { concurrency: 4 } } });
     const second = await aReceiver();
     const held: (() => void)[] = [];
@@ -79,7 +79,7 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
     expect(ids).toHaveLength(25);
   });
 
-  test('renames a sink while requests are under way: each outcome counts, and none is sent again', async () => {
+  test('renaming a sink while requests are running keeps each outcome and sends no lead again', async () => {
     const scene = await aScene(carrier, { stub: { leads: 5 }, sinks: { crm: { concurrency: 4 } } });
     const held: (() => void)[] = [];
     scene.receiver.answerAlways((_request, res) => void held.push(() => res.writeHead(204).end()));
@@ -101,7 +101,7 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
     expect(scene.receiver.received).toHaveLength(5);
   });
 
-  test('removes a sink while requests are under way: those that fail wait until it is back', async () => {
+  test('after removing a sink while requests are running, the failed deliveries stay pending until the sink is back', async () => {
     const scene = await aScene(carrier, { stub: { leads: 4 }, sinks: { crm: { concurrency: 4 } } });
     const held: ((status: number) => void)[] = [];
     scene.receiver.answerAlways((_request, res) => void held.push((status) => res.writeHead(status).end()));
@@ -112,7 +112,7 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
       delete sinks.crm;
     });
     expect(await hangUp(daemon)).toMatchObject({ event: 'reloaded', generation: 2 });
-    // One gets through, so that what fails after it counts.
+    // One delivery succeeds, so that the failures after it count.
     held[0]?.(204);
     const states = async () => {
       const { stdout } = await scene.run('deliveries', '--sink', 'crm', '--json');
@@ -137,7 +137,7 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
     await until('all have arrived', () => scene.complete(), 60_000);
   });
 
-  test('adds, removes and brings back sinks and sources, and what was listed meanwhile is made up for', async () => {
+  test('a reload adds, removes and restores sinks and sources, and catches up on what was listed meanwhile', async () => {
     const scene = await aScene(carrier, {
       stub: { leads: 10 },
       services: { other: { leads: 5, seed: 2 } },
@@ -178,7 +178,7 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
   });
 });
 
-test('that fails says where and why, leaves everything in force, and is seen in status and metrics until one works', async () => {
+test('a failed reload says where and why, changes nothing, and shows in status and metrics until one succeeds', async () => {
   const scene = await aScene('in-process', { stub: { leads: 2 } });
   const daemon = await scene.start();
   const valid = readFileSync(scene.configFile, 'utf8');
@@ -199,7 +199,7 @@ test('that fails says where and why, leaves everything in force, and is seen in 
   expect(await metric(daemon, 'leadsync_config_stale')).toBe(0);
 });
 
-test('onto a named pipe is refused, and leads go on arriving', async () => {
+test('a reload from a named pipe is refused, and leads keep arriving', async () => {
   const scene = await aScene('in-process', { stub: { leads: 1 } });
   const daemon = await scene.start();
   await until('a lead has arrived', () => scene.receiver.received.length === 1);
@@ -213,7 +213,7 @@ test('onto a named pipe is refused, and leads go on arriving', async () => {
   await until('the next one arrives', () => scene.receiver.received.length === 2);
 });
 
-test('at a restart, a former name that no sink had is told of', async () => {
+test('a restart reports a former name that no sink had', async () => {
   const scene = await aScene('in-process', { stub: { leads: 1 } });
   const first = await scene.start();
   await until('a lead has arrived', () => scene.receiver.received.length === 1);
@@ -230,7 +230,7 @@ test('at a restart, a former name that no sink had is told of', async () => {
   );
 });
 
-test('by command prints what has changed and what takes a restart, and with faults exits 78 and changes nothing', async () => {
+test('the reload command prints the changes and what needs a restart; with faults, it exits with 78 and changes nothing', async () => {
   const scene = await aScene('in-process');
   await scene.start();
   rewrite(scene, (config) => {
@@ -256,14 +256,14 @@ test('by command prints what has changed and what takes a restart, and with faul
   expect(stderr).toMatch(/leadsync\.yaml:\d+:\d+: sinks\.crm\.url/);
 });
 
-test('without a running leadsync says that no leadsync could be reached', async () => {
+test('without a running leadsync, the reload command says that it could not reach one', async () => {
   const scene = await aScene('in-process');
   const { stderr, code } = await scene.run('reload');
   expect(code).toBe(69);
   expect(stderr).toContain('could not be reached');
 });
 
-test('of a source that is gone and back while its poll is under way: the next one begins after it', async () => {
+test('removing and restoring a source during its poll starts the next poll after it', async () => {
   const scene = await aScene('in-process', {
     stub: { leads: 3 },
     services: { other: { leads: 2, seed: 2 } },
@@ -290,7 +290,7 @@ test('of a source that is gone and back while its poll is under way: the next on
   await until('all leads have arrived', () => scene.complete(), 30_000);
 });
 
-test('corrects the address of a source of which no lead was ever read', async () => {
+test('a reload corrects the address of a source that has never listed a lead', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   const whole = readFileSync(scene.configFile, 'utf8');
   const silent = await freePort();
@@ -302,7 +302,7 @@ test('corrects the address of a source of which no lead was ever read', async ()
   await until('all leads have arrived', () => scene.complete(), 30_000);
 });
 
-test('happens by itself with watch: true, also where a link is swapped, as a mounted ConfigMap does it', async () => {
+test('with watch: true, leadsync reloads by itself, also when a link is swapped, as in a mounted ConfigMap', async () => {
   const scene = await aScene('in-process', { stub: { leads: 1 }, config: { watch: true } });
   const folder = dirname(scene.configFile);
   const text = readFileSync(scene.configFile, 'utf8');
@@ -326,7 +326,7 @@ test('happens by itself with watch: true, also where a link is swapped, as a mou
   await until('the second address has the next', () => moved.received.length === 1);
 });
 
-test('of a worker beside a run that does not deliver: both take it over', async () => {
+test('a worker reloads beside a run that does not deliver', async () => {
   const scene = await aScene('bullmq', { stub: { leads: 3 }, sinks: { crm: { secret: SECRET } } });
   const second = await aReceiver();
   const run = await scene.start({ args: ['run', '--no-deliver'] });
@@ -349,7 +349,7 @@ test('of a worker beside a run that does not deliver: both take it over', async 
   expect(scene.receiver.received).toHaveLength(3);
 });
 
-test('of a sink under another name goes on with what it was owed, under the ids that its deliveries had', async () => {
+test('a renamed sink gets its pending deliveries under the ids that they had', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   scene.receiver.answerAlways(503);
   const daemon = await scene.start();
@@ -379,7 +379,7 @@ test('of a sink under another name goes on with what it was owed, under the ids 
   expect((await scene.run('plan')).stdout).toContain('No source, sink or export would change.');
 });
 
-test('that removes a sink keeps what it is owed, until it is forgotten', async () => {
+test("a removed sink's pending deliveries stay until the sink is forgotten", async () => {
   const scene = await aScene('in-process', { stub: { leads: 4 } });
   scene.receiver.answerAlways(503);
   const daemon = await scene.start();
@@ -410,7 +410,7 @@ test('that removes a sink keeps what it is owed, until it is forgotten', async (
   });
 });
 
-test('that is under way when leadsync is asked to stop keeps nothing running', async () => {
+test('a reload that is in progress when leadsync is asked to stop does not keep it running', async () => {
   const scene = await aScene('bullmq', { stub: { leads: 5 } });
   const daemon = await scene.start();
   for (let n = 0; n < 3; n += 1) {

@@ -5,7 +5,7 @@ import { aScene } from '../support/scene/a-scene.ts';
 import { accountOf, faultsOf } from '../support/scene/oracle.ts';
 import { until } from '../support/time/until.ts';
 
-test('a daemon whose ledger was removed ends, and says why, instead of going on in a file that nobody will find', async () => {
+test('a daemon whose ledger was removed exits with the reason instead of writing to a file that no reader will find', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   const daemon = await scene.start();
   await until('all are delivered', () => scene.complete());
@@ -15,7 +15,7 @@ test('a daemon whose ledger was removed ends, and says why, instead of going on 
   expect(daemon.log).toContainEqual(expect.objectContaining({ event: 'ledger-replaced', level: 'error' }));
 });
 
-test('a daemon whose write-ahead log was removed ends, and the next one knows all that it had done', async () => {
+test('a daemon whose write-ahead log was removed exits, and the next one knows everything that it had done', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   const daemon = await scene.start();
   await until('all are delivered', () => scene.complete());
@@ -28,7 +28,7 @@ test('a daemon whose write-ahead log was removed ends, and the next one knows al
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
-test('a daemon under which a backup was put in place says what to remove, and the next one goes on with the backup', async () => {
+test('a daemon whose ledger was replaced by a backup says what to remove, and the next one continues from the backup', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   const daemon = await scene.start();
   await until('the first are delivered', () => scene.complete());
@@ -51,7 +51,7 @@ test('a daemon under which a backup was put in place says what to remove, and th
   expect((await scene.run('check')).stdout).toMatch(/ok +ledger: The ledger is undamaged/);
 });
 
-test('a worker that was left running over a restore of the ledger ends, and a new one delivers', async () => {
+test('a worker that kept running while the ledger was restored exits, and a new one delivers', async () => {
   const scene = await aScene('bullmq', { stub: { leads: 3 } });
   const work = () => scene.start({ args: ['worker', '--listen', '127.0.0.1:0'] });
   const run = await scene.start({ args: ['run', '--no-deliver'] });

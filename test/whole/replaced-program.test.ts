@@ -8,7 +8,7 @@ import { aScene } from '../support/scene/a-scene.ts';
 import type { Scene } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';
 
-/** Puts another version where a built one was: none of its parts has a name of the earlier one. */
+/** Replaces a built program with another version, none of whose files has a name of the earlier one. */
 function replace(program: string): void {
   const dist = join(dirname(program), '../dist');
   rmSync(dist, { recursive: true });
@@ -37,7 +37,7 @@ async function statusOf(scene: Scene, name: string): Promise<Status['sinks'][num
   return status.sinks.find(({ sink }) => sink === name);
 }
 
-test('a daemon that was replaced says so, delivers what it can, and keeps the rest for the next one', async () => {
+test('a daemon whose program was replaced says so, delivers what it can, and leaves the rest to the next one', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   const program = await builtProgram(tempDir());
   const daemon = await scene.start({ program });

@@ -8,7 +8,7 @@ import { until } from '../support/time/until.ts';
 
 const RETRY = { schedule: ['100ms'] };
 
-test('what a webhook was owed goes on when it becomes a folder of files; what such a one cannot be told is dead, alone', async () => {
+test('a webhook sink that becomes a csv sink keeps its pending deliveries; only an erasure that it cannot carry out is dead', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 }, sinks: { crm: { retry: RETRY } } });
   const daemon = await scene.start();
   await until('all are delivered', () => scene.complete());

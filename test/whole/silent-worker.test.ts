@@ -5,7 +5,7 @@ import { startFreezingProxy } from '../support/servers/freezing-proxy.ts';
 import { requireRedisUrl } from '../support/servers/services.ts';
 import { until } from '../support/time/until.ts';
 
-test('workers whose connections die without a word are replaced by the daemon itself: it is told and counted, and every lead arrives once', async () => {
+test('the daemon replaces workers whose connections die silently, reports and counts it, and every lead arrives once', async () => {
   const redis = new URL(requireRedisUrl());
   const proxy = await startFreezingProxy(Number(redis.port || 6379));
   onTestFinished(() => proxy.close());
@@ -13,7 +13,7 @@ test('workers whose connections die without a word are replaced by the daemon it
   const scene = await aScene('bullmq', { redisUrl: redis.href, stub: { leads: 10 } });
   const daemon = await scene.start();
   await until('the first leads have arrived', () => scene.complete(), 20_000);
-  // The first is the producer's, which notices by itself; two are each worker's.
+  // The first connection is the producer's, which notices by itself; each worker has two.
   const [, ...workers] = proxy.open;
   expect(workers).toHaveLength(6);
   for (const connection of workers) connection.freeze();

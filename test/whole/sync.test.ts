@@ -4,7 +4,7 @@ import { accountOf, faultsOf } from '../support/scene/oracle.ts';
 import { carriers } from '../support/scene/scene.ts';
 import { freePort } from '../support/servers/server-process.ts';
 
-test.each(carriers)('sync brings everything everywhere and says so with exit 0 (%s)', async (carrier) => {
+test.each(carriers)('sync delivers everything to every sink and exits with 0 (%s)', async (carrier) => {
   const scene = await aScene(carrier, { stub: { leads: 30 } });
   const { code, stdout } = await scene.run('sync');
   expect(stdout).toContain('crm: 30 delivered (30 in total), 0 pending, 0 dead');
@@ -12,7 +12,7 @@ test.each(carriers)('sync brings everything everywhere and says so with exit 0 (
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
-test('a first sync gives every lead the key of its client, in both stores', async () => {
+test("a first sync gives every lead its client's key, in both stores", async () => {
   const config = { store: { client_key: 'a secret of some length' } };
   const scene = await aScene('in-process', { stub: { leads: 300 }, config });
   await scene.run('sync');
@@ -23,7 +23,7 @@ test('a first sync gives every lead the key of its client, in both stores', asyn
   ]);
 });
 
-test('sync with a sink that is down brings the others their leads and ends with 1', async () => {
+test('with one sink down, sync delivers to the others and exits with 1', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 } });
   scene.receiver.answerAlways(503);
   const { code, stdout } = await scene.run('sync');
@@ -32,10 +32,10 @@ test('sync with a sink that is down brings the others their leads and ends with 
   expect(code).toBe(1);
 });
 
-test('sync with a queue that stays away records the leads, says what is wrong and ends with 1', async () => {
+test('with the queue down, sync records the leads, reports the problem and exits with 1', async () => {
   const queue = { redis_url: `redis://127.0.0.1:${await freePort()}` };
   const scene = await aScene('in-process', { stub: { leads: 5 }, config: { queue } });
-  expect(await scene.run('ledger', 'accept')).toMatchObject({ code: 0 }); // without a ledger it waits for Redis
+  expect(await scene.run('ledger', 'accept')).toMatchObject({ code: 0 }); // without a ledger it would wait for Redis
   const { code, stdout, stderr } = await scene.run('sync');
   expect(stdout).toContain('crm: 0 delivered (0 in total), 5 pending, 0 dead');
   expect(stderr).toContain('Redis cannot be reached');

@@ -7,7 +7,7 @@ import { startTraceReceiver } from '../support/servers/trace-receiver.ts';
 import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { until } from '../support/time/until.ts';
 
-/** A leadsync with a webhook sink, in this environment. */
+/** Starts a leadsync with a webhook sink and these environment variables. */
 async function aDaemon(env: Record<string, string>) {
   const [stub, crm] = [await startStub({ leads: 3 }), await startWebhookReceiver()];
   onTestFinished(async () => {
@@ -31,7 +31,7 @@ async function aReceiver() {
 }
 
 describe('traces', () => {
-  test('have a span for each poll and each attempt, linked to the poll that listed the lead, and no lead’s text', async () => {
+  test("each poll and each attempt has a span, linked to the poll that listed the lead, and none contains a lead's text", async () => {
     const traces = await aReceiver();
     const { crm, stub } = await aDaemon({
       OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
@@ -70,7 +70,7 @@ describe('traces', () => {
     expect(sent).not.toContain(stub.clientSecret);
   });
 
-  test('say of what fails that it has, in a word', async () => {
+  test('the span of a failure carries one word for it', async () => {
     const traces = await aReceiver();
     const { crm, stub } = await aDaemon({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${traces.url}/v1/traces` });
     crm.answerAlways({ status: 503, body: 'canary' });
@@ -84,7 +84,7 @@ describe('traces', () => {
     expect(Buffer.concat([...traces.bodies]).toString('latin1')).not.toContain('canary');
   });
 
-  test('that nobody takes hold nothing up, and are told of once', async () => {
+  test('traces that no collector accepts delay nothing and are reported once', async () => {
     const { stub, crm, daemon } = await aDaemon({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
       OTEL_EXPORTER_OTLP_TIMEOUT: '300',
@@ -101,18 +101,18 @@ describe('traces', () => {
   });
 
   test.each([
-    ['nothing asks for them', {}],
+    ['no endpoint is configured', {}],
     ['they are switched off', { OTEL_SDK_DISABLED: 'true' }],
-    ['another exporter is wanted', { OTEL_TRACES_EXPORTER: 'none' }],
-    ['the sampler takes none', { OTEL_TRACES_SAMPLER: 'always_off' }],
-  ])('are not made where %s', async (_, more: Record<string, string>) => {
+    ['another exporter is configured', { OTEL_TRACES_EXPORTER: 'none' }],
+    ['the sampler drops all of them', { OTEL_TRACES_SAMPLER: 'always_off' }],
+  ])('no traces are made if %s', async (_, more: Record<string, string>) => {
     const traces = await aReceiver();
     const asked = Object.keys(more).length > 0 ? { OTEL_EXPORTER_OTLP_ENDPOINT: traces.url } : {};
     const { crm, daemon } = await aDaemon({ ...asked, ...more });
     await until('the leads arrive', () => crm.received.length === 3);
     await daemon.kill('SIGTERM');
     expect(traces.spans).toEqual([]);
-    // Whoever is called by an attempt that is not traced hears no more than that it is not.
+    // A receiver that is called by an untraced attempt learns only that it is not sampled.
     const flags = new Set(crm.received.map(({ headers }) => String(headers['traceparent']).slice(-2)));
     expect([...flags]).toEqual([more['OTEL_TRACES_SAMPLER'] ? '00' : 'ed']);
   });
