@@ -10,22 +10,22 @@ import { until } from '../support/time/until.ts';
 import { expectCalm } from './calm.ts';
 import { logged, statusOf, told } from './telling.ts';
 
-/** What is polled how, and over which carrier. */
+/** The kinds of schedule, each with a carrier. */
 const ways: readonly [name: string, CarrierName, poll: Readonly<Record<string, string>>][] = [
   ['polled every second over the in-process carrier', 'in-process', { every: '1s' }],
   ['polled every second over the bullmq carrier', 'bullmq', { every: '1s' }],
   ['polled by cron', 'in-process', { cron: '* * * * * *' }],
 ];
 
-// Point 41, the machine's clock: a real process whose `Date` is set ahead and back from outside. (What the service's own
-// clock does is in service.test.ts.)
+// Fault 41, the machine's clock: a real process whose `Date` is set ahead and back from outside. (service.test.ts covers the service's own
+// clock.)
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const CLOCK = fileURLToPath(new URL('jumping-clock.ts', import.meta.url));
 
-describe.each(ways)('a clock that is set, with a source that is %s', (_, carrier, poll) => {
-  test('41. a day ahead and two days back, there is no storm and no stall, and a sink that is held is probed all the same', async () => {
+describe.each(ways)('a changed clock, with a source that is %s', (_, carrier, poll) => {
+  test('41. with the clock a day ahead and then two days back, leadsync neither floods nor stalls, and still probes a held sink', async () => {
     const scene = await aScene(carrier, {
       stub: { leads: 10 },
       source: { poll },
@@ -41,7 +41,7 @@ describe.each(ways)('a clock that is set, with a source that is %s', (_, carrier
     setClock(scene, DAY_MS);
     await expectNeitherStormNorStall(scene);
 
-    // Held until a time that then lies two days ahead.
+    // Held until a time that is then two days ahead.
     down.answerAlways(503);
     scene.stub.addLeads(3);
     await told(daemon, 'sink-held', { sink: 'down' });
@@ -57,7 +57,7 @@ describe.each(ways)('a clock that is set, with a source that is %s', (_, carrier
     await expectCalm(daemon);
     expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
 
-    // The ledger of a time that is to come.
+    // The ledger now contains times in the future.
     setClock(scene, -3 * DAY_MS);
     const again = await scene.start({ env });
     await expectNeitherStormNorStall(scene);
@@ -68,7 +68,7 @@ describe.each(ways)('a clock that is set, with a source that is %s', (_, carrier
   });
 });
 
-test('41. a daily poll whose time passes while leadsync is away or stopped happens as soon as it is back', async () => {
+test('41. a daily poll whose time passes while leadsync is not running or is stopped happens as soon as it is back', async () => {
   const scene = await aScene('in-process', {
     stub: { leads: 10 },
     source: { poll: { cron: '0 0 8 * * *', timezone: 'UTC' } },
@@ -96,7 +96,7 @@ test('41. a daily poll whose time passes while leadsync is away or stopped happe
   expect(daemon.stderr).not.toContain('NODE-CRON');
 });
 
-/** New leads arrive as ever, and for a while the service is asked once a second and gives one token at most. */
+/** Checks that new leads still arrive, that the service gets about one request per second, and that it issues at most two tokens. */
 async function expectNeitherStormNorStall(scene: Scene): Promise<void> {
   const { stub } = scene;
   const startMs = performance.now();
@@ -109,7 +109,7 @@ async function expectNeitherStormNorStall(scene: Scene): Promise<void> {
   expect(stub.tokenRequests - before.token).toBeLessThanOrEqual(2);
 }
 
-/** Whether every lead is at the sinks that take any. */
+/** Whether every lead is at every sink that accepts leads. */
 async function haveArrived(scene: Scene): Promise<boolean> {
   const { crm, drop, warehouse } = await scene.held();
   return [crm, drop, warehouse].every(
@@ -122,7 +122,7 @@ function clockOf(scene: Scene): string {
 }
 
 function setClock(scene: Scene, offsetMs: number): void {
-  // Exchanged as a whole: half a file would be half an offset.
+  // Replace the file atomically: half a file would be half an offset.
   writeFileSync(`${clockOf(scene)}.new`, String(offsetMs));
   renameSync(`${clockOf(scene)}.new`, clockOf(scene));
 }

@@ -1,5 +1,5 @@
-// A person is erased beside a leadsync that runs, and by a command that is killed at each of its steps: nobody brings the person back,
-// and nothing of them is left where leadsync keeps something.
+// A person is erased beside a running leadsync, and by a command that is killed at each of its steps. Nothing brings the person back, and
+// no trace remains where leadsync keeps data.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startLeadsync } from '../support/program/leadsync.ts';
 import { aScene } from '../support/scene/a-scene.ts';
@@ -22,7 +22,7 @@ const CREATED = PERSON.map((id) => `lead.created ${id}`);
 const ERASED = PERSON.map((id) => `lead.erased ${id}`);
 
 test.each(carriers)(
-  'with the %s carrier: nothing of a person is left in any file, table, log or queue, and polls that list them bring nothing back',
+  'with the %s carrier: no trace of a person remains in any file, table, log or queue, and polls that list the person bring nothing back',
   async (carrier) => {
     const scene = await aSceneWithAPerson(carrier);
     const daemon = await scene.start();
@@ -50,16 +50,16 @@ test.each(carriers)(
   },
 );
 
-describe('erase is killed', () => {
+describe('a killed erase', () => {
   test.each([
-    ['in the transaction that empties the first lead', 'erasing=kill'],
-    ['in the transaction that empties the second lead', 'erasing=kill@2'],
-    ['when the ledger is empty and the sinks are not', 'erased=kill'],
+    ['in the transaction that erases the first lead', 'erasing=kill'],
+    ['in the transaction that erases the second lead', 'erasing=kill@2'],
+    ['after the ledger was erased and before the sinks are', 'erased=kill'],
     ['before PostgreSQL commits', 'postgres-commit=kill'],
     ['after PostgreSQL committed', 'postgres-committed=kill'],
-    ['before it notes that all is done', 'scrubbed=kill'],
+    ['before it records that everything is done', 'scrubbed=kill'],
   ])(
-    '%s: the next one goes on with it though nobody is named, and nobody is told twice',
+    '%s: the next erase continues without naming the person, and the webhook is notified once',
     async (_, place) => {
       const scene = await aSceneWithAPerson('in-process');
       const first = await scene.start();
@@ -69,7 +69,7 @@ describe('erase is killed', () => {
       const daemon = await scene.start();
       await somePolls(scene);
       const { code, stderr } = await runErase(scene, []);
-      expect({ code, stderr }).toEqual({ code: 1, stderr: '' }); // the files of the csv sink
+      expect({ code, stderr }).toEqual({ code: 1, stderr: '' }); // 1 because of the files of the csv sink
       expect(await runErase(scene, [])).toMatchObject({ code: 2 });
       await somePolls(scene);
       await expectErased(scene);
@@ -79,7 +79,7 @@ describe('erase is killed', () => {
   );
 });
 
-test('a person whose attempt was killed is erased at once, and the certificate says that they may have arrived', async () => {
+test('a person with a killed attempt is erased immediately, and the report says that the lead may have arrived', async () => {
   const scene = await aScene('in-process', { sinks: { crm: { events: ['created'] } } });
   scene.stub.addRaw(canaryLead(9_001));
   let asked = 0;
@@ -99,15 +99,15 @@ test('a person whose attempt was killed is erased at once, and the certificate s
   });
 });
 
-describe('leadsync is frozen', () => {
+describe('a frozen leadsync', () => {
   test.each([
-    ['between reading the person with another content and recording it', 'listing-read=freeze'],
-    ['when the webhook has that and the ledger does not know', 'accepted=freeze'],
-    // The making of the schema, deliveries, and parts of the mirror: which comes when is not said.
+    ['between reading the other content and recording it', 'listing-read=freeze'],
+    ['after the webhook accepted it and before the ledger knows', 'accepted=freeze'],
+    // Creating the schema, deliveries, and parts of the mirror commit in no fixed order.
     ['before the second commit of PostgreSQL', 'postgres-commit=freeze@2'],
     ['before the third commit of PostgreSQL', 'postgres-commit=freeze@3'],
     ['before the fourth commit of PostgreSQL', 'postgres-commit=freeze@4'],
-  ])('%s, while somebody erases the person: nothing comes back when it thaws', async (_, place) => {
+  ])('%s, while a command erases the person: nothing comes back when leadsync resumes', async (_, place) => {
     const scene = await aSceneWithAPerson('in-process', {
       sinks: { crm: { events: ['created', 'updated', 'erased'] } },
     });
@@ -132,7 +132,7 @@ describe('leadsync is frozen', () => {
   });
 });
 
-/** The person's leads come with another content. */
+/** Makes the service list the person's leads with other content. */
 function nameAnew({ stub }: Scene): void {
   for (const id of PERSON) {
     stub.removeRaw(canaryLead(id));
@@ -146,7 +146,7 @@ async function isEmptied(scene: Scene): Promise<boolean> {
   return (JSON.parse(stdout) as { n: number }).n === 0;
 }
 
-/** Until leadsync has polled a few times more: what a poll brought is then everywhere that it goes. */
+/** Waits for a few more polls; by then everything that a poll read is wherever it goes. */
 async function somePolls({ stub }: Scene): Promise<void> {
   const until3 = stub.listingRequests + 4;
   await until('leadsync has polled', () => stub.listingRequests >= until3, 30_000);

@@ -8,13 +8,16 @@ import type { CarrierName, Scene, SceneOptions } from '../support/scene/scene.ts
 import { until } from '../support/time/until.ts';
 import { ask } from './redis/own-redis.ts';
 
-/** The leads of the person who is to be erased, and the address that all of them have. */
+/** The leads of the person to erase, all with the same e-mail address. */
 export const PERSON = [9_001, 9_002];
 export const ADDRESS = 'k9canary7q@example.com';
-/** An element that breaks the description of the service, and is of no lead that anybody knows. */
+/** A rejected element with the person's address that belongs to no known lead. */
 const ASIDE = JSON.stringify({ client_email: ADDRESS, client_name: 'k9canary7q aside' });
 
-/** A service that lists a person among others; the webhook says what it does not take back to its sender, which is each of the person's once. */
+/**
+ * Opens a scene whose service lists a person among others. The webhook answers the first request for each of the person's leads with
+ * 503 and the request's own body.
+ */
 export async function aSceneWithAPerson(carrier: CarrierName, options: SceneOptions = {}): Promise<Scene> {
   const scene = await aScene(carrier, {
     stub: { leads: 20 },
@@ -38,7 +41,7 @@ export async function aSceneWithAPerson(carrier: CarrierName, options: SceneOpti
   return scene;
 }
 
-/** Runs leadsync until every sink and the mirror have the person, and everything is settled. */
+/** Runs leadsync until every sink and the mirror have the person and everything is settled. */
 export async function untilHeld(scene: Scene): Promise<void> {
   await until(
     'everything is settled',
@@ -60,13 +63,13 @@ export async function untilHeld(scene: Scene): Promise<void> {
   );
 }
 
-/** `leadsync erase … --yes` as a process; its failpoints armed. */
+/** Runs `leadsync erase … --yes` as a process with armed failpoints. */
 export function runErase({ configFile }: Scene, args: readonly string[], failpoints?: string) {
   const env = { LEADSYNC_FAILPOINTS: failpoints };
   return runLeadsync(['erase', ...args, '--yes', '-c', configFile], { env });
 }
 
-/** Every text that is kept by leadsync, and by the places that it can reach, each under its name. */
+/** Returns every text that leadsync keeps, in its own files and where it can write, by place. */
 export async function everythingKept(scene: Scene): Promise<ReadonlyMap<string, string>> {
   const kept = new Map<string, string>();
   for (const file of readdirSync(scene.dataDir, { recursive: true, withFileTypes: true }))
@@ -97,12 +100,12 @@ async function everythingInRedis({ configFile }: Scene): Promise<string> {
   });
 }
 
-/** Fails where anything of the person is left. */
+/** Fails if any trace of the person remains. */
 export async function expectErased(scene: Scene): Promise<void> {
   for (const [place, text] of await everythingKept(scene)) expectNoCanary(text, place);
 }
 
-/** What the webhook was told of the person, in order: `lead.created 9001`. */
+/** Returns what the webhook received about the person, in order: `lead.created 9001`. */
 export function told({ receiver }: Scene): string[] {
   return receiver.received.flatMap(({ body, status = 0 }) => {
     const { type, data } = JSON.parse(body.toString()) as { type: string; data: { id: number } };

@@ -1,7 +1,6 @@
-// Loaded into a leadsync process before anything else (`--import`): its wall clock then is off by what the file that
-// CLOCK_OFFSET_FILE names says, in ms. Every thread reads it whenever it asks for the time, so that all of them see the clock set at
-// the same moment, as on a machine. Only `Date` is touched: durations and timers are the machine's own, as they are when an
-// operator sets the clock.
+// Loaded into a leadsync process before anything else (`--import`). Shifts its wall clock by the ms in the file that CLOCK_OFFSET_FILE
+// names. Every thread reads the file whenever it reads the time, so that all of them see the clock change at the same moment, as on a
+// machine. Only `Date` changes: durations and timers stay the machine's own, as when an operator sets the clock.
 import { readFileSync } from 'node:fs';
 
 const file = process.env['CLOCK_OFFSET_FILE'] ?? '';

@@ -6,15 +6,14 @@ import type { Scene } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';
 import { expectCalm } from './calm.ts';
 
-/** The least time between two looks whether every lead is everywhere. */
+/** Minimum time between two checks whether every lead has arrived. */
 const LOOK_MS = 200;
-/** Looking takes seconds when leads are many, and the receiver of webhooks is served by this very process. */
+/** Maximum share of the time spent checking: a check takes seconds with many leads, and this process also serves the webhook receiver. */
 const LOOKING_PART = 0.1;
 const REST_MS = 90_000;
 
 /**
- * Lets a daemon come to rest with every lead everywhere, for which it has `restMs`, stops it, and holds the account against
- * the promise.
+ * Gives a daemon `restMs` to bring every lead to every sink, stops it, and compares the account with the promise.
  * @returns the account
  */
 export async function expectKept(
@@ -31,7 +30,7 @@ export async function expectKept(
   return account;
 }
 
-/** Waits until every lead is everywhere; in vain, it says what is amiss, and what leadsync logged last. */
+/** Waits until every lead is at every sink. On failure, reports what is wrong and what leadsync logged last. */
 async function expectComplete(scene: Scene, daemon: Daemon, allowed: Allowed, restMs: number): Promise<void> {
   const complete = async () => {
     const startMs = performance.now();

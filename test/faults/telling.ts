@@ -3,7 +3,7 @@ import type { Daemon } from '../support/program/leadsync.ts';
 import type { Scene } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';
 
-/** A sink as `status --json` has it. */
+/** A sink in the output of `status --json`. */
 export interface ToldSink {
   readonly sink: string;
   readonly state: string;
@@ -15,7 +15,7 @@ export interface ToldSink {
   readonly paused_reason: string | null;
 }
 
-/** A source as `status --json` has it. */
+/** A source in the output of `status --json`. */
 export interface ToldSource {
   readonly source: string;
   readonly leads: number;
@@ -25,7 +25,7 @@ export interface ToldSource {
   readonly last_poll: { readonly status: string; readonly error: string | null } | null;
 }
 
-/** A delivery as `deliveries --json` has it. */
+/** A delivery in the output of `deliveries --json`. */
 export interface ToldDelivery {
   readonly delivery_id: string;
   readonly lead_id: string;
@@ -35,7 +35,7 @@ export interface ToldDelivery {
   readonly attempts: number;
 }
 
-/** What `leadsync status` says, by name. */
+/** Returns the output of `leadsync status`, by name. */
 export async function statusOf(
   scene: Scene,
 ): Promise<{ sinks: Record<string, ToldSink>; sources: Record<string, ToldSource> }> {
@@ -46,20 +46,20 @@ export async function statusOf(
   };
 }
 
-/** What `leadsync deliveries` lists. */
+/** Returns the output of `leadsync deliveries`. */
 export async function deliveriesOf(scene: Scene, ...filter: string[]): Promise<ToldDelivery[]> {
   const args = ['deliveries', '--json', '--limit', '100000', ...filter];
   return (await answerOf<{ deliveries: ToldDelivery[] }>(scene, ...args)).deliveries;
 }
 
-/** Runs a command that has to end well. */
+/** Runs a command and returns its output. @throws Error if it fails */
 export async function mustRun(scene: Scene, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await scene.run(...args);
   if (code !== 0) throw new Error(`leadsync ${args.join(' ')} ended with ${code}: ${stderr}`);
   return stdout;
 }
 
-/** The events of a type that were logged until now, of one sink, source … where `about` says so. */
+/** Returns the events of a type logged so far; `about` selects a sink, a source and so on. */
 export function logged(
   { log }: Pick<Daemon, 'log'>,
   type: EventType,
@@ -69,7 +69,7 @@ export function logged(
   return log.filter((line) => line['event'] === type && wanted.every(([key, value]) => line[key] === value));
 }
 
-/** Waits for the first of such events. @returns it */
+/** Waits for the first such event. @returns the event */
 export function told(
   daemon: Pick<Daemon, 'log'>,
   type: EventType,

@@ -1,5 +1,5 @@
-// An attempt that stands still between its beginning and the first byte: its lease ends, another process makes it, and the lead
-// changes meanwhile. Whatever the frozen process would have brought is old by then.
+// An attempt freezes between its beginning and its first byte: its lease ends, another process makes the attempt, and the lead changes
+// meanwhile. Whatever the frozen process would still deliver is old by then.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,14 +11,14 @@ import { isFrozen } from '../is-frozen.ts';
 import { logged } from '../telling.ts';
 
 test.each(SINKS)(
-  'a worker that is frozen after it began an attempt and thaws after its lease brings nothing to %s any more',
+  'a worker that freezes after beginning an attempt and resumes after its lease delivers nothing more to %s',
   async (sink) => {
     const scene = await aSceneWith(sink);
     const daemon = await scene.start({ args: ['run', '--no-deliver'] });
     const frozen = startWorker(scene, 'begun=freeze');
     await until('the worker is frozen', () => isFrozen(frozen), 60_000);
     startWorker(scene);
-    // Only once the lease is over.
+    // Only after the lease has ended.
     await until(
       'another worker has brought the lead',
       async () => (await newest(scene, sink)) === 1,
@@ -26,7 +26,7 @@ test.each(SINKS)(
     );
     scene.stub.changeLead(1);
     await until('the change has arrived', async () => (await newest(scene, sink)) === 2, 60_000);
-    // What readers take is taken away.
+    // Remove the files, as their reader would.
     for (const name of readdirSync(scene.drop)) rmSync(join(scene.drop, name));
     const before = await atTheDestination(scene);
 
@@ -38,7 +38,7 @@ test.each(SINKS)(
   },
 );
 
-/** One lead, one sink of short leases. */
+/** Opens a scene with one lead and one sink with short leases. */
 async function aSceneWith(sink: SinkName): Promise<Scene> {
   const chosen = { timeout: '3s', events: ['created', 'updated'], batch: { max: 1, wait: '0s' } };
   const others = SINKS.filter((name) => name !== sink).map((name) => [name, { enabled: false }]);
@@ -59,12 +59,12 @@ function startWorker(scene: Scene, failpoints?: string): RunningLeadsync {
   return worker;
 }
 
-/** The version of the lead that came last. */
+/** Returns the version of the lead that arrived last. */
 async function newest(scene: Scene, sink: SinkName): Promise<number | undefined> {
   return [...lastOfEach((await scene.held())[sink]).values()].at(0);
 }
 
-/** All that a late attempt would change. */
+/** Returns everything that a late attempt would change. */
 async function atTheDestination({ receiver, drop, schema, query }: Scene) {
   const [{ made } = { made: false }] = await query<{ made: boolean }>(
     `SELECT to_regclass('${schema}.leads') IS NOT NULL AS made`,

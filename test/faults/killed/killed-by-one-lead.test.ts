@@ -1,5 +1,5 @@
-// Point 9: a lead at which leadsync dies, whoever restarts it. The receiver plays the lead's part: it kills leadsync when
-// it sees it.
+// Fault 9: a lead on which leadsync dies, however often it is restarted. The receiver plays the lead's part: it kills leadsync when it
+// receives the lead.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type RunningLeadsync, startLeadsync } from '../../support/program/leadsync.ts';
 import { carriers, type Scene } from '../../support/scene/scene.ts';
@@ -11,7 +11,7 @@ const LEADS = 24;
 const POISON = 5;
 
 describe.each(carriers)('with the %s carrier', (carrier) => {
-  test('9. a batch that kills leadsync every time is split until its one lead is known; the others arrive, and it waits and is told', async () => {
+  test('9. a batch that kills leadsync each time is split until its one lead is known; the others arrive, and that lead waits and is reported', async () => {
     const crm = { concurrency: 1, batch: { max: 8, wait: '100ms' } };
     const scene = await aSceneToKillIn(carrier, { leads: LEADS, sinks: { crm } });
     const attempts: number[][] = [];
@@ -42,7 +42,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
   });
 });
 
-/** Starts leadsync again whenever it has died, until it lives and the condition holds. Gives how often it died. */
+/** Restarts leadsync whenever it has died, until it stays alive and the condition holds. Returns the number of deaths. */
 async function superviseUntil(
   what: string,
   scene: Scene,
@@ -68,7 +68,7 @@ async function othersHaveArrived(scene: Scene): Promise<boolean> {
   return atCrm.size === LEADS - 1 && [drop, warehouse].every((held) => held.length === LEADS);
 }
 
-/** Whether the ledger owes that one lead and no other: what has arrived may not be settled yet, and the one may be next. */
+/** Whether the ledger owes only that lead: others may have arrived without being settled, and that lead may be next. */
 async function isPutOff(scene: Scene): Promise<boolean> {
   const [first, ...others] = await waitingIn(scene);
   return others.length === 0 && first?.['lead_id'] === String(POISON) && first['reason'] !== null;

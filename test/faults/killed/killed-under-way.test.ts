@@ -1,4 +1,4 @@
-// Points 6 and 8: leadsync is killed while a sink is at work, and when the queue alone does not know yet.
+// Faults 6 and 8: leadsync is killed during an attempt, and after an attempt that only the queue does not know as settled.
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { carriers, csvFiles, type Scene } from '../../support/scene/scene.ts';
@@ -8,12 +8,12 @@ import { aSceneToKillIn, expectRecovery, runUntilKilled } from './killing.ts';
 const LEADS = 120;
 
 describe.each(carriers)('with the %s carrier', (carrier) => {
-  test('6. killed while webhook requests are under way, it sends these again, under the same webhook-id, and no others', async () => {
+  test('6. killed during webhook requests, leadsync repeats these requests under the same webhook-id, and no others', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS, sinks: { crm: { concurrency: 5 } } });
     const cutOff: string[] = [];
     await runUntilKilled(scene, undefined, ['crm'], (leadsync) => {
       let requests = 0;
-      // The first ones are taken; then five are left waiting, as many as there may be at a time.
+      // The receiver accepts the first requests; then it leaves five unanswered, the maximum at a time.
       scene.receiver.answerAlways(({ headers }, res) => {
         requests += 1;
         if (requests <= 20) res.writeHead(204).end();
@@ -26,10 +26,10 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
   });
 
   test.each(['file-write', 'file-sync', 'file-rename'])(
-    '6. killed while a CSV file is written (%s), it shows no part of it, and writes the whole under the same name',
+    '6. killed while writing a CSV file (%s), leadsync shows no part of it and then writes the whole under the same name',
     async (place) => {
       const scene = await aSceneToKillIn(carrier, { leads: LEADS });
-      // The first file of every run is that of the token.
+      // The first file of every run is the token's.
       await runUntilKilled(scene, `${place}=kill@2`, ['drop']);
       expect(csvFiles(scene.drop)).toEqual([]);
       const [left = ''] = readdirSync(scene.drop);
@@ -41,15 +41,15 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     },
   );
 
-  test("6. killed inside PostgreSQL's transaction, none of its rows are there, and all of them after the next one", async () => {
+  test("6. killed inside PostgreSQL's transaction, leadsync leaves none of its rows, and the next transaction writes them all", async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
-    // Before that: the making of the schema.
+    // The first commit creates the schema.
     await runUntilKilled(scene, 'postgres-commit=kill@2', ['warehouse']);
     expect(await scene.query(`SELECT id FROM ${scene.schema}.leads`)).toEqual([]);
     await expectRecovery(scene, { repeats: false });
   });
 
-  test('8. killed after an attempt is settled and before the queue forgets its job, it sees that and sends nothing twice', async () => {
+  test('8. killed after settling an attempt and before the queue removes its job, leadsync notices and sends nothing twice', async () => {
     const scene = await aSceneToKillIn(carrier, {
       leads: LEADS,
       sinks: { crm: { concurrency: 1 } },
@@ -58,7 +58,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     await runUntilKilled(scene, 'settled=kill@20', ['crm']);
     const settled = scene.receiver.received.length;
     expect(settled).toBe(20);
-    // The queue has the job of that attempt and, perhaps, those that wait behind it.
+    // The queue has that attempt's job and possibly those waiting behind it.
     const kept = carrier === 'bullmq' ? await jobsIn(scene) : [];
     expect(kept.length > 0).toBe(carrier === 'bullmq');
     await expectRecovery(scene, { repeats: false }, (log) => {
@@ -69,7 +69,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
   });
 });
 
-/** The `webhook-id`s that came in more than one request, answered or not. */
+/** Returns each `webhook-id` that arrived in more than one request, answered or not. */
 function sentMoreThanOnce({ receiver }: Scene): string[] {
   const ids = receiver.received.map(({ headers }) => String(headers['webhook-id']));
   return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))].toSorted();

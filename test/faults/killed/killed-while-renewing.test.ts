@@ -1,6 +1,6 @@
-// Point 10: leadsync is killed while it renews its token. The service ends a refresh token as strictly as the step allows:
-// before the new one is on disk, nothing can help against a service that has ended the old one with its use. Asked to stop,
-// leadsync has the time to take it. The carrier has no part in it.
+// Fault 10: leadsync is killed while it refreshes its token. The service ends a refresh token as strictly as the step allows: before the
+// new token is on disk, nothing helps against a service that ended the old one with its use. When asked to stop, leadsync has the time to
+// receive the new one. The carrier plays no part.
 import { expect, test } from 'vitest';
 import type { RefreshRotation } from '../../stub/tokens.ts';
 import type { RunningLeadsync } from '../../support/program/leadsync.ts';
@@ -12,7 +12,7 @@ import { logged, told } from '../telling.ts';
 import { expectRecovery, runUntilKilled } from './killing.ts';
 
 const LEADS = 20;
-/** Short enough to be renewed while one looks, and long enough for the slowest start. */
+/** Short enough to expire during a test, and long enough for the slowest start. */
 const TOKEN_SECONDS = 4;
 
 test.each([
@@ -22,23 +22,23 @@ test.each([
   ['file-rename', 'on-first-use'],
   ['token-saved', 'at-once'],
 ] as const)(
-  '10. killed at %s, it goes on with the refresh token that is on disk (which the service ends %s)',
+  '10. killed at %s, leadsync continues with the refresh token on disk (rotation %s)',
   async (place, refreshRotation) => {
     const { scene, log } = await killedWhileRenewing(place, refreshRotation, 'refresh_token');
     expect(grantsIn(log)).not.toContain('client_credentials');
     expect(log.map(({ event }) => event)).not.toContain('token-fallback');
-    // One for the first token, one that was cut off, and those of the second run: each brought a token.
+    // One request for the first token, one that was cut off, and those of the second run, each of which succeeded.
     expect(scene.stub.tokenRequests).toBe(2 + grantsIn(log).length);
   },
 );
 
-test('10. killed before the new token is on disk, where the service ended the old one at once, it asks with its own credentials, once, and says so', async () => {
+test('10. killed before the new token is on disk, after the service ended the old one, leadsync uses its client credentials once and says so', async () => {
   const { log } = await killedWhileRenewing('token-received', 'at-once', 'client_credentials');
   expect(grantsIn(log).filter((grant) => grant === 'client_credentials')).toHaveLength(1);
   expect(log.filter(({ event }) => event === 'token-fallback')).toHaveLength(1);
 });
 
-test('10. asked to stop while it renews, it stores what the service answers: the login still works after a restart', async () => {
+test('10. asked to stop during a refresh, leadsync stores the answer, and the login still works after a restart', async () => {
   const { scene, daemon, answer } = await renewingLogin();
   daemon.process.kill('SIGTERM');
   await told(daemon, 'stopping');
@@ -52,20 +52,20 @@ test('10. asked to stop while it renews, it stores what the service answers: the
   expect(await next.kill()).toEqual({ code: 0, signal: null });
 });
 
-test('10. asked to stop a second time while it renews, it ends at once', async () => {
+test('10. asked a second time to stop during a refresh, leadsync exits immediately', async () => {
   const { daemon } = await renewingLogin();
   daemon.process.kill('SIGTERM');
   await told(daemon, 'stopping');
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 143, signal: null });
 });
 
-test('10. asked to stop while it renews, it waits no longer than stop.grace', async () => {
+test('10. asked to stop during a refresh, leadsync waits no longer than stop.grace', async () => {
   const { daemon } = await renewingLogin({ stop: { grace: '500ms' } });
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   expect(logged(daemon, 'stopped')).toMatchObject([{ level: 'info' }]);
 });
 
-/** A daemon that waits for the answer to a refresh, which has ended the refresh token on disk. `answer` lets it come. */
+/** Starts a daemon that waits for the answer to a refresh, which ended the refresh token on disk. `answer` releases it. */
 async function renewingLogin(config: SceneOptions['config'] = {}) {
   const scene = await aScene('in-process', {
     stub: { leads: LEADS, personal: true, tokenLifetimeSeconds: TOKEN_SECONDS, refreshRotation: 'at-once' },
@@ -79,7 +79,7 @@ async function renewingLogin(config: SceneOptions['config'] = {}) {
   return { scene, daemon, answer: answered.resolve };
 }
 
-/** No leads at first: the files that are written until the kill are the token's. */
+/** Shows no leads at first, so that only token files are written until the kill. */
 async function killedWhileRenewing(place: string, refreshRotation: RefreshRotation, grant: string) {
   const scene = await aScene('in-process', {
     stub: { tokenLifetimeSeconds: TOKEN_SECONDS, refreshRotation },
@@ -90,7 +90,7 @@ async function killedWhileRenewing(place: string, refreshRotation: RefreshRotati
   return { scene, ...(await expectRecovery(scene, { repeats: false }, renewed)) };
 }
 
-/** How each of its tokens was got, in order. */
+/** Returns the grant of each token, in order. */
 function grantsIn(log: RunningLeadsync['log']): unknown[] {
   return log.filter(({ event }) => event === 'token-renewed').map(({ grant }) => grant);
 }

@@ -1,5 +1,5 @@
-// Points 1 to 5 and 7: leadsync ends itself by SIGKILL at a named place, is started again without that, comes to rest, and
-// what the service served is held against what the sinks hold.
+// Faults 1 to 5 and 7: leadsync kills itself with SIGKILL at a named place, is started again without the failpoint and comes to rest. The
+// test then compares what the service served with what the sinks hold.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -7,24 +7,24 @@ import { carriers, csvFiles, type Scene } from '../../support/scene/scene.ts';
 import { jobsIn } from '../redis/queue.ts';
 import { aSceneToKillIn, expectRecovery, runUntilKilled } from './killing.ts';
 
-/** Two blocks of a listing. */
+/** Enough leads for two blocks of a listing. */
 const LEADS = 300;
-/** What these leads say decides where the first one ends. */
+/** Number of leads in the first block, which depends on their content. */
 const FIRST_BLOCK = 28;
 
 describe.each(carriers)('with the %s carrier', (carrier) => {
   test.each([
-    ['1. killed after a listing was read and before it is recorded', 'listing-read=kill@2', FIRST_BLOCK],
+    ['1. killed after reading a listing and before recording it', 'listing-read=kill@2', FIRST_BLOCK],
     ['2. killed inside the transaction that records it', 'recording=kill@2', FIRST_BLOCK],
-    ['3. killed after that transaction and before anybody is told', 'recorded=kill@2', LEADS],
-  ])('%s: what is seen is owed, and the rest comes with the next poll', async (_, place, seen) => {
+    ['3. killed after that transaction and before dispatch is notified', 'recorded=kill@2', LEADS],
+  ])('%s: every recorded lead is owed, and the rest comes with the next poll', async (_, place, seen) => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
     await runUntilKilled(scene, place);
     expect(await bookkeeping(scene)).toEqual({ seen, crm: seen, drop: seen, warehouse: seen });
     await expectRecovery(scene, { repeats: false });
   });
 
-  test('4. killed after batches were claimed and before the carrier has them, it goes on with the same', async () => {
+  test('4. killed after claiming batches and before the carrier has them, leadsync continues with the same batches', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
     await runUntilKilled(scene, 'claimed=kill');
     if (carrier === 'bullmq') expect(await jobsIn(scene)).toEqual([]);
@@ -32,7 +32,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     await expectRecovery(scene, { repeats: false });
   });
 
-  test('5. killed after the carrier has batches and before it says so, it sends each once', async () => {
+  test('5. killed after the carrier has the batches and before it confirms them, leadsync sends each once', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
     await runUntilKilled(scene, 'offered=kill');
     if (carrier === 'bullmq') expect(await jobsIn(scene)).not.toEqual([]);
@@ -40,17 +40,17 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     if (carrier === 'bullmq') expect(await jobsIn(scene)).toEqual([]);
   });
 
-  test('7. killed after the webhook took leads and before the ledger knows, it repeats them under the same webhook-id', async () => {
+  test('7. killed after the webhook accepted leads and before the ledger knows, leadsync repeats them under the same webhook-id', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS, sinks: { crm: { concurrency: 5 } } });
     await runUntilKilled(scene, 'accepted=kill@20', ['crm']);
     const { account } = await expectRecovery(scene, { repeats: true });
     const { repeated } = account.sinks.crm;
     expect(repeated.length, 'leads that came twice').toBeGreaterThan(0);
-    // Those that were under way at the kill, and those whose settling shared a commit that never came.
+    // Those being attempted at the kill, and those whose settling was in a commit that never completed.
     expect(repeated.length, 'leads that came twice').toBeLessThanOrEqual(2 * 5);
   });
 
-  test('7. killed after a CSV file was dropped and before the ledger knows, it leaves that file as it is, and adds no other for its leads', async () => {
+  test('7. killed after writing a CSV file and before the ledger knows, leadsync leaves that file and writes no other for its leads', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
     await runUntilKilled(scene, 'accepted=kill', ['drop']);
     const [dropped, ...others] = csvFiles(scene.drop);
@@ -61,9 +61,9 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     expect({ text: readFileSync(path, 'utf8'), ...identityOf(path) }).toEqual(before);
   });
 
-  test('7. killed after PostgreSQL committed and before the ledger knows, there is still one row for a lead and for an answer', async () => {
+  test('7. killed after PostgreSQL committed and before the ledger knows, leadsync leaves one row per lead and per answer', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
-    // Before that: the making of the schema.
+    // The first commit creates the schema.
     await runUntilKilled(scene, 'postgres-committed=kill@2', ['warehouse']);
     const before = await rowsIn(scene);
     expect(before.leads).toBeGreaterThan(0);
@@ -73,7 +73,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
   });
 });
 
-/** How many leads the ledger has seen, and how many it knows a delivery of, for each sink. */
+/** Returns the number of leads in the ledger, and the number of deliveries for each sink. */
 async function bookkeeping(scene: Scene): Promise<Record<string, number>> {
   const { code, stdout, stderr } = await scene.run('status', '--json');
   expect(code, stderr).toBe(0);
@@ -85,7 +85,7 @@ async function bookkeeping(scene: Scene): Promise<Record<string, number>> {
   return { seen: sources.reduce((sum, { leads }) => sum + leads, 0), ...Object.fromEntries(known) };
 }
 
-/** A file that was written again, or replaced by one with the same content, has others. */
+/** A file that is rewritten, or replaced by one with the same content, has another identity. */
 function identityOf(path: string): { inode: number; modifiedMs: number } {
   const { ino, mtimeMs } = statSync(path);
   return { inode: ino, modifiedMs: mtimeMs };

@@ -6,10 +6,10 @@ import type { CarrierName, Scene, SceneOptions, SinkName } from '../../support/s
 import { until } from '../../support/time/until.ts';
 import { expectKept } from '../kept.ts';
 
-/** Longer than any test: what a dead process held is free because it is dead, and not when a lease ends. */
+/** Longer than any test: work of a dead process must be reclaimed because it is dead, not because a lease ends. */
 const TIMEOUT = '10m';
 
-/** A scene in which single sinks can be kept from getting anything: see `runUntilKilled`. */
+/** Opens a scene in which single sinks can be blocked: see `runUntilKilled`. */
 export function aSceneToKillIn(
   carrier: CarrierName,
   { leads = 300, sinks = {}, ...options }: SceneOptions & { leads?: number } = {},
@@ -20,16 +20,15 @@ export function aSceneToKillIn(
     sinks: {
       crm: { timeout: TIMEOUT, ...sinks.crm },
       drop: { timeout: TIMEOUT, batch: { max: 1_000, wait: waitOf('drop') } },
-      // The mirror commits too, whenever its turn comes: what is counted here are the commits of deliveries.
+      // The mirror commits too, at times of its own; the failpoints count only commits of deliveries.
       warehouse: { timeout: TIMEOUT, batch: { max: 1_000, wait: waitOf('warehouse') }, mirror: false },
     },
   });
 }
 
 /**
- * Runs leadsync with its failpoints armed until it has killed itself; a place that is never reached fails the test. Only
- * the sinks in `reached` get anything: the others accept nothing, so that no other delivery is cut off. Without failpoints
- * it is for `meanwhile` to kill it.
+ * Runs leadsync with armed failpoints until it has killed itself; fails if it never reaches the place. Only the sinks in `reached` accept
+ * leads, so that no other delivery is cut off. Without failpoints, `meanwhile` has to kill it.
  */
 export async function runUntilKilled(
   scene: Scene,
@@ -54,14 +53,14 @@ export async function runUntilKilled(
   );
   expect(how, leadsync.stderr).toBe('SIGKILL');
   await leadsync.exited;
-  await scene.receiver.disconnected(); // else it would take what the dead process had sent, and nobody would learn of it
+  await scene.receiver.disconnected(); // otherwise it might accept what the dead process sent, unseen by the test
   scene.receiver.answerAlways(204);
   return leadsync;
 }
 
 /**
- * Starts leadsync as a supervisor would, lets it come to rest, and holds the account against the promise. It is stopped only
- * when the log shows what `logged` looks for.
+ * Starts leadsync as a supervisor would, lets it come to rest, and compares the account with the promise. Stops it only once the log
+ * contains what `logged` looks for.
  */
 export async function expectRecovery(
   scene: Scene,
@@ -73,7 +72,7 @@ export async function expectRecovery(
   return { account: await expectKept(scene, daemon, allowed), log: daemon.log };
 }
 
-/** The end of a configuration's text that one run can be given a different value for. */
+/** Returns the part of the configuration's text that one run can replace with another value. */
 function waitOf(sink: SinkName): string {
   return `\${${variableOf(sink)}:-200ms}`;
 }

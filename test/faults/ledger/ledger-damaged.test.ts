@@ -7,7 +7,7 @@ import { aScene } from '../../support/scene/a-scene.ts';
 import type { Scene } from '../../support/scene/scene.ts';
 import { until } from '../../support/time/until.ts';
 
-/** Overwrites the root page of a table or index, of which an ordinary day may touch nothing. */
+/** Overwrites the root page of a table or index that ordinary work may never read. */
 function damage(scene: Scene, name: string): void {
   const path = join(scene.dataDir, 'ledger.db');
   const db = new Database(path);
@@ -21,7 +21,7 @@ function damage(scene: Scene, name: string): void {
 }
 
 test.each(['_attempts_by_delivery', 'rejected_leads', '_client_keys_by_key'])(
-  'damage in %s is told by readyz, status and check, although leads may still flow',
+  'readyz, status and check report damage in %s, although leads may still flow',
   async (name) => {
     const scene = await aScene('in-process', { stub: { leads: 5 } });
     expect(await scene.run('sync')).toMatchObject({ code: 0 });

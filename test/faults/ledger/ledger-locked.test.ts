@@ -11,16 +11,16 @@ import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { logged, told } from '../telling.ts';
 
-// Point 34. Another process keeps SQLite's write lock: a `sqlite3` that somebody left in a transaction, a backup, a migration.
+// Fault 34: another process holds SQLite's write lock, for example a `sqlite3` left in a transaction, a backup or a migration.
 
 /** Longer than a write of leadsync waits for the lock. */
 const LONG_MS = 12_000;
 const ASKED_EVERY_MS = 200;
-/** A probe with the usual timeout of a second kills what is slower. */
+/** A probe with the usual timeout of one second kills a slower process. */
 const ANSWERED_WITHIN_MS = 1_000;
 const ASKED = ['/livez', '/readyz', '/metrics', '/', '/leads', '/api/v1/overview'];
 
-test('34. while another process holds the write lock every probe and page is answered, and no outcome is lost', async () => {
+test('34. while another process holds the write lock, leadsync answers every probe and page and loses no outcome', async () => {
   const scene = await aScene('in-process', { stub: { leads: 10 } });
   const daemon = await scene.start();
   await until('the first leads are everywhere', () => scene.complete(), 60_000);
@@ -33,7 +33,7 @@ test('34. while another process holds the write lock every probe and page is ans
   await until('deliveries are under way', () => scene.receiver.received.length > 10);
   const lock = writeLockOf(scene);
   lock.take();
-  answering.resolve(); // the outcomes have to be settled while the lock is held
+  answering.resolve(); // the outcomes must be settled while the lock is held
   scene.stub.addLeads(10);
   const slowest = await slowestAnswers(daemon, LONG_MS);
   const busy = await told(daemon, 'poll-failed', { code: 'ledger-busy' });
@@ -43,7 +43,7 @@ test('34. while another process holds the write lock every probe and page is ans
   await expectNothingLost(scene, daemon);
 });
 
-test('34. while another process takes the write lock again and again leads arrive, and probes are answered', async () => {
+test('34. while another process takes the write lock repeatedly, leads arrive and probes are answered', async () => {
   const scene = await aScene('in-process', { stub: { leads: 10 } });
   const daemon = await scene.start();
   await until('the first leads are everywhere', () => scene.complete(), 60_000);
@@ -63,18 +63,18 @@ test('34. while another process takes the write lock again and again leads arriv
   await taking;
   expect(slowest.filter(({ ms }) => ms >= ANSWERED_WITHIN_MS)).toEqual([]);
   const arrived = scene.receiver.received.length;
-  expect(arrived).toBeGreaterThan(10); // also while it was at it
+  expect(arrived).toBeGreaterThan(10); // during the locking as well
   await expectNothingLost(scene, daemon);
 });
 
-/** A second process's connection to the ledger, as SQLite sees it. */
+/** Opens a connection to the ledger as a second process would. */
 function writeLockOf(scene: Scene): { take(): void; release(): void } {
   const db = new Database(join(scene.dataDir, 'ledger.db'), { timeout: 30_000 });
   onTestFinished(() => void db.close());
   return { take: () => void db.exec('BEGIN IMMEDIATE'), release: () => void db.exec('COMMIT') };
 }
 
-/** Asks for each of `ASKED` every 200 ms. Gives how long the slowest answer to each took, without what the machine was busy. */
+/** Requests each of `ASKED` every 200 ms. Returns the slowest answer to each, not counting time in which the machine was busy. */
 async function slowestAnswers(daemon: Daemon, forMs: number): Promise<{ path: string; ms: number }[]> {
   const until = performance.now() + forMs;
   return Promise.all(

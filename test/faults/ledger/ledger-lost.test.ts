@@ -20,7 +20,7 @@ import { freePort } from '../../support/servers/server-process.ts';
 import { requireDatabaseUrl } from '../../support/servers/services.ts';
 import { until } from '../../support/time/until.ts';
 
-// With a new ledger every lead goes to every sink again: leadsync asks first wherever something shows that there was one.
+// With a new ledger, every lead goes to every sink again. leadsync therefore asks first if anything shows that a ledger existed.
 
 const LEADS = 20;
 
@@ -32,14 +32,14 @@ function remove(scene: Scene, ...ends: string[]): void {
   for (const end of ends) rmSync(`${fileOf(scene)}${end}`, { force: true });
 }
 
-/** Changes the configuration's text. */
+/** Changes the configuration file. */
 function configure(scene: Scene, change: (config: Record<string, Record<string, unknown>>) => void): void {
   const config = parse(readFileSync(scene.configFile, 'utf8'));
   change(config);
   writeFileSync(scene.configFile, stringify(config));
 }
 
-/** Expects leadsync to end before it polls or delivers anything, and to say what it found and both ways on. */
+/** Expects leadsync to exit before it polls or delivers anything, naming what it found and both ways to continue. */
 async function expectQuestion(scene: Scene, found: RegExp): Promise<void> {
   const before = [scene.receiver.received.length, scene.stub.listingRequests];
   for (const command of ['run', 'sync']) {
@@ -53,26 +53,26 @@ async function expectQuestion(scene: Scene, found: RegExp): Promise<void> {
 }
 
 const losses: readonly [string, (scene: Scene) => void][] = [
-  ['removed with its log', (scene) => remove(scene, '', '-wal', '-shm')],
-  ['removed while its log is left', (scene) => remove(scene, '')],
+  ['removed with its write-ahead log', (scene) => remove(scene, '', '-wal', '-shm')],
+  ['removed without its write-ahead log', (scene) => remove(scene, '')],
   ['cut to 0 bytes', (scene) => truncateSync(fileOf(scene), 0)],
   [
-    'cut to 0 bytes, and its log removed',
+    'cut to 0 bytes, with its write-ahead log removed',
     (scene) => {
       remove(scene, '-wal', '-shm');
       truncateSync(fileOf(scene), 0);
     },
   ],
   [
-    'cut to 1 byte, and its log removed',
+    'cut to 1 byte, with its write-ahead log removed',
     (scene) => {
       remove(scene, '-wal', '-shm');
       truncateSync(fileOf(scene), 1);
     },
   ],
-  ['separated from the log that had all of it', onlyTheFirstPage],
+  ['separated from the write-ahead log that contained everything', onlyTheFirstPage],
   [
-    'separated from that log, and has one that cannot be read',
+    'separated from that log and given an unreadable one',
     (scene) => {
       onlyTheFirstPage(scene);
       writeFileSync(`${fileOf(scene)}-wal`, Buffer.alloc(8_192, 0x5a));
@@ -81,7 +81,7 @@ const losses: readonly [string, (scene: Scene) => void][] = [
   ],
 ];
 
-/** What the file holds until SQLite writes into it what its log holds. */
+/** Leaves what the ledger file contains until SQLite copies the write-ahead log into it. */
 function onlyTheFirstPage(scene: Scene): void {
   remove(scene, '', '-wal', '-shm');
   const db = new Database(fileOf(scene));
@@ -89,7 +89,7 @@ function onlyTheFirstPage(scene: Scene): void {
   db.close();
 }
 
-test.each(losses)('a ledger that was %s is not made anew unasked, and is not touched', async (_, lose) => {
+test.each(losses)('leadsync asks before it replaces a ledger that was %s, and does not touch the file', async (_, lose) => {
   const scene = await delivered();
   lose(scene);
   const left = readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'));
@@ -97,7 +97,7 @@ test.each(losses)('a ledger that was %s is not made anew unasked, and is not tou
   expect(readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'))).toEqual(left);
 });
 
-test('a data directory that is empty, as one that is not mounted, is told by what the sinks hold', async () => {
+test('leadsync recognises an empty data directory, such as one that is not mounted, by what the sinks hold', async () => {
   const scene = await delivered();
   rmSync(scene.dataDir, { recursive: true });
   await expectQuestion(
@@ -106,7 +106,7 @@ test('a data directory that is empty, as one that is not mounted, is told by wha
   );
 });
 
-test('and by Redis, where the sinks can tell nothing', async () => {
+test('if the sinks cannot tell, leadsync recognises it by what Redis holds', async () => {
   const scene = await delivered('bullmq');
   rmSync(scene.dataDir, { recursive: true });
   configure(scene, ({ sinks }) => {
@@ -116,7 +116,7 @@ test('and by Redis, where the sinks can tell nothing', async () => {
   await expectQuestion(scene, /Redis holds the marker of ledger [0-9a-f]{16}/);
 });
 
-/** PostgreSQL at an address of its own, where nobody answers until `appear` is called. */
+/** Configures PostgreSQL at an address where no server answers until `appear` is called. */
 async function postgresLater(scene: Scene) {
   const url = new URL(requireDatabaseUrl());
   const to = { host: url.hostname, port: Number(url.port) };
@@ -140,7 +140,7 @@ async function postgresLater(scene: Scene) {
   };
 }
 
-/** Starts `leadsync run`, and waits until its log says that it waits. */
+/** Starts `leadsync run` and waits until the log says that it is waiting. */
 async function waiting(scene: Scene) {
   const daemon = startLeadsync(['run', '-c', scene.configFile]);
   onTestFinished(() => void daemon.process.kill('SIGKILL'));
@@ -149,7 +149,7 @@ async function waiting(scene: Scene) {
   return { daemon, line: line() };
 }
 
-test('an unmounted data directory is noticed when PostgreSQL, which is away as well, comes back', async () => {
+test('leadsync notices an unmounted data directory once PostgreSQL, also down, is back', async () => {
   const scene = await delivered();
   rmSync(scene.dataDir, { recursive: true });
   configure(scene, ({ sinks }) => {
@@ -174,7 +174,7 @@ test('an unmounted data directory is noticed when PostgreSQL, which is away as w
   expect(scene.receiver.received).toHaveLength(LEADS);
 });
 
-test('a first start waits for PostgreSQL, and goes on by itself', async () => {
+test('a first start waits for PostgreSQL and then continues by itself', async () => {
   const scene = await aScene('in-process', { stub: { leads: LEADS } });
   const postgres = await postgresLater(scene);
   const { daemon } = await waiting(scene);
@@ -184,7 +184,7 @@ test('a first start waits for PostgreSQL, and goes on by itself', async () => {
   expect((await daemon.kill()).code).toBe(0);
 });
 
-test('commands recognise the leadsync that waits to start', async () => {
+test('commands recognise a leadsync that waits to start', async () => {
   const scene = await aScene('bullmq', { redisUrl: `redis://127.0.0.1:${await freePort()}` });
   const { daemon } = await waiting(scene);
   expect(await scene.run('healthcheck')).toMatchObject({ code: 0, stderr: '' });
@@ -196,7 +196,7 @@ test('commands recognise the leadsync that waits to start', async () => {
   expect(existsSync(join(scene.dataDir, 'admin.json'))).toBe(false);
 });
 
-test('a stop ends the wait at once, and leaves no ledger', async () => {
+test('a stop ends the wait immediately and creates no ledger', async () => {
   const scene = await aScene('in-process', { stub: { leads: LEADS } });
   await postgresLater(scene);
   const { daemon } = await waiting(scene);
@@ -204,7 +204,7 @@ test('a stop ends the wait at once, and leaves no ledger', async () => {
   expect(existsSync(fileOf(scene))).toBe(false);
 });
 
-test('sync waits for a short while, names what could not be asked, and makes no ledger', async () => {
+test('sync waits briefly, names what it could not query, and creates no ledger', async () => {
   const scene = await aScene('bullmq', { redisUrl: `redis://127.0.0.1:${await freePort()}` });
   const { code, stderr } = await scene.run('sync');
   expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringMatching(/Redis: .*ECONNREFUSED/) });
@@ -216,7 +216,7 @@ test('sync waits for a short while, names what could not be asked, and makes no 
   await until('it polls', () => scene.stub.listingRequests > 0);
 });
 
-test('a disabled sink is asked as well, and does not delay the start when it is away', async () => {
+test('leadsync also queries a disabled sink, but does not wait for one that is down', async () => {
   const scene = await delivered();
   rmSync(scene.dataDir, { recursive: true });
   configure(scene, ({ sinks }) => {
@@ -228,7 +228,7 @@ test('a disabled sink is asked as well, and does not delay the start when it is 
   expect(await scene.run('sync')).toMatchObject({ code: 0 });
 });
 
-test('a new ledger that is accepted is used from then on, unasked; what was left of the old one is set aside', async () => {
+test('an accepted new ledger is used without asking again; the remains of the old one are set aside', async () => {
   const scene = await delivered();
   remove(scene, '');
   await expectQuestion(scene, /data_dir holds/);
@@ -248,7 +248,7 @@ test('a new ledger that is accepted is used from then on, unasked; what was left
   expect(again.log).not.toContainEqual(expect.objectContaining({ event: 'ledger-restored' }));
 });
 
-test('`ledger.create` answers the question beforehand', async () => {
+test('`ledger.create` answers the question in advance', async () => {
   const scene = await aScene('in-process', {
     stub: { leads: LEADS },
     config: { ledger: { create: 'never' } },
@@ -267,7 +267,7 @@ test('`ledger.create` answers the question beforehand', async () => {
   expect(scene.receiver.received).toHaveLength(2 * LEADS);
 });
 
-test('a really new installation is not asked, whatever was tried before its first start', async () => {
+test('a new installation is not asked, whatever commands ran before its first start', async () => {
   const scene = await aScene('in-process', { stub: { leads: LEADS } });
   await scene.run('check');
   expect(await scene.run('test-sink', 'drop')).toMatchObject({ code: 0 });
@@ -284,12 +284,12 @@ test('a first start that was killed before its first commit is not asked either'
 });
 
 const restores: readonly (readonly [string, (scene: Scene) => void])[] = [
-  ['put there after the ledger was removed', (scene) => remove(scene, '', '-wal', '-shm')],
+  ['put in place after the ledger was removed', (scene) => remove(scene, '', '-wal', '-shm')],
   ['written over the ledger (cp)', () => undefined],
 ];
 
 test.each(restores)(
-  'an older copy %s is used, and leadsync says that deliveries may come again',
+  'leadsync uses an older copy %s and says that deliveries may come again',
   async (_, prepare) => {
     const scene = await aScene('in-process', { stub: { leads: LEADS } });
     expect(await scene.run('sync')).toMatchObject({ code: 0 });

@@ -14,7 +14,7 @@ const fileOf = (scene: Scene) => join(scene.dataDir, 'ledger.db');
 
 const delivered = (carrier: CarrierName = 'in-process') => aDeliveredScene(carrier, LEADS);
 
-/** Zeroes the first leaf of a table. */
+/** Overwrites the first leaf page of a table with zeros. */
 function damage(scene: Scene, name: string): void {
   const path = fileOf(scene);
   const db = new Database(path);
@@ -33,7 +33,7 @@ const ledgers = (scene: Scene) =>
   readdirSync(scene.dataDir).filter((name) => /^ledger\.db(\.damaged-[^-]*|\.recovered)?$/.test(name));
 
 test.each(carriers)(
-  'a recovered ledger goes on: what arrived does not come again, and what is new arrives (%s)',
+  'with a recovered ledger, nothing that arrived comes again and new leads arrive (%s)',
   async (carrier) => {
     const scene = await delivered(carrier);
     for (const name of ['_versions', '_deliveries', 'polls']) damage(scene, name);
@@ -56,7 +56,7 @@ test.each(carriers)(
   },
 );
 
-test('recover refuses while leadsync or a worker runs', async () => {
+test('recover refuses to run beside leadsync or a worker', async () => {
   const scene = await aScene('bullmq', { stub: { leads: LEADS } });
   const daemon = await scene.start({ args: ['run', '--no-deliver'] });
   expect(await scene.run('recover', '--yes')).toMatchObject({ code: 75, stdout: '' });
@@ -71,7 +71,7 @@ test('recover refuses while leadsync or a worker runs', async () => {
 });
 
 test.each(['recover-log-emptied', 'recover-kept', 'recover-exchanged'])(
-  'killed at %s, either the old or the new ledger is in place, and recover can be run again',
+  'after a kill at %s, either the old or the new ledger is in place, and recover can run again',
   async (place) => {
     const scene = await delivered();
     damage(scene, '_deliveries');

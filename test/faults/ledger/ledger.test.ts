@@ -12,9 +12,9 @@ import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { logged, told } from '../telling.ts';
 
-// Point 34. The carrier has no part in it: what is broken is the file that both write to in the same way.
+// Fault 34. The carrier plays no part: the broken thing is the file, to which both write in the same way.
 
-test('34. a second leadsync on the same data directory is refused with 75, and the first does not notice', async () => {
+test('34. a second leadsync on the same data directory exits with 75, and the first is unaffected', async () => {
   const scene = await aScene('in-process', { stub: { leads: 10 } });
   const daemon = await scene.start();
   for (const command of ['run', 'sync']) {
@@ -28,13 +28,13 @@ test('34. a second leadsync on the same data directory is refused with 75, and t
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
-test('34. a file that is no database is refused with what to do, and stays as it is', async () => {
+test('34. leadsync refuses a file that is not a database, names the next step and leaves the file unchanged', async () => {
   const scene = await aScene('in-process');
   const text = 'a letter about leads, and no database at all. '.repeat(200);
   await expectRefusal(scene, text, /data_dir/);
 });
 
-test('34. a ledger of a newer leadsync is refused with what to do, and stays as it is', async () => {
+test('34. leadsync refuses a ledger of a newer version, names the next step and leaves the file unchanged', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   expect(await scene.run('sync')).toMatchObject({ code: 0 });
   const file = ledgerOf(scene);
@@ -45,11 +45,11 @@ test('34. a ledger of a newer leadsync is refused with what to do, and stays as 
   await expectRefusal(scene, readFileSync(file), /newer leadsync/);
 });
 
-test('34. on a full disk nothing is seen that is not owed, it is said, and all goes on when there is room', async (context) => {
+test('34. on a full disk, every recorded lead is owed, leadsync reports it, and continues once there is space', async (context) => {
   const scene = await aScene('in-process', { stub: { leads: 10 } });
   const disk = new SmallDisk(scene.dataDir, 32);
   onTestFinished(() => disk.close());
-  if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+  if (!disk.own) context.skip('needs a file system of its own, which this machine does not permit mounting');
   const daemon = await scene.start();
   await until('the first leads are everywhere', () => scene.complete(), 60_000);
   disk.fill();
@@ -62,12 +62,12 @@ test('34. on a full disk nothing is seen that is not owed, it is said, and all g
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
-test('34. when writing to the ledger fails, nothing is seen that is not owed, it is said, and all goes on afterwards', async (context) => {
+test('34. when writes to the ledger fail, every recorded lead is owed, leadsync reports it, and continues afterwards', async (context) => {
   if (!mayLimit()) context.skip('needs prlimit(1), by which writes to files are made to fail');
   const scene = await aScene('in-process', { stub: { leads: 10 } });
   const daemon = await scene.start();
   await until('the first leads are everywhere', () => scene.complete(), 60_000);
-  // Beyond this many bytes every write of the process fails (EFBIG), which SQLite takes for a disk that fails.
+  // Beyond this many bytes, every write of the process fails (EFBIG), which SQLite treats as a disk failure.
   limitFiles(daemon.process.pid, '4096');
   scene.stub.addLeads(300);
   await told(daemon, 'poll-failed', { code: 'ledger-io' });
@@ -78,7 +78,7 @@ test('34. when writing to the ledger fails, nothing is seen that is not owed, it
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
-test('34. while a reader holds a snapshot of the ledger leads flow, and afterwards its log is given back', async () => {
+test('34. while a reader holds a snapshot of the ledger, leads flow; afterwards the write-ahead log shrinks', async () => {
   const scene = await aScene('in-process', { stub: { leads: 10 } });
   const daemon = await scene.start();
   await until('the first leads are everywhere', () => scene.complete(), 60_000);
@@ -109,7 +109,7 @@ function ledgerOf(scene: Scene): string {
   return join(scene.dataDir, 'ledger.db');
 }
 
-/** Puts this content in the place of the ledger, and expects leadsync to end at once, to say why, and not to touch it. */
+/** Replaces the ledger with this content, and expects leadsync to exit with the reason without touching the file. */
 async function expectRefusal(scene: Scene, content: string | Buffer, hint: RegExp): Promise<void> {
   mkdirSync(scene.dataDir, { recursive: true });
   writeFileSync(ledgerOf(scene), content);
@@ -123,7 +123,7 @@ async function expectRefusal(scene: Scene, content: string | Buffer, hint: RegEx
   expect(scene.stub.listingRequests).toBeLessThanOrEqual(1);
 }
 
-/** It answers, and says of itself that it cannot do its work. */
+/** Expects a daemon that answers its probes and reports itself as not ready. */
 async function expectAliveAndUnready({ adminUrl }: Daemon): Promise<void> {
   expect((await fetch(`${adminUrl}/livez`)).status).toBe(200);
   await until('it is not ready', async () => {
@@ -138,7 +138,7 @@ function mayLimit(): boolean {
     limitFiles(process.pid, 'unlimited');
     return true;
   } catch {
-    return false; // no Linux, or no util-linux
+    return false; // not Linux, or without util-linux
   }
 }
 

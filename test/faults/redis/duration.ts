@@ -1,7 +1,7 @@
-/** Whether outages last as long as the list of faults says, and not only seconds: for a run by command. */
+/** Whether outages last as long as docs/reliability.md says, rather than seconds: for runs on request. */
 export const LONG = process.env['LEADSYNC_FAULTS_LONG'] === '1';
 
-/** How long something lasts in this run, in ms. */
+/** Returns how long an outage lasts in this run, in ms. */
 export function lasting({ seconds, long }: { seconds: number; long: number }): number {
   return (LONG ? long : seconds) * 1_000;
 }

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { type PrivateRedis, startRedis } from '../../support/servers/private-redis.ts';
 
-/** A Redis for one test, to be broken at will. `args` come last, and so have the last word. */
+/** Starts a Redis for one test to break. `args` come last and therefore override the defaults. */
 export async function aRedis(
   options: { port?: number; args?: readonly string[] } = {},
 ): Promise<PrivateRedis> {
@@ -11,7 +11,7 @@ export async function aRedis(
   return redis;
 }
 
-/** Asks a Redis over a connection of its own. */
+/** Queries a Redis over a separate connection. */
 export async function ask<T>(url: string, question: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url);
   try {

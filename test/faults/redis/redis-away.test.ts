@@ -1,5 +1,5 @@
-// Points 13, 14 and 19: a Redis that is not there. Outages last for seconds; with LEADSYNC_FAULTS_LONG=1 for the minutes
-// that the points name. With the in-process carrier there is no Redis.
+// Faults 13, 14 and 19: an unreachable Redis. Outages last seconds, or with LEADSYNC_FAULTS_LONG=1 the minutes that the list of faults
+// names. The in-process carrier has no Redis.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Daemon, startLeadsync } from '../../support/program/leadsync.ts';
@@ -26,7 +26,7 @@ const OUTAGES = [
     : []),
 ] as const;
 
-test('13. Redis down when leadsync starts: polls go on and are recorded, and everything drains when it is back', async () => {
+test('13. with Redis down at the start, polls continue and are recorded, and everything drains once Redis is back', async () => {
   const redis = await aRedis();
   const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 100 } });
   expect(await scene.run('ledger', 'accept')).toMatchObject({ code: 0 }); // a first start waits for Redis
@@ -46,11 +46,11 @@ test('13. Redis down when leadsync starts: polls go on and are recorded, and eve
 });
 
 test.each(OUTAGES)(
-  '14. Redis killed while leadsync is %s, for %d ms: it is told, and what came meanwhile drains, each lead once',
+  '14. with Redis killed while leadsync is %s, for %d ms, leadsync reports it, and new leads drain, each once',
   async (what, outageMs) => {
     const redis = await aRedis();
     const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 20 } });
-    // Every request takes a while, so that some are under way when Redis goes.
+    // Every request takes a while, so that some are running when Redis dies.
     scene.receiver.answerAlways((_, res) => void setTimeout(() => res.writeHead(204).end(), 100));
     const daemon = await scene.start();
     await until('the first leads have arrived', () => scene.complete(), 60_000);
@@ -68,12 +68,12 @@ test.each(OUTAGES)(
     scene.receiver.answerAlways(204);
     await redis.restart();
     await told(daemon, 'carrier-recovered');
-    // What has come meanwhile takes its time to go out.
+    // The leads that arrived meanwhile take a while to drain.
     await expectKept(scene, daemon, { repeats: false }, 90_000 + outageMs / 2);
   },
 );
 
-test('19. SIGTERM while Redis is down and nothing is under way ends leadsync long before the grace period', async () => {
+test('19. with Redis down and nothing running, SIGTERM ends leadsync long before the grace period does', async () => {
   const { scene, daemon } = await aSceneWithoutRedis({ grace: '60s' });
   const { exit, tookMs } = await timed(() => daemon.kill('SIGTERM'));
   expect(exit).toEqual({ code: 0, signal: null });
@@ -82,7 +82,7 @@ test('19. SIGTERM while Redis is down and nothing is under way ends leadsync lon
   await expectKept(scene, await scene.start(), { repeats: false });
 });
 
-test('19. SIGTERM while Redis is down and requests hang ends leadsync with the grace period', async () => {
+test('19. with Redis down and requests hanging, SIGTERM ends leadsync after the grace period', async () => {
   const { scene, daemon } = await aSceneWithoutRedis({ grace: '2s', hanging: 10 });
   const { exit, tookMs } = await timed(() => daemon.kill('SIGTERM'));
   expect(exit).toEqual({ code: 0, signal: null });
@@ -92,7 +92,7 @@ test('19. SIGTERM while Redis is down and requests hang ends leadsync with the g
   await expectKept(scene, await scene.start(), { repeats: false });
 });
 
-test('19. a second SIGTERM ends leadsync at once, though requests hang, Redis is down and the grace period is long', async () => {
+test('19. a second SIGTERM ends leadsync immediately, despite hanging requests, a Redis that is down and a long grace period', async () => {
   const { scene, daemon } = await aSceneWithoutRedis({ grace: '10m', hanging: 10 });
   daemon.process.kill('SIGTERM');
   await told(daemon, 'stopping');
@@ -103,7 +103,7 @@ test('19. a second SIGTERM ends leadsync at once, though requests hang, Redis is
   await expectKept(scene, await scene.start(), { repeats: false });
 });
 
-/** A daemon whose Redis has just gone, with leads that wait and, if asked for, requests that are never answered. */
+/** Starts a daemon whose Redis has just died, with pending leads and, on request, requests that are never answered. */
 async function aSceneWithoutRedis({ grace, hanging = 0 }: { grace: string; hanging?: number }) {
   const redis = await aRedis();
   const scene = await aScene('bullmq', { redisUrl: redis.url, config: { stop: { grace } } });
@@ -122,7 +122,7 @@ async function aSceneWithoutRedis({ grace, hanging = 0 }: { grace: string; hangi
   return { scene: { ...scene, bringRedisBack }, daemon };
 }
 
-/** It will not say that it is ready, so it is waited for only until it lives. */
+/** Waits only until the daemon is alive: without Redis it never reports that it is ready. */
 async function startWithoutRedis({ configFile, adminUrl }: Scene): Promise<Daemon> {
   const leadsync = startLeadsync(['run', '-c', configFile]);
   onTestFinished(() => void leadsync.process.kill('SIGKILL'));

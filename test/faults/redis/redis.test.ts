@@ -1,5 +1,5 @@
-// Points 11, 12 and 15 to 18: what can befall a Redis that is there. With the in-process carrier there is none.
-// The flushing of point 12 goes on for seconds; with LEADSYNC_FAULTS_LONG=1 for the minute that the point names.
+// Faults 11, 12 and 15 to 18: what can happen to a Redis that is running. The in-process carrier has none. Fault 12 flushes for seconds, or
+// with LEADSYNC_FAULTS_LONG=1 for the minute that the list of faults names.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -16,12 +16,12 @@ import { aRedis, ask } from './own-redis.ts';
 import { jobsIn } from './queue.ts';
 import { expectWorkWithoutQueue } from './without-queue.ts';
 
-/** A flush each second. */
+/** One flush per second. */
 const FLUSHES = lasting({ seconds: 6, long: 60 }) / 1_000;
-/** Longer than a job's lock, which is 6 s. */
+/** Longer than a job's lock, which lasts 6 s. */
 const FROZEN_MS = 9_000;
 
-test('11. a FLUSHALL with 10,000 deliveries queued and 50 requests under way costs nothing, and repeats nothing', async () => {
+test('11. a FLUSHALL with 10,000 deliveries queued and 50 requests running loses nothing and repeats nothing', async () => {
   const redis = await aRedis();
   const crm = { concurrency: 50, batch: { max: 25, wait: '0s' } };
   const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 10_000 }, sinks: { crm } });
@@ -31,14 +31,14 @@ test('11. a FLUSHALL with 10,000 deliveries queued and 50 requests under way cos
   const all = async () => underWay.length === 50 && (await jobsIn(scene, 'crm')).length === 10_000 / 25;
   await until('all of them are on their way', all, 60_000);
   await ask(redis.url, (client) => client.flushall());
-  // The other two sinks are at work, and may have been offered more by now.
+  // The other two sinks are delivering, and more may have been queued for them by now.
   expect(await jobsIn(scene, 'crm')).toEqual([]);
   scene.receiver.answerAlways(204);
   for (const res of underWay) res.writeHead(204).end();
   await expectKept(scene, daemon, { repeats: false });
 });
 
-test('12. FLUSHALL and SCRIPT FLUSH every second: leads go on arriving meanwhile, each once', async () => {
+test('12. with FLUSHALL and SCRIPT FLUSH every second, leads keep arriving, each once', async () => {
   const redis = await aRedis();
   const scene = await aScene('bullmq', { redisUrl: redis.url });
   const daemon = await scene.start();
@@ -56,13 +56,13 @@ test('12. FLUSHALL and SCRIPT FLUSH every second: leads go on arriving meanwhile
   await expectKept(scene, daemon, { repeats: false });
 });
 
-test('15. Redis frozen for longer than the lock of a job, with requests of two workers under way: a job that is handed to the other worker is not sent again', async () => {
+test("15. if Redis freezes for longer than a job's lock during requests of two workers, a job that moves to the other worker is not sent again", async () => {
   const redis = await aRedis();
   const config = { log: { format: 'json', level: 'debug' } };
   const sinks = { crm: { concurrency: 10, timeout: '10m' } };
   const scene = await aScene('bullmq', { redisUrl: redis.url, config, sinks });
   const underWay: ServerResponse[] = [];
-  // More than one worker takes at a time, and fewer than both: either has room for what the other holds.
+  // More than one worker takes at a time and fewer than both: each has room for the other's jobs.
   scene.receiver.answerAlways(
     (_, res) => void (underWay.length < 12 ? underWay.push(res) : res.writeHead(204).end()),
   );
@@ -86,7 +86,7 @@ test('15. Redis frozen for longer than the lock of a job, with requests of two w
   for (const worker of workers) expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
 });
 
-test('16. Redis out of memory: it is told, leads are recorded meanwhile, and go out when there is room', async () => {
+test('16. with Redis out of memory, leadsync reports it, keeps recording leads, and delivers them once there is room', async () => {
   const redis = await aRedis({ args: ['--maxmemory', '3mb'] });
   const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 50 } });
   const daemon = await scene.start();
@@ -101,7 +101,7 @@ test('16. Redis out of memory: it is told, leads are recorded meanwhile, and go 
   await expectKept(scene, daemon, { repeats: false });
 });
 
-test('17. an eviction policy that may throw jobs away is warned of at the start and by check, and used all the same', async () => {
+test('17. leadsync warns of an eviction policy that may drop jobs, at the start and in check, and still uses Redis', async () => {
   const redis = await aRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
   const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 50 } });
   const daemon = await scene.start();
@@ -119,7 +119,7 @@ test.each([
   ],
   ['is replaced at its address by another master', replacedByAnother],
 ])(
-  '18. Redis becomes a read-only replica and %s: it is told, leads are recorded meanwhile, and go out',
+  '18. when Redis becomes a read-only replica and %s, leadsync reports it, keeps recording leads, and delivers them',
   async (_, endsWell) => {
     const [redis, other] = [await aRedis(), await aRedis()];
     const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 50 } });
@@ -143,7 +143,7 @@ function aWorker({ configFile }: Scene): RunningLeadsync {
   return worker;
 }
 
-/** Takes all the memory that Redis may have, to the last bytes, as often as some of it comes free; gives it back at the end. */
+/** Keeps the memory of Redis full to the last bytes while `work` runs, then frees it. */
 async function whileFull(redis: PrivateRedis, work: () => Promise<void>): Promise<void> {
   const enough = new AbortController();
   await ask(redis.url, async (client) => {

@@ -6,8 +6,8 @@ import { cpuOf, MOST_CPU } from '../calm.ts';
 import { mustRun, type ToldSource } from '../telling.ts';
 
 /**
- * Expects what holds while Redis cannot be used: leadsync is alive, says in `status` and to its probe that it is not ready,
- * records what the service lists (so many leads at least), and does not spin.
+ * Expects what holds while Redis cannot be used: leadsync is alive, reports in `status` and its probe that it is not ready, records at
+ * least this many listed leads, and does not spin.
  */
 export async function expectWorkWithoutQueue(scene: Scene, daemon: Daemon, leads: number): Promise<void> {
   expect((await fetch(`${daemon.adminUrl}/livez`)).status).toBe(200);

@@ -1,6 +1,5 @@
-// Points 10 and 39, where a person has logged in: the listing is that person's, and the client itself lists nothing. Whatever
-// ends the login, leadsync says so and asks for another. It never reads as somebody else.
-// The carrier has no part in it.
+// Faults 10 and 39 after a person logged in: the listing is that person's, and the client itself lists nothing. Whatever ends the login,
+// leadsync says so and asks for another login. It never reads as a different user. The carrier plays no part.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -16,7 +15,7 @@ import { logged, statusOf, told } from '../telling.ts';
 const LEADS = 20;
 const MORE = 7;
 
-test('39. a login that the service revokes stops the polls until somebody logs in again, over restarts', async () => {
+test('39. after the service revokes a login, leadsync stops polling until an operator logs in again, across restarts', async () => {
   const scene = await aPersonsScene();
   let daemon = await scene.start();
   await until('the leads are everywhere', () => scene.complete(), 60_000);
@@ -31,7 +30,7 @@ test('39. a login that the service revokes stops the polls until somebody logs i
   await expectLoginHelps(scene, daemon);
 });
 
-test('10. a login whose rotated refresh token a kill has lost stops the polls until somebody logs in again', async () => {
+test('10. after a kill loses the rotated refresh token of a login, leadsync stops polling until an operator logs in again', async () => {
   const scene = await aPersonsScene({ tokenLifetimeSeconds: 4, refreshRotation: 'at-once' });
   await runUntilKilled(scene, 'token-received=kill', ['crm', 'drop', 'warehouse']);
   scene.stub.addLeads(MORE);
@@ -42,14 +41,14 @@ test('10. a login whose rotated refresh token a kill has lost stops the polls un
   await expectLoginHelps(scene);
 });
 
-/** A source that somebody has logged in to. */
+/** Opens a scene whose source has a login. */
 async function aPersonsScene(stub: StubOptions = {}): Promise<Scene> {
   const scene = await aScene('in-process', { stub: { leads: LEADS, personal: true, ...stub } });
   await logIn(scene.configFile);
   return scene;
 }
 
-/** Ends the daemon, and leaves the refusal on disk as one that lies long enough in the past for the second try. */
+/** Ends the daemon and dates the refusal on disk far enough back for the second try. */
 async function expectRefusedOnce(scene: Scene, daemon: Daemon): Promise<void> {
   const failed = () => daemon.log.find(({ event }) => event === 'poll-failed');
   const failure = await until('a poll fails', failed, 60_000);
@@ -70,7 +69,7 @@ async function expectLoginNeeded(scene: Scene, daemon: Daemon): Promise<void> {
   expect(
     daemon.log.filter(({ event, grant }) => event === 'token-fallback' || grant === 'client_credentials'),
   ).toEqual([]);
-  // A source that is refused leaves the process able to do all of its own work.
+  // A refused source leaves the process able to do all of its own work.
   expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200);
   expect((await statusOf(scene)).sources['main']).toMatchObject({ last_poll: { status: 'failed' } });
   const overview = await scene.run('status');
@@ -80,7 +79,7 @@ async function expectLoginNeeded(scene: Scene, daemon: Daemon): Promise<void> {
   expect(checked.stdout).toMatch(/FAILED {2}source main: .*`leadsync login main`/);
 }
 
-/** A daemon that runs is not told of the login. */
+/** Logs in; a running daemon is not notified of it. */
 async function expectLoginHelps(scene: Scene, running?: Daemon): Promise<void> {
   await logIn(scene.configFile);
   const daemon = running ?? (await scene.start());
@@ -90,7 +89,7 @@ async function expectLoginHelps(scene: Scene, running?: Daemon): Promise<void> {
   expect(await daemon.kill()).toEqual({ code: 0, signal: null });
 }
 
-/** The poll behind the login comes before the next try would have come without it. */
+/** Expects the poll after the login to come before the scheduled retry. */
 async function expectNoWait(daemon: Daemon): Promise<void> {
   const finished = await told(daemon, 'poll-finished');
   const failed = logged(daemon, 'poll-failed').at(-1);

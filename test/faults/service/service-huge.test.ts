@@ -10,23 +10,23 @@ import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { logged, statusOf, told } from '../telling.ts';
 
-// What of points 35 and 36 is a matter of size. A million leads take minutes: `npm run proof:million` brings them; here the
-// same way is taken by as many as fit into a suite.
+// The parts of faults 35 and 36 that are a matter of size. A million leads take minutes (`npm run proof:million`); these tests take the
+// same path with as many leads as fit into a suite.
 
 const MANY = 40_000;
 const DEFAULT_MAX_LEAD_BYTES = sourceOptions.shape.max_lead_size.parse(undefined);
 
-test('35. a gzip bomb is left off unread, in bounded memory, while leadsync answers its probes', async () => {
+test('35. leadsync abandons a gzip bomb in bounded memory and answers its probes meanwhile', async () => {
   const scene = await aScene('in-process', {
     stub: { leads: 5 },
     source: { deadline: '5s' },
-    // Read beside it, by the same process.
+    // The same process reads this source at the same time.
     services: { other: { leads: 5, firstId: 1_000 } },
   });
   scene.stub.misbehave({ listing: 'gzip-bomb' });
   const daemon = await scene.start();
   await told(daemon, 'poll-failed', { source: 'main' });
-  // A deadline that is not kept would be noticed: the bomb takes far longer.
+  // A missed deadline would show: the bomb takes far longer.
   expect(logged(daemon, 'poll-failed', { source: 'main' })[0]).toMatchObject({ code: 'incomplete' });
   await expectAnswers(daemon);
   expect(peakMb(daemon)).toBeLessThan(700);
@@ -40,7 +40,7 @@ test('36. a lead of 50 MB reaches every sink, to the last byte', async () => {
   const scene = await aScene('in-process', {
     stub: { leads: 5 },
     source: { max_lead_size: '60mb' },
-    // The receiver reads what it has got in this very process, again and again: it is slow to answer meanwhile.
+    // This process parses the received leads again and again, so the receiver answers slowly meanwhile.
     sinks: { crm: { timeout: '2m' } },
   });
   scene.stub.misbehave({ listing: 'huge-lead' });
@@ -59,11 +59,11 @@ test('36. a lead of 50 MB reaches every sink, to the last byte', async () => {
   expect(faultsOf(await accountOf(scene, { raw }), { repeats: false })).toEqual([]);
 });
 
-test('36. the largest lead that is let in by default fits into the memory that the Kubernetes manifests give', async () => {
+test('36. the largest lead permitted by default fits into the memory limits of the Kubernetes manifests', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 } });
   const daemon = await scene.start();
   await until('the first leads are everywhere', () => scene.complete(), 60_000);
-  // Escapes of NUL are kept twice in the ledger: as they came, and in a form that every database can read.
+  // The ledger keeps NUL escapes twice: as received, and in a form that every database can read.
   const client_name = '\0'.repeat((DEFAULT_MAX_LEAD_BYTES - 2_000) / '\\u0000'.length);
   scene.stub.addRaw(aLead({ id: 7_003_000, client_name }));
   await until(
@@ -77,7 +77,7 @@ test('36. the largest lead that is let in by default fits into the memory that t
   expect(faultsOf(await accountOf(scene, { raw: scene.stub.served.raw() }), { repeats: false })).toEqual([]);
 });
 
-test('36. of a lead that is larger than max_lead_size the others hear nothing', async () => {
+test('36. a lead above max_lead_size does not affect the others', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 }, source: { max_lead_size: '8mb' } });
   scene.stub.misbehave({ listing: 'huge-lead' });
   const daemon = await scene.start();
@@ -89,7 +89,7 @@ test('36. of a lead that is larger than max_lead_size the others hear nothing', 
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
-test(`36. ${MANY.toLocaleString('en')} leads at once are recorded in bounded memory, while leadsync answers its probes`, async () => {
+test(`36. leadsync records ${MANY.toLocaleString('en')} leads in one listing in bounded memory and answers its probes meanwhile`, async () => {
   const scene = await aScene('in-process', {
     stub: { leads: MANY },
     sinks: { drop: { batch: { max: 10_000, wait: '1s' } }, crm: { enabled: false } },
@@ -108,7 +108,7 @@ test(`36. ${MANY.toLocaleString('en')} leads at once are recorded in bounded mem
   expect(faultsOf(account, { repeats: false, at: ['drop', 'warehouse'] })).toEqual([]);
 });
 
-/** Its probes answer while it is at work. */
+/** Expects the daemon's probes to answer while it works. */
 async function expectAnswers({ adminUrl }: Daemon): Promise<void> {
   for (let times = 0; times < 5; times += 1) {
     expect((await fetch(`${adminUrl}/livez`, { signal: AbortSignal.timeout(10_000) })).status).toBe(200);
@@ -116,8 +116,7 @@ async function expectAnswers({ adminUrl }: Daemon): Promise<void> {
   }
 }
 
-/** The most memory that it has held, in MB; 0 where there is no /proc. */
-/** The memory limit of each of leadsync's containers, in MB. */
+/** Returns the memory limit of each leadsync container, in MB. */
 function limitsOfManifests(): number[] {
   const files = ['one-process/poller.yaml', 'with-workers/workers.yaml'];
   return files.map((file) => {
@@ -126,6 +125,7 @@ function limitsOfManifests(): number[] {
   });
 }
 
+/** Returns the peak memory of the process, in MB; 0 without /proc. */
 function peakMb({ process: { pid } }: Daemon): number {
   const path = `/proc/${pid}/status`;
   if (!existsSync(path)) return 0;

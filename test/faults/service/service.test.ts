@@ -13,11 +13,11 @@ import { expectCalm } from '../calm.ts';
 import { statusOf } from '../telling.ts';
 import { ToldLog } from './told-log.ts';
 
-// Points 35 to 40, and the half of 41 that is the service's, on the in-process carrier: how leads come in is over before a carrier gets to see them. One daemon
-// polls a service for every way to misbehave, all from its first moment on, so that none may be in another's way. Each
-// misbehaves until that was told twice, and shows two more leads when it behaves again.
+// Faults 35 to 40, and the service's half of fault 41, on the in-process carrier: leads are recorded before any carrier sees them. One
+// daemon polls a service for each misbehaviour, all from the start, so that none may affect another. Each service misbehaves until leadsync
+// has reported it twice, and shows two more leads when it behaves again.
 
-/** Leads that each service shows from the start. */
+/** Number of leads that each service shows from the start. */
 const LEADS = 5;
 const MORE = 2;
 
@@ -26,11 +26,11 @@ interface Wrong {
   readonly token?: TokenFaultName;
   readonly retryAfter?: string;
   readonly delayMs?: number;
-  /** As what it is told; undefined: it is no fault, and leads flow. */
+  /** The error code that leadsync reports; undefined if this is not a fault and leads flow. */
   readonly code: SourceErrorCode | readonly SourceErrorCode[] | undefined;
 }
 
-/** By the point of faults.md, and the name of the source. */
+/** Misbehaviours by the name of the source, in the order of the faults in docs/reliability.md. */
 const WRONG = {
   truncated: { listing: 'truncated', code: 'incomplete' },
   'truncated-chunked': { listing: 'truncated-chunked', code: 'incomplete' },
@@ -87,10 +87,10 @@ const WRONG = {
 type Name = keyof typeof WRONG;
 const wrong: Readonly<Record<string, Wrong>> = WRONG;
 const names = Object.keys(WRONG) as Name[];
-/** What waiting alone does not mend soon: a restart tries at once. */
+/** Faults that waiting does not fix soon; a restart retries immediately. */
 const PATIENT: readonly Name[] = ['wrong-secret', 'bad-request', 'invalid-grant', 'absurd'];
 
-/** Services that behave, and whose listing changes in a test's hands. */
+/** Well-behaved services whose listing the tests change. */
 const CALM: Readonly<Record<string, StubOptions>> = {
   repeating: {},
   'odd-ids': {},
@@ -109,7 +109,7 @@ const CALM: Readonly<Record<string, StubOptions>> = {
 
 const folder = mkdtempSync(join(tmpdir(), 'leadsync-services-'));
 const log = new ToldLog();
-/** What became of each service that misbehaves, from its first failure until its leads are everywhere. */
+/** The course of each misbehaving service, from its first failure until its leads are everywhere. */
 const stories = new Map<string, Promise<void>>();
 let scene: Scene;
 let daemon: Daemon;
@@ -138,7 +138,7 @@ beforeAll(async () => {
   daemon = await scene.start({ onStderr: log.add });
   for (const name of names) {
     const story = tell(name);
-    story.catch(() => undefined); // the test that it belongs to hears of it
+    story.catch(() => undefined); // the test of this service reports the error
     stories.set(name, story);
   }
 });
@@ -155,37 +155,37 @@ const ofPoint = {
 };
 
 test.each(ofPoint[35])(
-  '35. a listing that is %s is told as what it is, and every lead comes when it comes right',
+  '35. leadsync reports a listing that is %s with the right code, and every lead arrives once it is correct',
   expectStory,
   120_000,
 );
 
 test.each(ofPoint[39])(
-  '39. a token endpoint that answers so (%s) is told as what it is, is not hammered, and leads come when it comes right',
+  '39. leadsync reports a faulty token endpoint (%s) with the right code without flooding it, and leads arrive once it works',
   expectStory,
   120_000,
 );
 
 test.each(ofPoint[40])(
-  '40. a service that answers so (%s) is told as what it is, and is asked less and less often',
+  '40. leadsync reports a failing service (%s) with the right code and requests it less and less often',
   expectStory,
   120_000,
 );
 
-test('36. an id that is twice in one listing is one lead, whose newest content reaches every sink', async () => {
+test('36. an id that occurs twice in one listing is one lead, whose newest content reaches every sink', async () => {
   const service = at('repeating');
   await until('its leads are everywhere', () => isEverywhere(service), 60_000);
   await showFor(service, 'repeated-id', 2);
   await showFor(service, 'repeated-id-changed', 2);
   const [first = 0] = service.served.ids();
-  // Beyond what was shown with it, so that it can be told apart.
+  // Different from what was shown with it, so that it can be distinguished.
   service.changeLead(first);
   service.changeLead(first);
   await until('the newest content is everywhere', () => isEverywhere(service), 60_000);
   expect(log.of('poll-failed', 'repeating')).toEqual([]);
 });
 
-test('36. leads whose id is a text, null, missing, negative, a fraction or beyond 2^63 are set aside, and those up to 2^63 arrive to the last digit', async () => {
+test('36. leads whose id is a string, null, missing, negative, a fraction or above 2^63 are rejected, and ids up to 2^63 arrive exactly', async () => {
   await showFor(at('odd-ids'), 'odd-ids', 2);
   const odd = ['9007199254740993', '9223372036854775807'];
   await until('the odd ones that are right are everywhere', () => haveArrived(odd), 60_000);
@@ -194,7 +194,7 @@ test('36. leads whose id is a text, null, missing, negative, a fraction or beyon
   expect(log.of('poll-failed', 'odd-ids')).toEqual([]);
 });
 
-test('37. a lead that is not UTF-8 is set aside alone: those behind it arrive, and it comes when it comes right', async () => {
+test('37. a lead that is not UTF-8 is rejected alone: those after it arrive, and it arrives once it is correct', async () => {
   const service = at('spoilt');
   service.misbehave({ listing: 'bad-utf8' });
   service.addLeads(MORE);
@@ -206,7 +206,7 @@ test('37. a lead that is not UTF-8 is set aside alone: those behind it arrive, a
   await until('all are everywhere', () => isEverywhere(service), 60_000);
 });
 
-test('37. leads that break the description are set aside with the reason, stop no other, are shown in the status, and come when they come right', async () => {
+test('37. leads that break the description are rejected with the reason, stop no other, show in status, and arrive once correct', async () => {
   const service = at('breaking');
   const broken = brokenLeads();
   service.misbehave({ listing: 'broken-leads' });
@@ -230,16 +230,16 @@ test('37. leads that break the description are set aside with the reason, stop n
   );
 });
 
-test('37. leads with unknown fields, without an address, without answers, with anything that strangers type, arrive to the last byte', async () => {
+test('37. leads with unknown fields, no address, no answers or any text that strangers type arrive to the last byte', async () => {
   const service = at('unusual');
   await showFor(service, 'unusual-leads', 2);
   const ids = unusualLeads().map(({ text }) => /"id"\s*:\s*(\d+)/.exec(text)?.[1] ?? '');
   await until('they are everywhere', () => haveArrived(ids), 60_000);
-  // That they are unaltered, the account at the end finds.
+  // The account at the end checks that they are unaltered.
   expect(log.of('leads-rejected', 'unusual')).toEqual([]);
 });
 
-test('38. a listing that is empty after it was not is warned of, and nothing is removed', async () => {
+test('38. leadsync warns of a listing that becomes empty, and removes nothing', async () => {
   const service = at('emptied');
   await until('its leads are everywhere', () => isEverywhere(service), 60_000);
   await showFor(service, 'empty', 2);
@@ -249,7 +249,7 @@ test('38. a listing that is empty after it was not is warned of, and nothing is 
   await until('new leads are everywhere', () => isEverywhere(service), 60_000);
 });
 
-test('38. a listing that shrinks, shuffles, turns round and grows old leads in its middle brings each lead once', async () => {
+test('38. a listing that shrinks, shuffles, reverses and inserts old leads in the middle delivers each lead once', async () => {
   const service = at('shuffling');
   await until('its leads are everywhere', () => isEverywhere(service), 60_000);
   const first = service.served.ids()[0] ?? 0;
@@ -261,7 +261,7 @@ test('38. a listing that shrinks, shuffles, turns round and grows old leads in i
   expect(log.of('poll-failed', 'shuffling')).toEqual([]);
 });
 
-test('39. a refresh token that is rotated, revoked or lost on its way costs at most one request for client credentials, and no lead', async () => {
+test('39. a refresh token that is rotated, revoked or lost costs at most one client credentials request, and no lead', async () => {
   at('losing').misbehave({ token: 'answer-lost', times: 1 });
   at('revoked').revoke('refresh');
   const renewThrice = async (name: string) => {
@@ -272,12 +272,12 @@ test('39. a refresh token that is rotated, revoked or lost on its way costs at m
     expect(at(name).tokenRequests).toBeLessThanOrEqual(at(name).listingRequests + 2);
   };
   await Promise.all(['rotating', 'revoked', 'losing'].map(renewThrice));
-  // Client credentials are asked for anew where the refresh token is of no use any more, and only there.
+  // Client credentials are requested again only where the refresh token no longer works.
   expect(log.of('token-fallback', 'rotating')).toEqual([]);
   for (const name of ['revoked', 'losing']) expect(log.of('token-fallback', name)).toHaveLength(1);
 });
 
-test('40. a token that the listing refuses once is replaced by one new one, and the same poll goes on', async () => {
+test('40. a token that the listing refuses once is replaced by one new token, and the same poll continues', async () => {
   const service = at('once-refused');
   await until('its leads are everywhere', () => isEverywhere(service), 60_000);
   service.revoke('all');
@@ -288,7 +288,7 @@ test('40. a token that the listing refuses once is replaced by one new one, and 
 });
 
 test.each(['ahead', 'behind'])(
-  '41. a service whose clock is ten minutes %s is read as any other, with one token',
+  '41. a service whose clock is ten minutes %s is read as usual, with one token',
   async (name) => {
     at(name).addLeads(MORE);
     await until('its leads are everywhere', () => isEverywhere(at(name)), 60_000);
@@ -297,10 +297,10 @@ test.each(['ahead', 'behind'])(
   },
 );
 
-test('35 to 40. when all behave again, every lead of every service is at every sink once, byte for byte', async () => {
+test('35 to 40. when all services behave again, every lead of each is at every sink once, byte for byte', async () => {
   await Promise.allSettled(stories.values());
   for (const service of Object.values(scene.services)) service.behave();
-  // What a person has mended is tried at once after a restart.
+  // A restart immediately retries what an operator has fixed.
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   daemon = await scene.start({ onStderr: log.add });
   await until('every lead is everywhere', () => scene.complete(), 90_000);
@@ -308,7 +308,7 @@ test('35 to 40. when all behave again, every lead of every service is at every s
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
-/** Lets a service misbehave until that was told twice, and then behave; resolves when its leads are everywhere. */
+/** Lets a service misbehave until leadsync has reported it twice, then behave. Resolves once its leads are everywhere. */
 async function tell(name: Name): Promise<void> {
   const service = at(name);
   if (wrong[name]?.code !== undefined) {
@@ -333,7 +333,7 @@ async function expectStory(name: Name): Promise<void> {
     const codes: readonly unknown[] = [code].flat();
     expect(failures.filter((failure) => codes.includes(failure['code']))).not.toEqual([]);
     expectBackOff(failures, Number(retryAfter ?? 0) * 1_000);
-    // A poll asks once, and once more with a new token.
+    // A poll makes one request, and one more with a new token.
     const { listingRequests, tokenRequests } = at(name);
     const polls = failures.length + listingRequests;
     expect(tokenRequests).toBeLessThanOrEqual(polls + 1);
@@ -344,7 +344,7 @@ async function expectStory(name: Name): Promise<void> {
   }
 }
 
-/** Each wait is twice the last, within 20 %, and never shorter than what the service asks for, up to an hour. */
+/** Expects each wait to be twice the last, within 20 %, and never shorter than the service asks for, up to an hour. */
 function expectBackOff(failures: readonly Readonly<Record<string, unknown>>[], askedMs: number): void {
   for (const { failures: inARow, retryInMs, time, code } of failures) {
     const firstMs = code === 'credentials' ? 60_000 : 1_000;
@@ -354,11 +354,11 @@ function expectBackOff(failures: readonly Readonly<Record<string, unknown>>[], a
   }
 }
 
-/** Shows an odd listing for so many polls, and then the right one again. */
+/** Shows an odd listing for a number of polls, then the correct one. */
 async function showFor(service: Stub, listing: ListingMisbehaviourName, polls: number): Promise<void> {
   const before = service.listingRequests;
   service.misbehave({ listing, times: polls });
-  // One more: the last of them was read when the next is asked for.
+  // One more poll: the last odd listing has been read once the next one is requested.
   await until(`${listing} was read`, () => service.listingRequests > before + polls, 60_000);
 }
 
@@ -369,7 +369,7 @@ async function isEverywhere({ served, shown }: Stub): Promise<boolean> {
   return haveArrived(ids.map((id) => `${id}:${served.newest(id)}`));
 }
 
-/** Whether leads, by id or by id and version, are at every sink. */
+/** Whether these leads, by id or by id and version, are at every sink. */
 async function haveArrived(wanted: readonly string[]): Promise<boolean> {
   const held = await heldNow();
   return held.every((there) => wanted.every((lead) => there.has(lead)));
@@ -377,7 +377,7 @@ async function haveArrived(wanted: readonly string[]): Promise<boolean> {
 
 let asked: { at: number; held: Promise<readonly ReadonlySet<string>[]> } | undefined;
 
-/** What the sinks hold, by id and by id and version; many ask at the same time, and share one look for a while. */
+/** Returns what the sinks hold, by id and by id and version. Concurrent callers share one result for a while. */
 function heldNow(): Promise<readonly ReadonlySet<string>[]> {
   if (!asked || performance.now() - asked.at > 250) {
     const held = scene

@@ -3,19 +3,19 @@ import type { EventType } from '../../../src/telemetry/events.ts';
 /** A line of leadsync's log. */
 export type ToldEvent = Readonly<Record<string, unknown>>;
 
-/** What leadsync logs, sorted as it comes: for tests that ask again and again, of many sources. */
+/** Indexes leadsync's log as it arrives, for tests that query it often and for many sources. */
 export class ToldLog {
   readonly #events = new Map<string, ToldEvent[]>();
   #rest = '';
 
-  /** Takes a piece of standard error. */
+  /** Adds a chunk of standard error. */
   readonly add = (text: string): void => {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
     for (const line of lines) this.#addLine(line);
   };
 
-  /** The events of a type about a source or sink, oldest first. */
+  /** Returns the events of a type about a source or sink, oldest first. */
   of(type: EventType, about: string): readonly ToldEvent[] {
     return this.#events.get(`${type} ${about}`) ?? [];
   }

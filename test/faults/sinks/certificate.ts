@@ -1,12 +1,12 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** A certificate and its private key, both in PEM, as `node:tls` takes them. */
+/** A certificate and its private key, both in PEM, as `node:tls` expects them. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Makes a certificate for 127.0.0.1 that it signs itself, good for a day (X.509 version 3, RFC 5280, section 4.1). */
+/** Creates a self-signed certificate for 127.0.0.1, valid for a day (X.509 version 3, RFC 5280, section 4.1). */
 export function selfSigned(name: string): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
@@ -32,7 +32,7 @@ export function selfSigned(name: string): Certificate {
   };
 }
 
-/** The extension subjectAltName with the one address (RFC 5280, section 4.2.1.6). */
+/** Returns the extension subjectAltName with the one address (RFC 5280, section 4.2.1.6). */
 function forLoopback(): Buffer {
   return sequence(oid(0x55, 0x1d, 0x11), der(0x04, sequence(der(0x87, Buffer.of(127, 0, 0, 1)))));
 }
@@ -49,19 +49,19 @@ function oid(...bytes: number[]): Buffer {
   return der(0x06, Buffer.from(bytes));
 }
 
-/** From 0 to 127 in one byte, else of four bytes whose first is from 1 to 127: DER allows no needless zeros. */
+/** Encodes 0 to 127 in one byte, and larger values in four bytes whose first is 1 to 127: DER forbids needless zeros. */
 function integer(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(value);
   return der(0x02, value < 0x80 ? bytes.subarray(3) : bytes);
 }
 
-/** UTCTime: `261120100000Z`. */
+/** Encodes a UTCTime: `261120100000Z`. */
 function time(ms: number): Buffer {
   return der(0x17, Buffer.from(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`));
 }
 
-/** Tag, length, content (X.690, section 8.1). */
+/** Encodes tag, length and content (X.690, section 8.1). */
 function der(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

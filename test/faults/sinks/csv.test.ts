@@ -9,20 +9,20 @@ import { expectCalm } from '../calm.ts';
 import { logged, mustRun, statusOf } from '../telling.ts';
 import { EagerReader } from './eager-reader.ts';
 
-// Points 32 and 33. The disk is a small file system of its own where this machine lets us mount one (root, on Linux); the
-// steps that it cannot break, and all of them elsewhere, are broken by failpoints.
+// Faults 32 and 33. The disk is a small file system of its own where this machine permits mounting one (root, on Linux). Failpoints break
+// the steps that such a disk cannot break, and all of them elsewhere.
 
 const SOON = { schedule: ['200ms', '1s', '1s', '1s'], jitter: 0 };
 
 describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrier) => {
-  test('32. on a full, read-only or missing disk nothing half is visible, others go on, and so does this when it is mended', async (context) => {
+  test('32. on a full, read-only or missing disk no partial file is visible, other sinks continue, and so does this one once the disk is fixed', async (context) => {
     const scene = await aScene(carrier, {
       stub: { leads: 10 },
       sinks: { drop: { batch: { max: 100, wait: '100ms' }, retry: SOON } },
     });
     const disk = new SmallDisk(scene.drop, 1);
     onTestFinished(() => disk.close());
-    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+    if (!disk.own) context.skip('needs a file system of its own, which this machine does not permit mounting');
     const reader = anEagerReader(scene);
     const daemon = await scene.start();
     await until('the first leads are everywhere', () => scene.complete(), 60_000);
@@ -53,13 +53,13 @@ describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrie
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
   });
 
-  test('32. when writing, syncing or renaming fails, by failpoint, nothing half is visible, and the same leads are in one file afterwards', async () => {
+  test('32. when writing, syncing or renaming fails by failpoint, no partial file is visible, and the same leads are in one file afterwards', async () => {
     const scene = await aScene(carrier, {
       stub: { leads: 10 },
-      // Six failures then take longer than the five seconds in which a sink that worked is not held.
+      // With these waits, six failures take longer than the five seconds in which a working sink is not held.
       sinks: { drop: { batch: { max: 100, wait: '100ms' }, retry: { schedule: Array(10).fill('2s') } } },
     });
-    // The token is on disk before anything is armed.
+    // The token is on disk before any failpoint is armed.
     await mustRun(scene, 'sync');
     const reader = anEagerReader(scene);
     for (const fault of ['file-write=ENOSPC*6', 'file-sync=ENOSPC*6', 'file-rename=EIO*6']) {
@@ -82,7 +82,7 @@ describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrie
 });
 
 test.each(carriers)(
-  '33. over the %s carrier, a reader that picks files up the moment they appear never sees a part of one, though leadsync is killed again and again',
+  '33. over the %s carrier, a reader that opens files as they appear never sees a partial one, although leadsync is killed repeatedly',
   async (carrier) => {
     const scene = await aScene(carrier, {
       stub: { leads: 2_000 },
@@ -107,7 +107,10 @@ test.each(carriers)(
   },
 );
 
-/** Breaks the disk, sees the sink held for that reason while the others get their leads, mends it, and sees it go on. */
+/**
+ * Breaks the disk, expects the sink to be held for that reason while the others get their leads, fixes the disk, and expects the sink to
+ * continue.
+ */
 async function expectHeldWhile(
   scene: Scene,
   daemon: Daemon,
@@ -138,7 +141,7 @@ function anEagerReader(scene: Scene): EagerReader {
   return reader;
 }
 
-/** How many different leads the files that a reader saw hold. */
+/** Returns the number of distinct leads in the files that a reader saw. */
 function leadsIn(reader: EagerReader): number {
   const ids = [...reader.files.values()].flatMap((text) => [...text.matchAll(/(?:^|\r\n)(\d+),/g)]);
   return new Set(ids.map(([, id]) => id)).size;

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 
-/** So often it looks, in ms: as fast as a timer goes. */
+/** The interval between two checks, in ms: the shortest of a timer. */
 const LOOK_MS = 1;
 
-/** Reads every file of a drop folder the moment it appears, as an impatient importer would, and complains of any that is not whole. */
+/** Reads every file of a drop folder as soon as it appears, as an impatient importer would, and records each that is incomplete. */
 export class EagerReader {
   /** What was wrong, with the file's name. */
   readonly complaints: string[] = [];
-  /** Each file as it was when it was first seen. */
+  /** The content of each file when it first appeared. */
   readonly files = new Map<string, string>();
   readonly #folder: string;
   readonly #timer: NodeJS.Timeout;
@@ -19,7 +19,7 @@ export class EagerReader {
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
   }
 
-  /** Stops, and complains of files that are not as they were when they appeared. */
+  /** Stops, and records files that have changed since they appeared. */
   stop(): void {
     clearInterval(this.#timer);
     this.#look();
@@ -31,7 +31,7 @@ export class EagerReader {
     for (const name of this.#names()) {
       if (name.startsWith('.') || this.files.has(name)) continue;
       const text = this.#read(name);
-      // On a disk that fails it may go again before it can be read; then it is met once more.
+      // On a failing disk, a file may vanish before it is read; it then counts as new when it reappears.
       if (text === undefined) continue;
       this.files.set(name, text);
       const fault = faultOf(name, text);
@@ -43,7 +43,7 @@ export class EagerReader {
     try {
       return readdirSync(this.#folder);
     } catch {
-      return []; // no folder yet, or a test has taken it away
+      return []; // the folder does not exist yet, or a test has moved it away
     }
   }
 
@@ -51,7 +51,7 @@ export class EagerReader {
     try {
       return readFileSync(join(this.#folder, name), 'utf8');
     } catch {
-      return undefined; // the whole folder was taken away meanwhile
+      return undefined; // the folder was moved away meanwhile
     }
   }
 }

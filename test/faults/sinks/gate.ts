@@ -4,12 +4,12 @@ import { createServer as createTlsServer } from 'node:tls';
 import { freePort } from '../../support/servers/server-process.ts';
 import type { Certificate } from './certificate.ts';
 
-/** A port before a server that can be shut, speak TLS, or break off in the middle of an exchange. */
+/** A port in front of a server that can refuse connections, speak TLS, or reset a connection in the middle of an exchange. */
 export class Gate {
   readonly port: number;
   /** The server's port. */
   leadsTo = 0;
-  /** Whether the connection is reset at the moment at which the server answers: it has the request, and nobody knows. */
+  /** Whether to reset the connection when the server answers: the server has the request, and the client does not know. */
   resets = false;
   readonly #certificate: Certificate | undefined;
   readonly #sockets = new Set<Socket>();
@@ -20,12 +20,12 @@ export class Gate {
     this.#certificate = certificate;
   }
 
-  /** A gate that is shut. With a certificate it speaks TLS. */
+  /** Creates a closed gate. With a certificate, it speaks TLS. */
   static async make(certificate?: Certificate): Promise<Gate> {
     return new Gate(await freePort(), certificate);
   }
 
-  /** Where it is reached. */
+  /** The URL of the gate. */
   get url(): string {
     return `${this.#certificate ? 'https' : 'http'}://127.0.0.1:${this.port}/hooks/leads`;
   }
@@ -37,7 +37,7 @@ export class Gate {
     await once(this.#server, 'listening');
   }
 
-  /** From now on connections are refused, and those that there are end. */
+  /** Refuses connections from now on and ends the existing ones. */
   async shut(): Promise<void> {
     if (!this.#server) return;
     const closed = once(this.#server, 'close');

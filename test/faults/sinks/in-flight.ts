@@ -3,23 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { drained } from '../../support/servers/drained.ts';
 import type { ReceivedRequest, ReceiverAnswer } from '../../support/servers/webhook-receiver.ts';
 
-/** Answers that take their time, and what was seen of them: how many at once, how much was sent, who was left waiting. */
+/** Slow answers, and what was observed of them: the maximum in flight, the bytes sent, and the connections that clients closed. */
 export class InFlight {
-  /** The most that were under way at one time. */
+  /** Maximum requests in flight at one time. */
   most = 0;
-  /** Connections that the other side closed before the answer's end, by receiver. */
+  /** Connections that the client closed before the end of the answer, by receiver. */
   readonly left = new Map<string, number>();
-  /** Bytes that went out, by receiver. */
+  /** Bytes sent, by receiver. */
   readonly sent = new Map<string, number>();
   readonly #alone = new WeakSet<ReceivedRequest>();
   #now = 0;
 
-  /** Whether it came while no other was under way. */
+  /** Whether no other request was in flight when this one arrived. */
   wasAlone(request: ReceivedRequest): boolean {
     return this.#alone.has(request);
   }
 
-  /** A status after so many ms. */
+  /** Answers with a status after `afterMs`. */
   answering(status: number, afterMs: number): ReceiverAnswer {
     return async (request, res) => {
       this.#now += 1;
@@ -31,12 +31,12 @@ export class InFlight {
     };
   }
 
-  /** 200 at once, and then the same piece again and again, `times` times or for ever. */
+  /** Answers 200 immediately, then sends the same chunk `times` times or without end. */
   body(name: string, piece: string, everyMs: number, times = Number.POSITIVE_INFINITY): ReceiverAnswer {
     return async (request, res) => {
       res.writeHead(200, { 'content-type': 'text/plain' });
       res.flushHeaders();
-      // The status is the answer; nobody will hear the end of the rest.
+      // The status is the answer; the client need not read the rest.
       request.status = 200;
       this.#noteLeaving(name, res);
       for (let sent = 0; sent < times && !res.destroyed; sent += 1) {
@@ -48,7 +48,7 @@ export class InFlight {
     };
   }
 
-  /** An answer whose very head comes one byte a second. */
+  /** Sends an answer whose head itself arrives at one byte per second. */
   async drip(name: string, res: ServerResponse): Promise<void> {
     this.#noteLeaving(name, res);
     for (const byte of `HTTP/1.1 204 No Content\r\nx-a: ${'b'.repeat(600)}`) {

@@ -11,7 +11,7 @@ import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { deliveriesOf, logged, mustRun, statusOf, told } from '../telling.ts';
 
-// Points 29 to 31, against a PostgreSQL that is this file's own: it is killed, and takes rights away.
+// Faults 29 to 31, against a PostgreSQL that belongs to this file: the tests kill it and revoke rights.
 
 const EVENTS = ['created', 'updated'];
 const SOON = { schedule: ['300ms', '1s', '1s', '1s'], jitter: 0 };
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => postgres?.close(), 60_000);
 
 describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) => {
-  test('29. killed in the middle of a transaction, or cut off after COMMIT was sent, it has every row once', async () => {
+  test('29. killed during a transaction, or disconnected after COMMIT was sent, PostgreSQL has every row once', async () => {
     const { scene, proxy } = await aWarehouse(carrier);
     const daemon = await scene.start();
     await until('the first leads are everywhere', () => scene.complete(), 60_000);
@@ -47,7 +47,7 @@ describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) 
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
   });
 
-  test('29. after a deadlock and serialization failures every row is there once, in its newest content', async () => {
+  test('29. after a deadlock and serialization failures, every row is there once, with its newest content', async () => {
     const { scene } = await aWarehouse(carrier);
     const daemon = await scene.start();
     await until('the first leads are everywhere', () => scene.complete(), 60_000);
@@ -64,7 +64,7 @@ describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) 
 });
 
 test.each(carriers)(
-  '30. over the %s carrier, what PostgreSQL cannot store is replaced as documented, ten megabytes are stored, and a lead that a constraint rejects is refused alone',
+  '30. over the %s carrier, text that PostgreSQL cannot store is replaced as documented, ten megabytes are stored, and a lead that violates a constraint is refused alone',
   async (carrier) => {
     const { scene } = await aWarehouse(carrier);
     const daemon = await scene.start();
@@ -115,7 +115,7 @@ test.each(carriers)(
 );
 
 test.each(carriers)(
-  '31. over the %s carrier, a lost right, a missing column, a dropped table: the sink is held and says which, and goes on when it is there again',
+  '31. over the %s carrier, a lost right, a missing column or a dropped table holds the sink with that reason, and the sink continues once it is back',
   async (carrier) => {
     const role = uniqueName('app');
     const { scene } = await aWarehouse(carrier, role);
@@ -153,7 +153,7 @@ test.each(carriers)(
       await mustRun(scene, 'resume', 'warehouse');
       await until('the leads are everywhere', () => scene.complete(), 60_000);
     }
-    // Beginning anew, as the page of the sink has it.
+    // Starting again, as the sink's README describes.
     await scene.query(`DROP SCHEMA ${schema} CASCADE`);
     await mustRun(scene, 'resume', 'warehouse');
     await mustRun(scene, 'replay', '--sink', 'warehouse', '--all');
@@ -164,7 +164,7 @@ test.each(carriers)(
   },
 );
 
-/** A scene whose warehouse is in this file's server, behind a proxy, and whose sinks hear of changes. */
+/** Opens a scene whose warehouse is in this file's server, behind a proxy, and whose sinks receive changes. */
 async function aWarehouse(
   carrier: CarrierName,
   user = 'leadsync',
@@ -190,16 +190,16 @@ async function aWarehouse(
   return { scene, proxy };
 }
 
-/** A connection of the test's own; it may be cut like any other. */
+/** Opens a connection for the test, which may be cut like any other. */
 async function connected(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: postgres.url });
-  client.on('error', () => undefined); // the server is killed on purpose
+  client.on('error', () => undefined); // the test kills the server on purpose
   await client.connect();
   onTestFinished(() => client.end().catch(() => undefined));
   return client;
 }
 
-/** Whether a write of leads waits for a lock; what the mirror waits for does not count. */
+/** Whether a write of leads waits for a lock; the mirror's waits do not count. */
 async function waitsForLock(): Promise<boolean> {
   const client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
@@ -214,7 +214,7 @@ async function waitsForLock(): Promise<boolean> {
   }
 }
 
-/** Makes leadsync and another transaction wait for each other, so that PostgreSQL ends leadsync's. */
+/** Makes leadsync and another transaction wait for each other, so that PostgreSQL aborts leadsync's. */
 async function deadlockWith({ schema, stub, query }: Scene): Promise<void> {
   const deadlocks = async () => {
     await query('SELECT pg_stat_force_next_flush()').catch(() => []);
@@ -223,7 +223,7 @@ async function deadlockWith({ schema, stub, query }: Scene): Promise<void> {
   };
   const before = await deadlocks();
   const other = await connected();
-  // PostgreSQL ends the one that looks first: this one never does.
+  // PostgreSQL aborts the transaction that first checks for a deadlock; this one never does.
   await other.query("SET deadlock_timeout = '1h'");
   await other.query(`BEGIN; SELECT FROM ${schema}.leads WHERE id = 2 FOR UPDATE`);
   stub.changeLead(1);
@@ -234,9 +234,9 @@ async function deadlockWith({ schema, stub, query }: Scene): Promise<void> {
   await until('PostgreSQL counts the deadlock', async () => (await deadlocks()) > before, 30_000);
 }
 
-/** Makes so many statements that insert leads fail, as others that write at the same time would. Gives how many did. */
+/** Makes this many statements that insert leads fail, as concurrent writers would. Returns a function that counts the failures. */
 async function failNextInserts({ schema, query }: Scene, times: number): Promise<() => Promise<number>> {
-  // A sequence counts on where a transaction is rolled back.
+  // A sequence keeps counting across rollbacks.
   await query(`
     CREATE SEQUENCE ${schema}.tries;
     CREATE FUNCTION ${schema}.fail() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -253,7 +253,7 @@ async function failNextInserts({ schema, query }: Scene, times: number): Promise
   };
 }
 
-/** Leads whose answers in the table are not as many as in their text. */
+/** Returns the leads whose number of answers in the table differs from that in their text. */
 function answersThatAreNotThere({ schema, query }: Scene): Promise<{ id: string }[]> {
   return query(
     `SELECT id FROM ${schema}.leads l WHERE json_array_length(_leadsync_raw->'service_question_answers')

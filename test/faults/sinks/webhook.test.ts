@@ -19,18 +19,18 @@ import { selfSigned } from './certificate.ts';
 import { Gate } from './gate.ts';
 import { InFlight } from './in-flight.ts';
 
-// Points 20 to 28. One daemon for each carrier has a webhook for every way to fail, all from its first moment on: so none
-// of them may be in another's way. Each test looks at its own, heals them, and holds the account against the promise.
+// Faults 20 to 28. For each carrier, one daemon has a webhook for every kind of failure, all from the start, so that none may affect
+// another. Each test checks its own webhooks, heals them, and compares the account with the promise.
 
 const LEADS = 30;
 const CONCURRENCY = 4;
 const NOWHERE = 'https://receiver.leadsync.invalid/hooks/leads';
 const OLD_SECRET = `whsec_${Buffer.alloc(24, 9).toString('base64')}`;
 const REFUSALS: Readonly<Record<string, number>> = { 5: 400, 11: 413, 17: 422 };
-/** What the service of each of these answers is asked for: long, so that it cannot be the usual wait by chance. */
+/** The wait that each of these answers asks for: too long to be the usual wait by chance. */
 const WAIT_SECONDS = 12;
 
-describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => {
+describe.each(carriers)('failing webhooks, over the %s carrier', (carrier) => {
   const folder = mkdtempSync(join(tmpdir(), 'leadsync-webhooks-'));
   const inFlight = new InFlight();
   let gates: Record<'refused' | 'reset' | 'untrusted' | 'trusted', Gate>;
@@ -58,7 +58,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('28. while a secret is rotated, whoever knows either of the two can verify every request', async () => {
+  test('28. while a secret is rotated, a receiver with either secret can verify every request', async () => {
     await until('the leads have arrived', () => leadsAt('rotated').size === LEADS, 60_000);
     for (const { body, headers } of at('rotated').received)
       for (const secret of [SECRET, OLD_SECRET])
@@ -68,7 +68,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     expect(await faultsAt('rotated', 'crm')).toEqual([]);
   });
 
-  test('27. a receiver that is down is asked by one probe at a time, and then gets its backlog in order of age, at no more than its concurrency', async () => {
+  test('27. a receiver that is down gets one probe at a time, and then its backlog, oldest first, within its concurrency', async () => {
     await told(daemon, 'sink-held', { sink: 'down' });
     const { received } = at('down');
     const probes = () => afterBurst(received);
@@ -76,19 +76,19 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     const triedBefore = new Set(received.map(leadIn));
     at('down').answerAlways(inFlight.answering(204, 20));
     const from = received.length;
-    // By itself: nobody has to tell it that the receiver is back.
+    // leadsync notices by itself that the receiver is back.
     await until('the backlog is there', () => leadsAt('down').size === LEADS, 90_000);
     const [first, second] = probes();
     expect([first, second].filter((probe) => !probe || !inFlight.wasAlone(probe))).toEqual([]);
     const wait = Number(second?.at) - Number(first?.at);
-    expect(wait).toBeGreaterThan(3_500); // 5 s for the first of them, within 20 %
+    expect(wait).toBeGreaterThan(3_500); // 5 s for the first wait, within 20 %
     expect(inFlight.most).toBeLessThanOrEqual(CONCURRENCY);
     const ages = received
       .slice(from)
       .map(leadIn)
       .filter((lead) => !triedBefore.has(lead));
     for (const [place, lead] of ages.entries()) {
-      // So many may overtake one another on their way.
+      // This many requests may overtake one another.
       const older = ages.slice(place + CONCURRENCY).filter((later) => later < lead);
       expect(older, `after lead ${lead}`).toEqual([]);
     }
@@ -96,7 +96,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     expect(await faultsAt('down')).toEqual([]);
   });
 
-  test('20. a receiver that refuses, resets, has no address or no certificate that is trusted is held with the reason, and costs no lead an attempt', async () => {
+  test('20. a receiver that refuses or resets connections, has no address or no trusted certificate is held with the reason, and no lead uses up an attempt', async () => {
     const codes = {
       refused: /\(ECONNREFUSED\)/,
       reset: /\((ECONNRESET|UND_ERR_SOCKET)\)/,
@@ -122,12 +122,12 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     await heal('refused', 'reset');
     expect(await faultsAt('refused', 'trusted')).toEqual([]);
     const { sinks: account } = await accountOf(scene);
-    // It took what it was sent, and could not say so: the repeats have the same id.
+    // The receiver accepted the requests but could not answer: the repeats have the same id.
     expect(account['reset']?.repeated.length).toBeGreaterThan(0);
     expect(faultsOf(await accountOf(scene), { repeats: true, at: ['reset'] })).toEqual([]);
   });
 
-  test('21. one byte a second: the deadline is that of the whole answer, and what follows the status is not waited for', async () => {
+  test('21. one byte a second: the deadline covers the whole answer, and the sink does not wait for what follows the status', async () => {
     await until('leads got through beside the trickle', () => leadsAt('trickling').size === LEADS, 60_000);
     await told(daemon, 'sink-held', { sink: 'dripping' });
     const requests = at('dripping').received.length;
@@ -158,7 +158,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     expect(await faultsAt('moved')).toEqual([]);
   });
 
-  test('23. 410 pauses the sink: its leads are held, nothing is sent, and it is said', async () => {
+  test('23. 410 pauses the sink: its leads stay pending, nothing is sent, and leadsync reports it', async () => {
     await told(daemon, 'sink-paused', { sink: 'gone' });
     const { sinks } = await statusOf(scene);
     expect(sinks['gone']).toMatchObject({
@@ -190,7 +190,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     expect(await faultsAt(...Object.keys(names))).toEqual([]);
   });
 
-  test('24. Retry-After in seconds and as a date is kept to, one in the past or unreadable is none, an absurd one is cut to an hour; other sinks are not slowed', async () => {
+  test('24. Retry-After is honoured in seconds and as a date, ignored in the past or if unreadable, and capped at an hour; other sinks are not slowed down', async () => {
     const names = ['seconds', 'date', 'past', 'unreadable', 'absurd'];
     for (const sink of names) await told(daemon, 'sink-held', { sink });
     await until('the others have arrived', () => leadsAt('crm').size === LEADS, 5_000);
@@ -210,7 +210,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     expect(await faultsAt(...names)).toEqual([]);
   });
 
-  test('25. a lead that is refused with 400, 413 or 422 dies alone, in a batch as well, and can be tried again', async () => {
+  test('25. a lead that is refused with 400, 413 or 422 dies alone, also in a batch, and can be retried', async () => {
     for (const sink of ['choosy', 'batched']) {
       const others = LEADS - Object.keys(REFUSALS).length;
       await until('the others have arrived', () => leadsAt(sink).size === others, 60_000);
@@ -232,7 +232,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     expect(await faultsAt('choosy', 'batched')).toEqual([]);
   });
 
-  test('26. of an answer of 100 MB, or without an end, a little is read', async () => {
+  test('26. the sink reads only the beginning of an answer of 100 MB or without an end', async () => {
     for (const sink of ['huge', 'endless'])
       await until(`leads got through to ${sink}`, () => leadsAt(sink).size === LEADS, 90_000);
     for (const sink of ['huge', 'endless']) {
@@ -242,7 +242,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     expect(await faultsAt('huge', 'endless')).toEqual([]);
   });
 
-  test('20. once the address is corrected and the certificate trusted, a restart brings all that waited', async () => {
+  test('20. once the address is corrected and the certificate trusted, a restart delivers everything that was pending', async () => {
     await expectCalm(daemon);
     expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     const config = readFileSync(scene.configFile, 'utf8');
@@ -250,7 +250,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     daemon = await scene.start({ env: { NODE_EXTRA_CA_CERTS: join(folder, 'both.pem') } });
     await heal('nameless', 'untrusted');
     await expectCalm(daemon);
-    // Of all that this test file has done, at every sink: nothing is lost, and what came twice says so.
+    // Across all tests of this file, at every sink: nothing is lost, and every repeat carries the same id.
     const account = await accountOf(scene);
     expect(faultsOf(account, { repeats: LEADS, at: ['reset'] })).toEqual([]);
     const others = Object.keys(account.sinks).filter((sink) => sink !== 'reset');
@@ -261,7 +261,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     return scene.receivers[sink] ?? expect.unreachable(`there is no sink ${sink}`);
   }
 
-  /** Which leads a receiver has said that it took. */
+  /** Returns the leads that a receiver has accepted. */
   function leadsAt(sink: string): Set<number> {
     return new Set(
       at(sink).received.flatMap((request) =>
@@ -270,7 +270,7 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     );
   }
 
-  /** What an operator does who knows that it is mended; and all of it arrives. */
+  /** Retries as an operator does who knows that the cause is fixed, and expects everything to arrive. */
   async function heal(...sinks: string[]): Promise<void> {
     for (const sink of sinks) await mustRun(scene, 'resume', sink);
     for (const sink of sinks)
@@ -296,7 +296,7 @@ async function makeGates(folder: string) {
   return gates;
 }
 
-/** The sinks, with what each has of its own. */
+/** Returns the sinks, each with its own options. */
 function sinksThrough(gates: Readonly<Record<string, Gate>>) {
   const own: Record<string, Record<string, unknown>> = {
     nameless: { url: NOWHERE },
@@ -315,7 +315,7 @@ function sinksThrough(gates: Readonly<Record<string, Gate>>) {
   );
 }
 
-/** How each receiver answers until it is healed. */
+/** Returns how each receiver answers until it is healed. */
 function answers(inFlight: InFlight): Record<string, ReceiverAnswer> {
   const redirects = [301, 302, 303, 307, 308];
   let redirected = 0;
@@ -359,13 +359,13 @@ function leadIn(request: ReceivedRequest): number {
   return leadsIn(request)[0] ?? 0;
 }
 
-/** The probes: what came after the first pause, which is when the sink was held. */
+/** Returns the probes: the requests after the first pause, which is when the sink was held. */
 function afterBurst(requests: readonly ReceivedRequest[]): ReceivedRequest[] {
   const first = requests.findIndex((_, index) => pauseBefore(requests, index) > 3_000);
   return first === -1 ? [] : requests.slice(first);
 }
 
-/** How long before a request there was none, in ms. */
+/** Returns the pause before a request, in ms. */
 function pauseBefore(requests: readonly ReceivedRequest[], index: number): number {
   const [before, request] = [requests[index - 1], requests[index]];
   return before && request ? request.at.getTime() - before.at.getTime() : 0;
