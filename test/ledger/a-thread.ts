@@ -3,18 +3,18 @@ import { openEngine } from '../../src/ledger/sqlite-ledger.ts';
 import { serveThread } from '../../src/ledger/thread/serve-engine.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 
-/** What a test's thread begins with. */
+/** The input of a test's thread. */
 export interface TestThread {
   readonly file: string;
   readonly create: boolean;
-  /** What asking for `status` comes to, in place of an answer. */
+  /** What happens on a request for `status`, in place of an answer. */
   readonly status?: 'it-dies' | 'nothing' | 'it-stands-still';
 }
 
-/** How long the thread stands still, in ms. */
+/** How long the thread blocks, in ms. */
 export const STANDS_STILL_MS = 400;
 
-// A ledger in a thread, of which a test can say what goes wrong.
+// Runs a ledger in a thread, and fails in the way that the test chooses.
 serveThread<TestThread, never>(({ file, create, status }) => {
   const judge = judgeBy(() => ({ scheduleMs: [], jitter: 0 }), Math.random);
   const engine = openEngine({ file, create, clock: systemClock, random: Math.random, judge });

@@ -11,7 +11,7 @@ let copies: string;
 let copy: string;
 let writer: Database.Database;
 
-/** A file that takes several steps to copy, and another connection that writes to it. */
+/** Creates a file that takes several steps to copy, and another connection that writes to it. */
 beforeEach(() => {
   file = join(tempDir(), 'ledger.db');
   copies = tempDir();
@@ -26,12 +26,12 @@ beforeEach(() => {
 
 const never = new AbortController().signal;
 
-test('a copy is the ledger of one moment, however often others write meanwhile', async () => {
+test('a copy contains the ledger of one moment, however often other connections write meanwhile', async () => {
   const seen: number[] = [];
   await backUpLedger(file, copy, {
     signal: never,
     onCopied: ({ bytes }) => {
-      expect(seen.length).toBeLessThan(100); // it ends, however often others write
+      expect(seen.length).toBeLessThan(100); // the copy ends, however often others write
       seen.push(bytes);
       writer.exec(
         'UPDATE rows SET content = randomblob(9000) WHERE id = 1; INSERT INTO rows VALUES (NULL, NULL)',
@@ -39,7 +39,7 @@ test('a copy is the ledger of one moment, however often others write meanwhile',
     },
   });
   expect(seen.length).toBeGreaterThan(2);
-  expect(seen).toEqual(seen.toSorted((one, other) => one - other)); // it never began anew
+  expect(seen).toEqual(seen.toSorted((one, other) => one - other)); // the copy never started over
   expect(writer.prepare('SELECT count(*) FROM rows').pluck().get()).toBe(3_000 + seen.length);
   const made = new Database(copy, { readonly: true });
   expect(made.pragma('integrity_check', { simple: true })).toBe('ok');
@@ -50,17 +50,17 @@ test('a copy is the ledger of one moment, however often others write meanwhile',
   expect(statSync(copy).mode & 0o777).toBe(0o600);
 });
 
-test('a copy on a full disk leaves nothing beside itself', async (context) => {
+test('a failed copy on a full disk leaves no file behind', async (context) => {
   const disk = new SmallDisk(join(copies, 'small'), 2);
   onTestFinished(() => disk.close());
-  if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+  if (!disk.own) context.skip('needs a file system of its own, which this machine does not permit mounting');
   const target = join(copies, 'small', 'copy.db');
   const copied = backUpLedger(file, target, { signal: never, onCopied: () => undefined });
   await expect(copied).rejects.toMatchObject({ code: 'SQLITE_FULL' });
   expect(readdirSync(join(copies, 'small'))).toEqual([]);
 });
 
-test('a copy that is stopped ends at the next step', async () => {
+test('a cancelled copy ends at its next step', async () => {
   const stop = new AbortController();
   const copied = backUpLedger(file, copy, { signal: stop.signal, onCopied: () => stop.abort('SIGINT') });
   await expect(copied).rejects.toBe('SIGINT');

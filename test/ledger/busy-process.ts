@@ -3,8 +3,8 @@ import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 
-// Records, claims, begins and settles as fast as it can, until it is killed. Says how many leads it has listed, and what
-// the ledger says is recorded and settled: from then on it has to be there.
+// Records, claims, begins and settles as fast as it can until it is killed. Reports the number of listed leads, and what the ledger has
+// confirmed as recorded and settled, which must survive from then on.
 const [, , file = '', from = '0'] = process.argv;
 const ledger = openLedger({
   file,
@@ -49,7 +49,7 @@ async function deliver(sink: string, max: number, beginForMs: number | undefined
       if (delivered.length > 0) say({ delivered: delivered.map((delivery) => delivery.id) });
     });
     await Promise.all(attempts);
-    await ledger.resume(sink); // these outcomes hold the sink now and then
+    await ledger.resume(sink); // these outcomes occasionally hold the sink
   }
 }
 

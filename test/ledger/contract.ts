@@ -16,8 +16,8 @@ import { upcomingContract } from './contract/upcoming.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
 /**
- * What every ledger promises, whatever it is made of. `store` makes a new empty store that goes with the running test,
- * and gives a function that opens it; opening it twice is what a second process would do.
+ * Registers the tests of what every ledger promises, whatever its implementation. `store` creates an empty store that ends with the running
+ * test, and returns a function that opens it. Opening it twice does what a second process would do.
  */
 export function ledgerContract(name: string, store: () => OpenLedger): void {
   describe(name, () => {

@@ -3,7 +3,7 @@ import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 
-// A process of its own, as far as SQLite can tell: claims and settles until it is told to stop, and gives what it attempted.
+// To SQLite, this thread is a process of its own: it claims and settles until it is stopped, and reports what it attempted.
 const { file, sink } = workerData as { file: string; sink: string };
 const ledger = openLedger({
   file,

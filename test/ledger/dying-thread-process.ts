@@ -2,7 +2,7 @@ import { openInThread } from '../../src/ledger/thread/open-in-thread.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import type { TestThread } from './a-thread.ts';
 
-// Asks a ledger in a thread that dies of it.
+// Sends a request to a ledger whose thread dies of it.
 const [, , file = ''] = process.argv;
 const program = new URL('./a-thread.ts', import.meta.url);
 const begin: TestThread = { file, create: true, status: 'it-dies' };

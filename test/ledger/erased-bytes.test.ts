@@ -4,7 +4,7 @@ import { aListedLead } from '../support/scene/a-lead.ts';
 import { changedLead, delivered, LedgerUnderTest, refused } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
-/** What a person left: a text that fits in a page, one that does not, an answer, an element that was set aside. */
+/** A person's traces: a text that fits in a page, one that does not, an answer, and a rejected element. */
 const TRACES = ['Zaphod Short', 'Zaphod Long', 'Zaphod Answer', 'Zaphod Aside'];
 
 function tracesIn(file: string): string[] {
@@ -33,7 +33,7 @@ async function aLedgerWithZaphod() {
   return { disk, on };
 }
 
-it('erased means gone from the file, its log and its index', async () => {
+it('an erased person is gone from the file, its write-ahead log and its index', async () => {
   const { disk, on } = await aLedgerWithZaphod();
   expect(tracesIn(disk.file)).toEqual(TRACES);
   await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 1n }), []);
@@ -41,7 +41,7 @@ it('erased means gone from the file, its log and its index', async () => {
   expect(tracesIn(disk.file)).toEqual([]);
 });
 
-it('says that the log still holds it while somebody reads an older state', async () => {
+it('erase reports that the write-ahead log still contains the person while a reader uses an older state', async () => {
   const { disk, on } = await aLedgerWithZaphod();
   await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 1n }), []);
   const before = disk.other((db) => {

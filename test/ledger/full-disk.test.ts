@@ -12,8 +12,8 @@ import { SqliteFile, sqliteStore } from './sqlite-store.ts';
 const complete = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined } as const;
 
 describe('a ledger on a disk that becomes full', () => {
-  // Where nobody may mount a file system, the file's own limit takes its place: the same error, from the same calls.
-  it('says so at whatever it is asked to write, loses nothing, and goes on by itself when there is room', async () => {
+  // Where mounting a file system is not permitted, the file size limit replaces it: the same error from the same calls.
+  it('every write reports it, nothing is lost, and the ledger continues by itself once there is space', async () => {
     const { on, fill, makeRoom, file } = await onSmallDisk();
     await on.list(ids(1, 200));
     const { refs } = await on.claim('crm', { max: 10, window: 5 });
@@ -29,7 +29,7 @@ describe('a ledger on a disk that becomes full', () => {
     const settled = await Promise.allSettled(refs.map((ref) => on.settle(ref, ...Array(10).fill(delivered))));
     for (const one of settled)
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'full' });
-    // What it still can, it does: people ask it just then.
+    // Queries still work: this is when operators need them.
     expect((await on.ledger.status()).sources[0]?.source).toBe('main');
     makeRoom();
     await on.ledger.record(poll, large(1_000, 1_200));
@@ -46,11 +46,11 @@ describe('a ledger on a disk that becomes full', () => {
   });
 });
 
-/** Records into the poll until the disk has no more room. */
+/** Records into the poll until the disk is full. Returns the errors. */
 async function failuresWhile(ledger: Ledger, poll: number): Promise<LedgerError[]> {
   for (let from = 1_000; from < 100_000; from += 1) {
     try {
-      // The same leads once more are no news: of what was recorded before, nothing is counted twice.
+      // The same leads again are not new: what was recorded before is not counted twice.
       await ledger.record(poll, large(from, from));
     } catch (error) {
       if (error instanceof LedgerError) return [error];

@@ -16,13 +16,13 @@ interface Said {
   delivered?: string[];
 }
 
-describe('a process killed (kill -9) while it records and delivers', () => {
-  it('leaves a whole ledger behind every time, with everything in it that it had said', async () => {
+describe('a process that is killed (kill -9) while it records and delivers', () => {
+  it('it always leaves an intact ledger that contains everything that it had confirmed', async () => {
     const file = join(tempDir(), 'ledger.db');
     let listed = 0;
     const delivered = new Set<string>();
     for (let kill = 0; kill < KILLS; kill += 1) {
-      // A different number of messages each time: a kill falls anywhere in what the next one would have told.
+      // A different number of messages each time, so that the kills hit different steps.
       const said = await runUntil(file, listed, 20 + ((kill * 37) % 60));
       for (const what of said) {
         listed = Math.max(listed, what.listed ?? 0);
@@ -46,7 +46,7 @@ describe('a process killed (kill -9) while it records and delivers', () => {
   });
 });
 
-/** Lets the process work until it has said something so many times, then kills it. Gives what it said. */
+/** Runs the process until it has sent this many messages, then kills it. Returns the messages. */
 async function runUntil(file: string, from: number, messages: number): Promise<Said[]> {
   const child = fork(PROGRAM, [file, String(from)]);
   const said: Said[] = [];

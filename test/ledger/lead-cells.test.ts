@@ -15,7 +15,7 @@ import { SqliteFile } from './sqlite-store.ts';
 
 const alike = relations.filter(({ name }) => ['leads', 'v_leads'].includes(name));
 
-/** What the extraction gives, and what the view says. */
+/** Returns the result of the extraction and that of the view. */
 function bothOf(file: string, relation: Relation): { extracted: unknown; view: unknown } {
   const columns = relation.columns.map(({ name }) => name);
   const extract = new LedgerExtract(file);
@@ -44,12 +44,12 @@ async function expectAlike(items: readonly ListedItem[]): Promise<void> {
   }
 }
 
-/** A lead of which the answers are this very text. */
+/** Builds a lead whose `answers` is exactly this text. */
 function answering(id: number, answers: string): ListedItem {
   return listedAs(BigInt(id), aLead({ id }).replace(/("service_question_answers":)\[.*?\]/, `$1${answers}`));
 }
 
-/** JSON texts as services write them, with what JSON.parse and SQLite read differently among them. */
+/** JSON texts as services write them, including some that JSON.parse and SQLite read differently. */
 const character = fc.constantFrom(
   ...[
     'a',
@@ -140,8 +140,8 @@ const lead = fc
     );
   });
 
-describe('an extraction of leads gives what the view says', () => {
-  it('of odd leads', async () => {
+describe('an extraction of leads returns the same as the view', () => {
+  it('it does for odd leads', async () => {
     const answered = [
       '[]',
       ' [ ] ',
@@ -174,12 +174,12 @@ describe('an extraction of leads gives what the view says', () => {
     ]);
   });
 
-  it('of any leads', async () => {
+  it('it does for generated leads', async () => {
     const leads = fc.uniqueArray(lead, { selector: ({ id }) => id, minLength: 70, maxLength: 70 });
     await fc.assert(fc.asyncProperty(leads, expectAlike), { numRuns: 5 });
   });
 
-  it('of leads with several versions, missing from the listing, listed by another source, and erased', async () => {
+  it('it does for leads with several versions, missing from the listing, listed by another source, and erased', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open);
     await on.list([1, 2, 3, 4]);
@@ -196,7 +196,7 @@ describe('an extraction of leads gives what the view says', () => {
   });
 });
 
-it('SQLite writes no time and no answers of a lead as services write them', async () => {
+it('SQLite does not write the times and answers of a lead as services write them', async () => {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open);
   const escaped = answering(2, '[ {"slug": "a", "answer": "M\\u00fcller\\/\\u0022"} ]');

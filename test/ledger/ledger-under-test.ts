@@ -12,7 +12,7 @@ import type { PollEnd } from '../../src/ledger/contract/ledger-polling.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 
-/** Opens a ledger on one store; a second call opens the same store once more, as another process would. */
+/** Opens a ledger on one store; a second call opens the same store again, as another process would. */
 export type OpenLedger = (parts: {
   clock: HeldClock;
   judge: Judge;
@@ -23,10 +23,10 @@ export type OpenLedger = (parts: {
 export const delivered: Delivered = { kind: 'delivered' };
 export const refused: Refused = { kind: 'refused', reason: 'It says no.', httpStatus: 422, answer: 'no' };
 export const unavailable: Unavailable = { kind: 'unavailable', reason: 'It is down.', httpStatus: 503 };
-/** Nobody answered, so the lead may have arrived. */
+/** No answer came, so the lead may have arrived. */
 export const unanswered: Unavailable = { kind: 'unavailable', reason: 'The connection was lost.' };
 
-/** The name under which these tests open the ledger. */
+/** The holder's name with which these tests open the ledger. */
 export const HOLDER = 'this-test';
 
 export const MINUTE = 60_000;
@@ -34,7 +34,7 @@ export const HOUR = 60 * MINUTE;
 
 const complete: PollEnd = { status: 'success', bytes: 10, httpStatus: 200, mark: undefined };
 
-/** A ledger with what its tests say over and over. Sinks are named when it is made, and declared. */
+/** A ledger with the steps that its tests repeat. It declares the sinks that it is created with. */
 export class LedgerUnderTest {
   readonly clock: HeldClock;
   readonly ledger: Ledger;
@@ -44,7 +44,7 @@ export class LedgerUnderTest {
   constructor(open: OpenLedger, clock = new HeldClock()) {
     this.#open = open;
     this.clock = clock;
-    // Half-way: no jitter, so that times in tests are round.
+    // A random value half-way means no jitter, so that times in tests are round.
     this.#judge = judgeBy(
       () => ({ scheduleMs: [5_000, 5 * MINUTE], jitter: 0.2 }),
       () => 0.5,
@@ -58,7 +58,7 @@ export class LedgerUnderTest {
     return made;
   }
 
-  /** Opens the same store once more. */
+  /** Opens the same store again. */
   again(): LedgerUnderTest {
     return new LedgerUnderTest(this.#open, this.clock);
   }
@@ -67,7 +67,7 @@ export class LedgerUnderTest {
     return this.ledger.declareSinks(sinks.map((sink) => (typeof sink === 'string' ? aSink(sink) : sink)));
   }
 
-  /** Records a listing of these leads to its end. */
+  /** Records a complete listing of these leads. */
   async list(items: readonly (ListedItem | number | bigint)[], source = 'main', end: PollEnd = complete) {
     const poll = await this.ledger.startPoll(source);
     const recorded = await this.ledger.record(poll, asItems(items));
@@ -96,7 +96,7 @@ export class LedgerUnderTest {
     return this.ledger.settle(ref, { outcomes, startedAt: this.clock.in(-12), durationMs: 12 });
   }
 
-  /** One attempt of everything that can be claimed: gives the ids of the leads, in the order of their batches. */
+  /** Attempts everything that can be claimed, once. Returns the ids of the leads by batch, in order. */
   async attemptAll(sink: string, outcome: Outcome = delivered, request: Partial<ClaimRequest> = {}) {
     const { refs } = await this.claim(sink, request);
     const leads: bigint[][] = [];
@@ -108,7 +108,7 @@ export class LedgerUnderTest {
     return leads;
   }
 
-  /** Every delivery of a sink as `lead version state`, oldest first. */
+  /** Returns every delivery of a sink as `lead version state`, oldest first. */
   async owed(sink: string): Promise<string[]> {
     const rows = await this.ledger.deliveries({ sink }, { limit: 10_000 });
     return rows.toReversed().map((row) => `${row.lead} v${row.version} ${row.state}`);
@@ -119,7 +119,7 @@ export function aSink(name: string, fields: Partial<DeclaredSink> = {}): Declare
   return { name, events: ['created'], backfill: true, ...fields };
 }
 
-/** Numbers become leads of that id. */
+/** Turns numbers into leads with that id. */
 function asItems(items: readonly (ListedItem | number | bigint)[]): ListedItem[] {
   return items.map((item, position) =>
     typeof item === 'object' ? { ...item, position } : aListedLead({ id: item }, position),
@@ -130,7 +130,7 @@ export function ids(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
-/** A lead of which one field differs from the usual. */
+/** Builds a lead that differs from the default in one field. */
 export function changedLead(id: number | bigint, client_name: string): ListedLead {
   return aListedLead({ id, client_name });
 }

@@ -7,8 +7,8 @@ import { SqliteFile } from './sqlite-store.ts';
 
 const MB = 1024 * 1024;
 
-describe('somebody’s query that never ends', () => {
-  it('stops nobody: it sees what it saw, and everything is recorded and delivered beside it', async () => {
+describe('a query of another process that never ends', () => {
+  it('it blocks no process: it sees its snapshot, and leadsync records and delivers beside it', async () => {
     const { disk, on, rows } = await withQuery();
     expect(rows()).toBe(10);
     await on.list(ids(1, 400));
@@ -18,7 +18,7 @@ describe('somebody’s query that never ends', () => {
     expect(disk.other((db) => db.prepare('SELECT count(*) FROM leads').pluck().get())).toBe(400);
   });
 
-  it('is told by what it keeps from its place, which grows until it ends, and is then given back', async () => {
+  it('it is reported by the size of the write-ahead log that it retains, which grows until it ends and then shrinks', async () => {
     const { disk, on, end } = await withQuery();
     const held: number[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -34,7 +34,7 @@ describe('somebody’s query that never ends', () => {
     expect(statSync(`${disk.file}-wal`).size).toBeLessThanOrEqual(16 * MB);
   });
 
-  it('may be over before anybody asks: writing alone brings the log down again', async () => {
+  it('if it ends unnoticed, writing alone shrinks the write-ahead log again', async () => {
     const { disk, on, end } = await withQuery();
     for (let round = 0; round < 3; round += 1) await listLarge(on, round);
     end();
@@ -45,7 +45,7 @@ describe('somebody’s query that never ends', () => {
   });
 });
 
-/** A ledger of ten leads, and another process that is reading it. */
+/** Opens a ledger of ten leads, and another process that is reading it. */
 async function withQuery() {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, 'crm');
@@ -58,7 +58,7 @@ async function withQuery() {
   return { disk, on, rows: () => sql.get(), end: () => reader.exec('COMMIT') };
 }
 
-/** 8 MB of leads, in chunks as a listing brings them. */
+/** Lists 8 MB of leads, in chunks as a listing brings them. */
 async function listLarge(on: LedgerUnderTest, round: number): Promise<void> {
   const poll = await on.ledger.startPoll('main');
   for (let chunk = 0; chunk < 8; chunk += 1) {

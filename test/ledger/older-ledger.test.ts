@@ -22,7 +22,7 @@ import { SqliteFile } from './sqlite-store.ts';
 
 const DAY = 24 * HOUR;
 
-/** Makes of a ledger what the version before had. */
+/** Turns a ledger into one of the previous schema. */
 const AS_BEFORE = `
   DROP TABLE _erased;
   DROP TABLE _presence;
@@ -47,7 +47,7 @@ const AS_BEFORE = `
   PRAGMA user_version = 2;
 `;
 
-/** A ledger with the contents of three leads, as version 2 left it. */
+/** Creates a ledger with the contents of three leads, as schema 2 left it. */
 async function anOlderLedger() {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, 'crm');
@@ -68,14 +68,14 @@ async function anOlderLedger() {
   return { disk, on, leads, before };
 }
 
-it('an older ledger knows of its leads what it would if they came today', async () => {
+it('an older ledger has the same facts about its leads as if they arrived today', async () => {
   const { on, leads, before } = await anOlderLedger();
   await on.again().ledger.close();
   expect(leads()).toEqual(before);
   expect(before[0]).toMatchObject({ service_slug: 'gardening', created_at: '2026-11-20T09:00:00.000Z' });
 });
 
-it('says of every table, view and column what it means', async () => {
+it('an older ledger describes every table, view and column', async () => {
   const disk = new SqliteFile();
   await LedgerUnderTest.with(disk.open, 'crm');
   const comments = disk.other((db) => db.prepare('SELECT relation, "column" FROM _comments').raw().all());
@@ -84,7 +84,7 @@ it('says of every table, view and column what it means', async () => {
   );
 });
 
-it('brings what is said of tables and columns to its own words, where the shape is the same', async () => {
+it('opening a ledger updates the descriptions of its tables and columns where their shape is the same', async () => {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, 'crm');
   const comments = () => disk.other((db) => db.prepare('SELECT * FROM _comments').raw().all());
@@ -95,7 +95,7 @@ it('brings what is said of tables and columns to its own words, where the shape 
 });
 
 describe('an upgrade of the ledger', () => {
-  it('keeps the ledger as it was in a copy that only this user can read, and removes it with the next erasure', async () => {
+  it('it keeps the old ledger in a copy that only this user can read, and the next erasure removes that copy', async () => {
     const { disk, on } = await anOlderLedger();
     const upgraded = on.again().ledger;
     const [name = ''] = copiesOf(disk);
@@ -116,7 +116,7 @@ describe('an upgrade of the ledger', () => {
     await upgraded.close();
   });
 
-  it('replaces the copy of the upgrade before, and what an interrupted copy left', async () => {
+  it('it replaces the copy of the previous upgrade and the remains of an interrupted one', async () => {
     const { disk, on } = await anOlderLedger();
     writeFileSync(`${disk.file}.before-schema-2`, 'the ledger as it was before');
     writeFileSync(`${disk.file}.before-schema-2.part`, 'half of it');
@@ -128,7 +128,7 @@ describe('an upgrade of the ledger', () => {
   it.each([
     ['the disk has too little space', 'the disk has too little space', leaveNoRoom],
     ['it cannot be written', expect.stringContaining('EISDIR'), blockCopy],
-  ])('keeps the copy of the upgrade before when it makes none because %s', async (_, skipped, prevent) => {
+  ])('it keeps the copy of the previous upgrade if it makes none because %s', async (_, skipped, prevent) => {
     const { disk, on } = await anOlderLedger();
     const earlier = `${disk.file}.before-schema-2`;
     writeFileSync(earlier, 'the ledger as it was before');
@@ -143,7 +143,7 @@ describe('an upgrade of the ledger', () => {
     ['a week', {}, 7],
     ['the shortest time in `retention`', { leads: 90 * DAY, attempts: 3 * DAY }, 3],
     ['a week, where `retention` keeps everything for longer', { leads: 90 * DAY }, 7],
-  ])('leaves a copy that is removed after %s', async (_, retention, days) => {
+  ])('its copy is removed after %s', async (_, retention, days) => {
     const { disk, on } = await anOlderLedger();
     const { ledger } = on.again();
     const [name = ''] = copiesOf(disk);
@@ -165,7 +165,7 @@ describe('an upgrade of the ledger', () => {
     await ledger.close();
   });
 
-  it('goes on without a copy where none can be made, and says why', async () => {
+  it('it continues without a copy if none can be made, and says why', async () => {
     const { disk, on } = await anOlderLedger();
     await blockCopy(disk);
     const { ledger } = on.again();
@@ -176,7 +176,7 @@ describe('an upgrade of the ledger', () => {
     await ledger.close();
   });
 
-  it('is left to the process that holds the data directory: any other refuses an older ledger, and changes nothing', async () => {
+  it('only the process that holds the data directory upgrades: any other refuses an older ledger and changes nothing', async () => {
     const { disk } = await anOlderLedger();
     const before = readFileSync(disk.file);
     const judge = () => {
@@ -194,18 +194,18 @@ function copiesOf(disk: SqliteFile): string[] {
   return readdirSync(dirname(disk.file)).filter((name) => name.includes('before-schema'));
 }
 
-/** Lets the ledger's file seem to be as large as what is free on its disk. */
+/** Makes the ledger's file appear as large as the free space of its disk. */
 async function leaveNoRoom({ file }: SqliteFile): Promise<void> {
   const { bavail, bsize } = statfsSync(file);
   truncateSync(file, bavail * bsize);
 }
 
-/** Puts a folder where the copy is written. */
+/** Creates a folder at the path of the copy. */
 async function blockCopy({ file }: SqliteFile): Promise<void> {
   mkdirSync(`${file}.before-schema-${await latestSchema()}.part`);
 }
 
-/** The schema of a ledger that was made today. */
+/** Returns the schema number of a ledger created today. */
 async function latestSchema(): Promise<number> {
   const disk = new SqliteFile();
   await LedgerUnderTest.with(disk.open, 'crm');

@@ -7,7 +7,7 @@ import { until } from '../support/time/until.ts';
 
 const SRC = join(import.meta.dirname, '../../src/ledger');
 
-/** What starts a process for a ledger's file, as source text of the process that starts it. */
+/** Source text that starts a process for a ledger's file, for the process that runs it. */
 const STARTS = {
   'a recovery': `import { runBuild } from '${SRC}/recovery/run-build.ts';
     await runBuild(file, file + '.recovered', new Date(), { signal: new AbortController().signal });`,
@@ -15,7 +15,7 @@ const STARTS = {
     await inspectFile(file, 'whole', new AbortController().signal);`,
 };
 
-/** A file that keeps whoever opens it waiting for ever, in the middle of a call of SQLite. */
+/** Returns a file that blocks any process that opens it, in the middle of a call of SQLite. */
 function endlessFile(): string {
   const file = join(tempDir(), 'ledger.db');
   execFileSync('mkfifo', [file]);
@@ -23,7 +23,7 @@ function endlessFile(): string {
 }
 
 test.each(Object.entries(STARTS))(
-  'the process of %s ends when whoever started it is killed',
+  'the process of %s ends when the process that started it is killed',
   async (_, code) => {
     const text = `const file = ${JSON.stringify(endlessFile())}; ${code}`;
     const parent = spawn(process.execPath, ['--input-type=module', '--eval', text], { stdio: 'ignore' });

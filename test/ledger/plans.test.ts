@@ -4,7 +4,7 @@ import { PageQueries } from '../../src/ledger/queries/page-queries.ts';
 import { aSink, changedLead, delivered, LedgerUnderTest, refused, unavailable } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
-/** Tables that grow with leads, deliveries or time. The others hold a few rows; batches are only what is under way or failed. */
+/** Tables that grow with leads, deliveries or time. The others have a few rows; batches are only those being attempted or failed. */
 const LARGE = [
   '_leads',
   '_versions',
@@ -16,7 +16,7 @@ const LARGE = [
   '_presence',
 ] as const;
 
-/** Statements that may read more than a few rows of a large table, by a part of their text, with the reason. */
+/** Statements that may read many rows of a large table, each by a part of its text, with the reason. */
 const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
   [
     'SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no',
@@ -63,11 +63,11 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
   ['SELECT * FROM polls ORDER BY poll_id DESC LIMIT', 'reads the last polls by number'],
 ];
 
-describe('every statement of the ledger', () => {
-  it('finds rows of large tables by their keys, without statistics', async () => {
+describe('the statements of the ledger', () => {
+  it('every statement finds rows of large tables by their keys, without statistics', async () => {
     const { statements, connection } = await usedLedger();
     expect(statements.length).toBeGreaterThan(150);
-    // Nothing makes statistics, so plans depend on the schema alone: those of an empty ledger are those of one with a million rows.
+    // Without statistics, plans depend only on the schema: those of an empty ledger are those of one with a million rows.
     expect(
       connection.prepare("SELECT 1 FROM sqlite_schema WHERE name LIKE 'sqlite_stat%'").get(),
     ).toBeUndefined();
@@ -75,7 +75,7 @@ describe('every statement of the ledger', () => {
     expect(bad.flatMap((sql) => faultsOf(connection, sql))).toEqual([]);
   });
 
-  it('that may read many is there, and does', async () => {
+  it('every listed exception exists and reads many rows', async () => {
     const { statements, connection } = await usedLedger();
     const idle = MAY_READ_MANY.filter(
       ([text]) => !statements.some((sql) => sql.includes(text) && faultsOf(connection, sql).length > 0),
@@ -84,7 +84,7 @@ describe('every statement of the ledger', () => {
   });
 });
 
-/** A ledger that was used in every way that prepares statements, and the statements. */
+/** Opens a ledger, uses everything that prepares statements, and returns the statements. */
 async function usedLedger(): Promise<{ statements: readonly string[]; connection: Database.Database }> {
   const statements = new Set<string>();
   const disk = new SqliteFile((db) => {
@@ -107,7 +107,7 @@ async function usedLedger(): Promise<{ statements: readonly string[]; connection
 
 const FILTERS = [{}, { sink: 'crm' }, { source: 'main' }, { lead: 1n }, { states: ['dead'] as const }];
 
-/** Calls what prepares its statement only when it is called. */
+/** Calls the functions that prepare their statements only when called. */
 async function use(on: LedgerUnderTest): Promise<void> {
   const { ledger, clock } = on;
   await on.list([1, 2, 3]);
@@ -135,7 +135,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await ledger.computeClientKeys(undefined);
 }
 
-/** Asks whatever pages and API ask, with every filter. */
+/** Runs every query of the pages and the API, with every filter. */
 function askForPages(questions: PageQueries, now: Date): void {
   const page = { limit: 2 };
   questions.status();
@@ -159,8 +159,8 @@ function askForPages(questions: PageQueries, now: Date): void {
 }
 
 /**
- * What a statement's plan does that it should not: reads a large table, all that one sink or one source has in it, or all of its
- * rows backwards from a number. Forwards from a number, a table is read in parts.
+ * Returns what a plan should not do: read a whole large table, everything of one sink or source in it, or all its rows backwards from a
+ * number. Reading forwards from a number is permitted, because that happens in parts.
  */
 function faultsOf(db: Database.Database, sql: string): string[] {
   const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`);
@@ -175,14 +175,14 @@ function faultsOf(db: Database.Database, sql: string): string[] {
   });
 }
 
-/** The large table that a name means in a statement: itself, or what it is an alias of. */
+/** Returns the large table that a name means in a statement: the table itself, or the one that it is an alias of. */
 function tableOf(sql: string, name: string): string | undefined {
   return LARGE.find(
     (table) => name === table || new RegExp(`\\b${table}\\s+(AS\\s+)?${name}\\b`, 'i').test(sql),
   );
 }
 
-/** A null for each parameter. */
+/** Returns a null for each parameter. */
 function parametersOf(sql: string): unknown[] {
   const bare = sql.replace(/'[^']*'/g, '');
   const named = [...bare.matchAll(/[:@](\w+)/g)].map(([, name]) => [name, null]);

@@ -12,13 +12,13 @@ type Options = ConstructorParameters<typeof QueryWorker>[1];
 async function opened(options: Options = {}, ...sinks: string[]) {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, ...(sinks.length > 0 ? sinks : ['crm']));
-  // A machine that has much else to do is no fault here.
+  // A busy machine must not fail these tests.
   const queries = new QueryWorker(disk.file, { timeoutMs: 60_000, ...options });
   onTestFinished(() => queries.close());
   return { disk, on, queries };
 }
 
-/** Every row of a list, page by page. */
+/** Returns every row of a list, page by page. */
 async function all<Row>(
   ask: (after: string | undefined) => Promise<{ rows: readonly Row[]; next: string | null }>,
 ) {
@@ -32,7 +32,7 @@ async function all<Row>(
   return rows;
 }
 
-test('damage that only a page meets is noted by the ledger', async () => {
+test('the ledger records damage that only a page of the UI finds', async () => {
   const { disk, on, queries: sound } = await opened();
   await on.list(ids(1, 200));
   await sound.close();
@@ -52,7 +52,7 @@ test('damage that only a page meets is noted by the ledger', async () => {
 
 const inService = (service_slug: string) => (id: number) => aListedLead({ id, service_slug });
 
-test('leads come newest first, page by page, each once, over several sources', async () => {
+test('leads come newest first, page by page, each once, across several sources', async () => {
   const { on, queries } = await opened();
   for (const [source, from] of [
     ['a', 1],
@@ -77,7 +77,7 @@ test('leads come newest first, page by page, each once, over several sources', a
   ]);
 });
 
-test('leads are found by id, source, service and time', async () => {
+test('leads can be found by id, source, service and time', async () => {
   const { on, queries } = await opened();
   const before = on.clock.now();
   await on.list([...ids(1, 3).map(inService('cleaning')), ...ids(4, 6).map(inService('moving'))]);
@@ -99,7 +99,7 @@ test('leads are found by id, source, service and time', async () => {
   expect(await found({ source: 'nobody' })).toEqual([]);
 });
 
-test('leads that are no longer listed are found, those that vanished last first, with the time', async () => {
+test('leads that are no longer listed can be found, the last to vanish first, with the time', async () => {
   const { on, queries } = await opened();
   await on.list([...ids(1, 4).map(inService('cleaning')), ...ids(5, 9).map(inService('moving'))]);
   await on.list(ids(1, 3), 'other');
@@ -115,7 +115,7 @@ test('leads that are no longer listed are found, those that vanished last first,
     (await all((after) => queries.ask('leads', search, { limit: 2, after }))).map(
       ({ source, lead }) => `${source} ${lead}`,
     );
-  // 3 has come back.
+  // Lead 3 is listed again.
   expect(await found({ listing: 'gone' })).toEqual(['other 1', 'main 5', 'main 4']);
   expect(await found({ listing: 'gone', source: 'main' })).toEqual(['main 5', 'main 4']);
   expect(await found({ listing: 'gone', service: 'moving' })).toEqual(['main 5']);
@@ -130,7 +130,7 @@ test('leads that are no longer listed are found, those that vanished last first,
   expect((await queries.ask('lead', 'main', 3n))?.lead).toMatchObject({ goneAt: null, lastListedAt: null });
 });
 
-test('a lead whose service changes is found under the one that it is in', async () => {
+test('a lead whose service changes is found under its current service', async () => {
   const { on, queries } = await opened();
   await on.list([inService('cleaning')(1)]);
   on.clock.jump(MINUTE);
@@ -180,7 +180,7 @@ test('deliveries of several sinks and states come newest first, each once, and a
   expect(await counted({ delivery: everything[0]?.delivery })).toBe(1);
 });
 
-test('a lead is told with its versions, its deliveries and each attempt', async () => {
+test('a lead comes with its versions, its deliveries and each attempt', async () => {
   const { on, queries } = await opened();
   await on.list([1]);
   await on.attemptAll('crm', refused);
@@ -214,7 +214,7 @@ test('a lead is told with its versions, its deliveries and each attempt', async 
   for (const version of [0, 3]) expect(await queries.ask('content', 'main', 1n, version)).toBeUndefined();
 });
 
-test('polls come newest first and are found by source and status', async () => {
+test('polls come newest first and can be found by source and status', async () => {
   const { on, queries } = await opened();
   await on.list([1]);
   await on.list([1], 'other', { status: 'failed', httpStatus: 503, error: 'server: It is down.' });
@@ -229,9 +229,9 @@ test('polls come newest first and are found by source and status', async () => {
   ).toEqual([3, 1]);
 });
 
-test('new leads are counted by the hour, and the time until they arrived is measured without a first sync', async () => {
+test('new leads are counted by hour, and their latency is measured without those of a first sync', async () => {
   const { on, queries } = await opened({}, 'crm', 'drop');
-  await on.list([5]); // it was there before leadsync was
+  await on.list([5]); // this lead existed before leadsync did
   on.clock.jump(MINUTE);
   const created_at = on.clock.now().toISOString();
   await on.list([5, ...ids(1, 4).map((id) => aListedLead({ id, created_at }))]);
@@ -247,7 +247,7 @@ test('new leads are counted by the hour, and the time until they arrived is meas
   expect(await queries.ask('speed', on.clock.in(HOUR))).toMatchObject([{ leads: 0 }, { leads: 0 }]);
 });
 
-test('what is not a cursor is rejected, and the thread goes on', async () => {
+test('an invalid cursor is rejected, and the thread continues', async () => {
   const { queries } = await opened();
   await expect(queries.ask('leads', {}, { limit: 5, after: "0' OR 1" })).rejects.toMatchObject({
     name: 'LedgerError',
@@ -267,7 +267,7 @@ test('the thread ends when it is idle, and starts again for the next query', asy
 
 test('a query that takes too long is rejected, and the next one is answered', async () => {
   const { queries } = await opened({ timeoutMs: 1 });
-  const asked = queries.ask('status'); // the thread takes longer than that to start
+  const asked = queries.ask('status'); // starting the thread takes longer than that
   await expect(asked).rejects.toMatchObject({ name: 'LedgerBusy', hint: expect.stringContaining('Narrow') });
   await until('a question is answered', async () =>
     queries.ask('status').then(
@@ -277,7 +277,7 @@ test('a query that takes too long is rejected, and the next one is answered', as
   );
 });
 
-test('at most a few hundred queries wait', async () => {
+test('a few hundred queries may wait at most', async () => {
   const { queries } = await opened();
   const asked = Array.from({ length: 201 }, () =>
     queries.ask('status').then(
@@ -295,7 +295,7 @@ test('the query thread cannot write', async () => {
   expect(disk.contents()).toEqual(before);
 });
 
-test('while a query runs, the process goes on with other work', async () => {
+test('while a query runs, the process continues with other work', async () => {
   const { on, queries } = await opened();
   for (const start of [1, 501, 1001, 1501]) await on.list(ids(1, start + 499));
   let turns = 0;
@@ -307,7 +307,7 @@ test('while a query runs, the process goes on with other work', async () => {
   expect(turns).toBeGreaterThan(10);
 });
 
-test('what destinations answered to a lead is given with its content, the newest first, and nowhere else', async () => {
+test("the answers of destinations come with a lead's content, newest first, and nowhere else", async () => {
   const { on, queries } = await opened();
   await on.list(ids(1, 2));
   await on.attemptAll('crm', { ...refused, answer: 'no agent for Anna' });

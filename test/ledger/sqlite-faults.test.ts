@@ -32,15 +32,15 @@ const open = (file: string, create = true) =>
   });
 
 describe('a ledger file in trouble', () => {
-  it('syncs its log with every commit, in the log mode that lets others read meanwhile', async () => {
+  it('the ledger syncs its log with every commit, in the journal mode that lets other processes read meanwhile', async () => {
     const disk = new SqliteFile();
     await LedgerUnderTest.with(disk.open, 'crm');
-    // 2 is FULL (https://www.sqlite.org/pragma.html#pragma_synchronous): a power cut undoes nothing that was told as done.
+    // 2 is FULL (https://www.sqlite.org/pragma.html#pragma_synchronous): a power cut undoes nothing that was confirmed.
     expect(disk.connection.pragma('synchronous', { simple: true })).toBe(2);
     expect(disk.connection.pragma('journal_mode', { simple: true })).toBe('wal');
   });
 
-  it('holds both or neither: a fault between seeing and owing leaves nothing seen', async () => {
+  it('a fault between recording a lead and owing it leaves neither', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm', 'drop');
     await on.list([1]);
@@ -67,7 +67,7 @@ describe('a ledger file in trouble', () => {
     for (const sink of ['crm', 'drop']) expect(await on.owed(sink)).toHaveLength(5);
   });
 
-  it('says that the disk is full, records nothing of that call, and goes on when there is room', async () => {
+  it('a full disk is reported, that call records nothing, and the ledger continues once there is space', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     await on.list(ids(1, 50));
@@ -89,7 +89,7 @@ describe('a ledger file in trouble', () => {
     expect(on.ledger.failing()).toBeUndefined();
   });
 
-  it('settles a batch whole or not at all when the disk is full, and can be asked again', async () => {
+  it('on a full disk, a batch is settled completely or not at all, and can be settled again', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     await on.list(ids(1, 300));
@@ -103,7 +103,7 @@ describe('a ledger file in trouble', () => {
     expect((await on.settle(ref, ...outcomes))?.verdicts).toHaveLength(300);
   });
 
-  it('is refused as foreign, and stays as it is to the last byte, when another program made it', () => {
+  it('a file of another program is refused as foreign and stays unchanged to the last byte', () => {
     const file = join(tempDir(), 'ledger.db');
     const other = new Database(file);
     other.exec('CREATE TABLE recipes (name TEXT)');
@@ -117,7 +117,7 @@ describe('a ledger file in trouble', () => {
     expect(() => open(file)).toThrow(expect.objectContaining({ code: 'foreign' }));
   });
 
-  it('is refused when a newer leadsync wrote it, with what to do', () => {
+  it('a ledger of a newer leadsync is refused with the next step', () => {
     const file = join(tempDir(), 'ledger.db');
     void open(file).close();
     const db = new Database(file);
@@ -128,7 +128,7 @@ describe('a ledger file in trouble', () => {
     );
   });
 
-  it('is refused as damaged when pages of it were overwritten', async () => {
+  it('a ledger with overwritten pages is refused as damaged', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     await on.list(ids(1, 500));
@@ -140,7 +140,7 @@ describe('a ledger file in trouble', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'damaged', hint: expect.stringMatching(/backup/) });
   });
 
-  it('does not accept what leadsync writes wrongly, says so, and advises nobody to restore a file that is sound', async () => {
+  it('a rejected write of leadsync is reported as its fault, without advice to restore an intact file', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     disk.other((db) =>
@@ -154,13 +154,13 @@ describe('a ledger file in trouble', () => {
     expect(hint).not.toMatch(/Restore it from a backup/i);
   });
 
-  it('is missing for whoever may not make it, and unwritable where there is a folder in its place', () => {
+  it('a missing ledger is an error for a process that may not create it; a folder in its place is unwritable', () => {
     const file = join(tempDir(), 'ledger.db');
     expect(() => open(file, false)).toThrow(expect.objectContaining({ code: 'missing' }));
     expect(() => open(tempDir())).toThrow(expect.objectContaining({ code: 'unwritable' }));
   });
 
-  it('takes the last of several contents on that an earlier leadsync left waiting', async () => {
+  it('of several pending contents left by an earlier leadsync, the last moves to the newest content', async () => {
     const file = join(tempDir(), 'ledger.db');
     const on = await LedgerUnderTest.with(sqliteStore(file), {
       name: 'crm',
@@ -169,7 +169,7 @@ describe('a ledger file in trouble', () => {
     });
     await on.list([1]);
     await on.list([changedLead(1, 'B')]);
-    // As it used to be: one delivery for each content.
+    // As it was then: one delivery for each content.
     const db = new Database(file);
     db.exec(`INSERT INTO _deliveries (version_no, sink_no, event, state, owed_at, next_attempt_at)
       SELECT 1, sink_no, 'created', state, owed_at, next_attempt_at FROM _deliveries; UPDATE _sinks SET pending = pending + 1`);
@@ -180,7 +180,7 @@ describe('a ledger file in trouble', () => {
     await on.ledger.close();
   });
 
-  it('gets another id where it is a copy, since a queue may still hold jobs for the one that it was made of', async () => {
+  it('a copy of the ledger gets another id, since a queue may still hold jobs of the original', async () => {
     const file = join(tempDir(), 'ledger.db');
     const open = (name: string) => LedgerUnderTest.with(sqliteStore(name), 'crm');
     const original = await open(file);
@@ -199,20 +199,20 @@ describe('a ledger file in trouble', () => {
     await copyAgain.ledger.close();
   });
 
-  describe('written over by an older copy of itself, which has the same number of its file', () => {
-    it('gets another id, each time', async () => {
+  describe('a ledger overwritten by an older copy of itself, with the same inode', () => {
+    it('it gets another id, each time', async () => {
       const { file, use, restore } = await aUsedLedger();
       const ids = [await use()];
       for (let round = 0; round < 3; round += 1) {
         restore();
         ids.push(await use());
-        expect(await use()).toBe(ids.at(-1)); // it is told once
+        expect(await use()).toBe(ids.at(-1)); // it is reported once
       }
       expect(new Set(ids).size).toBe(4);
       expect(statSync(`${file}.mark`).mode & 0o777).toBe(0o600);
     });
 
-    it('keeps its id where nothing was polled since the copy was made', async () => {
+    it('it keeps its id if nothing was polled since the copy was made', async () => {
       const { file, use } = await aUsedLedger();
       const id = await use();
       copyFileSync(file, `${file}.newest`);
@@ -222,9 +222,9 @@ describe('a ledger file in trouble', () => {
 
     it.each([
       ['is missing', (mark: string) => rmSync(mark)],
-      ['is spoilt', (mark: string) => writeFileSync(mark, '{"')],
-      ['says something else', (mark: string) => writeFileSync(mark, '[3]')],
-    ])('keeps its id where the mark beside it %s', async (_, spoil) => {
+      ['is damaged', (mark: string) => writeFileSync(mark, '{"')],
+      ['contains something else', (mark: string) => writeFileSync(mark, '[3]')],
+    ])('it keeps its id if the marker file beside it %s', async (_, spoil) => {
       const { file, use, restore } = await aUsedLedger();
       const id = await use();
       restore();
@@ -232,7 +232,7 @@ describe('a ledger file in trouble', () => {
       expect(await use()).toBe(id);
     });
 
-    it('keeps its id after a recovery, which may not find the last polls', async () => {
+    it('it keeps its id after a recovery, which may not find the last polls', async () => {
       const { file, use, restore } = await aUsedLedger();
       const id = await use();
       restore();
@@ -242,7 +242,7 @@ describe('a ledger file in trouble', () => {
       expect(await use()).toBe(id);
     });
 
-    it('goes on where the mark cannot be written', async () => {
+    it('it continues if the marker file cannot be written', async () => {
       const { file, use } = await aUsedLedger();
       rmSync(`${file}.mark`);
       mkdirSync(`${file}.mark`);
@@ -250,7 +250,7 @@ describe('a ledger file in trouble', () => {
     });
   });
 
-  it('has nothing on its way where it is a copy: what was attempted when it was made is due at once', async () => {
+  it('a copy of the ledger has no running attempt: what was being attempted when it was made is due immediately', async () => {
     const file = join(tempDir(), 'ledger.db');
     const original = await LedgerUnderTest.with(sqliteStore(file), 'crm');
     await original.list([1]);
@@ -262,7 +262,7 @@ describe('a ledger file in trouble', () => {
     await copy.ledger.close();
   });
 
-  it('gets another id where a backup was given the number of the file that it took the place of', async () => {
+  it('a backup with the inode of the file that it replaced gets another id', async () => {
     const file = join(tempDir(), 'ledger.db');
     const idAfter = async (noted: (now: string) => string) => {
       const db = new Database(file);
@@ -278,7 +278,7 @@ describe('a ledger file in trouble', () => {
     await first.ledger.close();
     expect(await idAfter((now) => now)).toBe(id);
     const { dev, ino } = statSync(file, { bigint: true });
-    // As versions noted it that did not look when the file was made, or looked at its device as well; after this it is noted anew.
+    // Earlier versions did not record the file's creation time, or recorded its device as well; opening records it again.
     expect(await idAfter(() => `${dev}:${ino}`)).toBe(id);
     expect(await idAfter((now) => `${dev}:${now.replace('@', ':')}`)).toBe(id);
     expect(await idAfter((now) => `${dev + 1n}:${now.replace('@', ':')}`)).toBe(id);
@@ -286,7 +286,7 @@ describe('a ledger file in trouble', () => {
     expect(await idAfter((now) => now.replace(/\d+$/, '1'))).not.toBe(id);
   });
 
-  it('keeps its id where its volume is mounted with another device number', async () => {
+  it('the ledger keeps its id when its volume is mounted with another device number', async () => {
     const file = join(tempDir(), 'ledger.db');
     const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
     await on.ledger.close();
@@ -297,7 +297,7 @@ describe('a ledger file in trouble', () => {
     expect(noted).toBe(birthtimeNs === 0n ? `${dev}:${ino}` : `${ino}@${birthtimeNs}`);
   });
 
-  it('tells when its file was removed, or another was put in its place', async () => {
+  it('the ledger detects that its file was removed or replaced', async () => {
     const file = join(tempDir(), 'ledger.db');
     const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
     expect(await on.ledger.isReplaced()).toBe(false);
@@ -310,7 +310,7 @@ describe('a ledger file in trouble', () => {
     await on.ledger.close();
   });
 
-  it('tells when its write-ahead log was removed', async () => {
+  it('the ledger detects that its write-ahead log was removed', async () => {
     const file = join(tempDir(), 'ledger.db');
     const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
     await on.list([1]);
@@ -322,7 +322,7 @@ describe('a ledger file in trouble', () => {
     await on.ledger.close();
   });
 
-  it('has its views from the moment on at which it is a ledger', () => {
+  it('a new ledger has its views immediately', () => {
     const file = join(tempDir(), 'ledger.db');
     void open(file).close();
     const db = new Database(file);
@@ -333,8 +333,8 @@ describe('a ledger file in trouble', () => {
   });
 });
 
-describe('writing', () => {
-  it('does not happen for leads that are known and unchanged', async () => {
+describe('writing to the ledger', () => {
+  it('known and unchanged leads cause no write', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     await on.list(ids(1, 500));
@@ -343,7 +343,7 @@ describe('writing', () => {
     const version = disk.other((db) => db.pragma('data_version', { simple: true }));
     const before = changes();
     const somebodyElse = new Database(disk.file);
-    somebodyElse.exec('BEGIN IMMEDIATE'); // the write lock is not even asked for
+    somebodyElse.exec('BEGIN IMMEDIATE'); // not even a request for the write lock
     await on.ledger.record(
       poll,
       ids(1, 500).map((id) => aListedLead({ id })),
@@ -353,7 +353,7 @@ describe('writing', () => {
     expect(disk.other((db) => db.pragma('data_version', { simple: true }))).toBe(version);
   });
 
-  it('shares one commit among what is asked for at once, and a fault in one of them undoes that one alone', async () => {
+  it('concurrent requests share one commit, and a fault in one of them undoes only that one', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     await on.list(ids(1, 4));
@@ -380,7 +380,7 @@ describe('writing', () => {
     expect(disk.contents()['_attempts']).toHaveLength(3);
   });
 
-  it('by another process is noticed once', async () => {
+  it('the ledger notices a write of another process once', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     expect(await on.ledger.changedElsewhere()).toBe(false);
@@ -392,8 +392,8 @@ describe('writing', () => {
   });
 });
 
-describe('what people query in the file', () => {
-  it('says since when a lead is no longer listed, and nothing while it is', async () => {
+describe('the public views of the ledger file', () => {
+  it('they show since when a lead is no longer listed, and nothing while it is listed', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     await on.list([1, 2]);
@@ -416,7 +416,7 @@ describe('what people query in the file', () => {
     expect(again).toEqual({ at: on.clock.now().toISOString() });
   });
 
-  it('sets a broken lead aside once, and says when it came right', async () => {
+  it('they show a rejected lead once, and when it became correct', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     const raw = aLead({ id: 2, client_email: null });
@@ -441,7 +441,7 @@ describe('what people query in the file', () => {
     expect(rows()).toEqual([expect.objectContaining({ resolved_at: on.clock.now().toISOString() })]);
   });
 
-  it('keeps every content a lead has had, and names what changed', async () => {
+  it('they keep every content of a lead and name what changed', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
     await on.list([1]);
@@ -481,7 +481,7 @@ describe('what people query in the file', () => {
   };
 
   it.each(Object.entries(columns))(
-    'has the documented columns, whatever leads there are: %s',
+    'the view has the documented columns, whatever leads there are: %s',
     async (view, expected) => {
       const disk = new SqliteFile();
       const on = await LedgerUnderTest.with(disk.open, 'crm');
@@ -501,7 +501,7 @@ describe('what people query in the file', () => {
   );
 });
 
-/** Leads that keep the description and are hard on whoever reads their JSON. */
+/** Builds leads that follow the description but are hard to read as JSON. */
 function oddLeads() {
   const deep = `${'['.repeat(1500)}${']'.repeat(1500)}`;
   const raws: [bigint, string][] = [
@@ -524,7 +524,9 @@ function oddLeads() {
   return raws.map(([id, raw], position) => listedAs(id, raw, position));
 }
 
-/** A ledger that was polled once, and of which a copy was made then. `use` opens it, polls, and gives its id; `restore` writes the copy over it. */
+/**
+ * Creates a ledger that was polled once and then copied. `use` opens it, polls and returns its id; `restore` overwrites it with the copy.
+ */
 async function aUsedLedger() {
   const file = join(tempDir(), 'ledger.db');
   const use = async ({ polls = 2 } = {}) => {

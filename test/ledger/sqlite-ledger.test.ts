@@ -6,10 +6,10 @@ import { ledgerContract } from './contract.ts';
 import { ids, LedgerUnderTest } from './ledger-under-test.ts';
 import { askedStore, SqliteFile } from './sqlite-store.ts';
 
-// By messages, as a daemon asks: what is asked in this thread goes the same way from there on.
+// By messages, as in a daemon; requests within this thread take the same path from there on.
 ledgerContract('the ledger in SQLite', () => askedStore());
 
-it('SQLite lets several connections write at once: one records, two deliver, and each lead is attempted once', async () => {
+it('several connections write to SQLite at once: one records, two deliver, and each lead is attempted once', async () => {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, 'crm');
   const threads = [1, 2].map(

@@ -9,7 +9,7 @@ import { serveCalls } from '../../src/ledger/thread/serve-engine.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
-/** Opens ledgers on one SQLite file, which goes with the running test. */
+/** Opens ledgers on one SQLite file, which is removed with the running test. */
 export function sqliteStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
   return (parts) => {
     const ledger = openLedger({ ...parts, file, create: true });
@@ -18,7 +18,7 @@ export function sqliteStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
   };
 }
 
-/** The same, each ledger asked by messages as one in a thread is; but here, where the test holds its clock. */
+/** Does the same with messages, as for a ledger in a thread, but in this thread, where the test controls its clock. */
 export function askedStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
   return (parts) => {
     const engine = openEngine({ ...parts, file, create: true });
@@ -33,12 +33,12 @@ export function askedStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
   };
 }
 
-/** A ledger's file, its only ledger, and what can happen to it from outside. */
+/** A ledger's file, its only ledger, and faults from outside. */
 export class SqliteFile {
   readonly file = join(tempDir(), 'ledger.db');
   readonly #onConnect: (db: Database.Database) => void;
 
-  /** `onConnect` gets the ledger's connection before the ledger does. */
+  /** Calls `onConnect` with the ledger's connection before the ledger uses it. */
   constructor(onConnect: (db: Database.Database) => void = () => undefined) {
     this.#onConnect = onConnect;
   }
@@ -61,7 +61,7 @@ export class SqliteFile {
     return this.#connection;
   }
 
-  /** Lets the file grow by not one page more: every page that is free is taken first. */
+  /** Prevents the file from growing, after using all its free pages. */
   fill(): void {
     const pages = this.connection.pragma('page_count', { simple: true });
     this.connection.pragma(`max_page_count = ${pages}`);
@@ -71,7 +71,7 @@ export class SqliteFile {
     this.connection.pragma('max_page_count = 1000000');
   }
 
-  /** A connection of somebody else's. */
+  /** Opens another process's connection, calls `use` and closes it. */
   other<T>(use: (db: Database.Database) => T): T {
     const db = new Database(this.file);
     try {
@@ -81,7 +81,7 @@ export class SqliteFile {
     }
   }
 
-  /** Everything that the private tables hold, to compare. */
+  /** Returns everything in the private tables, for comparison. */
   contents(): Record<string, unknown[]> {
     return this.other((db) => {
       const tables = db

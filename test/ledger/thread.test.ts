@@ -23,7 +23,7 @@ async function aLedger(begin: Partial<TestThread> = {}): Promise<Ledger> {
   return ledger;
 }
 
-test('a ledger that cannot be opened says so as it would without a thread', async () => {
+test('a ledger that cannot be opened reports the same error as without a thread', async () => {
   const file = join(tempDir(), 'ledger.db');
   writeFileSync(
     file,
@@ -35,7 +35,7 @@ test('a ledger that cannot be opened says so as it would without a thread', asyn
   expect(foreign).toMatchObject({ code: 'foreign', hint: expect.stringContaining('data_dir') });
 });
 
-test('what fails is told with its hint, and what the ledger fails of is known here', async () => {
+test('an error keeps its code across the thread, and reported damage stays known', async () => {
   const ledger = await aLedger();
   await expect(ledger.record(7, [])).rejects.toMatchObject({ name: 'LedgerError', code: 'unexpected' });
   expect(ledger.failing()).toBeUndefined();
@@ -46,7 +46,7 @@ test('what fails is told with its hint, and what the ledger fails of is known he
   expect(ledger.failing()).toBe(damage);
 });
 
-test('what is asked at once is answered in order, and is on disk when it is', async () => {
+test('concurrent requests are answered in order, once their data is on disk', async () => {
   const ledger = await aLedger();
   await ledger.declareSinks([aSink('crm')]);
   const poll = await ledger.startPoll('main');
@@ -61,7 +61,7 @@ test('what is asked at once is answered in order, and is on disk when it is', as
   expect(begun?.batch.deliveries).toMatchObject([{ leadId: 2n ** 60n, firstSeenAt: expect.any(Date) }]);
 });
 
-test('while the thread stands still, this one goes on', async () => {
+test('while the thread is blocked, this one continues', async () => {
   const ledger = await aLedger({ status: 'it-stands-still' });
   let turns = 0;
   const turning = setInterval(() => {
@@ -72,7 +72,7 @@ test('while the thread stands still, this one goes on', async () => {
   expect(turns).toBeGreaterThan(10);
 });
 
-test('closing it answers whoever waits, once and again, and nothing is asked behind it', async () => {
+test('closing the ledger answers every waiting request, may be repeated, and prevents later requests', async () => {
   const ledger = await aLedger({ status: 'nothing' });
   const asked = ledger.status().catch((error: unknown) => error);
   await Promise.all([ledger.close(), ledger.close()]);

@@ -4,10 +4,10 @@ import { HOUR, LedgerUnderTest, MINUTE, type OpenLedger, refused } from '../ledg
 const failed = { status: 'failed', httpStatus: 500, error: 'server: it failed' } as const;
 const unchanged = { status: 'unchanged', bytes: 1, httpStatus: 304 } as const;
 
-/** What every ledger promises to whoever watches it. */
+/** Registers the tests of what every ledger promises to monitoring. */
 export function alertQueriesContract(store: () => OpenLedger): void {
-  describe('its vital signs', () => {
-    it('say how long new leads took, without those that were listed first, retried or replayed', async () => {
+  describe("the ledger's vital signs", () => {
+    it('they show how long new leads took, without leads of the first listing, retries and replays', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       on.clock.jump(10 * MINUTE);
@@ -23,7 +23,7 @@ export function alertQueriesContract(store: () => OpenLedger): void {
       expect((await on.ledger.vitals(on.clock.in(-2 * MINUTE))).sinks[0]?.recentMs).toEqual([]);
     });
 
-    it('say nothing of how long a sink that was added later took for older leads', async () => {
+    it('they do not count the time that older leads took to reach a sink added later', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       on.clock.jump(MINUTE);
@@ -36,7 +36,7 @@ export function alertQueriesContract(store: () => OpenLedger): void {
       expect(sinks.find(({ sink }) => sink === 'drop')?.recentMs).toEqual([]);
     });
 
-    it('say when a lead was given up last, and when a source was last read to its end', async () => {
+    it('they show when the last lead was given up, and when each source was last read completely', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const listedAt = on.clock.now();
@@ -62,8 +62,8 @@ export function alertQueriesContract(store: () => OpenLedger): void {
     });
   });
 
-  describe('the hours of its polls', () => {
-    it('count new leads after the first complete listing, with the hours in which there were none', async () => {
+  describe("the ledger's polls by hour", () => {
+    it('they count new leads after the first complete listing, including hours without any', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
       on.clock.jump(HOUR);
@@ -86,7 +86,7 @@ export function alertQueriesContract(store: () => OpenLedger): void {
       });
     });
 
-    it('go on after a poll, and begin at a time', async () => {
+    it('they continue after a poll, and begin at a given time', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       for (let id = 2; id < 40; id += 1) {
@@ -103,7 +103,7 @@ export function alertQueriesContract(store: () => OpenLedger): void {
       expect((await on.ledger.polledHours('main', late.through ?? 0)).hours).toHaveLength(1);
     });
 
-    it('leave a poll that is under way for later, and a source that was never read to its end alone', async () => {
+    it('they leave a running poll for later, and omit a source that was never read completely', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.ledger.startPoll('main');
       expect((await on.ledger.polledHours('main', on.clock.in(-HOUR))).through).toBeUndefined();

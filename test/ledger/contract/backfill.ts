@@ -4,10 +4,10 @@ import { aSink, changedLead, ids, LedgerUnderTest, type OpenLedger } from '../le
 
 const both = ['created', 'updated'] as const;
 
-/** What every ledger promises to a sink that is new, or back. */
+/** Registers the tests of what every ledger promises to a sink that is new or returns. */
 export function backfillContract(store: () => OpenLedger): void {
   describe('backfill', () => {
-    it('owes a new sink everything that was listed before it was there', async () => {
+    it('a new sink is owed everything that was listed before it was added', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 5));
       await on.declare('crm', 'late');
@@ -18,7 +18,7 @@ export function backfillContract(store: () => OpenLedger): void {
       expect(await backfillAll(on, 'crm')).toEqual({ owed: 0, skipped: 0 });
     });
 
-    it('records it as skipped, with the reason, where it is off', async () => {
+    it('with backfill off, those deliveries are recorded as skipped, with the reason', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 5));
       await on.declare('crm', aSink('late', { backfill: false }));
@@ -29,7 +29,7 @@ export function backfillContract(store: () => OpenLedger): void {
       expect((await on.owed('late')).at(-1)).toBe('6 v1 pending');
     });
 
-    it('counts the first listing of a source as listed before its sinks were there', async () => {
+    it('the first listing of a source counts as listed before its sinks were added', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('now', { backfill: false }), 'all');
       await on.list([1, 2]);
       await on.list([1, 2, 3]);
@@ -37,7 +37,7 @@ export function backfillContract(store: () => OpenLedger): void {
       expect(await on.owed('all')).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
     });
 
-    it('tells old leads from new ones by their age while a first listing has not come to its end', async () => {
+    it('while a first listing is incomplete, the age of a lead decides whether it is old', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('now', { backfill: false }));
       const broken = { status: 'partial', httpStatus: 200, error: 'incomplete' } as const;
       const old = aListedLead({ id: 2, created_at: '2026-11-19T10:00:00.000Z' });
@@ -47,7 +47,7 @@ export function backfillContract(store: () => OpenLedger): void {
       expect(await on.owed('now')).toEqual(['1 v1 skipped', '2 v1 skipped', '3 v1 pending']);
     });
 
-    it('owes a sink that was away what was listed in the meantime, and nothing twice', async () => {
+    it('a returning sink is owed what was listed in the meantime, and nothing twice', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
       await on.list([1, 2]);
       await on.declare('crm');
@@ -59,7 +59,7 @@ export function backfillContract(store: () => OpenLedger): void {
       expect((await on.owed('drop')).sort()).toEqual(ids(1, 5).map((id) => `${id} v1 pending`));
     });
 
-    it('owes the changes of the meantime to a sink that asks for them, newest content only', async () => {
+    it('a returning sink that asks for changes is owed those of the meantime, newest content only', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', aSink('mirror', { events: both }));
       await on.list([1, 2]);
       await on.attemptAll('mirror');
@@ -76,7 +76,7 @@ export function backfillContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('goes on after a crash between two parts, losing and repeating nothing', async () => {
+    it('a backfill continues after a crash between two parts without losing or repeating a lead', async () => {
       const open = store();
       const on = await LedgerUnderTest.with(open, 'crm');
       await on.list(ids(1, 1000));
@@ -90,7 +90,7 @@ export function backfillContract(store: () => OpenLedger): void {
       expect(new Set(await restarted.owed('late')).size).toBe(1000);
     });
 
-    it('goes on where it stood when the sink was taken out before it was done', async () => {
+    it('a backfill that stopped because its sink was removed continues where it stopped', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 500));
       await on.declare('crm', 'late');
@@ -106,7 +106,7 @@ export function backfillContract(store: () => OpenLedger): void {
       expect([owed.length, new Set(owed).size]).toEqual([530, 530]);
     });
 
-    it('owes a lead that changed meanwhile once, by its present content', async () => {
+    it('a lead that changed meanwhile is owed once, with its current content', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 400));
       await on.declare('crm', 'late', aSink('mirror', { events: both }));

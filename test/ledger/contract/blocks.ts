@@ -7,17 +7,17 @@ import { changedLead, LedgerUnderTest, type OpenLedger } from '../ledger-under-t
 const complete: PollEnd = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined };
 const brokenOff: PollEnd = { status: 'partial', httpStatus: 200, error: 'incomplete' };
 
-/** What every ledger promises of a listing's blocks: that they spare work and change nothing. */
+/** Registers the tests of what every ledger promises about a listing's blocks: they save work and change no result. */
 export function blocksContract(store: () => OpenLedger): void {
-  describe('a block that the last listing had', () => {
-    it('is not looked into, and its leads count as listed', async () => {
+  describe('a block that the last listing contained', () => {
+    it('a known block is not read, and its leads count as listed', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       expect(await list(on, [[1, 2], [3]])).toMatchObject({ lookedInto: 3, listed: 3, status: 'success' });
       expect(await list(on, [[1, 2], [4]])).toMatchObject({ lookedInto: 1, listed: 3, status: 'success' });
       expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending', '4 v1 pending']);
     });
 
-    it('makes an unchanged listing of nothing but such blocks, as fresh as any', async () => {
+    it('a listing of known blocks alone is unchanged, and as fresh as any', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await list(on, [[1, 2], [3]]);
       on.clock.jump(60_000);
@@ -27,7 +27,7 @@ export function blocksContract(store: () => OpenLedger): void {
       expect(main?.lastPoll).toMatchObject({ status: 'unchanged', listed: 3 });
     });
 
-    it('makes no unchanged listing of one that lacks another block, or had leads outside of any', async () => {
+    it('a listing is not unchanged if it lacks a block or the last one had leads outside of blocks', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await list(on, [[1, 2], [3]]);
       expect(await list(on, [[1, 2]])).toMatchObject({ listed: 2, status: 'success' });
@@ -39,7 +39,7 @@ export function blocksContract(store: () => OpenLedger): void {
       expect((await on.ledger.status()).sources[0]).toMatchObject({ listed: 2, rejected: 0 });
     });
 
-    it('is one that the last listing had: not one of before, when a lead has changed since and changes back', async () => {
+    it('a block is known only from the last listing: a lead may have changed since and changed back', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await list(on, [[1, 2]]);
       await list(on, [[changedLead(1, 'Somebody Else'), 2]]);
@@ -49,14 +49,14 @@ export function blocksContract(store: () => OpenLedger): void {
     it.each([
       ['broke off', brokenOff],
       ['was never ended', 'never' as const],
-    ])('is none after a poll that %s: a lead may have changed in it', async (_, end) => {
+    ])('no block is known after a poll that %s: a lead may have changed', async (_, end) => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await list(on, [[1, 2], [3]]);
       await list(on, [[changedLead(1, 'Somebody Else'), 2]], end);
       expect(await list(on, [[1, 2], [3]])).toMatchObject({ lookedInto: 1, changed: 1 });
     });
 
-    it('is one still after a poll that met nothing', async () => {
+    it('a block stays known after a poll that read nothing', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await list(on, [[1, 2], [3]]);
       await list(on, [], { status: 'failed', httpStatus: 503, error: 'server' });
@@ -64,7 +64,7 @@ export function blocksContract(store: () => OpenLedger): void {
       expect(await list(on, [[1, 2], [3]])).toMatchObject({ lookedInto: 0, status: 'unchanged' });
     });
 
-    it('is none where an element of it was set aside: that is told anew each time', async () => {
+    it('a block with a rejected element is not known, so that each poll reports the rejection', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const listing = [[aRejected(7n), 1], [2]];
       await list(on, listing);
@@ -72,13 +72,13 @@ export function blocksContract(store: () => OpenLedger): void {
       expect(await list(on, [[7, 1], [2]])).toMatchObject({ new: 1, rejected: 0 });
     });
 
-    it('is none of another source', async () => {
+    it('a block of one source is not known to another', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await list(on, [[1, 2]], complete, 'north');
       expect(await list(on, [[1, 2]], complete, 'south')).toMatchObject({ new: 2 });
     });
 
-    it('counts as listing the known content of a lead that was first met with one that is set aside', async () => {
+    it("a known block counts as the lead's known content, even after a rejected one in the same listing", async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const other = changedLead(1, 'Somebody Else');
       await list(on, [
@@ -94,7 +94,7 @@ export function blocksContract(store: () => OpenLedger): void {
       expect(await list(on, [[1, 2], [3]])).toMatchObject({ changed: 0, new: 0 });
     });
 
-    it('is none when a lead of it has changed earlier in the same listing', async () => {
+    it('a block is not known if one of its leads changed earlier in the same listing', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const other = changedLead(1, 'Somebody Else');
       await list(on, [[1, 2], [3]]);
@@ -102,7 +102,7 @@ export function blocksContract(store: () => OpenLedger): void {
       expect(await list(on, [[1, 2], [3]])).toMatchObject({ changed: 1, lookedInto: 1 });
     });
 
-    it('is none when it could not be recorded', async () => {
+    it('a block is not known if it could not be recorded', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const unfit = { ...aListedLead({ id: 2 }), raw: undefined as unknown as string };
       const poll = await on.ledger.startPoll('main');
@@ -117,7 +117,7 @@ export function blocksContract(store: () => OpenLedger): void {
   });
 }
 
-/** Lists these blocks as a poll does, each under a hash of its own content. */
+/** Lists these blocks as a poll does, each with a hash of its content. */
 async function list(
   on: LedgerUnderTest,
   blocks: readonly (readonly (ListedItem | number)[])[],
@@ -143,7 +143,7 @@ async function list(
     totals.rejected += recorded.rejected;
   }
   const summary = end === 'never' ? undefined : await on.ledger.finishPoll(poll, end);
-  // What was held back is decided when the listing ends.
+  // Held-back leads are decided when the listing ends.
   const changed = summary?.changed ?? totals.changed;
   return { ...totals, changed, status: summary?.status, listed: summary?.listed };
 }

@@ -13,15 +13,15 @@ import {
 
 const broken = { status: 'failed', httpStatus: 500, error: 'server: it broke' } as const;
 
-/** What every ledger promises those who want to hear what happens. */
+/** Registers the tests of what every ledger promises to readers of the change feed. */
 export function changeFeedContract(store: () => OpenLedger): void {
-  describe('the news', () => {
+  describe('the change feed', () => {
     const begin = async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       return { on, cursor: await on.ledger.feedCursor() };
     };
-    /** Everything since a cursor, in as many parts as it takes. */
+    /** Returns everything since a cursor, in as many parts as needed. */
     const all = async ({ ledger }: LedgerUnderTest, since: FeedCursor, withData = false) => {
       const entries: FeedEntry[] = [];
       for (let cursor = since; ; ) {
@@ -32,12 +32,12 @@ export function changeFeedContract(store: () => OpenLedger): void {
       }
     };
 
-    it('are none where nothing has happened since', async () => {
+    it('the feed is empty if nothing has happened', async () => {
       const { on, cursor } = await begin();
       expect(await on.ledger.feed(cursor, true)).toEqual({ entries: [], cursor, more: false });
     });
 
-    it('are leads, then the poll that found them, then their attempts, each told once', async () => {
+    it('the feed lists leads, then the poll that found them, then their attempts, each once', async () => {
       const { on, cursor } = await begin();
       await on.list([1, 2]);
       on.clock.jump(1);
@@ -51,7 +51,7 @@ export function changeFeedContract(store: () => OpenLedger): void {
       expect((await all(on, later)).entries).toEqual([]);
     });
 
-    it('tell which fields have changed, and nobody’s content unless it is asked for', async () => {
+    it('the feed names changed fields, and contains content only on request', async () => {
       const { on, cursor } = await begin();
       await on.list([changedLead(1, 'Somebody else')]);
       await on.attemptAll('crm', refused);
@@ -68,7 +68,7 @@ export function changeFeedContract(store: () => OpenLedger): void {
       );
     });
 
-    it('tell of a poll when it has ended, also of one that failed, whichever source is first', async () => {
+    it('the feed lists a poll once it has ended, even a failed one, whichever source is first', async () => {
       const { on, cursor } = await begin();
       const slow = await on.ledger.startPoll('main');
       await on.list([], 'other');
@@ -80,7 +80,7 @@ export function changeFeedContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('tell of what breaks the description once, however often it is listed', async () => {
+    it('the feed lists a rejected lead once, however often the service lists it', async () => {
       const { on, cursor } = await begin();
       const raw = aLead({ id: 7 });
       const rejected = {
@@ -101,7 +101,7 @@ export function changeFeedContract(store: () => OpenLedger): void {
       expect((await all(on, later)).entries).toMatchObject([{ kind: 'poll' }]);
     });
 
-    it('tell once of what fails alike again and again', async () => {
+    it('the feed lists a repeated, identical failure once', async () => {
       const { on, cursor } = await begin();
       for (let n = 0; n < 8; n += 1) {
         await on.attemptAll('crm', unavailable);
@@ -112,7 +112,7 @@ export function changeFeedContract(store: () => OpenLedger): void {
       expect(attempts[0]).toMatchObject({ outcome: 'unavailable', httpStatus: 503, error: 'It is down.' });
     });
 
-    it('come in parts where there are many, and none is left out or told twice', async () => {
+    it('a long feed comes in parts, without gaps or repeats', async () => {
       const { on, cursor } = await begin();
       await on.list(ids(1, 1300));
       expect((await on.ledger.feed(cursor, false)).more).toBe(true);

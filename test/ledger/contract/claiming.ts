@@ -16,12 +16,12 @@ import {
   unavailable,
 } from '../ledger-under-test.ts';
 
-/** What every ledger promises of batches on their way: order, window, lease and fence. */
+/** Registers the tests of what every ledger promises about batches: order, window, lease and fencing token. */
 export function claimingContract(store: () => OpenLedger): void {
   describe('claiming for attempts in this process', () => {
     const atOnce = { beginForMs: MINUTE };
 
-    it('begins them in the same commit, so that nobody else can, and each once', async () => {
+    it('claiming begins the attempts in the same commit, so that no other process can, and each once', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { refs } = await on.claim('crm', atOnce);
@@ -36,7 +36,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.begin(second)).batch.deliveries[0]?.leadId).toBe(2n);
     });
 
-    it('fences an attempt that asks for its batch after the lease has ended', async () => {
+    it('an attempt that asks for its batch after the lease has ended gets nothing', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const [late] = (await on.claim('crm', atOnce)).refs as [BatchRef];
@@ -50,7 +50,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.settle(current, delivered)).toBeDefined();
     });
 
-    it('fences it as well when the clock was set back in between, and the lease with it', async () => {
+    it('it gets nothing even if the clock, and with it the lease, was set back in between', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const [late] = (await on.claim('crm', atOnce)).refs as [BatchRef];
@@ -60,7 +60,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.ledger.begin(late, MINUTE)).toBeUndefined();
     });
 
-    it('records what came of an attempt whose sink was renamed meanwhile, under its new name', async () => {
+    it('the outcome of an attempt whose sink was renamed meanwhile is recorded under the new name', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
       const { ref } = await on.take('crm', { ...atOnce, max: 2, window: 1 });
@@ -75,7 +75,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.ledger.status()).sinks[0]?.health.lastDeliveredAt).toEqual(on.clock.now());
     });
 
-    it('begins what was claimed before its sink was renamed, and puts it back when that is paused', async () => {
+    it('batches claimed before a rename begin under the new name, and return to pending if that sink is paused', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const [first, second] = (await on.claim('crm')).refs as [BatchRef, BatchRef];
@@ -86,7 +86,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.settle(first, delivered)).toBeDefined();
     });
 
-    it('ends no lease of an attempt because the clock was set ahead, whichever process makes it', async () => {
+    it('setting the clock ahead ends no lease of a running attempt, whichever process makes it', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { window: 1 });
@@ -94,12 +94,12 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.claim('crm', { window: 1 })).refs).toEqual([]);
       on.clock.jump(MINUTE - 1_000);
       expect((await on.claim('crm', { window: 1 })).refs).toEqual([]);
-      // The time that passes ends it all the same.
+      // Elapsed time still ends it.
       on.clock.jump(1_000);
       expect((await on.claim('crm', { window: 1 })).refs).toMatchObject([{ batch: ref.batch }]);
     });
 
-    it('prolongs the lease of an attempt that is still under way where the clock says that it is over', async () => {
+    it('claiming extends the lease of a running attempt that the clock shows as ended', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { window: 1 });
@@ -112,7 +112,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.claim('crm', { window: 1, activeLeases })).refs).toHaveLength(1);
     });
 
-    it('puts those of a refused part that are to stay apart into a batch of their own, which is due at once', async () => {
+    it('deliveries of a refused part that must stay apart get their own batch, due immediately', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 5));
       const { ref } = await on.take('crm', { max: 5 });
@@ -127,7 +127,7 @@ export function claimingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('gives back what was not attempted when the ledger is closed: the next process attempts it at once', async () => {
+    it('closing the ledger releases what was not attempted: the next process attempts it immediately', async () => {
       const open = store();
       const on = await LedgerUnderTest.with(open, 'crm');
       await on.list([1, 2]);
@@ -137,12 +137,12 @@ export function claimingContract(store: () => OpenLedger): void {
       const next = on.again();
       expect(await next.ledger.unbegunBatches('crm')).toEqual([refs[1]]);
       expect((await next.begin(refs[1] as BatchRef)).batch.deliveries[0]?.leadId).toBe(2n);
-      // The other was under way, and nobody can tell what became of it before its lease ends or its process is known to be dead.
+      // The other attempt was running; its outcome is unknown until its lease ends or its process is known to be dead.
       expect(await next.ledger.begin(refs[0] as BatchRef, MINUTE)).toBeUndefined();
       expect(await next.ledger.reclaimLeases(HOLDER)).toBe(2);
     });
 
-    it('sends one probe at a time while the sink is held', async () => {
+    it('claiming begins one probe at a time while the sink is held', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 5));
       await on.attemptAll('crm', unavailable, atOnce);
@@ -155,33 +155,33 @@ export function claimingContract(store: () => OpenLedger): void {
   });
 
   describe('claiming', () => {
-    it('takes what is due in order of age, in batches of at most `max`, and nothing twice', async () => {
+    it('claiming takes due deliveries in order of age, in batches of at most `max`, and none twice', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([9, 3, 7, 1, 5]);
       expect(await on.attemptAll('crm', delivered, { max: 2 })).toEqual([[9n, 3n], [7n, 1n], [5n]]);
       expect((await on.claim('crm')).refs).toEqual([]);
     });
 
-    it('keeps at most `window` batches on their way, and asks for no time while the window is full', async () => {
+    it('at most `window` batches are claimed, and a full window names no next time', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 10));
       const { refs } = await on.claim('crm', { window: 3 });
       expect(refs).toHaveLength(3);
       const full = await on.claim('crm', { window: 3 });
       expect(full.refs).toEqual([]);
-      // Not now: claiming again gives nothing before one of them ends. A caller that trusts this must not spin.
+      // The next time is not now: claiming returns nothing before a batch ends, and a caller that trusts the time must not spin.
       expect(full.nextAt).toEqual(on.clock.in(MINUTE));
       await on.begin(refs[0] as BatchRef);
       await on.settle(refs[0] as BatchRef, delivered);
       expect((await on.claim('crm', { window: 3 })).refs).toHaveLength(1);
     });
 
-    it('gives the newest leads every fourth place while a backlog drains, and the oldest the others', async () => {
+    it('while a backlog drains, every fourth place goes to the newest leads and the others to the oldest', async () => {
       const on = await backlogAndNews(store());
       const window = { window: 4 };
       const open = await Promise.all((await on.claim('crm', window)).refs.map((ref) => on.begin(ref)));
       const taken = open.flatMap(({ batch }) => batch.deliveries.map(({ leadId }) => leadId));
-      // Place by place, as attempts end one after another.
+      // One place at a time, as attempts end one after another.
       for (let place = 0; place < 8; place += 1) {
         await on.settle((open.shift() as { ref: BatchRef }).ref, delivered);
         const next = await on.take('crm', window);
@@ -191,7 +191,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(taken).toEqual([41n, 1n, 2n, 3n, 4n, 5n, 6n, 40n, 7n, 8n, 9n, 39n]);
     });
 
-    it('lets the newest and the oldest take turns where there is one place', async () => {
+    it('with one place, the newest and the oldest leads take turns', async () => {
       const on = await backlogAndNews(store());
       const taken: bigint[] = [];
       for (let turn = 0; turn < 6; turn += 1)
@@ -199,7 +199,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(taken).toEqual([1n, 41n, 2n, 40n, 3n, 39n]);
     });
 
-    it('gives the newest a batch of their own', async () => {
+    it('the newest leads get their own batch', async () => {
       const on = await backlogAndNews(store());
       const batches = await on.attemptAll('crm', delivered, { window: 2, max: 5 });
       expect(batches).toEqual([
@@ -208,7 +208,7 @@ export function claimingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('lets the newest fill a batch as well while a backlog drains, until the oldest of them has waited', async () => {
+    it('while a backlog drains, the newest leads also fill a batch until the oldest of them has waited long enough', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       await on.list(ids(1, 3_000));
       const batches: bigint[][] = [];
@@ -222,7 +222,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(small.map((leads) => leads.map(Number))).toEqual([ids(3_001, 3_012), ids(3_013, 3_024)]);
     });
 
-    it('lets a newer content wait behind the older one of its lead, however new it is', async () => {
+    it('a newer content waits behind the older one of its lead, however new it is', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('mirror', { events: ['created', 'updated'] }));
       await on.list(ids(1, 20));
       on.clock.jump(MINUTE);
@@ -231,7 +231,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(taken.flat()).toEqual([1n, 2n, 3n, 4n]);
     });
 
-    it('lets a batch fill until it is full or its oldest has waited', async () => {
+    it('a batch waits until it is full or its oldest delivery has waited long enough', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       const request = { max: 3, waitMs: 5 * MINUTE };
       await on.list([1, 2]);
@@ -246,7 +246,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.attemptAll('drop', delivered, request)).toEqual([[4n]]);
     });
 
-    it('says when the next delivery is due', async () => {
+    it('claiming returns when the next delivery is due', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       expect((await on.claim('crm')).nextAt).toBeUndefined();
       await on.list([1, 2]);
@@ -258,7 +258,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(nextAt).toEqual(on.clock.in(5_000));
     });
 
-    it('never lets an older content of a lead overtake a newer one', async () => {
+    it('an older content of a lead never overtakes a newer one', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('mirror', { events: ['created', 'updated'] }));
       await on.list([1, 2]);
       const first = await on.take('mirror', { max: 2 });
@@ -266,7 +266,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.claim('mirror')).refs).toEqual([]);
       await on.settle(first.ref, unanswered, unanswered);
       const waiting = await on.claim('mirror');
-      // The newer one is due and blocked: it must not be given as a reason to come back at once.
+      // The newer content is due but blocked: it must not make the caller come back immediately.
       expect(waiting).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
       on.clock.jump(5_000);
       const again = await on.take('mirror');
@@ -275,7 +275,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.take('mirror')).batch.deliveries[0]).toMatchObject({ version: 2, event: 'updated' });
     });
 
-    it('gives nothing of a sink that nobody declared, or that is no longer configured', async () => {
+    it('claiming returns nothing for a sink that was never declared or is no longer configured', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'old');
       await on.list([1]);
       await on.declare('crm');
@@ -288,7 +288,7 @@ export function claimingContract(store: () => OpenLedger): void {
   });
 
   describe('a lease', () => {
-    it('that ends without an attempt is given again for the same batch, and only then', async () => {
+    it('a batch whose lease ended without an attempt can be claimed again, and only then', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const [first] = (await on.claim('crm', { max: 2 })).refs as [BatchRef];
@@ -305,7 +305,7 @@ export function claimingContract(store: () => OpenLedger): void {
       });
     });
 
-    it('allows one attempt, whoever asks first', async () => {
+    it('a lease permits one attempt, for the first process that asks', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const [ref] = (await on.claim('crm')).refs as [BatchRef];
@@ -313,7 +313,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(both.filter((batch) => batch !== undefined)).toHaveLength(1);
     });
 
-    it('that is over begins nothing, even before it was given to another', async () => {
+    it('an ended lease begins nothing, even before another process has the batch', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const [ref] = (await on.claim('crm')).refs as [BatchRef];
@@ -321,7 +321,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.ledger.begin(ref, MINUTE)).toBeUndefined();
     });
 
-    it('lasts from the beginning of the attempt for as long as the attempt may take', async () => {
+    it('a lease lasts from the beginning of the attempt for as long as the attempt may take', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const [ref] = (await on.claim('crm')).refs as [BatchRef];
@@ -332,7 +332,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.claim('crm')).refs).toHaveLength(1);
     });
 
-    it('that another holds settles nothing', async () => {
+    it("a process cannot settle under another's lease", async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const slow = await on.take('crm');
@@ -345,7 +345,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 delivered']);
     });
 
-    it('that waits for its attempt is listed as waiting, until it begins', async () => {
+    it('a lease without an attempt is listed as waiting until the attempt begins', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { refs } = await on.claim('crm');
@@ -356,7 +356,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.ledger.unbegunBatches('crm')).toEqual([]);
     });
 
-    it('ends at once when its process is known to be dead, and what merely waits for its time goes on waiting', async () => {
+    it('a lease ends immediately when its process is known to be dead; a batch that waits for its time keeps waiting', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
       await on.list([1]);
       const lost = await on.take('crm');
@@ -371,7 +371,7 @@ export function claimingContract(store: () => OpenLedger): void {
   });
 
   describe('a batch', () => {
-    it('of which nothing is settled is attempted again as the same batch, when it is due', async () => {
+    it('a batch of which nothing is settled is attempted again as the same batch when it is due', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       await on.list([1, 2]);
       const first = await on.take('drop', { max: 10 });
@@ -384,7 +384,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(again.batch).toEqual(first.batch);
     });
 
-    it('holds no more text than fits in memory beside others; a lead that is longer is alone', async () => {
+    it('a batch has a maximum size in bytes; a longer lead is alone in its batch', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       const long = 'x'.repeat(20_000_000);
       await on.list([changedLead(1, 'A'), changedLead(2, long), changedLead(3, long), changedLead(4, 'B')]);
@@ -396,7 +396,7 @@ export function claimingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('that fails alike again and again while its sink is held is told as one attempt, with how often', async () => {
+    it('identical failures while the sink is held are shown as one attempt with a count', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const tries = [
@@ -430,7 +430,7 @@ export function claimingContract(store: () => OpenLedger): void {
       }
     });
 
-    it('of which a part is settled ends, and the rest is due in its own time', async () => {
+    it('a partly settled batch ends, and the rest is due at its own time', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       await on.list([1, 2, 3]);
       const first = await on.take('drop', { max: 10 });
@@ -442,7 +442,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(rest.batch.deliveries.map((delivery) => delivery.leadId)).toEqual([2n]);
     });
 
-    it('whose attempt was cut off by a stop is due at once, whole, however often that happens', async () => {
+    it('a batch that a stop interrupts is due immediately and stays whole, however often that happens', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 4));
       const first = await on.take('crm', { max: 4 });
@@ -454,7 +454,7 @@ export function claimingContract(store: () => OpenLedger): void {
       }
     });
 
-    it('is given back by nobody but the process that attempts it, under the lease that it has', async () => {
+    it('only the process that attempts a batch can release it, under its current lease', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const { refs } = await on.claim('crm');
@@ -466,7 +466,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.ledger.release(ref, true)).toBe(false);
     });
 
-    it('whose attempts begin and never end is split until the one lead is known; that one is put off, the others arrive', async () => {
+    it('a batch whose attempts begin and never end is split until the one lead is found; that lead is postponed and the others arrive', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       await on.list(ids(1, 8));
       const arrived = new Set<bigint>();
@@ -474,7 +474,7 @@ export function claimingContract(store: () => OpenLedger): void {
         for (const ref of (await on.claim('drop', { max: 8 })).refs) {
           const { batch } = await on.begin(ref);
           const leads = batch.deliveries.map((delivery) => delivery.leadId);
-          if (leads.includes(5n)) continue; // the process dies of it
+          if (leads.includes(5n)) continue; // the process dies of this lead
           for (const lead of leads) arrived.add(lead);
           await on.settle(ref, ...leads.map(() => delivered));
         }
@@ -484,7 +484,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.owed('drop')).filter((row) => row.endsWith('pending'))).toEqual(['5 v1 pending']);
     });
 
-    it('that is put off is not on its way: it is not offered meanwhile, and takes no place from others', async () => {
+    it('a postponed batch is not offered meanwhile and takes no place in the window', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       for (let lost = 0; lost < 5; lost += 1) {
@@ -500,7 +500,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.attemptAll('crm')).toEqual([[1n]]);
     });
 
-    it('has an id that is never used again', async () => {
+    it('a batch id is never used again', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const seen = new Set<string>();
       for (const id of ids(1, 5)) {
@@ -514,8 +514,8 @@ export function claimingContract(store: () => OpenLedger): void {
     });
   });
 
-  describe('a sink that is held', () => {
-    it('gets one probe at a time, of one lead, when it is time for it', async () => {
+  describe('a held sink', () => {
+    it('a held sink gets one probe at a time, of one lead, when the probe is due', async () => {
       const on = await heldSink(store(), ids(1, 5));
       expect(await on.claim('crm')).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
       on.clock.jump(5_000);
@@ -527,7 +527,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(during).toMatchObject({ refs: [], nextAt: on.clock.in(MINUTE) });
     });
 
-    it('is probed with one lead after the other, so that one that always fails keeps nobody waiting', async () => {
+    it('probes use one lead after another, so that one that always fails blocks no other', async () => {
       const on = await heldSink(store(), ids(1, 4));
       const probed: bigint[] = [];
       for (let probe = 0; probe < 8; probe += 1) {
@@ -541,7 +541,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(rows.map((row) => row.attempts)).toEqual([0, 0, 0, 0]);
     });
 
-    it('begins nothing that was on its way when it was held: that waits for the probe, as the same batch', async () => {
+    it('a batch that was claimed before the hold does not begin; it waits for the probe as the same batch', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 3));
       const { refs } = await on.claim('crm');
@@ -555,26 +555,26 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(again.refs.map((ref) => ref.batch).sort()).toEqual(refs.slice(1).map((ref) => ref.batch));
     });
 
-    it('is attempted with one batch at a time, also when several come late from a queue', async () => {
+    it('one batch is attempted at a time, even if several arrive late from a queue', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 4));
       const { refs } = await on.claim('crm');
       const [first, second, third, fourth] = refs as [BatchRef, BatchRef, BatchRef, BatchRef];
       await on.begin(first);
       await on.settle(first, { ...unavailable, retryAfterMs: 5_000 });
-      // A worker that was silent begins them only when it is time for the probe.
+      // A worker that was silent begins them only when the probe is due.
       on.clock.jump(6_000);
       expect(await on.ledger.begin(second, MINUTE)).toBeDefined();
       expect(await on.ledger.begin(third, MINUTE)).toBeUndefined();
       await on.settle(second, delivered);
-      // A probe got through: nothing keeps the others back.
+      // A probe succeeded: nothing holds back the others.
       expect(await on.ledger.begin(fourth, MINUTE)).toBeDefined();
       await on.settle(fourth, delivered);
       const again = await on.claim('crm');
       expect(again.refs.map((ref) => ref.batch)).toEqual([first.batch, third.batch]);
     });
 
-    it('is not probed more slowly because of attempts that began before the hold and fail after the probe was due', async () => {
+    it('attempts that began before the hold and fail after the probe was due do not slow down the probes', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 4));
       const { refs } = await on.claim('crm');
@@ -595,9 +595,9 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.claim('crm')).refs).toHaveLength(1);
     });
 
-    it('gets everything in order of age once a probe got through', async () => {
+    it('after a successful probe, everything is delivered in order of age', async () => {
       const on = await heldSink(store(), ids(1, 5));
-      // More probes than leads: some were tried a second time, and wait less long than the others.
+      // With more probes than leads, some leads were tried twice and have waited for a shorter time.
       const outcomes = [...Array.from({ length: 6 }, () => unavailable), delivered];
       for (const outcome of outcomes) {
         on.clock.jump(HOUR);
@@ -614,7 +614,7 @@ export function claimingContract(store: () => OpenLedger): void {
   });
 }
 
-/** A sink `crm` that is owed leads 1 to 20 since a minute ago, and 21 to 41 since now. */
+/** Opens a ledger whose sink `crm` has been owed leads 1 to 20 for a minute, and 21 to 41 since now. */
 async function backlogAndNews(open: OpenLedger): Promise<LedgerUnderTest> {
   const on = await LedgerUnderTest.with(open, 'crm');
   await on.list(ids(1, 20));
@@ -623,7 +623,7 @@ async function backlogAndNews(open: OpenLedger): Promise<LedgerUnderTest> {
   return on;
 }
 
-/** A sink `crm` that was held by the first attempt, whose destination asked for a wait of five seconds. */
+/** Opens a ledger whose sink `crm` was held by its first attempt: the destination asked for a wait of five seconds. */
 async function heldSink(open: OpenLedger, leads: readonly number[]): Promise<LedgerUnderTest> {
   const on = await LedgerUnderTest.with(open, 'crm');
   await on.list(leads);

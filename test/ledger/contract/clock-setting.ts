@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { HOUR, ids, LedgerUnderTest, MINUTE, type OpenLedger, unavailable } from '../ledger-under-test.ts';
 
 const DAY = 24 * HOUR;
-/** More than are moved in one transaction. */
+/** More deliveries than one transaction moves. */
 const MANY = 4_500;
 
-/** What every ledger promises when the clock of the machine is set back. */
+/** Registers the tests of what every ledger promises when the machine's clock is set back. */
 export function clockSettingContract(store: () => OpenLedger): void {
   describe('a clock that is set back', () => {
-    it('by a fraction of a millisecond more leaves whole milliseconds, wherever something was due later', async () => {
+    it('times that move by a fraction of a millisecond stay whole milliseconds, wherever something was due later', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
       await on.list([1, 2, 3]);
-      // One waits by itself, one in its batch, one under a lease; and the sink waits for its probe.
+      // One delivery waits by itself, one in its batch, one under a lease; and the sink waits for its probe.
       await on.take('drop', { leaseMs: HOUR, window: 1 });
       for (let failure = 0; failure < 3; failure += 1) {
         await on.attemptAll('crm', unavailable, { window: 1, max: 2 });
@@ -24,7 +24,7 @@ export function clockSettingContract(store: () => OpenLedger): void {
       expect(await on.ledger.clockAt()).toEqual(on.clock.now());
     });
 
-    it('leaves what waits for longer than that as long to wait as before', async () => {
+    it('deliveries that wait for longer than that keep their remaining wait', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const [ref] = (await on.claim('crm', { leaseMs: 5 * HOUR })).refs;
@@ -36,7 +36,7 @@ export function clockSettingContract(store: () => OpenLedger): void {
       expect((await on.claim('crm')).refs).toMatchObject([{ batch: ref?.batch }]);
     });
 
-    it('moves a backlog of thousands, of every sink, each once', async () => {
+    it('a backlog of thousands is moved once, for every sink', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop', 'warehouse');
       on.clock.jump(3 * HOUR);
       await on.list(ids(1, MANY));
@@ -47,7 +47,7 @@ export function clockSettingContract(store: () => OpenLedger): void {
       expect(await on.ledger.clockWentBack(HOUR)).toBe(0);
     });
 
-    it('leaves no listing of a day to come that others are compared with', async () => {
+    it('no listing dated in the future remains for later listings to be compared with', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const ahead = 365 * DAY;
       on.clock.jump(ahead);

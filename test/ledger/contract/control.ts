@@ -13,10 +13,10 @@ import {
   unavailable,
 } from '../ledger-under-test.ts';
 
-/** What every ledger promises to people: what they change by hand, and what they can ask. */
+/** Registers the tests of what every ledger promises to operators: their changes and their queries. */
 export function controlContract(store: () => OpenLedger): void {
-  describe('a delivery’s id', () => {
-    it('stays the same over attempts, restarts and a ledger that was made anew', async () => {
+  describe('the id of a delivery', () => {
+    it('the id stays the same across attempts, restarts and a new ledger', async () => {
       const [one, other] = [
         await LedgerUnderTest.with(store(), 'crm'),
         await LedgerUnderTest.with(store(), 'crm'),
@@ -29,7 +29,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await idOf(other, 42n)).toBe(first);
     });
 
-    it('finds its delivery again, and no other', async () => {
+    it('the id finds its delivery and no other', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
       await on.list([1, 2]);
       for (const row of await on.ledger.deliveries({}, { limit: 10 }))
@@ -46,7 +46,7 @@ export function controlContract(store: () => OpenLedger): void {
   });
 
   describe('retry', () => {
-    it('makes a dead delivery due now, with a fresh schedule', async () => {
+    it('retry makes a dead delivery due now, with a fresh schedule', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       await on.attemptAll('crm', refused);
@@ -57,7 +57,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.attemptAll('crm')).toEqual([[1n]]);
     });
 
-    it('makes a waiting delivery due now, also one that waits in its batch', async () => {
+    it('retry makes a pending delivery due now, even in its batch', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { max: 2 });
@@ -67,7 +67,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.attemptAll('crm')).toEqual([[1n, 2n]]);
     });
 
-    it('leaves alone what is delivered, skipped, or being attempted', async () => {
+    it('retry does not affect delivered, skipped or running deliveries', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', aSink('drop', { backfill: false }));
       await on.list([1]);
       await on.attemptAll('crm');
@@ -78,7 +78,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.owed('drop')).toEqual(['1 v1 skipped', '2 v1 pending']);
     });
 
-    it('leaves a dead delivery alone once a newer content of its lead was delivered, or is on its way', async () => {
+    it('retry does not affect a dead delivery once a newer content of its lead was delivered or is being delivered', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1, 2]);
       await on.attemptAll('crm', refused);
@@ -90,7 +90,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 dead', '2 v1 pending', '1 v2 delivered']);
     });
 
-    it('means the delivery of a lead that its sink was owed last, and none before it', async () => {
+    it('retry selects the last delivery that a sink was owed of a lead, and none before it', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       await on.attemptAll('crm', refused);
@@ -102,7 +102,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.ledger.retry({ states: ['dead'] })).toBe(0);
     });
 
-    it('means by source, by state and by time what it says', async () => {
+    it('retry selects by source, state and time', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'north');
       on.clock.jump(MINUTE);
@@ -116,8 +116,8 @@ export function controlContract(store: () => OpenLedger): void {
     });
   });
 
-  describe('leads that are owed again because their sink refused every one', () => {
-    it('do not bring an older content behind a newer one that is on its way', async () => {
+  describe('leads that are owed again because their sink refused every lead', () => {
+    it('an older content does not follow a newer one that is being delivered', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1, 2, 3, 4, 5]);
       const before = await on.claim('crm', { window: 4 });
@@ -138,7 +138,7 @@ export function controlContract(store: () => OpenLedger): void {
   });
 
   describe('replay', () => {
-    it('owes the present content once more, under a new id by which the receiver can tell', async () => {
+    it('replay owes the current content again, under a new id that the receiver can distinguish', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       await on.list([changedLead(1, 'B'), 2]);
@@ -154,7 +154,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(original).toMatchObject({ replay: false, state: 'delivered' });
     });
 
-    it('counts what it owes: a second one in the same instant owes nothing more', async () => {
+    it('replay counts what it owes: a second replay at the same instant owes nothing more', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       expect(await on.ledger.replay('crm', {})).toBe(1);
@@ -164,7 +164,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toHaveLength(3);
     });
 
-    it('goes by the time at which a lead was first seen, and by source', async () => {
+    it('replay selects by the time at which a lead was first seen, and by source', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'north');
       on.clock.jump(MINUTE);
@@ -179,7 +179,7 @@ export function controlContract(store: () => OpenLedger): void {
   });
 
   describe('a replay by time', () => {
-    it('means what was first seen in it and what has changed in it, by itself or by one lead', async () => {
+    it('it selects leads first seen or changed in that time, all of them or one lead', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
       on.clock.jump(HOUR);
@@ -188,7 +188,7 @@ export function controlContract(store: () => OpenLedger): void {
       on.clock.jump(HOUR);
       const until = on.clock.now();
       await on.list([1, changedLead(2, 'B'), changedLead(3, 'C'), 4, 5]);
-      // The present content of the third one came after that time.
+      // The current content of the third lead is newer than that time.
       expect(await on.ledger.replay('crm', { since, until })).toBe(2);
       const rows = await on.ledger.deliveries({}, { limit: 50 });
       expect(rows.filter(({ replay }) => replay).map(({ lead, version }) => `${lead} v${version}`)).toEqual([
@@ -211,7 +211,7 @@ export function controlContract(store: () => OpenLedger): void {
       }
     });
 
-    it('means what was current when it was asked for, also of leads that change while it goes on', async () => {
+    it('it replays the content that was current when it was requested, even if leads change meanwhile', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const listing = (one: string, other: string) => [
         ...ids(3, 1_000),
@@ -234,7 +234,7 @@ export function controlContract(store: () => OpenLedger): void {
   });
 
   describe('a replay of many leads', () => {
-    it('owes each of them once, in order, and leaves room for others meanwhile', async () => {
+    it('it owes each lead once, in order, and lets other work run in between', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 1_000));
       on.clock.jump(1);
@@ -256,19 +256,19 @@ export function controlContract(store: () => OpenLedger): void {
       );
     });
 
-    it('whose process was killed in the middle is finished by another, and nothing is owed twice', async () => {
+    it('another process finishes a replay whose process was killed, and owes nothing twice', async () => {
       const open = store();
       const on = await LedgerUnderTest.with(open, 'crm');
       await on.list(ids(1, 1_000));
       on.clock.jump(1);
       const killed = on.again();
       const asked = killed.ledger.replay('crm', {});
-      asked.catch(() => undefined); // its ledger is taken away from it
+      asked.catch(() => undefined); // the test takes its ledger away
       await until('a part is owed', async () => (await on.owed('crm')).length > 1_000);
       await killed.ledger.close();
       expect((await on.owed('crm')).length).toBeLessThan(2_000);
-      expect(await on.ledger.finishReplays()).toBe(0); // it may still be alive
-      on.clock.setBack(HOUR); // the process was killed at a time that now lies ahead
+      expect(await on.ledger.finishReplays()).toBe(0); // the process may still be alive
+      on.clock.setBack(HOUR); // the process was killed at a time that is now in the future
       await on.list([...ids(2, 1_000), changedLead(1, 'B'), 1_001]);
       expect(await on.ledger.finishReplays()).toBe(1_000);
       expect(await on.ledger.finishReplays()).toBe(0);
@@ -279,8 +279,8 @@ export function controlContract(store: () => OpenLedger): void {
     });
   });
 
-  describe('a batch of which some were not tried', () => {
-    it('ends: these go first and alone, no attempt of theirs is on record, and the others wait with everybody', async () => {
+  describe('a batch with untried deliveries', () => {
+    it('the batch ends: an untried delivery goes first and alone, without a recorded attempt, and the others wait as usual', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 7));
       const { ref } = await on.take('crm', { max: 7 });
@@ -296,7 +296,7 @@ export function controlContract(store: () => OpenLedger): void {
   });
 
   describe('pause', () => {
-    it('keeps the backlog and lets nothing out until the sink is resumed, over restarts', async () => {
+    it('pause keeps the backlog and delivers nothing until the sink is resumed, across restarts', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       expect(await on.ledger.pause('crm', 'maintenance')).toBe(true);
@@ -312,7 +312,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect((await restarted.attemptAll('crm')).flat()).toEqual([1n, 2n]);
     });
 
-    it('holds back what is on its way already and has not begun', async () => {
+    it('pause holds back batches that were claimed but have not begun', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { refs } = await on.claim('crm');
@@ -323,7 +323,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect((await on.attemptAll('crm')).flat()).toEqual([1n, 2n]);
     });
 
-    it('ended by hand lets out at once what waited for the next probe, be that an hour away', async () => {
+    it('resume releases immediately what waited for the next probe, even one an hour away', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
       const { ref } = await on.take('crm', { window: 1 });
@@ -333,13 +333,13 @@ export function controlContract(store: () => OpenLedger): void {
       expect((await on.attemptAll('crm')).flat().sort()).toEqual([1n, 2n, 3n]);
     });
 
-    it('says when there is no such sink', async () => {
+    it('pause reports an unknown sink', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       expect(await on.ledger.pause('nobody', 'x')).toBe(false);
       expect(await on.ledger.resume('nobody')).toBe(false);
     });
 
-    it('comes by itself when the destination is gone for good, and everything waits', async () => {
+    it('a sink whose destination is gone for good pauses by itself, and everything stays pending', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { window: 1 });
@@ -350,8 +350,8 @@ export function controlContract(store: () => OpenLedger): void {
     });
   });
 
-  describe('what people ask', () => {
-    it('is answered with counts for every sink', async () => {
+  describe('the queries of operators', () => {
+    it('status counts deliveries for every sink', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', aSink('drop', { backfill: false }));
       await on.list([1, 2, 3]);
       const { ref } = await on.take('crm', { max: 3 });
@@ -369,7 +369,7 @@ export function controlContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('comes page by page, newest first', async () => {
+    it('lists come page by page, newest first', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
       const first = await on.ledger.deliveries({}, { limit: 2 });
@@ -378,7 +378,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(second.map((row) => row.lead)).toEqual(['1']);
     });
 
-    it('shows everything that happened to a lead in the order in which it happened', async () => {
+    it('the trace of a lead lists everything that happened to it, in order', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { max: 2 });
@@ -403,7 +403,7 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.ledger.trace(99n)).toEqual([]);
     });
 
-    it('is never answered with a lead’s text, but in answers that were asked for', async () => {
+    it("queries return a lead's text only where answers were requested", async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       await on.attemptAll('crm', refused);

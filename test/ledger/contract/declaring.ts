@@ -8,10 +8,10 @@ import {
   refused,
 } from '../ledger-under-test.ts';
 
-/** What every ledger promises of sinks that come, go and are renamed. */
+/** Registers the tests of what every ledger promises about sinks that are added, removed and renamed. */
 export function declaringContract(store: () => OpenLedger): void {
-  describe('a sink under another name', () => {
-    it('goes on with what it was owed and has got, and its deliveries keep their ids', async () => {
+  describe('a renamed sink', () => {
+    it('it keeps what it is owed and what it got, and its deliveries keep their ids', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { window: 1 });
@@ -25,7 +25,7 @@ export function declaringContract(store: () => OpenLedger): void {
       expect((await on.ledger.status()).sinks.map(({ sink }) => sink)).toEqual(['customers']);
     });
 
-    it('is renamed once: what the former name says later means nothing', async () => {
+    it('it is renamed once: the former name has no effect later', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const customers = { ...aSink('customers'), formerly: 'crm' };
@@ -36,7 +36,7 @@ export function declaringContract(store: () => OpenLedger): void {
       expect(await on.owed('customers')).toEqual(['1 v1 pending']);
     });
 
-    it('leaves its former name to a new sink, whose deliveries have ids of their own', async () => {
+    it('a new sink may take the former name, and its deliveries have their own ids', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const customers = { ...aSink('customers'), formerly: 'crm' };
@@ -54,7 +54,7 @@ export function declaringContract(store: () => OpenLedger): void {
   });
 
   describe('a sink that is no longer declared', () => {
-    it('is forgotten only then: what it is owed is skipped, what is on its way is left', async () => {
+    it('only such a sink can be forgotten: what it is owed is skipped, and running deliveries are left', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
       await on.list([1, 2, 3]);
       const { ref } = await on.take('crm', { window: 1 });
@@ -69,7 +69,7 @@ export function declaringContract(store: () => OpenLedger): void {
       expect(await on.owed('drop')).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
     });
 
-    it('is told with how many leads it missed, by what the ledger was last told', async () => {
+    it('it is reported with the number of leads that it missed, according to the last declaration', async () => {
       const on = await LedgerUnderTest.with(store(), { ...aSink('crm'), config: '{"url":"a"}' });
       await on.ledger.declareSources([{ name: 'main', config: '{"base_url":"b"}' }]);
       await on.list([1, 2]);
@@ -81,7 +81,7 @@ export function declaringContract(store: () => OpenLedger): void {
       });
     });
 
-    it('and so is a source that is there no longer', async () => {
+    it('a source that is no longer declared is reported as well', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const main = { name: 'main', config: '{}' };
       await on.ledger.declareSources([main, { name: 'other', config: '{}' }]);

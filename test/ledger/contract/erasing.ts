@@ -20,10 +20,10 @@ async function eraseOne(on: LedgerUnderTest, subject = ONE, tell: readonly strin
   return on.ledger.erase(await on.ledger.findPerson(subject), tell);
 }
 
-/** What the ledger promises of persons who ask to be erased. */
+/** Registers the tests of what the ledger promises to persons who ask to be erased. */
 export function erasingContract(store: () => OpenLedger): void {
   describe('erasing', () => {
-    it('finds a person by what any content of a lead had, however it is spelled', async () => {
+    it('a person is found by any content that a lead ever had, however it is spelled', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([
         aListedLead({ id: 1, client_email: 'Ada@Example.com ', client_phone_number: '0044 20 7946-0018' }),
@@ -40,7 +40,7 @@ export function erasingContract(store: () => OpenLedger): void {
       });
     });
 
-    it('finds what was set aside, and empties it', async () => {
+    it('rejected leads are found and emptied', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const lead = aListedLead({ id: 7, client_email: 'ada@example.com' });
       await on.list([{ ...lead, kind: 'rejected', reason: 'It is wrong.', path: 'created_at' }]);
@@ -52,14 +52,14 @@ export function erasingContract(store: () => OpenLedger): void {
     });
 
     it.each([
-      ['a number of JSON', '{"id":7,"client_phone_number":442079460018}'],
-      ['spelled apart, in a field of another name', '{"id":7,"phone":"0044 (0)20 7946-0018"}'],
+      ['as a JSON number', '{"id":7,"client_phone_number":442079460018}'],
+      ['with spaces, in a field with another name', '{"id":7,"phone":"0044 (0)20 7946-0018"}'],
       ['nested', '{"id":7,"client_phone_number":{"mobile":["+44.20.7946.0018"]}}'],
-      ['amid words', '"call +44 20 7946 0018, please"'],
+      ['within other text', '"call +44 20 7946 0018, please"'],
       ['with a (0) that is not dialled', '{"id":7,"client_phone_number":"+44 (0)20 7946 0018"}'],
-      ['an address written with escapes', '{"id":7,"client":{"email":"Ren\\u00e9\\u0040example.com"}}'],
+      ['an e-mail address with escapes', '{"id":7,"client":{"email":"Ren\\u00e9\\u0040example.com"}}'],
       ['in a text that was cut off', '{"id":7,"client_email":"ren\\u00e9@example.com","client_ph'],
-    ])('finds who was set aside, however it is written: %s', async (_, raw) => {
+    ])('a person in a rejected lead is found however the contact is written: %s', async (_, raw) => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const wrong = { kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
       await on.list([{ ...aListedLead({ id: 7 }), raw, ...wrong }]);
@@ -81,7 +81,7 @@ export function erasingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('an id that reads like a phone number is none', async () => {
+    it('an id that looks like a phone number is not a phone number', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const raw = '{"id":442079460018}';
       const wrong = { kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
@@ -92,7 +92,7 @@ export function erasingContract(store: () => OpenLedger): void {
       });
     });
 
-    it('keeps out a lead that was only ever set aside, also when it comes right', async () => {
+    it('a lead that was only ever rejected stays erased even when it becomes correct', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const wrong = { kind: 'rejected', reason: 'It is wrong.', path: 'created_at' } as const;
       const lead = aListedLead({ id: 2n ** 63n - 1n, client_email: 'ada@example.com' });
@@ -118,7 +118,7 @@ export function erasingContract(store: () => OpenLedger): void {
       });
     });
 
-    it('skips what is owed of the lead, and no poll, replay, retry or backfill brings it back', async () => {
+    it('pending deliveries of the lead are skipped, and no poll, replay, retry or backfill brings it back', async () => {
       const on = await LedgerUnderTest.with(
         store(),
         aSink('crm', { events: ['created', 'updated'] }),
@@ -144,7 +144,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(sinks.find(({ sink }) => sink === 'dead')).toMatchObject({ dead: 1, skipped: 1 });
     });
 
-    it('a lead that was erased with another content is met as known from then on', async () => {
+    it('an erased lead that is listed with another content counts as known from then on', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       await eraseOne(on);
@@ -153,7 +153,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect((await on.list([changedLead(1, 'Another'), 2])).summary).toMatchObject({ new: 0, changed: 0 });
     });
 
-    it('a poll of another process, under way while the lead is erased, does not bring it back', async () => {
+    it('a poll of another process that runs during the erasure does not bring the lead back', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1, 2]);
       const poll = await on.ledger.startPoll('main');
@@ -163,7 +163,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 pending']);
     });
 
-    it('leaves what is being attempted to its end, and takes it when that has come', async () => {
+    it("a running attempt may end; the lead's content is removed afterwards", async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const { ref, batch } = await on.take('crm');
@@ -179,7 +179,7 @@ export function erasingContract(store: () => OpenLedger): void {
       ['ended', async (on: LedgerUnderTest, ref: BatchRef) => on.settle(ref, unavailable, unavailable)],
       ['was lost', async () => undefined],
     ])(
-      'what was being attempted is not attempted once more without its content, when that attempt %s',
+      'a delivery that was being attempted is not attempted again without its content when that attempt %s',
       async (_, end) => {
         const on = await LedgerUnderTest.with(store(), 'crm');
         await on.list([1, 2]);
@@ -194,7 +194,7 @@ export function erasingContract(store: () => OpenLedger): void {
       },
     );
 
-    it('a batch of which nothing is left is over', async () => {
+    it('a batch without remaining deliveries ends', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const { ref } = await on.take('crm');
@@ -207,7 +207,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.ledger.activity('crm')).toEqual({ inFlight: 0, due: false });
     });
 
-    it('tells where a sink brought the leads before it was configured to bring them elsewhere', async () => {
+    it('the report names where a sink delivered the leads before it was configured for another destination', async () => {
       const on = await LedgerUnderTest.with(store());
       const brings = async (place: string) => {
         on.clock.jump(MINUTE);
@@ -235,7 +235,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await former()).toEqual(['webhook: 1']);
     });
 
-    it('does not tell of a place that took the word of it', async () => {
+    it('the report omits a former destination that accepted the erasure', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { place: 'webhook' }));
       await on.list([1]);
       await on.attemptAll('crm');
@@ -246,7 +246,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.ledger.formerDestinations([{ source: 'main', leadId: 1n }])).toEqual([]);
     });
 
-    it('takes the lead out of a batch that waits, and leaves the others in it', async () => {
+    it('the lead is removed from a waiting batch, and the others stay in it', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { refs } = await on.claim('crm', { max: 2 });
@@ -259,7 +259,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 delivered']);
     });
 
-    it('an attempt that was given up for lost, and ends after all, is told nothing', async () => {
+    it('an attempt that counted as lost and ends after all gets no result', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { max: 2 });
@@ -269,7 +269,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 pending']);
     });
 
-    it('owes the word of it to those that got the lead or may have, once, without content, behind what is under way', async () => {
+    it('the erasure is owed to sinks that got the lead or may have, once, without content, after any running attempt', async () => {
       const on = await LedgerUnderTest.with(store(), 'got', 'refuses', 'trying', 'never', 'untold');
       await on.list([1, 2]);
       await on.attemptAll('got');
@@ -293,7 +293,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(batch.deliveries[0]?.id).toMatch(/^got:main:1:1:[0-9a-f]{8}:erased$/);
     });
 
-    it('an attempt that was cut off and released counts as one that may have brought the lead', async () => {
+    it('an attempt that was interrupted and released counts as one that may have delivered the lead', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const { ref } = await on.take('crm');
@@ -302,7 +302,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 skipped', '1 v1 pending']);
     });
 
-    it('says how far sinks were told, and neither an erasure that is repeated nor a restart tells them twice', async () => {
+    it('the report shows which sinks were notified; neither a repeated erasure nor a restart notifies them twice', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'slow', 'no');
       await on.list([1, 2]);
       for (const sink of ['crm', 'slow', 'no']) await on.attemptAll(sink);
@@ -325,7 +325,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await other.ledger.deliveries({ delivery: row?.delivery }, { limit: 9 })).toEqual([row]);
     });
 
-    it('does not forget that an attempt whose outcome nobody knows may have brought the lead, whoever skips it', async () => {
+    it('an attempt with an unknown outcome still counts as one that may have delivered the lead, whatever skips the delivery', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'gone', 'never');
       await on.list([1]);
       await on.ledger.release((await on.take('crm')).ref, true);
@@ -344,7 +344,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.owed('never')).toEqual(['1 v1 skipped']);
     });
 
-    it('takes what a destination said of a whole batch from the attempts of all its leads', async () => {
+    it('the answer of a destination to a whole batch is removed from the attempts of all its leads', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const down = { ...unavailable, answer: 'Dear Ada' };
@@ -359,7 +359,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await answers(3n)).toEqual(['Dear Bob']);
     });
 
-    it('remembers an erasure until it is told that every place was reached', async () => {
+    it('the erasure is remembered until every place is reported as reached', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       await eraseOne(on);

@@ -19,10 +19,10 @@ const both = ['created', 'updated'] as const;
 const old = [1, 2];
 const changed = [changedLead(1, 'B'), 2];
 
-/** What every ledger promises of a lead that changes before a sink has got it, above all to sinks that do not ask for changes. */
+/** Registers the tests of what every ledger promises about a lead that changes before a sink got it, above all to sinks without updates. */
 export function newestContentContract(store: () => OpenLedger): void {
-  describe('a lead that changes before its sink has got it', () => {
-    it('after a failed attempt is owed in its newest content at once', async () => {
+  describe('a lead that changes before its sink got it', () => {
+    it('after a failed attempt, the newest content is owed immediately', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await attemptOf1(on, unavailable);
       await on.list(changed);
@@ -31,7 +31,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       expect(await of1(on)).toEqual(['1 v1 skipped', '1 v2 delivered']);
     });
 
-    it('is owed as a new lead, once', async () => {
+    it('the newest content is owed as a new lead, once', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await attemptOf1(on, unavailable);
       await on.list(changed);
@@ -43,9 +43,9 @@ export function newestContentContract(store: () => OpenLedger): void {
 
     it.each([
       ['refuses it', refused, '1 v1 dead'],
-      ['says that it is down', unavailable, '1 v1 skipped'],
-      ['could not be connected to', unsent, '1 v1 skipped'],
-    ])('while an attempt is under way is owed anew once the destination %s', async (_, outcome, before) => {
+      ['reports that it is unavailable', unavailable, '1 v1 skipped'],
+      ['cannot be reached', unsent, '1 v1 skipped'],
+    ])('if the lead changes during an attempt, the newest content is owed once the destination %s', async (_, outcome, before) => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(old);
       const { ref } = await on.take('crm', { window: 1 });
@@ -56,9 +56,9 @@ export function newestContentContract(store: () => OpenLedger): void {
     });
 
     it.each([
-      ['nobody answers', unanswered],
+      ['no answer comes', unanswered],
       ['a gateway answers for the destination', gateway],
-    ])('stays as it was sent while %s, for it may have arrived', async (_, outcome) => {
+    ])('the lead keeps the content that was sent while %s, because it may have arrived', async (_, outcome) => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await attemptOf1(on, outcome);
       await on.list(changed);
@@ -68,7 +68,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       expect(await of1(on)).toEqual(['1 v1 delivered']);
     });
 
-    it('is owed in its newest content when what may have arrived is given up', async () => {
+    it('the newest content is owed once a delivery that may have arrived is given up', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await attemptOf1(on, unanswered);
       await on.list(changed);
@@ -77,7 +77,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       expect(await of1(on)).toEqual(['1 v1 dead', '1 v2 pending']);
     });
 
-    it('may have arrived when its attempt was lost, or cut off by a stop', async () => {
+    it('the lead may have arrived if its attempt was lost, or interrupted by a stop', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 3]);
       const [lost, stopped] = (await on.claim('crm')).refs;
@@ -91,7 +91,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 pending', '3 v1 pending']);
     });
 
-    it('has not arrived when its attempt was given back before anything was sent', async () => {
+    it('the lead has not arrived if its attempt was released before anything was sent', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       await on.ledger.release((await on.take('crm')).ref, false);
@@ -100,7 +100,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       expect(batch.deliveries).toMatchObject([{ version: 2, event: 'created' }]);
     });
 
-    it('is sent as it is when its batch has left for the queue, and no attempt has begun', async () => {
+    it('a batch that is in the queue without a begun attempt is sent as it is', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const { refs } = await on.claim('crm');
@@ -110,7 +110,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       expect(batch?.deliveries).toMatchObject([{ version: 2, event: 'created' }]);
     });
 
-    it('leaves a batch that is known not to have arrived, and not one that may have', async () => {
+    it('the lead leaves a batch that is known not to have arrived, but not one that may have', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', aSink('mirror', { events: both }));
       for (const sink of ['crm', 'mirror'])
         for (const [outcome, leads] of [
@@ -135,7 +135,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       expect((await on.owed('mirror')).slice(4)).toEqual(['1 v2 pending', '3 v2 pending']);
     });
 
-    it('is not sent again as a new lead in place of a change that failed', async () => {
+    it('a failed change is not replaced by a new lead', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }));
       await on.list(old);
       await on.attemptAll('crm');
@@ -150,7 +150,7 @@ export function newestContentContract(store: () => OpenLedger): void {
 
   describe('a lead that changes while its sink is away', () => {
     it.each([true, false])(
-      'is brought in its newest content when it waits (backfill: %s)',
+      'a pending lead is delivered in its newest content (backfill: %s)',
       async (backfill) => {
         const crm = aSink('crm', { backfill });
         const on = await LedgerUnderTest.with(store(), 'other', crm);
@@ -164,7 +164,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       },
     );
 
-    it('is brought so by an attempt that comes before the backfill', async () => {
+    it('an attempt before the backfill delivers the newest content as well', async () => {
       const on = await LedgerUnderTest.with(store(), 'other', 'crm');
       await on.list(old);
       await on.declare('other');
@@ -177,7 +177,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       expect(await of1(on)).toEqual(['1 v2 delivered']);
     });
 
-    it('is owed once more when it had failed, or was given up', async () => {
+    it('a failed or given-up lead is owed again', async () => {
       for (const [outcome, before] of [
         [unavailable, '1 v1 skipped'],
         [refused, '1 v1 dead'],
@@ -192,7 +192,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       }
     });
 
-    it('is tried again in its newest content by `retry`, in the place of what was given up', async () => {
+    it('`retry` tries the newest content in place of the one that was given up', async () => {
       const on = await LedgerUnderTest.with(store(), 'other', 'crm');
       await attemptOf1(on, refused);
       await on.declare('other');
@@ -207,7 +207,7 @@ export function newestContentContract(store: () => OpenLedger): void {
   });
 }
 
-/** Lists two leads; an attempt of the first one ends so, and the second one arrives. */
+/** Lists two leads. The first gets an attempt with this outcome; the second is delivered. */
 async function attemptOf1(on: LedgerUnderTest, outcome: typeof refused | Unavailable): Promise<void> {
   await on.list(old);
   const first = await on.take('crm', { window: 1 });
@@ -215,7 +215,7 @@ async function attemptOf1(on: LedgerUnderTest, outcome: typeof refused | Unavail
   await on.attemptAll('crm');
 }
 
-/** What `crm` is owed of lead 1. */
+/** Returns the deliveries of lead 1 for `crm`. */
 async function of1(on: LedgerUnderTest): Promise<string[]> {
   return (await on.owed('crm')).filter((row) => row.startsWith('1 '));
 }

@@ -16,10 +16,10 @@ import {
 
 const complete = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined } as const;
 
-/** What every ledger promises of listings: what becomes seen, what is owed, what is set aside. */
+/** Registers the tests of what every ledger promises about listings: which leads are recorded, owed and rejected. */
 export function recordingContract(store: () => OpenLedger): void {
   describe('recording a listing', () => {
-    it('makes a new lead seen and owed to every sink, once', async () => {
+    it('a new lead is recorded and owed to every sink, once', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
       const first = await on.list([1, 2]);
       const second = await on.list([2, 1, 3]);
@@ -29,7 +29,7 @@ export function recordingContract(store: () => OpenLedger): void {
         expect(await on.owed(sink)).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
     });
 
-    it('keeps the leads of two sources apart, though their ids are the same', async () => {
+    it('leads of two sources stay apart although their ids are the same', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([7], 'north');
       await on.list([7], 'south');
@@ -39,7 +39,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(new Set(rows.map((row) => row.delivery)).size).toBe(2);
     });
 
-    it('is exact for ids above 2^53, up to 2^63-1', async () => {
+    it('ids above 2^53 are exact, up to 2^63-1', async () => {
       const large = [2n ** 53n, 2n ** 53n + 1n, 2n ** 53n + 2n, 2n ** 63n - 2n, 2n ** 63n - 1n];
       const on = await LedgerUnderTest.with(store(), 'crm');
       expect((await on.list(large)).recorded.new).toBe(5);
@@ -49,7 +49,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(row).toMatchObject({ lead: '9223372036854775807', state: 'delivered' });
     });
 
-    it('gives changed content a version of its own, owed to those sinks alone that ask for changes', async () => {
+    it('changed content gets its own version, owed only to sinks that ask for changes', async () => {
       const on = await LedgerUnderTest.with(
         store(),
         'crm',
@@ -67,7 +67,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(update).toMatchObject({ version: 2, event: 'updated' });
     });
 
-    it('takes a delivery that was never attempted on to the newest content, for every sink, with its event and its place', async () => {
+    it('a delivery that was never attempted moves to the newest content for every sink, and keeps its event and its place', async () => {
       const both = aSink('mirror', { events: ['created', 'updated'] });
       const on = await LedgerUnderTest.with(store(), 'crm', both);
       await on.list([1, 2]);
@@ -88,7 +88,7 @@ export function recordingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('lets an older content that failed, and waits for its next attempt, give way to the newer one at once', async () => {
+    it('an older content that failed and waits for its next attempt is immediately replaced by the newer one', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1, 2]);
       const first = await on.take('crm', { window: 1 });
@@ -105,7 +105,7 @@ export function recordingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('lets an older content be that is on its way, or waits in a batch that may have arrived', async () => {
+    it('an older content that is being delivered, or waits in a batch that may have arrived, stays', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1, 2, 3]);
       const pair = await on.take('crm', { max: 2, window: 1 });
@@ -121,7 +121,7 @@ export function recordingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('owes a lead that a sink without updates gave up again when its content is another', async () => {
+    it('a lead given up by a sink without updates is owed again when its content changes', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const first = await on.take('crm', { window: 1 });
@@ -133,14 +133,14 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(batch.deliveries).toMatchObject([{ version: 2, event: 'created' }]);
     });
 
-    it('takes the same id twice in one listing as one lead, when the content is the same', async () => {
+    it('the same id twice in one listing is one lead if the content is the same', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const { recorded, summary } = await on.list([1, 1, 2]);
       expect(recorded).toMatchObject({ new: 2, changed: 0, rejected: 0 });
       expect(summary.listed).toBe(2);
     });
 
-    it('sets the second of two contents with one id aside, and stays with the first over every later poll', async () => {
+    it('of two contents with one id, the second is rejected, and every later poll keeps the first', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       const listing = [1, changedLead(1, 'Somebody Else'), 2];
       expect((await on.list(listing)).recorded).toMatchObject({ new: 2, changed: 0, rejected: 1 });
@@ -149,7 +149,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending']);
     });
 
-    it('says the same of two contents with one id when they come in different chunks', async () => {
+    it('the same holds for two contents with one id in different chunks', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       for (let round = 0; round < 2; round += 1) {
         const poll = await on.ledger.startPoll('main');
@@ -161,7 +161,7 @@ export function recordingContract(store: () => OpenLedger): void {
     });
 
     it.each(inEveryOrder(['known', 'other', 'third']))(
-      'settles on one content of an id that is listed with several, whatever their order: %s, %s, %s',
+      'the ledger settles on one content of an id that is listed with several, whatever their order: %s, %s, %s',
       async (...names) => {
         const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
         const versions = async () => (await on.owed('crm')).length;
@@ -181,7 +181,7 @@ export function recordingContract(store: () => OpenLedger): void {
       },
     );
 
-    it('stays with the known content when it stands in the same chunk, and takes the other once it stands alone', async () => {
+    it('the known content stays if the same chunk contains it; the other is accepted once it is listed alone', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1, 2]);
       const other = changedLead(1, 'Somebody Else');
@@ -192,7 +192,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect((await on.list([other, 2])).summary).toMatchObject({ changed: 0, rejected: 0 });
     });
 
-    it('takes nothing that was set aside when the listing breaks off: its rest may hold what is known', async () => {
+    it('a listing that breaks off makes no rejected content valid: its rest may contain the known one', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       const other = changedLead(1, 'Somebody Else');
       await on.list([1, other]);
@@ -202,7 +202,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 pending']);
     });
 
-    it('removes nothing when a listing is empty, shorter or in another order', async () => {
+    it('an empty, shorter or reordered listing removes nothing', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
       const { summary } = await on.list([]);
@@ -214,7 +214,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(main).toMatchObject({ source: 'main', leads: 3, listed: 3 });
     });
 
-    it('keeps what was recorded of a listing that broke off, and repeats nothing afterwards', async () => {
+    it('the leads of an interrupted listing stay, and the next listing repeats none', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2], 'main', {
         status: 'partial',
@@ -225,7 +225,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toHaveLength(3);
     });
 
-    it('can be asked again after a chunk that failed, and counts it once', async () => {
+    it('a failed chunk can be recorded again and counts once', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const poll = await on.ledger.startPoll('main');
       const unfit = { ...aListedLead({ id: 2 }), raw: undefined as unknown as string };
@@ -241,7 +241,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(summary).toMatchObject({ listed: 2, new: 2 });
     });
 
-    it('has met nothing in a chunk that failed: other leads that come in its place are listed, and may change', async () => {
+    it('a failed chunk leaves nothing seen: other leads in its place are listed, and may change', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       const poll = await on.ledger.startPoll('main');
       const unfit = { ...aListedLead({ id: 3 }), raw: undefined as unknown as string };
@@ -252,7 +252,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect((await on.list([changedLead(9, 'B')])).summary).toMatchObject({ changed: 1, rejected: 0 });
     });
 
-    it('counts what a source has ever listed, and what each sink has in each state', async () => {
+    it('the ledger counts what a source has ever listed, and what each sink has in each state', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', aSink('late', { backfill: false }));
       await on.list(ids(1, 5));
       await on.list(ids(4, 9));
@@ -267,11 +267,11 @@ export function recordingContract(store: () => OpenLedger): void {
     });
   });
 
-  describe('the mark of a listing', () => {
+  describe("a listing's marker", () => {
     const mark = { url: 'https://x/leads', etag: 'W/"1"', bodyHash: 'abc', bodyBytes: 12 };
     const success = { status: 'success', bytes: 12, httpStatus: 200, mark } as const;
 
-    it('is kept once that listing was recorded to its end, and over a restart', async () => {
+    it('the marker is stored once the listing was recorded completely, and survives a restart', async () => {
       const open = store();
       const on = await LedgerUnderTest.with(open, 'crm');
       expect(await on.ledger.listingMark('main')).toBeUndefined();
@@ -280,7 +280,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.ledger.listingMark('other')).toBeUndefined();
     });
 
-    it.each(['partial', 'failed'] as const)('stays the last complete one over a %s poll', async (status) => {
+    it.each(['partial', 'failed'] as const)('after a %s poll, the marker stays that of the last complete listing', async (status) => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'main', success);
       await on.list([2], 'main', { status, httpStatus: 200, error: 'incomplete' });
@@ -288,7 +288,7 @@ export function recordingContract(store: () => OpenLedger): void {
     });
 
     it.each(['partial', 'failed', 'never'] as const)(
-      'goes with a change in a poll that ends as %s',
+      'a change removes the marker, in a poll that ends as %s',
       async (status) => {
         const on = await LedgerUnderTest.with(store(), 'crm');
         await on.list([1], 'main', success);
@@ -300,14 +300,14 @@ export function recordingContract(store: () => OpenLedger): void {
       },
     );
 
-    it('goes when a complete listing cannot be recognised again', async () => {
+    it('a complete listing that cannot be recognised again removes the marker', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'main', success);
       await on.list([1]);
       expect(await on.ledger.listingMark('main')).toBeUndefined();
     });
 
-    it('gives way to the newer one that an unchanged poll brings', async () => {
+    it('an unchanged poll with a newer marker replaces the old one', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'main', success);
       const newer = { ...mark, etag: 'W/"2"' };
@@ -317,7 +317,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.ledger.listingMark('main')).toEqual(newer);
     });
 
-    it('is confirmed by an unchanged poll, which is as fresh as a success', async () => {
+    it('an unchanged poll confirms the marker and is as fresh as a success', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2], 'main', success);
       on.clock.jump(60_000);
@@ -331,7 +331,7 @@ export function recordingContract(store: () => OpenLedger): void {
   });
 
   describe('a lead that breaks the description', () => {
-    it('is set aside, does not stop the others, and comes in when it comes right', async () => {
+    it('it is rejected without stopping the others, and is recorded once it is correct', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const broken = aRejected(2n);
       expect((await on.list([1, broken, 3])).recorded).toEqual({
@@ -347,7 +347,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect((await on.ledger.status()).sources[0]).toMatchObject({ rejected: 0, leads: 3 });
     });
 
-    it('stays what it is when it was known, and is owed to nobody again when it comes right', async () => {
+    it('a known lead keeps its content meanwhile, and is not owed again once it is correct', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1, 2]);
       expect((await on.list([1, aRejected(2n)])).summary).toMatchObject({ listed: 1, rejected: 1 });
@@ -359,7 +359,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v2 pending']);
     });
 
-    it('may have no id that can be read', async () => {
+    it('it may lack a readable id', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const raw = '{"id":"x"}';
       const item: RejectedLead = { ...aRejected(1n), id: undefined, raw, hash: hashOf(raw) };
@@ -368,7 +368,7 @@ export function recordingContract(store: () => OpenLedger): void {
   });
 
   describe('a poll', () => {
-    it('that was under way when the process ended is shown as failed once the next one starts', async () => {
+    it('a poll that was running when the process ended is shown as failed once the next one starts', async () => {
       const open = store();
       const on = await LedgerUnderTest.with(open, 'crm');
       await on.ledger.startPoll('main');
@@ -378,7 +378,7 @@ export function recordingContract(store: () => OpenLedger): void {
       expect((await next.ledger.status()).sources[0]?.lastPoll).toMatchObject({ poll: 2, status: 'success' });
     });
 
-    it('of many chunks lets each lead be new once, however they are cut', async () => {
+    it('a poll of many chunks makes each lead new once, however the chunks are divided', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 2500));
       await on.list(ids(1, 10));
@@ -394,7 +394,7 @@ export function recordingContract(store: () => OpenLedger): void {
       ['a lone surrogate', '\\ud800'],
       ['SQL and quotes', 'Robert\'); DROP TABLE _leads;-- \\"`'],
       ['text beyond the basic plane', '𝕃 👩‍👩‍👧 漢字'],
-    ])('comes back as it was: %s', async (_, text) => {
+    ])('hostile text comes back unchanged: %s', async (_, text) => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const raw = aLead({ id: 1 }).replace('Anna Müller', text);
       await on.list([listedAs(1n, raw)]);
@@ -405,7 +405,7 @@ export function recordingContract(store: () => OpenLedger): void {
   });
 }
 
-/** Lists these leads to the end, each in a chunk of its own. */
+/** Lists these leads completely, each in its own chunk. */
 async function listOneByOne(on: LedgerUnderTest, leads: readonly ListedLead[]): Promise<void> {
   const poll = await on.ledger.startPoll('main');
   for (const lead of leads) await on.ledger.record(poll, [lead]);

@@ -20,7 +20,7 @@ const ALL: Retention = { leads: DAY, versions: DAY, attempts: DAY, rejected_lead
 async function retained(on: LedgerUnderTest, retention = ALL) {
   const events: unknown[] = [];
   const emit = (event: object) => void events.push(event);
-  // The time between two parts is nobody's concern here.
+  // The time between two parts does not matter here.
   const clock = {
     ...on.clock,
     now: () => on.clock.now(),
@@ -36,10 +36,10 @@ async function rowsOf(on: LedgerUnderTest, lead: bigint) {
   return on.ledger.personRecord(person);
 }
 
-/** What the ledger promises of data that is to be kept for a time only. */
+/** Registers the tests of what the ledger promises about retention. */
 export function retainingContract(store: () => OpenLedger): void {
-  describe('what is older than it is to be kept', () => {
-    it('goes, kind by kind, and is told by count', async () => {
+  describe('data beyond its retention', () => {
+    it('it is removed kind by kind, and counted', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1]);
       await on.attemptAll('crm', delivered);
@@ -60,7 +60,7 @@ export function retainingContract(store: () => OpenLedger): void {
       expect(record['deliveries']).toHaveLength(2);
     });
 
-    it('keeps what is owed, or was given up, with its content', async () => {
+    it('pending and dead deliveries stay, with their content', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'dead');
       await on.list([1]);
       await on.attemptAll('dead', refused);
@@ -70,7 +70,7 @@ export function retainingContract(store: () => OpenLedger): void {
       expect(batch.deliveries[0]?.raw).toContain('client_name');
     });
 
-    it('never makes a lead new again, and sends no lead without content', async () => {
+    it('its removal makes no lead new again, and sends no lead without content', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
       await on.list([1]);
       await on.attemptAll('crm', delivered);
@@ -86,7 +86,7 @@ export function retainingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 delivered', '1 v2 pending']);
     });
 
-    it('goes in small parts, each kind only where it is asked for', async () => {
+    it('it is removed in small parts, each kind only if configured', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(Array.from({ length: 1_200 }, (_, at) => at + 1));
       await on.attemptAll('crm', delivered, { window: 1, max: 2_000 });
@@ -96,7 +96,7 @@ export function retainingContract(store: () => OpenLedger): void {
       expect(await retained(on, { attempts: DAY })).toEqual([{ ...nothing, attempts: 1_199 }]);
     });
 
-    it('the last attempt keeps its number, and nothing of what the destination said', async () => {
+    it("the last attempt keeps its number, but not the destination's answer", async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       await on.attemptAll('crm', refused);
@@ -108,7 +108,7 @@ export function retainingContract(store: () => OpenLedger): void {
       expect(await retained(on, { attempts: DAY })).toEqual([]);
     });
 
-    it('what was erased does not come back with its text when the service lists it again', async () => {
+    it('an erased lead does not get its text back when the service lists it again', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const set = { ...aListedLead({ id: 7 }), kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
       await on.list([set, 1]);

@@ -19,10 +19,10 @@ const both = ['created', 'updated'] as const;
 const partial = { status: 'partial', httpStatus: 200, error: 'it broke off' } as const;
 const complete = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined } as const;
 
-/** What every ledger promises of two sources whose leads have the same ids: neither knows of the other. */
+/** Registers the tests of what every ledger promises about two sources with the same lead ids: neither affects the other. */
 export function twoSourcesContract(store: () => OpenLedger): void {
-  describe('of two sources that list the same ids', () => {
-    it('a change in one is none in the other, whose sink gets what that one listed', async () => {
+  describe('two sources that list the same ids', () => {
+    it('a change in one source is not a change in the other, whose sink gets what that source listed', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }));
       const north = [changedLead(1, 'North'), changedLead(2, 'North')];
       await on.list(north, 'north');
@@ -38,7 +38,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       });
     });
 
-    it('each is replayed by what it lists now', async () => {
+    it('a replay of each source uses what that source lists now', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }));
       await on.list([changedLead(1, 'North')], 'north');
       await on.list([changedLead(1, 'South')], 'south');
@@ -51,17 +51,17 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('a content that one has set aside beside the known one is a change in the other, which has it alone', async () => {
+    it('a content that one source has rejected beside the known one is a change in the other, which lists it alone', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }));
       await on.list([1], 'south');
       const other = changedLead(1, 'Somebody Else');
       expect((await on.list([1, other], 'north')).summary).toMatchObject({ new: 1, rejected: 1 });
-      // A listing that breaks off takes nothing that was set aside; this one was not.
+      // A listing that breaks off makes no rejected content valid; this content was not rejected.
       const { summary } = await on.list([other], 'south', partial);
       expect(summary).toMatchObject({ changed: 1, rejected: 0 });
     });
 
-    it('what one has set aside stays so in the other, and what came right in one did so there alone', async () => {
+    it('a rejection in one source leaves that of the other, and a correction affects only its own source', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2], 'north');
       await on.list([1, 2], 'south');
@@ -72,14 +72,14 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       expect(await traceOf(on, 'south')).not.toContain('came right');
     });
 
-    it('a listing of one that is complete makes nothing right that the other has set aside', async () => {
+    it('a complete listing of one source corrects no rejection of the other', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, changedLead(1, 'Somebody Else')], 'south');
       await on.list([1], 'north');
       expect(await traceOf(on, 'south')).not.toContain('came right');
     });
 
-    it('what came right in one did so, though the other has a lead of that id', async () => {
+    it('a lead is corrected in one source although the other has a lead with that id', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'north');
       await on.list([1, changedLead(1, 'Somebody Else'), 2], 'south');
@@ -87,7 +87,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       expect(await traceOf(on, 'south')).toContain('came right');
     });
 
-    it('the first listing of one is its first, whatever the other has listed, and old to a sink without backfill', async () => {
+    it('the first listing of one source is its first, whatever the other listed, and old to a sink without backfill', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('now', { backfill: false }));
       await on.list([], 'south', { status: 'failed', httpStatus: 503, error: 'it is down' });
       await on.list([1], 'north');
@@ -97,7 +97,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       expect(await stateOf(on, 'south')).toEqual(['v1 skipped']);
     });
 
-    it('a poll of one does not end that of the other', async () => {
+    it('a poll of one source does not end that of the other', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const poll = await on.ledger.startPoll('south');
       await on.list([1], 'north');
@@ -105,7 +105,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       expect(south?.lastPoll).toMatchObject({ poll, source: 'south', status: 'running' });
     });
 
-    it('a lead that goes from one, while the other is read, is still listed there: what was wrong with it is right', async () => {
+    it('a lead that leaves one source while the other is read is still listed in the other, which corrects its rejection', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2], 'north');
       await on.list([1, changedLead(1, 'Somebody Else')], 'south');
@@ -116,7 +116,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       expect(await traceOf(on, 'south')).toContain('came right');
     });
 
-    it('what was listed while a sink was away is new to it, though it had that id from the other', async () => {
+    it('leads listed while a sink was away are new to it although it had the same ids from the other source', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
       await on.list([1], 'north');
       await bringAll(on, 'drop');
@@ -132,7 +132,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('a lead of one that waits for its next attempt holds up no lead of the other', async () => {
+    it('a lead of one source that waits for its next attempt blocks no lead of the other', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }));
       await on.list([1], 'north');
       await on.list([1], 'south');
@@ -143,7 +143,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       expect(await stateOf(on, 'north')).toEqual(['v1 pending']);
     });
 
-    it('what is owed of one does not give way to a change in the other', async () => {
+    it('a pending delivery of one source is not replaced by a change in the other', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }));
       await on.list([1, 2], 'north');
       await on.list([1, 2], 'south');
@@ -158,7 +158,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       });
     });
 
-    it('what is dead of one can be retried after a newer content of the other was delivered', async () => {
+    it('a dead delivery of one source can be retried after a newer content of the other was delivered', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }));
       await on.list([1], 'north');
       await on.list([1], 'south');
@@ -167,7 +167,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       expect(await stateOf(on, 'north')).toEqual(['v1 pending']);
     });
 
-    it('each counts and owes what it would alone, over changes, disappearances, returns and repeats', async () => {
+    it('each source counts and owes what it would alone, across changes, disappearances, returns and repeats', async () => {
       const together = await inTurn(store(), ['north', 'south']);
       for (const source of ['north', 'south']) {
         const alone = await inTurn(store(), [source]);
@@ -177,7 +177,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
   });
 }
 
-/** The listings of each source, which are taken in turn: one of north's, one of south's, and so on. */
+/** The listings of each source, taken in turn: one of north's, one of south's, and so on. */
 const STORY: Readonly<Record<string, readonly { items: (ListedItem | number)[]; end?: PollEnd }[]>> = {
   north: [
     { items: [1, 2, 3] },
@@ -199,7 +199,7 @@ const STORY: Readonly<Record<string, readonly { items: (ListedItem | number)[]; 
   ],
 };
 
-/** Plays the listings of these sources, with an attempt of what is owed after every other; gives what became of each. */
+/** Plays the listings of these sources, attempting what is owed after every second step. Returns the result for each. */
 async function inTurn(open: OpenLedger, sources: readonly string[]) {
   const sinks = [aSink('crm', { events: both }), 'drop'];
   const on = await LedgerUnderTest.with(open, ...sinks);
@@ -221,7 +221,7 @@ async function inTurn(open: OpenLedger, sources: readonly string[]) {
   return [...summaries, ...counted, ...rows, ...(await tracesOf(on, sources))];
 }
 
-/** What happened to each lead of the story, and when; not in which poll, of which there are more together. */
+/** Returns what happened to each lead of the story, and when, without poll numbers, which differ when both sources poll. */
 async function tracesOf(on: LedgerUnderTest, sources: readonly string[]) {
   const traces: { source: string; lead: bigint; events: object[] }[] = [];
   for (const source of sources) {
@@ -234,7 +234,7 @@ async function tracesOf(on: LedgerUnderTest, sources: readonly string[]) {
   return traces;
 }
 
-/** Attempts everything until nothing is due, with success. Gives the last name that was brought of each lead. */
+/** Attempts everything successfully until nothing is due. Returns the last delivered client name of each lead. */
 async function bringAll(on: LedgerUnderTest, sink = 'crm'): Promise<Record<string, string>> {
   const names: Record<string, string> = {};
   for (let { refs } = await on.claim(sink); refs.length > 0; { refs } = await on.claim(sink)) {
@@ -248,7 +248,7 @@ async function bringAll(on: LedgerUnderTest, sink = 'crm'): Promise<Record<strin
   return names;
 }
 
-/** Attempts what is due, once; how it ends is a matter of the source. */
+/** Attempts what is due, once; the source decides the outcome. */
 async function attemptOf(on: LedgerUnderTest, outcomes: Readonly<Record<string, Outcome>>): Promise<void> {
   const { refs } = await on.claim('crm');
   for (const ref of refs) {
@@ -262,7 +262,7 @@ async function stateOf(on: LedgerUnderTest, source: string): Promise<string[]> {
   return rows.map(({ version, state }) => `v${version} ${state}`);
 }
 
-/** What happened to lead 1. */
+/** Returns what happened to lead 1. */
 async function traceOf(on: LedgerUnderTest, source: string): Promise<string[]> {
   return (await on.ledger.trace(1n, source)).map(({ what }) => what);
 }

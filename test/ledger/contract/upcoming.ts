@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { aSink, changedLead, delivered, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
 
-/** What every ledger promises of what a sink gets next. */
+/** Registers the tests of what every ledger promises about a sink's next delivery. */
 export function upcomingContract(store: () => OpenLedger): void {
-  describe('what a sink gets next of a lead', () => {
-    it('is the delivery that is then attempted', async () => {
+  describe("a sink's next delivery of a lead", () => {
+    it('it is the delivery that is attempted next', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const [next, ...more] = await on.ledger.upcoming('crm', 2n);
@@ -13,7 +13,7 @@ export function upcomingContract(store: () => OpenLedger): void {
       expect(next).toMatchObject({ state: 'pending', delivery: batch.deliveries[1] });
     });
 
-    it('is what it got last, once nothing waits', async () => {
+    it('it is the last delivery if none is pending', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const { ref, batch } = await on.take('crm');
@@ -23,7 +23,7 @@ export function upcomingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('is what it would be owed, by the name that it then has, where it was never owed', async () => {
+    it('if the lead was never owed, it is the delivery that would be, with the id that it then has', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const [foreseen] = await on.ledger.upcoming('late', 1n);
@@ -34,7 +34,7 @@ export function upcomingContract(store: () => OpenLedger): void {
       expect(batch.deliveries).toEqual([foreseen?.delivery]);
     });
 
-    it('is the oldest of several that wait', async () => {
+    it('it is the oldest of several pending deliveries', async () => {
       const on = await LedgerUnderTest.with(store(), { ...aSink('crm'), events: ['created', 'updated'] });
       await on.list([1]);
       const { batch } = await on.take('crm');
@@ -42,7 +42,7 @@ export function upcomingContract(store: () => OpenLedger): void {
       expect(await on.ledger.upcoming('crm', 1n)).toMatchObject([{ delivery: batch.deliveries[0] }]);
     });
 
-    it('is nothing for a lead that no listing had, nor for another source', async () => {
+    it('there is none for a lead that no listing contained, or of another source', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       expect(await on.ledger.upcoming('crm', 2n)).toEqual([]);

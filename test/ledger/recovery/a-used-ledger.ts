@@ -7,28 +7,28 @@ import { HeldClock } from '../../support/time/held-clock.ts';
 import { aSink, delivered, ids, LedgerUnderTest, refused, unanswered } from '../ledger-under-test.ts';
 import { sqliteStore } from '../sqlite-store.ts';
 
-/** The sinks that are there at the end, and what each asks for. */
+/** The sinks that exist at the end, each with its events. */
 export const SINKS = [
   aSink('crm'),
   aSink('updates', { events: ['created', 'updated'] }),
   aSink('news', { backfill: false }),
 ];
 
-/** Leads that were erased. Their name is nowhere else. */
+/** The erased leads. Their name occurs nowhere else. */
 export const ERASED = [3, 33, 63];
 export const ERASED_NAME = 'Zaphod Erased';
 
-/** A row of one of the tables that tests compare. */
+/** A row of a table that tests compare. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A ledger's file with all that a ledger can hold, and what the service lists at its end. */
+/** A ledger's file with everything that a ledger can contain, and what the service lists at its end. */
 export interface UsedLedger {
   readonly file: string;
   readonly clock: HeldClock;
   readonly listing: readonly ListedLead[];
 }
 
-/** Makes a ledger with leads, contents and deliveries in every state, under way too, erased leads, and a sink that is gone. */
+/** Creates a ledger with leads, contents and deliveries in every state, including running ones, erased leads, and a removed sink. */
 export async function aUsedLedger(leads = 120): Promise<UsedLedger> {
   const file = join(tempDir(), 'ledger.db');
   const clock = new HeldClock();
@@ -60,7 +60,7 @@ export async function aUsedLedger(leads = 120): Promise<UsedLedger> {
   return { file, clock, listing: listing.filter(({ id }) => !ERASED.includes(Number(id))) };
 }
 
-/** Of some leads nobody knows whether they arrived, some were refused, and some wait. */
+/** Leaves some leads with an unknown outcome, some refused, and some pending. */
 async function settleSome(on: LedgerUnderTest): Promise<void> {
   const { refs } = await on.claim('crm', { window: 60, max: 5 });
   for (const [at, ref] of refs.entries()) {
@@ -71,7 +71,7 @@ async function settleSome(on: LedgerUnderTest): Promise<void> {
   await on.attemptAll('updates', delivered, { window: 70, max: 7 });
 }
 
-/** Every third is longer than a page. */
+/** Builds a lead; every third is longer than a page. */
 function lead(id: number, client_name: string): ListedLead {
   const notes = `${client_name} `.repeat(id % 3 === 0 ? 700 : 10);
   return aListedLead({
@@ -82,7 +82,7 @@ function lead(id: number, client_name: string): ListedLead {
   });
 }
 
-/** Uses a connection of its own on a file. */
+/** Opens a connection to a file, calls `use` and closes it. */
 export function withLedger<T>(file: string, use: (db: Database.Database) => T): T {
   const db = new Database(file);
   try {

@@ -2,7 +2,7 @@ import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs
 import type { Chance } from '../../simulation/chance.ts';
 import { withLedger } from './a-used-ledger.ts';
 
-/** A page of a ledger, as SQLite's dbstat shows it. */
+/** A page of a ledger, as shown by SQLite's dbstat. */
 interface Page {
   /** The table or index. */
   readonly name: string;
@@ -12,7 +12,7 @@ interface Page {
   readonly ncell: number;
 }
 
-/** The pages of a ledger's file, before anything is damaged. */
+/** The pages of a ledger's file before any damage. */
 export class PageMap {
   readonly pages: readonly Page[];
   readonly #file: string;
@@ -26,12 +26,12 @@ export class PageMap {
     ]);
   }
 
-  /** The pages of a table or an index. */
+  /** Returns the pages of a table or an index. */
   of(name: string, type?: Page['pagetype']): readonly Page[] {
     return this.pages.filter((page) => page.name === name && (type === undefined || page.pagetype === type));
   }
 
-  /** How many rows of a table stand on these pages, or can be reached through them alone. */
+  /** Returns the number of a table's rows on these pages, or reachable only through them. */
   rowsOn(name: string, damaged: ReadonlySet<number>): number {
     const leaves = this.of(name, 'leaf').filter((leaf) =>
       this.of(name).some(
@@ -42,14 +42,14 @@ export class PageMap {
     return leaves.reduce((sum, leaf) => sum + leaf.ncell, 0) + overflows.length;
   }
 
-  /** Overwrites pages. Without `bytes` they are zeroed. */
+  /** Overwrites pages, with zeros unless `bytes` is given. */
   overwrite(pages: readonly number[], bytes = Buffer.alloc(this.#size)): void {
     this.#change((file) => {
       for (const page of pages) writeSync(file, bytes, 0, this.#size, (page - 1) * this.#size);
     });
   }
 
-  /** Does damage that follows from chance. Returns the numbers of the pages that it hit. Never hits the schema's pages. */
+  /** Damages random pages, but never the schema's. Returns the numbers of those pages. */
   damage(chance: Chance): ReadonlySet<number> {
     const candidates = this.pages.filter(({ name }) => name !== 'sqlite_schema').map(({ pageno }) => pageno);
     const some = chance.shuffled(candidates).slice(0, chance.between(1, 4));
@@ -63,7 +63,7 @@ export class PageMap {
     return new Set(some);
   }
 
-  /** Some bytes of each page. */
+  /** Changes some bytes of each page. */
   #flip(pages: readonly number[], chance: Chance): void {
     this.#change((file) => {
       for (const page of pages)
@@ -91,7 +91,7 @@ export class PageMap {
   }
 }
 
-/** Zeroes a page without opening the file as a database, which would write into it what its log holds. */
+/** Zeroes a page without opening the file as a database, which would copy the write-ahead log into it. */
 export function overwritePage(path: string, page: number, size = 4096): void {
   const file = openSync(path, 'r+');
   try {

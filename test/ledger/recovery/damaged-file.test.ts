@@ -6,7 +6,7 @@ import { PageMap } from './damage.ts';
 
 const PAGE = 4096;
 
-/** The distinct numbers of a table's rows, read from a file that can be read to its end. */
+/** Returns the distinct numbers of a table's rows, from a file that can be read to its end. */
 function numbersOf(file: string, table: string, column: string): ReadonlySet<unknown> {
   const damaged = new DamagedFile(file);
   const rows: StoredRow[] = [];
@@ -21,7 +21,7 @@ function numbersOf(file: string, table: string, column: string): ReadonlySet<unk
   return new Set(rows.map((row) => row[column]).filter((no) => no !== 0n));
 }
 
-/** The numbers of the leaves of `_deliveries` in the order of their rows, and how many rows each has. */
+/** Returns the numbers of the leaf pages of `_deliveries` in row order, and the number of rows on each. */
 async function aLedger() {
   const { file } = await aUsedLedger();
   const leaves = new PageMap(file)
@@ -43,7 +43,7 @@ test.each([
   { swapped: [0, 2], lost: 3, where: 'before a page that cannot be read' },
   { swapped: [0, 8], lost: 1, where: 'around a page that cannot be read' },
 ] as const)(
-  'pages that took the place of each other $where hide no row',
+  'pages that swapped places $where hide no row',
   async ({ swapped: [one, other], lost }) => {
     const { file, leaves } = await aLedger();
     const all = numbersOf(file, '_deliveries', 'delivery_no');

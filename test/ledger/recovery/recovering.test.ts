@@ -51,13 +51,13 @@ function before(file: string): Before {
   };
 }
 
-/** How many deliveries brought a version that the recovered ledger does not know. */
+/** Returns the number of deliveries of a version that the recovered ledger does not know. */
 function ofLostVersions(file: string, was: Before): number {
   const known = new Set(rowsOf(file, VERSIONS).map(key('version_no')));
   return was.deliveries.filter((row) => !known.has(key('version_no')(row))).length;
 }
 
-/** Nothing stands in a recovered ledger that was not so before. */
+/** Expects the recovered ledger to contain nothing that was not there before. */
 function expectNothingFalse(file: string, was: Before): void {
   const versions = new Map(
     was.versions.map((row) => [key('version_no', 'source', 'id', 'version')(row), row]),
@@ -77,7 +77,7 @@ function expectNothingFalse(file: string, was: Before): void {
   }
 }
 
-/** Whoever was owed a lead is owed it, or the lead is not known any more and will be new. */
+/** Expects every owed lead to be owed still, or to be unknown and therefore new in the next listing. */
 function expectNothingForgotten(file: string, was: Before): void {
   const leads = new Set(rowsOf(file, 'SELECT source, id FROM _leads').map(key('source', 'id')));
   const owed = new Set(
@@ -98,7 +98,7 @@ function expectErasedStayAway(file: string): void {
   expect(readFileSync(file).includes(ERASED_NAME)).toBe(false);
 }
 
-/** Lists everything once more and delivers it. Returns what went out, by sink and lead. */
+/** Lists everything again and delivers it. Returns what was delivered, by sink and lead. */
 async function goOn({ file, clock, listing }: UsedLedger): Promise<string[]> {
   const on = new LedgerUnderTest(sqliteStore(targetOf(file)), clock);
   await on.declare(...SINKS);
@@ -115,7 +115,7 @@ async function goOn({ file, clock, listing }: UsedLedger): Promise<string[]> {
   return sent;
 }
 
-/** After a poll and its deliveries every listed lead is at every sink in its newest content, or was left out on purpose before. */
+/** Expects every listed lead at every sink in its newest content after a poll, unless it was left out on purpose before. */
 function expectAllArrived({ file, listing }: UsedLedger): void {
   const names = SINKS.map(({ name }) => name);
   const rows = rowsOf(targetOf(file), DELIVERIES).filter(
@@ -145,7 +145,7 @@ function expectAllArrived({ file, listing }: UsedLedger): void {
 const SEEDS = Array.from({ length: 16 }, (_, seed) => seed + 1);
 
 test.each(SEEDS)(
-  'whatever pages are damaged, all else is kept and nothing false is let in (seed %i)',
+  'whatever pages are damaged, recovery keeps everything else and adds nothing false (seed %i)',
   async (seed) => {
     const used = await aUsedLedger();
     const map = new PageMap(used.file);

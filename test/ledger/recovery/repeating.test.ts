@@ -16,13 +16,13 @@ const targetOf = (file: string) => `${file}.recovered`;
 const recover = ({ file, clock }: UsedLedger) => buildRecovered(file, targetOf(file), clock.now().getTime());
 const deliveredIn = (file: string) => new Set(rowsOf(file, DELIVERED).map(({ what }) => String(what)));
 
-/** Lists everything again and delivers what is owed. Returns what went out, by sink and lead. */
+/** Lists everything again and delivers what is owed. Returns what was delivered, by sink and lead. */
 async function deliverAll({ file, clock, listing }: UsedLedger): Promise<string[]> {
   const on = new LedgerUnderTest(sqliteStore(targetOf(file)), clock);
   await on.declare(...SINKS);
   await on.list(listing);
   const sent: string[] = [];
-  const isErased = (lead: bigint) => ERASED.includes(Number(lead)); // a sink is told of it
+  const isErased = (lead: bigint) => ERASED.includes(Number(lead)); // a sink is notified of it
   for (const { name } of SINKS) {
     const leads = await on.attemptAll(name, delivered, { window: 10_000, max: 50 });
     sent.push(
@@ -36,7 +36,7 @@ async function deliverAll({ file, clock, listing }: UsedLedger): Promise<string[
 }
 
 test.each(['_versions', '_deliveries', '_leads', '_deliveries_by_version', '_sinks', '_sources', 'polls'])(
-  'of what a damaged page of %s held, nothing that was delivered goes out again',
+  'after damage to a page of %s, nothing that was delivered is delivered again',
   async (name) => {
     const used = await aUsedLedger();
     const [first] = new PageMap(used.file).of(name, 'leaf');
@@ -44,7 +44,7 @@ test.each(['_versions', '_deliveries', '_leads', '_deliveries_by_version', '_sin
     new PageMap(used.file).overwrite([first?.pageno ?? 0]);
     recover(used);
     const sent = await deliverAll(used);
-    const replayed = 'updates 12'; // it was asked for once more
+    const replayed = 'updates 12'; // an operator requested it again
     expect(sent.filter((one) => before.has(one) && one !== replayed)).toEqual([]);
     const missing = used.listing
       .map(({ id }) => `updates ${id}`)
@@ -77,7 +77,7 @@ test('a lead that lost its text gets it back from the listing, under its old ver
 });
 
 test.each(['created,erased', 'created,updated,erased'])(
-  'a sink that asks for %s still does, and what is brought back for it keeps its event',
+  'a sink that asks for %s still does, and a delivery restored for it keeps its event',
   async (events) => {
     const used = await aUsedLedger();
     withLedger(used.file, (db) => {
@@ -106,7 +106,7 @@ test.each(['created,erased', 'created,updated,erased'])(
   },
 );
 
-test('a sink whose row is lost is still told of a change as a change', async () => {
+test('a sink whose row is lost still gets a change as a change', async () => {
   const used = await aUsedLedger();
   const asks = "SELECT sink, events FROM _sinks WHERE sink IN ('crm', 'updates') ORDER BY sink";
   const events =
@@ -132,7 +132,7 @@ test('an operator cannot send a lead that has lost its text', async () => {
   expect(sent.flat().filter((lead) => !ERASED.includes(Number(lead)))).toEqual([]);
 });
 
-test('no number is used twice, and the ledger stays the same one', async () => {
+test('no number is used twice, and the ledger keeps its id', async () => {
   const used = await aUsedLedger();
   const map = new PageMap(used.file);
   const numbers = (file: string) =>
@@ -151,7 +151,7 @@ test('no number is used twice, and the ledger stays the same one', async () => {
   expect(rowsOf(targetOf(used.file), 'SELECT restored_at FROM _ledger')).toEqual([{ restored_at: null }]);
 });
 
-test('a batch that was under way stays the same batch when no delivery is missing', async () => {
+test('a running batch stays the same batch if no delivery is missing', async () => {
   const used = await aUsedLedger();
   const batches = (file: string) =>
     rowsOf(file, 'SELECT batch_no, delivery_no FROM _deliveries WHERE batch_no IS NOT NULL ORDER BY 1, 2');
@@ -167,7 +167,7 @@ test('a batch that was under way stays the same batch when no delivery is missin
   expect(rowsOf(targetOf(used.file), unsure)).toEqual([]);
 });
 
-test('whoever was erased stays erased when the table of erasures is lost', async () => {
+test('erased persons stay erased when the table of erasures is lost', async () => {
   const used = await aUsedLedger();
   const map = new PageMap(used.file);
   map.overwrite(map.of('_erased').map(({ pageno }) => pageno));
@@ -182,7 +182,7 @@ test('whoever was erased stays erased when the table of erasures is lost', async
   );
 });
 
-test('a full disk ends it with what to do, and leaves the damaged ledger as it is', async () => {
+test('on a full disk, recovery ends with the next step and leaves the damaged ledger unchanged', async () => {
   const used = await aUsedLedger();
   const map = new PageMap(used.file);
   map.overwrite([map.of('polls', 'leaf')[0]?.pageno ?? 0]);
@@ -203,10 +203,10 @@ test('a full disk ends it with what to do, and leaves the damaged ledger as it i
   expect(existsSync(targetOf(used.file))).toBe(false);
 });
 
-test('a ledger of an older schema is recovered into the present one', async () => {
+test('a ledger of an older schema is recovered into the current one', async () => {
   const used = await aUsedLedger();
   withLedger(used.file, (db) => {
-    // The last five steps undone.
+    // Undo the last five steps.
     db.exec(`DROP VIEW IF EXISTS v_leads; ALTER TABLE _client_keys DROP COLUMN keyed_at; DROP TABLE _clock_set_back; DROP TABLE _listing_sizes;
       ALTER TABLE _deliveries DROP COLUMN excused; DROP TABLE _presence`);
     db.pragma(`user_version = ${migrations.length - 5}`);
@@ -220,14 +220,14 @@ test('a ledger of an older schema is recovered into the present one', async () =
   );
 });
 
-test('without its first page a ledger is given up, with what to do next', async () => {
+test('recovery gives up a ledger without its first page and names the next step', async () => {
   const used = await aUsedLedger();
   new PageMap(used.file).overwrite([1]);
   expect(() => recover(used)).toThrow(/Nothing can be recovered from the ledger .*first pages/);
   expect(existsSync(targetOf(used.file))).toBe(false);
 });
 
-test('a file that is no ledger is left alone', async () => {
+test('recovery leaves a file that is not a ledger alone', async () => {
   const used = await aUsedLedger();
   writeFileSync(used.file, 'leads, leads, leads\n'.repeat(1000));
   expect(() => recover(used)).toThrow(
@@ -239,12 +239,12 @@ test('a file that is no ledger is left alone', async () => {
   expect(readdirSync(dirname(used.file)).filter((name) => name.includes('recovered'))).toEqual([]);
 });
 
-test('a page that names views or later tables alone costs nothing of what the others name', async () => {
+test('damage to a page that defines only views or later tables loses nothing that the others define', async () => {
   const used = await aUsedLedger();
   const whole = recover(used);
   const map = new PageMap(used.file);
   const bytes = readFileSync(used.file);
-  // The first of these pages names the tables without which there is nothing to recover.
+  // The first of these pages defines the tables without which nothing can be recovered.
   for (const { pageno } of map.of('sqlite_schema', 'leaf').slice(1)) {
     map.overwrite([pageno]);
     expect(recover(used)).toMatchObject({ leads: whole.leads, erased: whole.erased, leadsWithoutText: 0 });

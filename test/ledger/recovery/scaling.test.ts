@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import { buildRecovered } from '../../../src/ledger/recovery/build.ts';
 import { aUsedLedger } from './a-used-ledger.ts';
 
-/** A step of a query's plan; see https://www.sqlite.org/eqp.html */
+/** A step of a query plan; see https://www.sqlite.org/eqp.html */
 interface Step {
   readonly id: number;
   readonly parent: number;
   readonly detail: string;
 }
 
-/** Steps that read a whole table, or all rows of a source, once for each row of another table. */
+/** Returns the steps that read a whole table, or all rows of a source, once for each row of another table. */
 function repeatedScans(plan: readonly Step[]): readonly string[] {
   const isScan = ({ detail }: Step) => /^SCAN (?!CONSTANT)|AUTOMATIC/.test(detail);
   const isJoined = (step: Step, at: number) =>
@@ -21,7 +21,7 @@ function repeatedScans(plan: readonly Step[]): readonly string[] {
   return plan.filter((step, at) => isJoined(step, at) || isAskedForEachRow(step)).map(({ detail }) => detail);
 }
 
-/** A connection that collects the statements it runs, and has SQLite explain them before it is closed. */
+/** Opens a connection that collects its statements and lets SQLite explain them before it closes. */
 function explaining(file: string, onPlan: (sql: string, plan: readonly Step[]) => void): Database.Database {
   const statements = new Set<string>();
   const db = new Database(file, { verbose: (sql) => void statements.add(String(sql)) });
@@ -34,7 +34,7 @@ function explaining(file: string, onPlan: (sql: string, plan: readonly Step[]) =
   return db;
 }
 
-test('no step of a recovery compares every row with every other, so a large ledger takes minutes and not days', async () => {
+test('no step of a recovery compares every row with every other, so that a large ledger takes minutes, not days', async () => {
   const { file, clock } = await aUsedLedger();
   const [found, explained]: [string[], string[]] = [[], []];
   const connectTo = (target: string) =>
