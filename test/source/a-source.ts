@@ -17,13 +17,13 @@ export interface SourceSetting {
   readonly files?: Files;
   readonly tokenKey?: string | undefined;
   readonly name?: string;
-  /** As `leadsync check` opens it. */
+  /** Whether to open the source as `leadsync check` does. */
   readonly trial?: boolean;
-  /** As in the YAML, on top of the address and the client. */
+  /** Options as in the YAML, added to the address and the client. */
   readonly options?: Record<string, unknown>;
 }
 
-/** A source of its own, closed when the test is over, and what it said. */
+/** Opens a source and collects its events; it closes when the test ends. */
 export function aSource(
   service: { readonly url: string; readonly clientId: string; readonly clientSecret: string },
   {
@@ -57,14 +57,14 @@ export function aSource(
   return { source, events, dataDir };
 }
 
-/** A service of its own, closed when the test is over. */
+/** Starts a service that closes when the test ends. */
 export async function aStub(options?: StubOptions): Promise<Stub> {
   const stub = await startStub(options);
   onTestFinished(() => stub.close());
   return stub;
 }
 
-/** The listing, not yet read. */
+/** Requests the listing without reading it. */
 export function ask(source: Source, previous?: ListingMark): Promise<Listing> {
   return source.list(previous, new AbortController().signal);
 }
@@ -88,7 +88,7 @@ export async function read(source: Source, previous?: ListingMark): Promise<What
   return { kind: 'changed', items, ids: items.map(({ id }) => Number(id)), ...listing.end() };
 }
 
-/** What reading fails with, and the leads that came before it did. */
+/** Returns the error of reading, and the leads that came before it. */
 export async function failureOf(
   source: Source,
   previous?: ListingMark,

@@ -16,7 +16,7 @@ interface Reading {
   readonly error: unknown;
 }
 
-/** Reads a body in parts of these sizes; a part of size 0 is a pause. */
+/** Reads a body in chunks of these sizes; a chunk of size 0 is a pause. */
 function readBody(body: Buffer, sizes: readonly number[], last: BlockSequence = new Map()): Reading {
   const sequence = new SequenceReader(last);
   const reader = new Blocks(sequence, MAX_BYTES, 0);
@@ -26,7 +26,7 @@ function readBody(body: Buffer, sizes: readonly number[], last: BlockSequence = 
     for (let at = 0, turn = 0; at < body.length; turn += 1) {
       const size = sizes[turn % sizes.length] ?? 1;
       if (size === 0) blocks.push(...reader.flush());
-      // Each part is a buffer of its own, as those of a connection are.
+      // Each chunk has its own buffer, as those of a connection do.
       else for (const block of reader.push(Buffer.from(body.subarray(at, at + size)))) blocks.push(block);
       at += size;
     }
@@ -67,7 +67,7 @@ describe('a listing in blocks', () => {
     .array(fc.oneof(fc.integer({ min: 1, max: 90_000 }), pause), { maxLength: 5 })
     .map((sizes) => [...sizes, 30_000]);
 
-  test('has every element, in order, whatever the last listing was and however it arrives', () => {
+  test('the blocks contain every element, in order, whatever the last listing was and however it arrives', () => {
     const property = fc.property(fc.array(edit, { maxLength: 8 }), parts, parts, (edits, before, after) => {
       const old = leads(upTo(900));
       const now = [...old];
@@ -83,7 +83,7 @@ describe('a listing in blocks', () => {
       expectOwnBytes(first, bodyOf(old));
       expectOwnBytes(second, bodyOf(now));
       expect(second.texts.join() === now.join()).toBe(true);
-      // Equal hashes, equal content: the ledger relies on it.
+      // Equal hashes mean equal content: the ledger relies on it.
       const contents = new Map<string, string>();
       for (const { hash, elements } of [...first.blocks, ...second.blocks]) {
         if (hash === undefined) continue;
@@ -97,7 +97,7 @@ describe('a listing in blocks', () => {
     fc.assert(property, { numRuns: 25 });
   });
 
-  test('that is the last one again has the same blocks, and none of it is cut', () => {
+  test('an identical listing has the same blocks, and none is cut short', () => {
     const first = readBody(bodyOf(leads(upTo(3_000))), plain);
     const again = readBody(bodyOf(leads(upTo(3_000))), [10_000, 333], first.learned);
     expect(hashes(again)).toEqual(hashes(first));
@@ -109,7 +109,7 @@ describe('a listing in blocks', () => {
     ['at its beginning', 0],
     ['in its middle', 1_500],
     ['at its end', 3_000],
-  ])('with a new lead %s has most of its blocks from the last one', (_, at) => {
+  ])('a listing with a new lead %s shares most of its blocks with the last one', (_, at) => {
     const old = leads(upTo(3_000));
     const first = readBody(bodyOf(old), plain);
     const second = readBody(bodyOf(old.toSpliced(at, 0, ...leads([9_999]))), plain, first.learned);
@@ -119,14 +119,14 @@ describe('a listing in blocks', () => {
     expect(second.texts).toHaveLength(3_001);
   });
 
-  test('keeps the places of its elements', () => {
+  test('elements keep their positions', () => {
     const first = readBody(bodyOf(leads(upTo(1_000))), plain);
     const second = readBody(bodyOf(leads([5_000, ...upTo(1_000)])), plain, first.learned);
     const places = second.blocks.flatMap((block) => block.elements().map(({ position }) => position));
     expect(places).toEqual([...Array(1_001).keys()]);
   });
 
-  test('gives what has come when it makes a pause, also while it looks like the last one', () => {
+  test('when the listing pauses, the elements so far are returned, even if they look like the last listing', () => {
     const body = bodyOf(leads(upTo(100)));
     const first = readBody(body, plain);
     const reader = new Blocks(new SequenceReader(first.learned), MAX_BYTES, 0);
@@ -138,7 +138,7 @@ describe('a listing in blocks', () => {
     expect((block?.size ?? 0) + rest.reduce((sum, { size }) => sum + size, 0)).toBe(100);
   });
 
-  test('that breaks off while it looks like the last one gives what came before, and its fault', () => {
+  test('a listing that breaks off while it looks like the last one returns what came before, and its fault', () => {
     const body = bodyOf(leads(upTo(1_000)));
     const first = readBody(body, plain);
     const cut = readBody(body.subarray(0, -1_000), plain, first.learned);
@@ -149,11 +149,11 @@ describe('a listing in blocks', () => {
     const odd = readBody(broken, plain, first.learned);
     expect(odd.error).toBeInstanceOf(SourceError);
     expect(odd.error).toMatchObject({ code: 'protocol' });
-    // The last one before the fault may be damaged itself: it seems to end where its brackets balance.
+    // The last element before the fault may itself be damaged: it seems to end where its brackets balance.
     expect(odd.texts).toHaveLength(998);
   });
 
-  test('does not hold a block that an oversize element makes long, and lists what stands behind it', () => {
+  test('an oversize element does not hold up a long block, and the elements after it are listed', () => {
     const listed = leads(upTo(40));
     listed.splice(20, 0, aLead({ id: 99, client_name: 'x'.repeat(1_000_000) }));
     const first = readBody(bodyOf(listed), plain);
@@ -164,7 +164,7 @@ describe('a listing in blocks', () => {
     expect(hashes(second)).toEqual(hashes(first));
   });
 
-  test('of large leads is cut by its bytes, and known again', () => {
+  test('blocks of large leads end by size, and are recognised', () => {
     const large = upTo(30).map((id) => aLead({ id, client_name: 'x'.repeat(150_000) }));
     const first = readBody(bodyOf(large), plain);
     expect(readBody(bodyOf(large), plain, first.learned).texts).toEqual(large);
@@ -172,7 +172,7 @@ describe('a listing in blocks', () => {
   });
 });
 
-/** What is learned of a block is the hash of its own bytes, all of them and no others. */
+/** Expects the recorded hash of a block to be that of all its own bytes and no others. */
 function expectOwnBytes({ learned }: Reading, body: Buffer): void {
   let at = 0;
   for (let block = learned.get(''); block; block = learned.get(block.hash)) {

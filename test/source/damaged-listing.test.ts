@@ -12,7 +12,7 @@ interface Read {
   readonly error: unknown;
 }
 
-/** @param places where the body is cut into the parts in which it arrives */
+/** @param places where the body is divided into the chunks in which it arrives */
 function read(body: Buffer, places: readonly number[] = []): Read {
   const blocks = new Blocks(new SequenceReader(new Map()), 200_000, 0);
   const items: ListedItem[] = [];
@@ -25,12 +25,12 @@ function read(body: Buffer, places: readonly number[] = []): Read {
       }
   };
   let isReading = false;
-  // As whoever reads a listing does: what came before a fault of its structure is as good as any.
+  // As any reader of a listing does: what came before a structural fault is valid.
   const takeRest = () => {
     try {
       take(blocks.flush());
     } catch {
-      // The listing has ended with the first error.
+      // The listing ended with the first error.
     }
   };
   try {
@@ -59,23 +59,23 @@ function bodyOf(elements: readonly (string | Buffer)[], between = ','): Buffer {
 const first = aLead({ id: 1 });
 const last = aLead({ id: 3 });
 
-describe('an element that is not JSON in UTF-8 is set aside alone', () => {
+describe('an element that is not JSON in UTF-8 is rejected alone', () => {
   test.each([
     ['a byte that is not UTF-8', Buffer.from('{"id":2,"client_name":"Zo\xeb"}', 'latin1'), 'UTF-8'],
     [
-      'a character that is cut off before a quote',
+      'a truncated character before a quote',
       Buffer.from('{"id":2,"client_name":"\xe2\x82"}', 'latin1'),
       'UTF-8',
     ],
     ['both', Buffer.from('{"id":2,"client_name":"Zo\xeb",}', 'latin1'), 'UTF-8'],
     ['a trailing comma', '{"id":2,"client_name":"Zoe",}', 'JSON'],
-    ['a line feed in a text', '{"id":2,"client_name":"Zoe\nZ"}', 'JSON'],
-    ['NUL in a text', '{"id":2,"client_name":"Zoe\0Z"}', 'JSON'],
-    ['an escape that there is not', '{"id":2,"client_name":"\\x41"}', 'JSON'],
+    ['a line feed in a string', '{"id":2,"client_name":"Zoe\nZ"}', 'JSON'],
+    ['NUL in a string', '{"id":2,"client_name":"Zoe\0Z"}', 'JSON'],
+    ['an invalid escape', '{"id":2,"client_name":"\\x41"}', 'JSON'],
     ['NaN', '{"id":2,"score":NaN}', 'JSON'],
-    ['quotes in a text', '{"id":2,"client_name":"Zoe "Z" Doe"}', 'JSON'],
+    ['quotes in a string', '{"id":2,"client_name":"Zoe "Z" Doe"}', 'JSON'],
     ['no comma between two fields', '{"id":2,"score":1 "client_name":"Zoe"}', 'JSON'],
-  ])('with %s', (_, broken, what) => {
+  ])('it is rejected with %s', (_, broken, what) => {
     const { items, error } = read(bodyOf([first, broken, last]));
     expect(error).toBeUndefined();
     expect(items).toMatchObject([
@@ -87,29 +87,29 @@ describe('an element that is not JSON in UTF-8 is set aside alone', () => {
     expect(items[1]?.raw).toContain('"id":2');
   });
 
-  test('where it is no object either', () => {
+  test('it is rejected if it is not an object either', () => {
     const { items, error } = read(bodyOf([first, 'nil', '"\\x"', last]));
     expect(error).toBeUndefined();
     expect(items.map(({ kind }) => kind)).toEqual(['lead', 'rejected', 'rejected', 'lead']);
   });
 });
 
-describe('an element whose end cannot be told ends the listing, and takes no other for its own', () => {
+describe('an element without a recognisable end ends the listing and accepts no other element as its own', () => {
   const braces = aLead({ id: 7, all_details_one_liner: 'a } , { b ]' });
   test.each([
-    ['a text without its end', ['{"id":2,"client_name":"Zoe}', last, braces, last]],
+    ['an unterminated string', ['{"id":2,"client_name":"Zoe}', last, braces, last]],
     [
-      'two texts without their ends',
+      'two unterminated strings',
       ['{"id":2,"client_name":"Zoe}', last, '{"id":4,"client_name":"Max}', last],
     ],
     [
-      'a text without its beginning',
+      'a string without its opening quote',
       ['{"id":2,"client_name":Zoe"}', last, '{"id":4,"client_name":"Max}', last],
     ],
-    ['a bracket that is missing, and one too many', ['{"id":2,"a":{"b":1}', last, '{"id":4}}', last]],
-    ['another closing bracket', ['{"id":2,"a":[1}}', last]],
-    ['one bracket too many', ['{"id":2}}', last]],
-  ])('with %s', (_, elements) => {
+    ['a missing bracket, and an extra one', ['{"id":2,"a":{"b":1}', last, '{"id":4}}', last]],
+    ['the wrong closing bracket', ['{"id":2,"a":[1}}', last]],
+    ['an extra bracket', ['{"id":2}}', last]],
+  ])('it does so with %s', (_, elements) => {
     for (const between of [',', ',\n  ', ' , ']) {
       const { items, error } = read(bodyOf([first, ...elements], between));
       expect(error).toMatchObject({ name: 'SourceError' });
@@ -119,7 +119,7 @@ describe('an element whose end cannot be told ends the listing, and takes no oth
   });
 });
 
-test('an element that a quote too many ends early is not listed as what stands before its end, wherever the body is cut', () => {
+test('an element that an extra quote ends early is not listed as the text before its end, wherever the body is divided', () => {
   const early = aLead({ id: 2, all_details_one_liner: '}' }).replace(/"\}$/, '').replace(/\}$/, '"}');
   for (const broken of [`${early}"}`, `${early} \n x`]) {
     const body = bodyOf([first, broken, last]);
@@ -131,7 +131,7 @@ test('an element that a quote too many ends early is not listed as what stands b
   }
 });
 
-/** What people type, with all that JSON is made of. */
+/** Texts that people type, with everything that JSON consists of. */
 const typed = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
   fc.constantFrom('"', '\\', '},{', '}', '{', ']', '[', ',', '":', ...(naughtyStrings ?? [])),
@@ -148,14 +148,14 @@ const bytes = fc.oneof(
   fc.uint8Array({ minLength: 1, maxLength: 3 }),
   fc.constantFrom(...['"', '"}', '}', ',', '\\'].map((text) => Uint8Array.from(Buffer.from(text)))),
 );
-/** The damaged bytes are this lead, or begin with it and what may follow an element: as far as has been read, nothing is wrong. */
+/** Whether the damaged bytes are this lead, or begin with it and what may follow an element: no reader can see a fault so far. */
 function isIn(damaged: Buffer, raw: string): boolean {
   const text = damaged.toString().trim();
   return text === raw || (text.startsWith(raw) && /^[ \n\r\t]*[,\]]/.test(text.slice(raw.length)));
 }
 const cuts = fc.array(fc.nat(), { maxLength: 12 });
 
-test('whatever bytes are damaged inside of one element, nothing false is listed, and a listing that ends has all others', () => {
+test('whatever bytes are damaged in one element, no false lead is listed, and a listing that ends has all the others', () => {
   fc.assert(
     fc.property(
       leads,
@@ -182,7 +182,7 @@ test('whatever bytes are damaged inside of one element, nothing false is listed,
   );
 });
 
-test('whatever bytes become no UTF-8 inside of one element, all others are listed', () => {
+test('whatever bytes of one element become invalid UTF-8, all the others are listed', () => {
   const high = fc.integer({ min: 0x80, max: 0xff });
   fc.assert(
     fc.property(leads, fc.nat(), fc.nat(), high, (texts, which, where, byte) => {

@@ -1,5 +1,5 @@
-// The service's description, to the letter: nock replays every answer that it prints, and each request is compared with what
-// it prints of method, path, headers and body. Whatever else is sent finds nobody. How connections break is for real servers.
+// The service's description, to the letter: nock replays every answer in it, and compares each request with the method, path, headers and
+// body in it. Any other request gets no answer. Broken connections are tested with real servers.
 import { readFileSync } from 'node:fs';
 import nock from 'nock';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -16,10 +16,10 @@ const CLIENT = { client_id: 'CLIENT_ID', client_secret: 'CLIENT_SECRET' };
 const REDIRECT_URI = 'https://app.example.com/callback';
 const HOURS_MS = 3_600_000;
 
-/** The examples of the description: two leads with every field, the address once null, and a token. */
+/** The examples of the description: two leads with every field, one address null, and a token. */
 const EXAMPLES = JSON.parse(readFileSync(new URL('fixtures/description.json', import.meta.url), 'utf8'));
 
-/** A request as it was sent: all of it. */
+/** A complete request as it was sent. */
 interface Sent {
   readonly request: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ interface Sent {
 }
 
 let sent: Sent[] = [];
-/** Requests that nothing in the description answers. */
+/** Requests that the description does not answer. */
 let unexpected: string[] = [];
 nock.emitter.on('no match', ({ method, url }) => unexpected.push(`${method} ${url}`));
 
@@ -45,12 +45,12 @@ afterEach(() => {
   expect({ unasked, unexpected }).toEqual({ unasked: [], unexpected: [] });
 });
 
-describe('as the description has it', () => {
+describe('the described service', () => {
   test.each([
     ['no scope', {}, {}],
-    ['the scopes that are asked for', { scope: 'leads profile' }, { scope: 'leads profile' }],
+    ['the configured scopes', { scope: 'leads profile' }, { scope: 'leads profile' }],
   ])(
-    'the client gets a token by its own credentials, with %s, and reads every lead',
+    'leadsync gets a token with its own credentials, with %s, and reads every lead',
     async (_, options, scope) => {
       answersToken();
       answersLeads();
@@ -64,7 +64,7 @@ describe('as the description has it', () => {
     },
   );
 
-  test('a token that ends is renewed by its refresh token', async () => {
+  test('leadsync renews an expired token with its refresh token', async () => {
     answersToken();
     answersLeads();
     const clock = new HeldClock();
@@ -94,7 +94,7 @@ describe('as the description has it', () => {
         grant_type: 'authorization_code',
         code: 'AUTHORIZATION_CODE',
         redirect_uri: REDIRECT_URI,
-        // The description does not have it; a service that does not know PKCE passes over it (RFC 7636, section 5).
+        // The description lacks it; a service that does not know PKCE ignores it (RFC 7636, section 5).
         code_verifier: expect.stringMatching(/^[\w-]{43}$/),
         ...CLIENT,
       }),
@@ -102,7 +102,7 @@ describe('as the description has it', () => {
     ]);
   });
 
-  test('an empty listing is one', async () => {
+  test('an empty listing is a valid listing', async () => {
     answersToken();
     answersLeads([]);
     expect((await read(aSource(SERVICE).source)).ids).toEqual([]);

@@ -25,17 +25,17 @@ test('a lead is kept as it was written, with the hash of its bytes', () => {
   });
 });
 
-test.each(unusualLeads())('$what: is a lead, and nothing of it changes', ({ text }) => {
+test.each(unusualLeads())('$what: a lead, and no part of it changes', ({ text }) => {
   expect(item(text)).toMatchObject({ kind: 'lead', raw: text.trim() });
 });
 
-test.each(brokenLeads())('$what: is set aside with its text', ({ text }) => {
+test.each(brokenLeads())('$what: rejected with its text', ({ text }) => {
   const set = item(text);
   expect(set).toMatchObject({ kind: 'rejected', raw: text, position: 3 });
   expect(set.kind === 'rejected' && set.reason).not.toBe('');
 });
 
-describe('an id', () => {
+describe('the id of a lead', () => {
   test.each([
     ['1', 1n],
     ['999999999999999', 999999999999999n],
@@ -66,7 +66,7 @@ describe('an id', () => {
     expect(item(raw)).toMatchObject({ kind: 'rejected', id: undefined, path: 'id', reason });
   });
 
-  test('of something inside the lead is not taken for its own, before or after it', () => {
+  test("an id nested in the lead is not taken for the lead's own, before or after it", () => {
     const inside = '"budget":{"id":7},"tags":[{"id":9007199254740995}]';
     const large = aLead({ id: 9007199254740993n });
     for (const raw of [`{${inside},${large.slice(1)}`, `${large.slice(0, -1)},${inside}}`]) {
@@ -81,7 +81,7 @@ describe('an id', () => {
     });
   });
 
-  test('that can be read is told of a lead that is set aside', () => {
+  test('a readable id of a rejected lead is reported', () => {
     expect(item(aLead({ id: 77, client_name: null }))).toMatchObject({ kind: 'rejected', id: 77n });
   });
 });
@@ -105,24 +105,24 @@ test.each([
     'is missing',
   ],
   [{ created_at: 'yesterday' }, 'created_at', 'is not an ISO 8601 date-time'],
-])('a lead with %j is set aside, with the place and the reason', (fields, path, reason) => {
+])('a lead with %j is rejected with the position and the reason', (fields, path, reason) => {
   expect(item(aLead(fields))).toMatchObject({ kind: 'rejected', id: 42n, path, reason });
 });
 
 test.each(['7', '"Anna"', 'null', 'false', '[]', '[{"id":1}]'])(
-  '%s is no lead, and no fault of its neighbours',
+  '%s is not a lead, and does not affect its neighbours',
   (text) => {
     expect(item(text)).toMatchObject({ kind: 'rejected', id: undefined, raw: text, path: '' });
   },
 );
 
-test('what a stranger typed as email address or phone number is no reason to keep the lead from anyone', () => {
+test('odd text in the e-mail address or phone number is no reason to reject a lead', () => {
   expect(item(aLead({ client_email: 'anna at example', client_phone_number: 'ask my sister' })).kind).toBe(
     'lead',
   );
 });
 
-test('no reason repeats any of the lead', () => {
+test('no reason repeats any part of the lead', () => {
   const canary = 'Canary Müller';
   const broken = [
     { client_name: [canary] },
@@ -173,7 +173,7 @@ test.each([
   '2026-11-20T09:59:30+24:00',
   '2026-11-20T09:59:30Z and more',
   '\n2026-11-20T09:59:30Z',
-])('%j is no date-time', (text) => {
+])('%j is not a date-time', (text) => {
   expect(isDateTime(text)).toBe(false);
 });
 

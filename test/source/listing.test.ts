@@ -9,14 +9,14 @@ import { until } from '../support/time/until.ts';
 import { aSource, aStub, ask, failureOf, read } from './a-source.ts';
 import { aRawService, sends } from './raw-service.ts';
 
-describe('reading', () => {
+describe('reading a listing', () => {
   test.each([
     { transfer: 'length' },
     { transfer: 'chunked' },
     { gzip: true },
     { doorkeeper: true },
     { doorkeeper: true, gzip: true },
-  ] as const)('brings every lead, in order, from a service with %j', async (options) => {
+  ] as const)('the source reads every lead, in order, from a service with %j', async (options) => {
     const stub = await aStub({ leads: 500, firstId: 1000, ...options });
     const { ids, items } = await read(aSource(stub).source);
     expect(new Set(ids).size).toBe(500);
@@ -24,7 +24,7 @@ describe('reading', () => {
     expect([...ids].sort((a, b) => a - b)).toEqual(stub.served.ids());
   });
 
-  test('gives blocks that the ledger can commit: at most 400 leads, or about 384 KB', async () => {
+  test('blocks are small enough for one commit: at most 400 leads, or about 384 KB', async () => {
     const sizes = await blockSizes(await aStub({ leads: 2_000 }));
     expect(Math.max(...sizes)).toBeLessThanOrEqual(400);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(2_000);
@@ -35,7 +35,7 @@ describe('reading', () => {
     expect(await blockSizes(await aRawService(sends(`[${large.join(',')}]`)))).toEqual([2, 2, 1]);
   });
 
-  test('brings an empty listing as one that has no leads', async () => {
+  test('an empty listing has no leads', async () => {
     expect(await read(aSource(await aRawService(sends(' [ ] '))).source)).toMatchObject({
       kind: 'changed',
       ids: [],
@@ -43,7 +43,7 @@ describe('reading', () => {
   });
 
   test.each(['stands still', 'trickles'])(
-    'brings the first leads of a listing that %s, before its end',
+    'the source returns the first leads of a listing that %s before its end',
     async (how) => {
       let end = () => {};
       const service = await aRawService((_, response) => {
@@ -69,7 +69,7 @@ describe('reading', () => {
     },
   );
 
-  test('is left in a pause of the listing, and the connection with it', async () => {
+  test('the reader can stop during a pause, which closes the connection', async () => {
     const service = await aRawService((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write(`[${aLead()},`);
@@ -80,15 +80,15 @@ describe('reading', () => {
       expect(block.size).toBe(1);
       break;
     }
-    await until('the connection is closed', () => service.connections <= 1); // that of the token may be kept
+    await until('the connection is closed', () => service.connections <= 1); // the token's connection may be kept
   });
 
-  test('skips a byte-order mark', async () => {
+  test('the source skips a byte-order mark', async () => {
     const body = `\ufeff[${aLead()}]`;
     expect((await read(aSource(await aRawService(sends(body))).source)).ids).toEqual([42]);
   });
 
-  test('asks as the description says', async () => {
+  test('the request follows the description', async () => {
     const service = await aRawService(sends('[]'));
     await read(aSource(service).source);
     const [request] = service.listingRequests;
@@ -97,13 +97,13 @@ describe('reading', () => {
     expect(request?.headers['user-agent']).toMatch(/^leadsync\/\d/);
   });
 
-  test('opens no connection before it is asked', async () => {
+  test('the source opens no connection before the first request', async () => {
     const service = await aRawService(sends('[]'));
     aSource(service);
     expect(service.connections).toBe(0);
   });
 
-  test('does not read ahead of a slow reader, and leaving early closes the connection', async () => {
+  test('the source does not read ahead of a slow reader, and stopping early closes the connection', async () => {
     let written = 0;
     const service = await aRawService((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -122,11 +122,11 @@ describe('reading', () => {
       expect(block.size).toBeGreaterThan(0);
       break;
     }
-    await until('the connection is closed', () => service.connections <= 1); // that of the token may be kept
+    await until('the connection is closed', () => service.connections <= 1); // the token's connection may be kept
     expect(written).toBeLessThan(32 * 1024 * 1024);
   });
 
-  test('of a lead that breaks the description sets that lead aside and goes on', async () => {
+  test('a lead that breaks the description is rejected, and reading continues', async () => {
     const stub = await aStub({ leads: 3 });
     stub.addRaw('{"id":9000001}');
     stub.addRaw('7');
@@ -134,7 +134,7 @@ describe('reading', () => {
     expect(items.map(({ kind }) => kind).sort()).toEqual(['lead', 'lead', 'lead', 'rejected', 'rejected']);
   });
 
-  test('of a lead larger than max_lead_size sets that lead aside and goes on, though it comes as a gzip bomb', async () => {
+  test('a lead larger than max_lead_size is rejected, even as a gzip bomb, and reading continues', async () => {
     const bomb = Buffer.concat([
       Buffer.from(`[${aLead({ id: 1 })},{"id":2,"client_name":"`),
       Buffer.alloc(64 * 1024 * 1024, 'x'),
@@ -147,7 +147,7 @@ describe('reading', () => {
   });
 });
 
-describe('a listing that does not come as it should', () => {
+describe('a faulty listing', () => {
   const cases: readonly (readonly [ListingMisbehaviourName, SourceErrorCode, number | undefined])[] = [
     ['truncated', 'incomplete', undefined],
     ['truncated-chunked', 'incomplete', undefined],
@@ -171,7 +171,7 @@ describe('a listing that does not come as it should', () => {
     ['bad-gateway', 'server', 502],
   ];
 
-  test.each(cases)('%s is said to be: %s', async (listing, code, httpStatus) => {
+  test.each(cases)('%s is reported as: %s', async (listing, code, httpStatus) => {
     const stub = await aStub({ leads: 600 });
     stub.misbehave({ listing });
     const { source } = aSource(stub);
@@ -182,7 +182,7 @@ describe('a listing that does not come as it should', () => {
     expect((await read(source)).ids).toHaveLength(600);
   });
 
-  test('is read to its end although a lead in it is not UTF-8', async () => {
+  test('a listing is read to its end although one lead is not UTF-8', async () => {
     const stub = await aStub({ leads: 600 });
     stub.misbehave({ listing: 'bad-utf8' });
     const { items } = await read(aSource(stub).source);
@@ -190,7 +190,7 @@ describe('a listing that does not come as it should', () => {
     expect(items.filter(({ kind }) => kind === 'rejected')).toMatchObject([{ reason: 'is not valid UTF-8' }]);
   });
 
-  test('gives the leads that came before it broke off', async () => {
+  test('the source returns the leads that came before the listing broke off', async () => {
     const stub = await aStub({ leads: 600 });
     for (const listing of [
       'truncated',
@@ -205,7 +205,7 @@ describe('a listing that does not come as it should', () => {
     }
   });
 
-  test('is not followed to another address', async () => {
+  test('the source follows no redirect', async () => {
     const stub = await aStub({ leads: 1 });
     stub.misbehave({ listing: 'redirect' });
     await failureOf(aSource(stub).source);
@@ -218,7 +218,7 @@ describe('a listing that does not come as it should', () => {
     ['unavailable', 'Fri, 20 Nov 2026 09:00:00 GMT', 0],
     ['unavailable', 'soon', undefined],
   ] as const)(
-    '%s with Retry-After: %s tells for how long it wants to be left alone',
+    '%s with Retry-After: %s sets the wait',
     async (listing, retryAfter, ms) => {
       const clock = new HeldClock('2026-11-20T10:00:00.000Z');
       const stub = await aStub({ now: () => clock.now() });
@@ -227,7 +227,7 @@ describe('a listing that does not come as it should', () => {
     },
   );
 
-  test('hanging before or in the middle of its body, is given up after the timeout', async () => {
+  test('a listing that hangs, before or during its body, fails after the timeout', async () => {
     const stub = await aStub({ leads: 600 });
     const { source } = aSource(stub, { options: { timeout: '300ms' } });
     stub.misbehave({ listing: 'hang', times: 1 });
@@ -238,7 +238,7 @@ describe('a listing that does not come as it should', () => {
     expect(items.length).toBeGreaterThan(0);
   });
 
-  test('trickling in, is given up at the deadline for the whole', async () => {
+  test('a listing that trickles in fails at the deadline for the whole', async () => {
     const stub = await aStub({ leads: 600 });
     stub.misbehave({ listing: 'trickle', delayMs: 20 });
     const clock = new HeldClock();
@@ -252,7 +252,7 @@ describe('a listing that does not come as it should', () => {
     });
   });
 
-  test('is left when reading is stopped, at once, whatever it waits for', async () => {
+  test('stopping ends reading immediately, whatever it waits for', async () => {
     const stub = await aStub({ leads: 600 });
     for (const listing of ['hang', 'hang-midway', 'trickle'] as const) {
       stub.misbehave({ listing, times: 1 });
@@ -269,7 +269,7 @@ describe('a listing that does not come as it should', () => {
     }
   });
 
-  test('is a plain sentence when nobody is there', async () => {
+  test('an unreachable service is reported in a plain sentence', async () => {
     const stub = await aStub();
     const { source } = aSource(stub);
     await read(source);
@@ -279,14 +279,14 @@ describe('a listing that does not come as it should', () => {
     expect(error.message).toMatch(/^The listing cannot be reached: 127\.0\.0\.1:\d+ refuses the connection/);
   });
 
-  test('from a server that speaks another protocol is said with that', async () => {
+  test('a server that speaks another protocol is reported as such', async () => {
     const service = await aRawService(({ socket }) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'));
     const { error } = await failureOf(aSource(service).source);
     expect(error).toMatchObject({ code: 'unreachable' });
     expect(error.message).toMatch(/127\.0\.0\.1:\d+ does not answer in HTTP\.$/);
   });
 
-  test('in Brotli is read, and one that is cut off in its middle is not taken for whole', async () => {
+  test('Brotli is read, and a truncated Brotli body is not accepted as complete', async () => {
     const zipped = brotliCompressSync(`[${aLead({ id: 1 })},${aLead({ id: 2 })}]`);
     const coding = { 'content-encoding': 'br' };
     expect((await read(aSource(await aRawService(sends(zipped, coding))).source)).ids).toEqual([1, 2]);
@@ -295,14 +295,14 @@ describe('a listing that does not come as it should', () => {
     expect(error.code).toBe('incomplete');
   });
 
-  test('of bytes that are no gzip, though they are said to be, is a fault of the service', async () => {
+  test('a body that claims to be gzip and is not is a fault of the service', async () => {
     const service = await aRawService(sends(randomBytes(500), { 'content-encoding': 'gzip' }));
     expect((await failureOf(aSource(service).source)).error.code).toBe('protocol');
   });
 });
 
 describe('the same listing again', () => {
-  test('is recognised by its tag, verbatim, and not sent', async () => {
+  test('the listing is recognised by its tag, verbatim, and not sent', async () => {
     const stub = await aStub({ leads: 20, doorkeeper: true });
     const { source } = aSource(stub);
     const { mark } = await read(source);
@@ -313,7 +313,7 @@ describe('the same listing again', () => {
     expect((await read(source, mark)).ids).toHaveLength(21);
   });
 
-  test('is read as a whole every hour, whatever its tag says, and also where each poll is a process of its own', async () => {
+  test('the listing is read completely every hour, whatever its tag, even if each poll is a separate process', async () => {
     const clock = new HeldClock();
     const stub = await aStub({ leads: 5, etag: 'strong' });
     let { mark } = await read(aSource(stub, { clock }).source);
@@ -326,7 +326,7 @@ describe('the same listing again', () => {
     expect(statuses.flatMap((status, at) => (status === 200 ? at : []))).toEqual([5, 11]);
   });
 
-  test('is read as a whole after the clock was set back by far', async () => {
+  test('the listing is read completely after the clock was set back by far', async () => {
     const clock = new HeldClock();
     const stub = await aStub({ leads: 5, etag: 'strong' });
     const { mark } = await read(aSource(stub, { clock }).source);
@@ -335,7 +335,7 @@ describe('the same listing again', () => {
     expect(stub.requests.at(-1)).toMatchObject({ status: 200 });
   });
 
-  test('has a mark with its tag', async () => {
+  test("the listing's marker contains its tag", async () => {
     const service = await aRawService(sends(`[${aLead()}]`, { etag: '"a"' }));
     expect((await read(aSource(service).source)).mark).toEqual({
       url: `${service.url}/api/v1/leads`,
@@ -344,7 +344,7 @@ describe('the same listing again', () => {
     });
   });
 
-  test('is not compared with that of another address', async () => {
+  test('the marker of another address is not used', async () => {
     const stub = await aStub({ leads: 5, etag: 'strong' });
     const { source } = aSource(stub);
     const { mark } = await read(source);
@@ -355,7 +355,7 @@ describe('the same listing again', () => {
     expect(stub.requests.at(-1)?.headers['if-none-match']).toBeUndefined();
   });
 
-  test('leaves no mark when it was not read to its end', async () => {
+  test('a listing that was not read to its end leaves no marker', async () => {
     const listing = await ask(aSource(await aStub({ leads: 600 })).source);
     if (listing.kind !== 'changed') return expect.fail();
     for await (const block of listing.blocks) {

@@ -11,7 +11,7 @@ import { HeldClock } from '../support/time/held-clock.ts';
 import { aSource, aStub, failureOf, read, type SourceSetting } from './a-source.ts';
 
 describe('a login', () => {
-  test('takes the code from the browser on this machine, and stores the tokens for the daemon', async () => {
+  test('the login receives the code from the browser on this machine, and stores the tokens for the daemon', async () => {
     const { stub, source, dataDir, login } = await aLogin();
     expect(login.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
     const page = await fetch(login.address); // follows the redirect, as a browser does
@@ -25,7 +25,7 @@ describe('a login', () => {
     expect(stub.tokenRequests).toBe(1);
   });
 
-  test('sends the browser with everything that is needed, and no secret', async () => {
+  test('the browser gets everything needed, and no secret', async () => {
     const { stub, login } = await aLogin({ options: { scope: 'leads' } });
     const address = new URL(login.address);
     expect(address.origin + address.pathname).toBe(`${stub.url}/oauth/authorize`);
@@ -40,14 +40,14 @@ describe('a login', () => {
     });
   });
 
-  test('takes a pasted address where redirect_uri leads elsewhere, written just as it was registered', async () => {
+  test('if redirect_uri is on another machine, the login accepts a pasted address and sends redirect_uri exactly as registered', async () => {
     const { source, login } = await aLogin({ options: { redirect_uri: 'https://app.example.com' } });
     expect(login.redirected).toBeUndefined();
     await login.finish(`  ${await whereTheBrowserEnds(login)}\n`);
     expect((await read(source)).ids).toHaveLength(2);
   });
 
-  test('listens at the redirect_uri when that is on this machine', async () => {
+  test('the login listens at a redirect_uri on this machine', async () => {
     const port = await aFreePort();
     const redirect_uri = `http://127.0.0.1:${port}/back/here`;
     const { login } = await aLogin({ options: { redirect_uri } });
@@ -56,7 +56,7 @@ describe('a login', () => {
     await login.finish((await login.redirected) ?? expect.fail());
   });
 
-  test('at a port that is taken goes on with a pasted address', async () => {
+  test('if the port is taken, the login continues with a pasted address', async () => {
     const stub = await aStub();
     const redirect_uri = `${stub.url}/callback`;
     const { source } = aSource(stub, { options: { redirect_uri } });
@@ -69,7 +69,7 @@ describe('a login', () => {
     expect((await read(source)).ids).toEqual([]);
   });
 
-  test('does not take an answer to another login', async () => {
+  test('the login refuses the answer to another login', async () => {
     const first = await aLogin();
     const second = await first.source.startLogin();
     onTestFinished(() => second.close());
@@ -85,14 +85,14 @@ describe('a login', () => {
   });
 
   test.each(['', 'abc', 'https://app.example.com/', 'the code is 42'])(
-    'does not take %j for an address',
+    'the login refuses %j as an address',
     async (text) => {
       const { login } = await aLogin();
       await expect(login.finish(text)).rejects.toMatchObject({ name: 'SourceError', code: 'credentials' });
     },
   );
 
-  test('works once with one code', async () => {
+  test('the login works once with one code', async () => {
     const { login } = await aLogin({ options: { redirect_uri: 'https://app.example.com/back' } });
     const address = await whereTheBrowserEnds(login);
     await login.finish(address);
@@ -103,7 +103,7 @@ describe('a login', () => {
     });
   });
 
-  test('goes on to wait after a request that holds no answer, or that does not come by GET', async () => {
+  test('the login keeps waiting after a request without an answer, or with a method other than GET', async () => {
     const { login } = await aLogin();
     const answer = new URL(await whereTheBrowserEnds(login));
     for (const method of ['HEAD', 'OPTIONS', 'POST'])
@@ -111,12 +111,12 @@ describe('a login', () => {
     for (const without of [{ code: '' }, { code: undefined }, { state: undefined }, { state: 'x' }])
       expect((await fetch(changed(answer, without))).status).toBe(404);
     expect((await fetch(answer)).status).toBe(200);
-    expect((await fetch(answer)).status).toBe(200); // a browser that is reloaded
+    expect((await fetch(answer)).status).toBe(200); // a browser that reloads the page
     await login.finish((await login.redirected) ?? expect.fail());
   });
 
   test.each([{ iss: 'https://id.example.com/' }, { session_state: '1', response: 'x', id_token: 'y' }])(
-    'works with a service that adds %j to its answer',
+    'the login works with a service that adds %j to its answer',
     async (more) => {
       const { source, login } = await aLogin();
       await login.finish(changed(new URL(await whereTheBrowserEnds(login)), more).href);
@@ -129,10 +129,10 @@ describe('a login', () => {
     ['constructor', 'it issues no code (constructor)'],
     ['\u001b[31m\r\n<script>', 'it issues no code (no reason given)'],
     ['x'.repeat(5000), 'it issues no code (no reason given)'],
-  ])('that is refused with the error %j says no more than is known of it', async (error, said) => {
+  ])('a login refused with the error %j is reported without unsafe text of the service', async (error, said) => {
     const { stub, login } = await aLogin();
     const more = { error, error_description: '\u001b[31m\r\n<script>', error_uri: 'https://evil.example' };
-    const answer = changed(new URL(await whereTheBrowserEnds(login)), more); // it has a code as well
+    const answer = changed(new URL(await whereTheBrowserEnds(login)), more); // the answer contains a code as well
     await expect(login.finish(answer.href)).rejects.toMatchObject({
       code: 'credentials',
       message: `The service says that ${said}.`,
@@ -140,7 +140,7 @@ describe('a login', () => {
     expect(stub.tokenRequests).toBe(0);
   });
 
-  test('that the person refuses is said as that', async () => {
+  test('a refusal by the user is reported as such', async () => {
     const { login } = await aLogin();
     const refused = new URL(login.redirectUri);
     refused.searchParams.set('error', 'access_denied');
@@ -153,7 +153,7 @@ describe('a login', () => {
     });
   });
 
-  test('is used by a daemon that runs, from the next poll on', async () => {
+  test('a running daemon uses the login from its next poll on', async () => {
     const dataDir = tempDir();
     const { stub, source, login } = await aLogin({ dataDir });
     const daemon = aSource(stub, { dataDir });
@@ -166,7 +166,7 @@ describe('a login', () => {
     expect(source.tokenExpiresAt()).toEqual(daemon.source.tokenExpiresAt());
   });
 
-  test('is used by a daemon that runs, also where the clock was set back since the daemon got its token', async () => {
+  test('a running daemon uses the login even if the clock was set back since the daemon got its token', async () => {
     const dataDir = tempDir();
     const clock = new HeldClock();
     const { stub, login } = await aLogin({ dataDir, clock });
@@ -178,7 +178,7 @@ describe('a login', () => {
     expect((await read(daemon.source)).ids).toHaveLength(2);
   });
 
-  test('for other scopes does not take the place of an earlier one', async () => {
+  test('a login for other scopes does not replace an earlier one', async () => {
     const { stub, source, login, dataDir } = await aLogin();
     await fetch(login.address);
     await login.finish((await login.redirected) ?? expect.fail());
@@ -193,7 +193,7 @@ describe('a login', () => {
     expect(stub.requests.at(-1)?.headers.authorization).toBe(mine);
   });
 
-  test('that is closed listens no more', async () => {
+  test('a closed login stops listening', async () => {
     const { login } = await aLogin();
     await login.close();
     await expect(fetch(login.redirectUri)).rejects.toThrow();
@@ -201,7 +201,7 @@ describe('a login', () => {
   });
 });
 
-describe('a source that somebody has logged in to', () => {
+describe('a source with a login', () => {
   const ENDED: readonly (readonly [string, string, (login: Done) => void | Promise<void>])[] = [
     [
       'was revoked',
@@ -212,7 +212,7 @@ describe('a source that somebody has logged in to', () => {
       },
     ],
     [
-      'brought no refresh token',
+      'returned no refresh token',
       'there is no refresh token to renew it',
       ({ stub, tokens }) => {
         rewrite(tokens, { refresh_token: undefined });
@@ -220,7 +220,7 @@ describe('a source that somebody has logged in to', () => {
       },
     ],
     [
-      'is gone from the disk',
+      'was deleted from the disk',
       'No one has logged in to source main.',
       ({ tokens }) => rmSync(join(tokens, 'main.json')),
     ],
@@ -230,14 +230,14 @@ describe('a source that somebody has logged in to', () => {
       ({ tokens }) => writeFileSync(join(tokens, 'main.json'), '{"vers'),
     ],
     [
-      'gave way to a token of the client itself, when a login was cut off',
+      'was replaced by a token of the client itself when a login was interrupted',
       'No one has logged in to source main.',
       ({ tokens }) => rewrite(tokens, { origin: 'client_credentials' }),
     ],
   ];
 
   test.each(ENDED)(
-    'that %s: is read by nobody else, over restarts, until somebody logs in again',
+    'if the login %s, no other credentials are used, across restarts, until an operator logs in again',
     async (_, why, end) => {
       const login = await aDoneLogin();
       const { stub, dataDir } = login;
@@ -256,14 +256,14 @@ describe('a source that somebody has logged in to', () => {
         expect(events).toEqual([]);
       }
       expect(stub.grants).not.toContain('client_credentials');
-      // After the second `invalid_grant`, the service is not asked on every poll.
+      // After the second `invalid_grant`, polls no longer ask the service.
       expect(stub.grants.filter((grant) => grant === 'refresh_token').length).toBeLessThanOrEqual(1);
       await logInAgain(stub, dataDir);
       expect((await read(aSource(stub, { dataDir }).source)).ids).toHaveLength(2);
     },
   );
 
-  test('is read by nobody else after an earlier version has stored the login', async () => {
+  test('no other credentials are used after an earlier version has stored the login', async () => {
     const { stub, source, dataDir, tokens } = await aDoneLogin();
     await source.close();
     rmSync(join(tokens, 'main.login'));
@@ -276,7 +276,7 @@ describe('a source that somebody has logged in to', () => {
   });
 
   test.each(['refresh-unauthorized', 'refresh-unsupported'] as const)(
-    'keeps the login while the service does not allow to refresh it (%s), and goes on when it does',
+    'the login stays while the service does not permit refreshing it (%s), and continues once it does',
     async (token) => {
       const { stub, source, dataDir, tokens } = await aDoneLogin();
       await source.close();
@@ -304,7 +304,7 @@ describe('a source that somebody has logged in to', () => {
     { tokenKey: 'another passphrase' },
     { tokenKey: undefined },
     { options: { scope: 'leads' }, tokenKey: 'another passphrase' },
-  ])('waits for the configuration to fit the login again: %j', async (mistake) => {
+  ])('the source waits until the configuration fits the login again: %j', async (mistake) => {
     const setting = { tokenKey: 'the right passphrase' };
     const { stub, dataDir, tokens } = await aDoneLogin(setting);
     const before = readFileSync(join(tokens, 'main.json'), 'utf8');
@@ -327,7 +327,7 @@ describe('a source that somebody has logged in to', () => {
 });
 
 describe('a login whose refresh token the service refuses once (invalid_grant)', () => {
-  test('is kept, and goes on when the service takes the token again after three minutes', async () => {
+  test('the login stays, and continues if the service accepts the token three minutes later', async () => {
     const { stub, clock, setting, run, refreshes } = await aRefusedLogin();
     const { error } = await failureOf(run().source);
     expect(error).toMatchObject({
@@ -345,7 +345,7 @@ describe('a login whose refresh token the service refuses once (invalid_grant)',
     expect(stub.grants).not.toContain('client_credentials');
   });
 
-  test('is asked for no sooner, over polls and restarts, and then ends with the second refusal', async () => {
+  test('the service is not asked earlier, across polls and restarts, and the second refusal ends the login', async () => {
     const { stub, clock, run, refreshes } = await aRefusedLogin();
     const { source } = run();
     expect((await failureOf(source)).error.code).toBe('login-refused');
@@ -362,7 +362,7 @@ describe('a login whose refresh token the service refuses once (invalid_grant)',
     expect(stub.grants).not.toContain('client_credentials');
   });
 
-  test('is not ended by a failure that says nothing of the token', async () => {
+  test('a failure that does not concern the token does not end the login', async () => {
     const { stub, clock, run } = await aRefusedLogin();
     await failureOf(run().source);
     for (const token of ['down', 'server-error', 'unauthorized', 'refresh-unauthorized'] as const) {
@@ -374,7 +374,7 @@ describe('a login whose refresh token the service refuses once (invalid_grant)',
     expect((await read(run().source)).ids).toHaveLength(2);
   });
 
-  test('has both refusals before it once it was renewed in between', async () => {
+  test('a renewal in between resets the count of refusals', async () => {
     const { stub, clock, tokens, run } = await aRefusedLogin();
     await failureOf(run().source);
     clock.jump(REFUSED_WAIT_MS);
@@ -385,7 +385,7 @@ describe('a login whose refresh token the service refuses once (invalid_grant)',
     expect((await failureOf(run().source)).error.code).toBe('login-refused');
   });
 
-  test('does not wait longer when the clock is set back', async () => {
+  test('a clock that is set back does not lengthen the wait', async () => {
     const { stub, clock, tokens, run, refreshes } = await aRefusedLogin();
     await failureOf(run().source);
     stub.behave();
@@ -394,7 +394,7 @@ describe('a login whose refresh token the service refuses once (invalid_grant)',
     expect(refreshes()).toBe(2);
   });
 
-  test('is tried at once by whoever only tries, which counts as no refusal', async () => {
+  test('a trial asks immediately, and its refusal does not count', async () => {
     const { stub, clock, tokens, setting, run, refreshes } = await aRefusedLogin();
     await failureOf(run().source);
     const before = readFileSync(join(tokens, 'main.json'), 'utf8');
@@ -409,7 +409,7 @@ describe('a login whose refresh token the service refuses once (invalid_grant)',
     expect((await read(run().source)).ids).toHaveLength(2);
   });
 
-  test('gives way to another login at once', async () => {
+  test('another login replaces it immediately', async () => {
     const { stub, dataDir, run } = await aRefusedLogin();
     await failureOf(run().source);
     stub.behave();
@@ -418,8 +418,8 @@ describe('a login whose refresh token the service refuses once (invalid_grant)',
   });
 });
 
-describe('the grant', () => {
-  test('of a login keeps the client itself away, from the first poll on', async () => {
+describe('the choice of grant', () => {
+  test("with the grant of a login, the client's own credentials are not used, from the first poll on", async () => {
     const stub = await aStub({ leads: 2, personal: true });
     const options = { grant: 'authorization_code' };
     const { source, dataDir } = aSource(stub, { options });
@@ -434,7 +434,7 @@ describe('the grant', () => {
     expect((await read(source)).ids).toHaveLength(2);
   });
 
-  test('of a login does not use what the client itself was given before', async () => {
+  test('with the grant of a login, an earlier token of the client itself is not used', async () => {
     const stub = await aStub({ leads: 2 });
     const { source, dataDir } = aSource(stub);
     await read(source);
@@ -444,7 +444,7 @@ describe('the grant', () => {
     expect(stub.requests.length).toBe(asked);
   });
 
-  test('of the client sets a login aside, and without it the login is used again', async () => {
+  test('with the grant of the client, a login is set aside; without that option, the login is used again', async () => {
     const { stub, dataDir, tokens } = await aDoneLogin();
     const mine = stub.requests.at(-1)?.headers.authorization;
     const options = { grant: 'client_credentials' };
@@ -464,7 +464,7 @@ describe('the grant', () => {
 
 type Done = Awaited<ReturnType<typeof aDoneLogin>>;
 
-/** A login that has been used once, at a service where the client itself lists no lead. */
+/** Creates a login that has been used once, at a service where the client itself lists no lead. */
 async function aDoneLogin(setting: SourceSetting = {}) {
   const opened = await aLogin(setting);
   await fetch(opened.login.address);
@@ -473,7 +473,7 @@ async function aDoneLogin(setting: SourceSetting = {}) {
   return { ...opened, tokens: join(opened.dataDir, 'tokens') };
 }
 
-/** A login whose access token has ended, at a service that refuses every refresh token. `run` starts leadsync anew. */
+/** Creates a login whose access token has expired, at a service that refuses every refresh token. `run` starts leadsync again. */
 async function aRefusedLogin() {
   const { stub, source, dataDir, tokens } = await aDoneLogin();
   await source.close();
@@ -512,7 +512,7 @@ async function aLogin(setting: SourceSetting = {}) {
   return { stub, ...opened, login };
 }
 
-/** The address that a person would copy from the browser. */
+/** Returns the address that a user would copy from the browser. */
 async function whereTheBrowserEnds({ address }: Login): Promise<string> {
   const { headers } = await fetch(address, { redirect: 'manual' });
   return headers.get('location') ?? expect.fail();

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { aSource, failureOf, read } from './a-source.ts';
 
-// The service's description says nothing of its errors. These are forms that services use.
+// The service's description does not define its errors. These are forms that services use.
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const INVALID_GRANT = '{"error":"invalid_grant"}';
@@ -18,18 +18,18 @@ interface Answer {
   readonly body: string;
 }
 
-/** `invalid_grant`, said in other ways than RFC 6749 has it. */
+/** Forms of `invalid_grant` that differ from RFC 6749. */
 const INVALID_GRANTS: readonly (readonly [string, Answer])[] = [
-  ['as the RFC says', { status: 400, headers: JSON_TYPE, body: INVALID_GRANT }],
+  ['as in the RFC', { status: 400, headers: JSON_TYPE, body: INVALID_GRANT }],
   ['beside a challenge that names no error', challenged('Basic realm="x"')],
-  ['beside a challenge that is cut off', challenged('Bearer realm="x')],
+  ['beside a truncated challenge', challenged('Bearer realm="x')],
   ['with status 200', { status: 200, headers: JSON_TYPE, body: INVALID_GRANT }],
   ['as plain text', { status: 400, headers: { 'content-type': 'text/plain' }, body: INVALID_GRANT }],
 ];
 
-/** Refusals that do not say what they refuse. */
+/** Refusals that do not name what they refuse. */
 const UNNAMED: readonly (readonly [string, Answer])[] = [
-  ['nothing but 401', { status: 401, headers: {}, body: '' }],
+  ['401 alone', { status: 401, headers: {}, body: '' }],
   ['401 and a message', { status: 401, headers: JSON_TYPE, body: '{"message":"Refresh token revoked"}' }],
   ['422 and a list', { status: 422, headers: JSON_TYPE, body: '{"errors":["invalid refresh token"]}' }],
   ['403 and a page', { status: 403, headers: { 'content-type': 'text/html' }, body: '<h1>No' }],
@@ -37,14 +37,14 @@ const UNNAMED: readonly (readonly [string, Answer])[] = [
   ['access_denied', { status: 400, headers: JSON_TYPE, body: '{"error":"access_denied"}' }],
 ];
 
-/** As it is answered as well where `token_path` is wrong, which an error says as that. */
+/** The answer that a wrong `token_path` also gets, for which the error says so. */
 const NOT_FOUND: Answer = { status: 404, headers: JSON_TYPE, body: '{"error":"not_found"}' };
 
 function challenged(challenge: string): Answer {
   return { status: 401, headers: { ...JSON_TYPE, 'www-authenticate': challenge }, body: INVALID_GRANT };
 }
 
-/** A service that answers a refresh token so, and a stored token of it that has expired. */
+/** Starts a service that answers a refresh token with this refusal, and stores an expired token of it. */
 async function aService(refusal: Answer, origin: string) {
   const dataDir = tempDir();
   const grants: (string | null)[] = [];
@@ -79,7 +79,7 @@ const A_TOKEN: Answer = {
 };
 
 test.each([...INVALID_GRANTS, ...UNNAMED, ['404', NOT_FOUND] as const])(
-  'a refresh token of the client itself that is refused gives way to its credentials: %s',
+  'a refused refresh token of the client itself is replaced by its credentials: %s',
   async (_, refusal) => {
     const { grants, run } = await aService(refusal, 'client_credentials');
     const { source, events } = run();
@@ -96,7 +96,7 @@ test.each([...INVALID_GRANTS, ...UNNAMED, ['404', NOT_FOUND] as const])(
 test.each([
   ['invalid_client', { status: 401, headers: JSON_TYPE, body: '{"error":"invalid_client"}' }],
   ['429', { status: 429, headers: {}, body: '' }],
-])('where the client would be refused as well, its credentials are not tried: %s', async (_, refusal) => {
+])('if the service would refuse the client as well, its credentials are not tried: %s', async (_, refusal) => {
   const { grants, file, run } = await aService(refusal, 'client_credentials');
   const before = readFileSync(file, 'utf8');
   await failureOf(run().source);
@@ -104,14 +104,14 @@ test.each([
   expect(readFileSync(file, 'utf8')).toBe(before);
 });
 
-test.each(INVALID_GRANTS)('a login that is refused is refused so: %s', async (_, refusal) => {
+test.each(INVALID_GRANTS)('a refused login is reported as refused: %s', async (_, refusal) => {
   const { grants, run } = await aService(refusal, 'authorization_code');
   expect((await failureOf(run().source)).error).toMatchObject({ code: 'login-refused' });
   expect(grants).toEqual(['refresh_token']);
 });
 
 test.each(UNNAMED)(
-  'a login that is refused without saying why is kept, and how to log in again is said: %s',
+  'a login refused without a reason stays, and the error says how to log in again: %s',
   async (_, refusal) => {
     const { grants, file, run } = await aService(refusal, 'authorization_code');
     const before = readFileSync(file, 'utf8');
@@ -128,7 +128,7 @@ test.each(UNNAMED)(
 test.each([
   ['201', { ...A_TOKEN, status: 201 }],
   ['a page by its content type', { ...A_TOKEN, headers: { 'content-type': 'text/html' } }],
-])('a token that comes as %s is one', async (_, answer) => {
+])('a token that arrives as %s is accepted', async (_, answer) => {
   const { run } = await aService(answer, 'client_credentials');
   const { source, events } = run();
   await read(source);

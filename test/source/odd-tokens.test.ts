@@ -6,7 +6,7 @@ import { A_TOKEN, aRawService, sends } from './raw-service.ts';
 
 describe('a refusal of the token endpoint', () => {
   test.each(['constructor', '__proto__', 'made_up'])(
-    'with the error code %s is one that polls back off from',
+    'the error code %s makes polls back off',
     async (error) => {
       for (const status of [400, 401]) {
         const service = await aRawService(sends('[]'), { status, body: { error } });
@@ -28,18 +28,18 @@ describe('a token', () => {
     ['an empty refresh token', { refresh_token: '' }],
     ['an empty scope', { scope: '' }],
     ['an empty lifetime', { expires_in: '' }],
-  ])('beside %s is used', async (_, more) => {
+  ])('a token beside %s is used', async (_, more) => {
     const service = await aRawService(sends('[]'), { body: { ...A_TOKEN, ...more } });
     expect((await read(aSource(service).source)).ids).toEqual([]);
   });
 
-  test.each([-5, '-5', 'abc', true, 'NaN'])('with a lifetime of %j is none', async (expires_in) => {
+  test.each([-5, '-5', 'abc', true, 'NaN'])('a token with a lifetime of %j is invalid', async (expires_in) => {
     const service = await aRawService(sends('[]'), { body: { ...A_TOKEN, expires_in } });
     expect((await failureOf(aSource(service).source)).error.code).toBe('protocol');
   });
 
   test.each(['a\nb: c', 'a b', 'ä€', 'a\u0000b', ' '])(
-    'of the text %j, which no header can hold, is none',
+    'a token with the text %j, which no header can contain, is invalid',
     async (access_token) => {
       const service = await aRawService(sends('[]'), { body: { ...A_TOKEN, access_token } });
       const { source, dataDir } = aSource(service);

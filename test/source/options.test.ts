@@ -4,7 +4,7 @@ import { sourceOptions } from '../../src/source/contract/options.ts';
 
 const least = { base_url: 'https://leads.example.com', client_id: 'id', client_secret: 'canary' };
 
-test('an address and a client are enough; the rest is as the description says', () => {
+test("an address and a client suffice; the other options default to the service's description", () => {
   const { client_secret, ...options } = sourceOptions.parse(least);
   expect(options).toEqual({
     base_url: 'https://leads.example.com',
@@ -27,7 +27,7 @@ test('an address and a client are enough; the rest is as the description says', 
 test.each([
   ['https://leads.example.com/', 'https://leads.example.com'],
   ['http://127.0.0.1:8080/service//', 'http://127.0.0.1:8080/service'],
-])('base_url %s counts as %s', (base_url, read) => {
+])('base_url %s is read as %s', (base_url, read) => {
   expect(sourceOptions.parse({ ...least, base_url }).base_url).toBe(read);
 });
 
@@ -56,7 +56,7 @@ test.each([
   expect(error?.issues[0]?.message).toContain(message);
 });
 
-test('every option is described, for the reference that is made of it', () => {
+test('every option has a description, for the generated reference', () => {
   for (const [name, option] of Object.entries(sourceOptions.shape)) {
     expect(option.description, name).toMatch(/\.$/);
   }

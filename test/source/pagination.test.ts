@@ -7,7 +7,7 @@ import { aRawService } from './raw-service.ts';
 describe.each(['link', 'page'] as const)('with pagination: %s', (style) => {
   const options = { pagination: style };
 
-  test.each([0, 1, 100, 101, 450])('%d leads in pages of 100 come as one listing', async (leads) => {
+  test.each([0, 1, 100, 101, 450])('%d leads in pages of 100 arrive as one listing', async (leads) => {
     const stub = await aStub({ leads, paging: { style, size: 100 } });
     const { ids, items, mark } = await read(aSource(stub, { options }).source);
     expect([...ids].sort((a, b) => a - b)).toEqual(stub.served.ids());
@@ -16,7 +16,7 @@ describe.each(['link', 'page'] as const)('with pagination: %s', (style) => {
     expect(mark).toBeUndefined();
   });
 
-  test('a page that repeats is an error and no endless loop', async () => {
+  test('a repeated page is an error, not an endless loop', async () => {
     const stub = await aStub({ leads: 30, paging: { style, size: 10, stuck: true } });
     const { error, items } = await failureOf(aSource(stub, { options }).source);
     expect(error).toMatchObject({ code: 'protocol' });
@@ -25,7 +25,7 @@ describe.each(['link', 'page'] as const)('with pagination: %s', (style) => {
     expect(stub.listingRequests).toBeLessThanOrEqual(3);
   });
 
-  test('a token that ends between two pages is renewed, once', async () => {
+  test('a token that expires between two pages is renewed once', async () => {
     const stub = await aStub({ leads: 30, paging: { style, size: 10 } });
     const { source } = aSource(stub, { options });
     const listing = await ask(source);
@@ -38,7 +38,7 @@ describe.each(['link', 'page'] as const)('with pagination: %s', (style) => {
     expect(count).toBe(30);
   });
 
-  test('a page that fails is the failure of the whole', async () => {
+  test('a failed page fails the whole listing', async () => {
     const stub = await aStub({ leads: 30, paging: { style, size: 10 } });
     const { source } = aSource(stub, { options });
     const listing = await ask(source);
@@ -51,12 +51,12 @@ describe.each(['link', 'page'] as const)('with pagination: %s', (style) => {
   });
 });
 
-test('without pagination a Link header is not followed', async () => {
+test('without pagination, a Link header is not followed', async () => {
   const stub = await aStub({ leads: 30, paging: { style: 'link', size: 10 } });
   expect((await read(aSource(stub).source)).ids).toHaveLength(10);
 });
 
-test('the name of the page number is an option, and the query of leads_path stays', async () => {
+test('the name of the page parameter is configurable, and the query of leads_path stays', async () => {
   const service = await aRawService((request, response) => {
     const page = new URL(request.url ?? '', 'http://localhost').searchParams.get('p');
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -75,7 +75,7 @@ test.each([
   '//evil.example/leads',
   'https://127.0.0.1/leads',
   'http://[bad',
-])('the token does not follow a link to %s', async (target) => {
+])('the token is not sent to a link to %s', async (target) => {
   const service = await aRawService((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', link: `<${target}>; rel="next"` });
     response.end(`[${aLead()}]`);

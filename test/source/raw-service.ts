@@ -7,7 +7,7 @@ export interface RawService {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Connections that are open at this moment. */
+  /** Number of open connections. */
   readonly connections: number;
   readonly listingRequests: readonly IncomingMessage[];
 }
@@ -18,10 +18,12 @@ export interface TokenAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A token for anybody. */
+/** A valid token. */
 export const A_TOKEN = { access_token: 't', token_type: 'Bearer', expires_in: 7200 };
 
-/** A service that answers the listing exactly as the test says, byte by byte, and gives a token to anybody unless the test says otherwise. */
+/**
+ * Starts a service that answers a listing request exactly as the test says, byte by byte, and any token request with a token by default.
+ */
 export async function aRawService(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   token: TokenAnswer = { body: A_TOKEN },
@@ -60,7 +62,7 @@ export async function aRawService(
   };
 }
 
-/** An answer with a body that is there at once. */
+/** Returns an answer whose body is sent in one piece. */
 export function sends(
   body: string | Buffer,
   headers: Record<string, string> = {},

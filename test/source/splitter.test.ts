@@ -8,7 +8,7 @@ import { aLead } from '../support/scene/a-lead.ts';
 
 const LARGE = 1024 * 1024;
 
-/** Any JSON text as a service could write it, with space in odd places. */
+/** Any JSON text as a service could write it, with white space in odd places. */
 const space = fc.constantFrom('', '', '', ' ', '\n', '\r\n\t ');
 const element = fc.oneof(
   fc.json(),
@@ -24,7 +24,7 @@ const array = fc
   }));
 const cuts = fc.array(fc.nat(), { maxLength: 20 });
 
-test('the elements of any JSON array come out as they went in, however it is cut into chunks', () => {
+test('the splitter returns the elements of any JSON array unchanged, however it is divided into chunks', () => {
   fc.assert(
     fc.property(array, cuts, fc.boolean(), ({ texts, whole }, places, withMark) => {
       const bytes = Buffer.from(withMark ? `\ufeff${whole}` : whole);
@@ -34,7 +34,7 @@ test('the elements of any JSON array come out as they went in, however it is cut
   );
 });
 
-test('byte by byte is no different', () => {
+test('the splitter does so byte by byte', () => {
   fc.assert(
     fc.property(array, ({ texts, whole }) => {
       const bytes = Buffer.from(whole);
@@ -43,7 +43,7 @@ test('byte by byte is no different', () => {
   );
 });
 
-/** Bytes that matter to JSON more often than others. */
+/** Arbitrary bytes, with an emphasis on those that matter to JSON. */
 const byte = fc.oneof(
   fc.constantFrom(...Buffer.from('[]{},":\\ \n0-1e.tfnu')),
   fc.integer({ min: 0, max: 255 }),
@@ -54,7 +54,7 @@ const change = fc.record({
   insert: fc.array(byte, { maxLength: 3 }),
 });
 
-test('a listing with any bytes changed is accepted exactly when it is still a JSON array in UTF-8', () => {
+test('a listing with changed bytes is accepted exactly if it is still a JSON array in UTF-8', () => {
   fc.assert(
     fc.property(
       array,
@@ -125,11 +125,11 @@ test('bytes that are not UTF-8 are refused, wherever they are', () => {
   }
 });
 
-test('half of a surrogate pair, written as an escape, is JSON and is let through', () => {
+test('an escaped half of a surrogate pair is valid JSON and is accepted', () => {
   expect(split(Buffer.from('[{"a":"\\ud800"}]'), [])).toEqual(['{"a":"\\ud800"}']);
 });
 
-test('what is wrong is said with its place, and without a word of the lead', () => {
+test('an error names the position, and contains no text of the lead', () => {
   const secret = 'Anna Müller';
   const messages = [
     `[${aLead()},{"client_name":"${secret}",}]`,
@@ -143,7 +143,7 @@ test('what is wrong is said with its place, and without a word of the lead', () 
   ]);
 });
 
-test('an element larger than allowed is passed over, with its beginning, its size and its hash', () => {
+test('an oversize element is skipped, with its beginning, its size and its hash', () => {
   const large = JSON.stringify({ id: 7, text: 'ä'.repeat(100_000) });
   const bytes = Buffer.from(`[{"id":1},${large} ,{"id":2}]`);
   for (const places of [[], [20, 21, 30_000], [...Array(500).keys()].map((n) => n * 401)]) {
@@ -171,7 +171,7 @@ test('an element of any size is held only up to the limit', () => {
   ]);
 });
 
-test('a listing nested without end is neither a crash nor the end of the others', () => {
+test('a listing with endless nesting causes no crash and does not affect the others', () => {
   const deep = `{"id":5,"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
   const splitter = new Splitter(LARGE);
   const items = [...splitter.push(Buffer.from(`[${deep},${aLead({ id: 6 })}]`))].map((one, at) =>
@@ -193,14 +193,14 @@ function split(bytes: Buffer, places: readonly number[]): string[] {
   return texts;
 }
 
-/** An element that is set aside alone because it is not JSON is refused here as well. */
+/** Returns an item's text. Also refuses an element that is rejected alone because it is not JSON. */
 function textOf(item: ListedItem): string {
   if (item.kind === 'rejected' && /^is not valid (JSON|UTF-8)$/.test(item.reason))
     throw new SourceError('protocol', `Element ${item.position + 1} ${item.reason}.`, { hint: '' });
   return item.raw;
 }
 
-/** How many elements the listing has, or -1 when it is refused. */
+/** Returns the number of elements in the listing, or -1 if it is refused. */
 function elementsOrNone(bytes: Buffer, places: readonly number[]): number {
   try {
     return split(bytes, places).length;
@@ -215,7 +215,7 @@ function lengthByJsonParse(bytes: Buffer): number {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     return Array.isArray(value) ? value.length : -1;
   } catch {
-    return -1; // it is the question
+    return -1; // a refusal is the result under test
   }
 }
 
@@ -235,7 +235,7 @@ function chunksOf(bytes: Buffer, places: readonly number[]): Buffer[] {
   return starts.map((start, index) => bytes.subarray(start, ends[index] ?? bytes.length));
 }
 
-/** An element's bytes are only lent. */
+/** Copies an element's bytes, which are only valid during the call. */
 function copied<Piece extends object>(piece: Piece): Piece {
   return 'bytes' in piece && Buffer.isBuffer(piece.bytes)
     ? { ...piece, bytes: Buffer.from(piece.bytes) }

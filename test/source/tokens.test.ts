@@ -22,7 +22,7 @@ import { aRawService, sends } from './raw-service.ts';
 
 const MINUTES = 60_000;
 
-/** A disk that takes no file while it is full. */
+/** A disk that stores no file while it is full. */
 function aDisk(): { full: boolean; readonly files: Files } {
   const held = {
     full: false,
@@ -38,7 +38,7 @@ function aDisk(): { full: boolean; readonly files: Files } {
 }
 
 describe('a token', () => {
-  test('that is good is used by the next run, and no new one is asked for', async () => {
+  test('the next run uses a valid token and requests no new one', async () => {
     const stub = await aStub({ leads: 1 });
     const { source, dataDir, events } = aSource(stub);
     await read(source);
@@ -52,7 +52,7 @@ describe('a token', () => {
     expect(next.source.tokenExpiresAt()).toEqual(source.tokenExpiresAt());
   });
 
-  test("of the client's own is got anew by a trial, once, and the stored one stays", async () => {
+  test("a trial of the client's own token requests a new one, once, and leaves the stored one", async () => {
     const stub = await aStub({ leads: 1 });
     const { source, dataDir } = aSource(stub);
     await read(source);
@@ -66,17 +66,17 @@ describe('a token', () => {
     expect(stub.tokenRequests).toBe(2);
   });
 
-  test('is stored for nobody else to read', async () => {
+  test('only the current user can read the stored token', async () => {
     const { source, dataDir } = aSource(await aStub());
     await read(source);
     expect(statSync(join(dataDir, 'tokens')).mode & 0o777).toBe(0o700);
     expect(statSync(tokenFile(dataDir)).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(dataDir, 'tokens')).sort()).toEqual(['main.json', 'main.lock']);
-    // Whoever can read a lock file can hold the lock.
+    // A process that can read a lock file can hold the lock.
     expect(statSync(join(dataDir, 'tokens', 'main.lock')).mode & 0o777).toBe(0o600);
   });
 
-  test('is renewed a minute before its end, by the local clock from the moment of receipt', async () => {
+  test('a token is renewed a minute before it expires, by the local clock from the moment of receipt', async () => {
     const clock = new HeldClock();
     // The service's own clock is 10 minutes off, which makes no difference.
     const now = () => new Date(clock.now().getTime() - 10 * MINUTES);
@@ -92,7 +92,7 @@ describe('a token', () => {
     expect(stub.tokenRequests).toBe(2);
   });
 
-  test('with a short life is renewed when a tenth of it is left', async () => {
+  test('a short-lived token is renewed when a tenth of its life is left', async () => {
     const clock = new HeldClock();
     const stub = await aStub({ tokenLifetimeSeconds: 10, now: () => clock.now() });
     const { source } = aSource(stub, { clock });
@@ -105,7 +105,7 @@ describe('a token', () => {
     expect(stub.tokenRequests).toBe(2);
   });
 
-  test('is renewed once for any number of waiters', async () => {
+  test('a token is renewed once for any number of concurrent polls', async () => {
     const stub = await aStub({ leads: 2 });
     stub.misbehave({ token: 'slow', delayMs: 100, times: 1 });
     const { source } = aSource(stub);
@@ -114,7 +114,7 @@ describe('a token', () => {
     expect(stub.tokenRequests).toBe(1);
   });
 
-  test('that everybody is refused with is renewed once for all of them', async () => {
+  test('a token that several requests were refused with is renewed once for all of them', async () => {
     const stub = await aStub({ leads: 2 });
     const { source, events } = aSource(stub);
     await read(source);
@@ -124,7 +124,7 @@ describe('a token', () => {
     expect(stub.tokenRequests).toBe(3); // the refresh token was revoked as well
   });
 
-  test('is renewed once by all processes on one data directory', async () => {
+  test('all processes on one data directory renew a token once', async () => {
     const stub = await aStub({ leads: 2 });
     stub.misbehave({ token: 'slow', delayMs: 100, times: 1 });
     const dataDir = tempDir();
@@ -133,20 +133,20 @@ describe('a token', () => {
     expect(stub.tokenRequests).toBe(1);
   });
 
-  test('is not waited for without end when another process renews and renews', async () => {
+  test('a process does not wait forever while another one renews the token', async () => {
     const clock = new HeldClock();
     const { source, dataDir } = aSource(await aStub(), { clock });
     mkdirSync(join(dataDir, 'tokens'));
     const lock = acquireLock(join(dataDir, 'tokens', 'main.lock'));
     const failure = failureOf(source);
-    await until('it waits', () => clock.sleeping === 2); // the other is the deadline
+    await until('it waits', () => clock.sleeping === 2); // the other sleeper is the deadline
     await clock.pass(10_000);
     lock.release();
     expect((await failure).error).toMatchObject({ code: 'token-file' });
     expect((await failure).error.message).toContain('Another leadsync');
   });
 
-  test('is on disk before it is first used', async () => {
+  test('a token is on disk before its first use', async () => {
     const seen: boolean[] = [];
     let dataDir = '';
     const service = await aRawService((request, response) => {
@@ -160,7 +160,7 @@ describe('a token', () => {
     expect(seen).toEqual([true]);
   });
 
-  test('that cannot be stored is not used, and not asked for again when there is room', async () => {
+  test('a token that cannot be stored is not used, and not requested again once there is space', async () => {
     const stub = await aStub({ leads: 3 });
     const disc = aDisk();
     const { source, dataDir } = aSource(stub, { files: disc.files });
@@ -177,7 +177,7 @@ describe('a token', () => {
     expect(existsSync(tokenFile(dataDir))).toBe(true);
   });
 
-  test('that cannot be stored is stored at the stop when there is room by then', async () => {
+  test('a token that could not be stored is stored at the stop if there is space by then', async () => {
     const stub = await aStub({ leads: 3, refreshRotation: 'at-once' });
     const { dataDir, disc, source } = await anUnstored(stub);
     disc.full = false;
@@ -188,7 +188,7 @@ describe('a token', () => {
     expect(stub.tokenRequests).toBe(2);
   });
 
-  test('that could not be stored does not take the place of what another process has stored since', async () => {
+  test('a token that could not be stored does not overwrite what another process has stored since', async () => {
     const stub = await aStub({ leads: 3 });
     const { dataDir, disc, source } = await anUnstored(stub);
     disc.full = false;
@@ -196,10 +196,10 @@ describe('a token', () => {
     expireStored(dataDir);
     expect(stub.tokenRequests).toBe(3);
     expect((await read(source)).ids).toHaveLength(3);
-    expect(stub.tokenRequests).toBe(4); // theirs was renewed
+    expect(stub.tokenRequests).toBe(4); // the other process renewed it
   });
 
-  test('half written by a crash is swept away by the next', async () => {
+  test('the next process removes a file that a crash left half-written', async () => {
     const { source, dataDir } = aSource(await aStub());
     mkdirSync(join(dataDir, 'tokens'));
     const leftover = join(dataDir, 'tokens', '.main.json.0123456789abcdef.tmp');
@@ -213,7 +213,7 @@ describe('a token', () => {
 });
 
 describe('a refresh token', () => {
-  test('is used when one is held, and its successor is kept', async () => {
+  test('a stored refresh token is used, and its successor is stored', async () => {
     const stub = await aStub({ leads: 1, refreshRotation: 'at-once' });
     const { source, dataDir } = aSource(stub);
     await read(source);
@@ -226,7 +226,7 @@ describe('a refresh token', () => {
     expect(stub.tokenRequests).toBe(4);
   });
 
-  test('that is refused gives way to the client credentials, once, and is forgotten', async () => {
+  test('a refused refresh token is replaced by the client credentials, once, and removed', async () => {
     const stub = await aStub({ leads: 1 });
     const { source, dataDir } = aSource(stub);
     await read(source);
@@ -241,7 +241,7 @@ describe('a refresh token', () => {
     expect(stub.tokenRequests).toBe(3);
   });
 
-  test('that is refused while the client is refused as well, is not tried on every poll', async () => {
+  test('a refresh token that is refused together with the client is not tried on every poll', async () => {
     const stub = await aStub({ leads: 1 });
     const { source, dataDir } = aSource(stub);
     await read(source);
@@ -254,7 +254,7 @@ describe('a refresh token', () => {
     expect(stub.tokenRequests).toBe(4);
   });
 
-  test('is kept when the service cannot be reached or is not well', async () => {
+  test('a refresh token stays when the service cannot be reached or is failing', async () => {
     const stub = await aStub({ leads: 1 });
     const { source, dataDir } = aSource(stub);
     await read(source);
@@ -268,7 +268,7 @@ describe('a refresh token', () => {
     expect(next.events).toMatchObject([{ type: 'token-renewed', grant: 'refresh_token' }]);
   });
 
-  test('whose successor was lost on the way is no end of it', async () => {
+  test('losing the successor of a refresh token on the way does not end it', async () => {
     const stub = await aStub({ leads: 1, refreshRotation: 'at-once' });
     const { source, dataDir } = aSource(stub);
     await read(source);
@@ -279,7 +279,7 @@ describe('a refresh token', () => {
     expect((await read(next.source)).ids).toHaveLength(1);
   });
 
-  test('is missing with Doorkeeper, which makes no difference', async () => {
+  test('Doorkeeper issues no refresh token, which makes no difference', async () => {
     const stub = await aStub({ leads: 1, doorkeeper: true });
     const { source, dataDir, events } = aSource(stub);
     await read(source);
@@ -291,7 +291,7 @@ describe('a refresh token', () => {
 });
 
 describe('the listing refuses a token', () => {
-  test('and gets one new token and one more try', async () => {
+  test('the source requests one new token and tries once more', async () => {
     const stub = await aStub({ leads: 3, doorkeeper: true });
     const { source } = aSource(stub);
     await read(source);
@@ -300,7 +300,7 @@ describe('the listing refuses a token', () => {
     expect(stub).toMatchObject({ tokenRequests: 2, listingRequests: 3 });
   });
 
-  test('that is new as well: that is said, and no more is asked', async () => {
+  test('if the new token is refused too, the source reports it and requests no more', async () => {
     for (const doorkeeper of [false, true]) {
       const stub = await aStub({ leads: 3, doorkeeper });
       stub.misbehave({ listing: 'unauthorized' });
@@ -311,7 +311,7 @@ describe('the listing refuses a token', () => {
     }
   });
 
-  test('for its scope, and is not asked again with another', async () => {
+  test('if the scope is insufficient, the source does not try another token', async () => {
     const stub = await aStub({
       leads: 3,
       doorkeeper: true,
@@ -347,7 +347,7 @@ describe('the token endpoint', () => {
   ];
 
   test.each(failures)(
-    '%s is said to be: %s; one request, and the next poll asks again',
+    '%s is reported as: %s; the poll makes one request, and the next poll asks again',
     async (token, code) => {
       for (const doorkeeper of [false, true]) {
         const stub = await aStub({ leads: 1, doorkeeper });
@@ -366,7 +366,7 @@ describe('the token endpoint', () => {
   test.each([
     ['truncated', 'closed the connection before the end of its answer.'],
     ['cut-off', 'sent a truncated answer (status 200).'],
-  ] as const)('%s: the error says that the answer ends early, and what to look at', async (token, said) => {
+  ] as const)('%s: the error says that the answer is truncated, and what to check', async (token, said) => {
     const stub = await aStub({ leads: 1 });
     stub.misbehave({ token });
     const { error } = await failureOf(aSource(stub).source);
@@ -387,7 +387,7 @@ describe('the token endpoint', () => {
     ['expires-huge', 10 * 365 * 24 * 60 * MINUTES],
     ['expires-missing', undefined],
     ['expires-null', undefined],
-  ] as const)('%s is taken as it is meant', async (token, lifetimeMs) => {
+  ] as const)('%s is read as intended', async (token, lifetimeMs) => {
     const clock = new HeldClock();
     const stub = await aStub({ leads: 1, tokenLifetimeSeconds: 7200, now: () => clock.now() });
     stub.misbehave({ token, delayMs: 100 });
@@ -397,7 +397,7 @@ describe('the token endpoint', () => {
     expect(stub.tokenRequests).toBe(1);
   });
 
-  test('that does not say for how long: the token is used until it is refused', async () => {
+  test('without a lifetime in the answer, the token is used until it is refused', async () => {
     const clock = new HeldClock();
     const stub = await aStub({ leads: 1, now: () => clock.now() });
     stub.misbehave({ token: 'expires-missing' });
@@ -409,7 +409,7 @@ describe('the token endpoint', () => {
     expect(stub.tokenRequests).toBe(2);
   });
 
-  test('that says zero seconds: each poll asks for a token, and no more than one', async () => {
+  test('with a lifetime of zero seconds, each poll requests one token and no more', async () => {
     const stub = await aStub({ leads: 1 });
     stub.misbehave({ token: 'expires-zero' });
     const { source } = aSource(stub);
@@ -419,7 +419,7 @@ describe('the token endpoint', () => {
     }
   });
 
-  test('that is not there is said with its address, and with the option that is most often wrong', async () => {
+  test('an endpoint that does not exist is reported with its address and the option that is most often wrong', async () => {
     for (const doorkeeper of [false, true]) {
       const stub = await aStub({ doorkeeper });
       const base_url = `${stub.url}/api/v1/leads`;
@@ -433,7 +433,7 @@ describe('the token endpoint', () => {
     }
   });
 
-  test('that refuses the client is asked once for each poll, and the secret is in no error', async () => {
+  test('an endpoint that refuses the client gets one request per poll, and no error contains the secret', async () => {
     for (const doorkeeper of [false, true]) {
       const stub = await aStub({ doorkeeper });
       const { url, clientId } = stub;
@@ -450,7 +450,7 @@ describe('the token endpoint', () => {
     }
   });
 
-  test('is told the scope when there is one, and refuses one that it does not know', async () => {
+  test('the endpoint gets the configured scope, and refuses an unknown one', async () => {
     const stub = await aStub({ leads: 1, scopes: ['leads'] });
     const { error } = await failureOf(aSource(stub, { options: { scope: 'everything' } }).source);
     expect(error).toMatchObject({
@@ -459,7 +459,7 @@ describe('the token endpoint', () => {
     });
   });
 
-  test('with a secret of odd characters gets it letter by letter', async () => {
+  test('a secret with unusual characters arrives unchanged', async () => {
     const stub = await aStub({ leads: 1, clientId: 'a b+c:d%', clientSecret: 'ä&=+ %2B:é"' });
     expect((await read(aSource(stub).source)).ids).toHaveLength(1);
   });
@@ -469,7 +469,7 @@ describe('the clock', () => {
   test.each([
     ['ahead', 24 * 60 * MINUTES],
     ['back', -24 * 60 * MINUTES],
-  ])('jumps a day %s: at most one renewal, and reading goes on', async (_, ms) => {
+  ])('a jump by a day %s causes at most one renewal, and reading continues', async (_, ms) => {
     let offsetMs = 0;
     const held = new HeldClock();
     const clock = Object.assign(Object.create(held) as HeldClock, {
@@ -486,17 +486,17 @@ describe('the clock', () => {
       held.jump(30_000);
     }
     expect(stub.tokenRequests).toBeLessThanOrEqual(2);
-    // Set back, the wall clock says for a day that the token is good; the other clock knows better.
+    // With the clock set back, the wall clock calls the token valid for a day; the monotonic clock does not.
     held.jump(120 * MINUTES);
     await read(source);
     expect(stub.requests.filter(({ path, status }) => path.includes('leads') && status === 401)).toEqual([]);
   });
 });
 
-describe('the file', () => {
+describe('the token file', () => {
   const KEYS = ['correct horse battery staple', 'ab'.repeat(32), Buffer.alloc(32, 7).toString('base64')];
 
-  test.each(KEYS)('is encrypted with a key, and opens with it only: %s', async (tokenKey) => {
+  test.each(KEYS)('the file is encrypted with a key and opens only with that key: %s', async (tokenKey) => {
     const stub = await aStub({ leads: 1 });
     const { source, dataDir } = aSource(stub, { tokenKey });
     await read(source);
@@ -522,7 +522,7 @@ describe('the file', () => {
     }
   });
 
-  test('that was written before there was a key is read, and encrypted at once, with all that was set aside', async () => {
+  test('a file from before there was a key is read and immediately encrypted, as are the files set aside', async () => {
     const stub = await aStub({ leads: 1 });
     const { source, dataDir } = aSource(stub);
     await read(source);
@@ -544,11 +544,11 @@ describe('the file', () => {
 
   test.each([
     ['nothing', ''],
-    ['half of a token', '{"version":1,"base_url":"http'],
+    ['a truncated token', '{"version":1,"base_url":"http'],
     ['something else', '{"leads":[]}'],
     ['bytes', '\u0000\u0001\ufffd'],
-    ['a seal without a text', '{"cipher":"aes-256-gcm","iv":"AAAA","tag":"AAAA","data":""}'],
-  ])('that holds %s is set aside with a word, and a new token is got', async (_, text) => {
+    ['a cipher without a text', '{"cipher":"aes-256-gcm","iv":"AAAA","tag":"AAAA","data":""}'],
+  ])('a file that contains %s is set aside with an event, and a new token is requested', async (_, text) => {
     for (const setting of [{}, { tokenKey: 'a passphrase' }, { tokenKey: 'ab'.repeat(32) }]) {
       const stub = await aStub({ leads: 1 });
       const { source, dataDir, events } = aSource(stub, setting);
@@ -559,7 +559,7 @@ describe('the file', () => {
     }
   });
 
-  test('of another service, for another client or for other scopes is not used', async () => {
+  test('a token of another service, client or scope is not used', async () => {
     const stub = await aStub({ leads: 1 });
     const { url, clientId, clientSecret } = stub;
     const other = await aStub({ leads: 2 });
@@ -581,7 +581,7 @@ describe('the file', () => {
     }
   });
 
-  test('of each source is its own, whatever the source is called', async () => {
+  test('each source has its own file, whatever its name', async () => {
     const stub = await aStub({ leads: 1 });
     const dataDir = tempDir();
     for (const name of ['a', 'a/../b', '..', 'ä ö']) await read(aSource(stub, { dataDir, name }).source);
@@ -590,7 +590,7 @@ describe('the file', () => {
     expect(readdirSync(join(dataDir, 'tokens')).filter((name) => name.endsWith('.json'))).toHaveLength(4);
   });
 
-  test('that cannot be read or a folder that cannot be made is said with its path and what to do', async () => {
+  test('an unreadable file or a folder that cannot be created is reported with its path and the next step', async () => {
     const { source, dataDir } = aSource(await aStub());
     mkdirSync(tokenFile(dataDir), { recursive: true });
     const { error } = await failureOf(source);
@@ -615,8 +615,7 @@ function stored(dataDir: string): Record<string, unknown> {
   return JSON.parse(readFileSync(tokenFile(dataDir), 'utf8'));
 }
 
-/** As if its time had passed since it was stored. */
-/** A source that could not store the token which took the place of an expired one. */
+/** Creates a source that could not store the replacement of an expired token. */
 async function anUnstored(stub: Stub) {
   const disc = aDisk();
   const { source: before, dataDir } = aSource(stub);
@@ -628,6 +627,7 @@ async function anUnstored(stub: Stub) {
   return { dataDir, disc, source };
 }
 
+/** Dates the stored token back, as if it had expired. */
 function expireStored(dataDir: string): void {
   const past = { received_at: '2026-01-01T00:00:00.000Z', expires_at: '2026-01-01T02:00:00.000Z' };
   writeFileSync(tokenFile(dataDir), JSON.stringify({ ...stored(dataDir), ...past }));
