@@ -1,7 +1,7 @@
 import type { Action } from './scenario.ts';
 import type { World } from './world.ts';
 
-/** Lets something happen. */
+/** Applies an action to the world. */
 export function apply(action: Action, world: World): void {
   const { service, processes, redis, store, disk } = world;
   switch (action.do) {

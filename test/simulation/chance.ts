@@ -1,6 +1,6 @@
 import type { Random } from '../../src/platform/time/clock.ts';
 
-/** Numbers that follow from a seed. Each part of the simulation has a stream of its own, so that one does not shift another. */
+/** Random numbers from a seed. Each part of the simulation has its own stream, so that one does not shift another. */
 export class Chance {
   #state: number;
 
@@ -9,18 +9,18 @@ export class Chance {
     for (const letter of stream) this.#state = mix(this.#state ^ letter.charCodeAt(0));
   }
 
-  /** From 0 up to, but not including, 1 (mulberry32). */
+  /** Returns a number from 0 up to, but not including, 1 (mulberry32). */
   readonly random: Random = () => {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     return (mix(this.#state) >>> 0) / 2 ** 32;
   };
 
-  /** A whole number from 0 up to, but not including, `end`. */
+  /** Returns a whole number from 0 up to, but not including, `end`. */
   below(end: number): number {
     return Math.floor(this.random() * end);
   }
 
-  /** Both ends included. */
+  /** Returns a whole number; both ends are included. */
   between(from: number, to: number): number {
     return from + this.below(to - from + 1);
   }
@@ -29,7 +29,7 @@ export class Chance {
     return this.below(times) === 0;
   }
 
-  /** In another order; the array itself stays as it is. */
+  /** Returns the items in another order; the array itself does not change. */
   shuffled<T>(items: readonly T[]): T[] {
     return items
       .map((item) => ({ item, place: this.random() }))
@@ -37,12 +37,12 @@ export class Chance {
       .map(({ item }) => item);
   }
 
-  /** Up to `count` of the items. */
+  /** Returns up to `count` of the items. */
   some<T>(items: readonly T[], count: number): T[] {
     return this.shuffled(items).slice(0, count);
   }
 
-  /** A name that is not used twice. */
+  /** Returns a random name that is practically unique. */
   hex(): string {
     return Math.floor(this.random() * 2 ** 48)
       .toString(16)

@@ -2,10 +2,12 @@ import type { Life } from './life.ts';
 import type { Store } from './outside/store.ts';
 import type { Action } from './scenario.ts';
 
-/** What somebody can ask for. */
+/** A command of an operator. */
 export type Command = Extract<Action, { do: 'pause' | 'resume' | 'retry' | 'replay' }>;
 
-/** A command beside the daemon, as a process of its own. Gives what it has done. @throws LedgerError, or when it dies */
+/**
+ * Runs a command beside the daemon, as its own process. Returns a description of what it did. @throws LedgerError, or an error if it dies
+ */
 export async function command(action: Command, sink: string, store: Store, life: Life): Promise<string> {
   const { ledger, drop } = store.open(life);
   try {

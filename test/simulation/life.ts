@@ -1,20 +1,20 @@
 /**
- * Where a fault strikes: when something goes from the process to the outside or back, when that belongs to an attempt, or
- * at a write to the ledger.
+ * Where a fault occurs: when something passes between the process and the outside, when that belongs to an attempt, or at a write to the
+ * ledger.
  */
 export type Place = 'crossing' | 'attempt' | 'write';
 
-/** What is to happen to a process once it has passed so many more places. */
+/** What happens to a process once it has passed a number of places. */
 export interface Trap {
   readonly kind: 'kill' | 'freeze';
   readonly place: Place;
-  /** 0: at the next one. */
+  /** The number of places to pass first; 0 means the next one. */
   readonly after: number;
 }
 
 /**
- * A simulated process's hold on life. Everything that it does to the outside, and all that the outside tells it, goes
- * through here: so that it can end or stand still at any `await`, and nothing of it goes on that should not.
+ * Whether a simulated process lives. Everything that it does to the outside and everything that it receives passes through here, so that it
+ * can die or freeze at any `await`, and no part of it continues that should not.
  */
 export class Life {
   readonly name: string;
@@ -24,7 +24,7 @@ export class Life {
   #trap: Trap | undefined;
   #passed = 0;
 
-  /** `onTrap` is to kill or to freeze. */
+  /** @param onTrap kills or freezes the process */
   constructor(name: string, onTrap: (kind: Trap['kind']) => void) {
     this.name = name;
     this.#onTrap = onTrap;
@@ -62,13 +62,13 @@ export class Life {
     for (const go of this.#held.splice(0)) this.hand(go);
   }
 
-  /** Tells the process something: now, when it goes on, or never. */
+  /** Hands a result to the process: now, when it resumes, or never. */
   hand(tell: () => void): void {
     if (this.#state === 'running') tell();
     else if (this.#state === 'frozen') this.#held.push(tell);
   }
 
-  /** Does something to the outside, and tells the process what came of it. It can end before, during and after. */
+  /** Does something outside and hands the process the result. The process can die before, during and after. */
   act<T>(work: () => Promise<T>, place: 'crossing' | 'attempt' = 'crossing'): Promise<T> {
     return new Promise((resolve, reject) => {
       const answer = (tell: () => void) => {
@@ -87,7 +87,7 @@ export class Life {
     });
   }
 
-  /** To be called wherever a trap may lie. */
+  /** Marks a place where a trap may strike. */
   pass(place: Place): void {
     if (this.#state !== 'running' || !this.#trap || !isAt(this.#trap.place, place)) return;
     this.#passed += 1;

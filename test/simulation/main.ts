@@ -1,4 +1,4 @@
-// `npm run test:simulation`: simulated runs over many seeds. `-- --help` says how.
+// `npm run test:simulation`: simulated runs over many seeds. `-- --help` explains the options.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readOrExit } from '../support/program/command-line.ts';
 import { runTool } from '../support/program/tool.ts';
@@ -15,7 +15,7 @@ let failed = 0;
 
 await runTool(async (opened) => {
   let running: Promise<void> | undefined;
-  // A run removes its folders when it is over, mostly within a second; what takes longer is not waited for.
+  // A run removes its folders when it ends, usually within a second; the tool does not wait longer.
   const over = () => Promise.race([running, sleep(PATIENCE_MS, undefined, { ref: false })]);
   await opened.add(() => undefined, over);
   for (let seed = from; seed < from + seeds && failed < failures && !opened.stopped; seed += 1) {
@@ -25,7 +25,7 @@ await runTool(async (opened) => {
   report();
   return failed === 0 ? 0 : 1;
 });
-// A simulated process that was killed leaves the timers of its attempts behind, and nobody waits for them.
+// A killed simulated process leaves the timers of its attempts behind; the tool does not wait for them.
 process.exit();
 
 async function play(seed: number): Promise<void> {

@@ -3,15 +3,16 @@ import { wholeNumber } from '../support/program/command-line.ts';
 
 export const USAGE = `npm run test:simulation [-- [--seeds N] [--from M] [--failures K] [--tell]]
 
-The core of leadsync on a clock, a network and a disk that a seed holds: the same seed is the same run, to the last step.
+Runs the core of leadsync on a clock, a network and a disk that a seed controls: the same seed is the same run, to the
+last step.
 
-  --seeds N      so many runs (1000), …
-  --from M       … with seeds from here on (1)
-  --failures K   ends after so many that fail (3)
-  --tell         tells each step
-  --help         this text
+  --seeds N      the number of runs (1000)
+  --from M       the first seed (1)
+  --failures K   stops after this many failed runs (3)
+  --tell         prints each step
+  --help         prints this text
 
-Exit code 0: every promise was kept; 1: not; 2: wrong usage.
+Exit code 0: every promise was kept; 1: a promise was broken; 2: wrong usage.
 `;
 
 export interface SimulationOptions {
@@ -23,7 +24,7 @@ export interface SimulationOptions {
 
 const MOST = 1_000_000_000;
 
-/** Reads the command line. Gives 'help' when that is asked for. @throws Error that says what is wrong */
+/** Parses the command line. Returns 'help' if requested. @throws Error that says what is wrong */
 export function readOptions(args: readonly string[]): SimulationOptions | 'help' {
   const { values } = parseArgs({
     args: [...args],

@@ -12,12 +12,12 @@ import { SimulatedDisk } from './outside/disk.ts';
 const clock = new HeldClock();
 const batch = aBatch(2);
 const FOLDER = '/mnt/drop';
-/** More steps than any of these takes. */
+/** More steps than any of these operations takes. */
 const MOST_STEPS = 60;
-/** So many times each step, for what a power cut leaves is a matter of chance. */
+/** Number of power cuts at each step, because what a power cut leaves is random. */
 const CUTS = 8;
 
-/** Does something in a process that ends after so many steps, unless it is done by then. Gives whether it was. */
+/** Runs `work` in a process that dies after this many steps. Returns whether it finished before. */
 async function endsAfter(steps: number, work: (life: Life) => Promise<unknown>): Promise<boolean> {
   const life = new Life('a process', () => life.die());
   const trap: Trap = { kind: 'kill', place: 'attempt', after: steps };
@@ -45,7 +45,7 @@ function deliver(disk: SimulatedDisk) {
   };
 }
 
-/** What a reader of the folder sees. */
+/** Returns what a reader of the folder sees. */
 function visible(disk: SimulatedDisk): [string, string][] {
   return [...disk.filesIn(FOLDER)]
     .filter(([name]) => !name.startsWith('.'))
@@ -62,8 +62,8 @@ function newDisk(seed: number): SimulatedDisk {
   return new SimulatedDisk(new Chance(seed, 'disk'), () => clock.now());
 }
 
-describe('a CSV file and the power', () => {
-  it('cut at any step of writing it, the file is there whole or not at all, and the next attempt leaves one', async () => {
+describe('a power cut while a CSV file is written', () => {
+  it('after a power cut at any step, the file is complete or absent, and the next attempt leaves exactly one', async () => {
     const whole = await wholeFile();
     expect(whole).toHaveLength(1);
     let finished = 0;
@@ -71,7 +71,7 @@ describe('a CSV file and the power', () => {
       const disk = newDisk(run);
       const isDone = await endsAfter(Math.floor(run / CUTS), deliver(disk));
       disk.cutPower();
-      // A reader finds all of it or nothing; all, once the attempt has said that it is done.
+      // A reader finds all rows or none, and all of them once the attempt has reported success.
       expect(isDone ? [whole] : [[], whole]).toContainEqual(visible(disk));
       await endsAfter(MOST_STEPS, deliver(disk));
       disk.cutPower();
@@ -82,7 +82,7 @@ describe('a CSV file and the power', () => {
     expect(finished).toBeLessThan(MOST_STEPS * (CUTS - 1));
   });
 
-  it('the process killed at any step, what the next attempt finds there survives the power cut after it', async () => {
+  it('after a kill at any step, the file that the next attempt finds survives a later power cut', async () => {
     const whole = await wholeFile();
     for (let run = 0; run < MOST_STEPS * CUTS; run += 1) {
       const disk = newDisk(run);
@@ -94,7 +94,7 @@ describe('a CSV file and the power', () => {
   });
 });
 
-describe('the token and the power', () => {
+describe('a power cut while a token is stored', () => {
   const account = { baseUrl: 'https://leads.test', clientId: 'me', scope: undefined, grant: undefined };
 
   function aToken(name: string): Token {
@@ -123,7 +123,7 @@ describe('the token and the power', () => {
     await file.write(aToken(name));
   }
 
-  it('cut at any step of keeping a new one, the one before it is there or the new one, and a kept one stays', async () => {
+  it('after a power cut at any step, the old or the new token is there, and a stored token survives', async () => {
     let finished = 0;
     for (let run = 0; run < MOST_STEPS * CUTS; run += 1) {
       const disk = newDisk(run);

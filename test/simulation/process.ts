@@ -31,15 +31,15 @@ import type { Shown, SimulatedService } from './outside/service.ts';
 import type { Store } from './outside/store.ts';
 import { clockOf } from './outside/time.ts';
 
-/** What a process does. */
+/** The duties of a process. */
 export interface Duties {
-  /** Polls and dispatches. */
+  /** Whether it polls and dispatches. */
   readonly runs: boolean;
-  /** Makes attempts. */
+  /** Whether it makes attempts. */
   readonly delivers: boolean;
 }
 
-/** A sink as it is configured. */
+/** A sink as configured. */
 export interface SinkSetup {
   readonly name: string;
   readonly type: 'webhook' | 'csv';
@@ -57,7 +57,7 @@ export interface ProcessParts {
   readonly pollEveryMs: number;
   readonly store: Store;
   readonly service: SimulatedService;
-  /** Undefined: batches are attempted in this process. */
+  /** Undefined if batches are attempted in this process. */
   readonly redis: SimulatedRedis | undefined;
   readonly openSink: (sink: SinkSetup, life: Life) => Sink;
   readonly clock: Clock;
@@ -66,18 +66,18 @@ export interface ProcessParts {
   readonly holder: string;
   readonly witness: Witness;
   readonly emit: Emit;
-  /** The ledger was called once more. */
+  /** Called for each call of the ledger. */
   readonly onCall: (method: string) => void;
 }
 
-/** How often a process looks whether others wrote to the ledger; the daemon does so twenty times as often. */
+/** How often a process checks whether others wrote to the ledger, in ms; the daemon checks twenty times as often. */
 const LOOK_ELSEWHERE_MS = 2_000;
-/** Stands for the Redis that is simulated. */
+/** A stand-in for the URL of the simulated Redis. */
 const REDIS_URL = new Secret('redis://simulated');
 const WATCH_PROCESSES_MS = 2_000;
 const AFTER_FAULT_MS = 1_000;
 
-/** A leadsync, put together as the daemon puts it together, of the same parts. What is around it is simulated. */
+/** A leadsync composed of the same parts as the daemon; everything around it is simulated. */
 export class SimulatedProcess {
   readonly life: Life;
   readonly duties: Duties;
@@ -115,12 +115,12 @@ export class SimulatedProcess {
     this.#carrier = this.#openCarrier();
   }
 
-  /** How many sinks its configuration has. */
+  /** Returns the number of configured sinks. */
   get sinks(): number {
     return this.#parts.sinks.length;
   }
 
-  /** As the daemon's own start. */
+  /** Starts as the daemon does. */
   async start(): Promise<void> {
     const parts = { ledger: this.#ledger, carrier: this.#carrier, clock: this.#clock, emit: this.#emit };
     for (const { name } of this.#parts.sinks) this.#loop((signal) => watchWorkers(name, parts, signal));
@@ -132,12 +132,12 @@ export class SimulatedProcess {
     this.#loop((signal) => pollLoop(this.#pollParts(), signal));
   }
 
-  /** Its workers take no jobs, although they live. */
+  /** Makes its workers take no jobs although they live, or work again. */
   setSilent(isSilent: boolean): void {
     if (this.#carrier instanceof RedisCarrier) this.#carrier.setSilent(isSilent);
   }
 
-  /** The end by a signal that cannot be caught: the operating system drops the lock of the life sign, and leaves its file. */
+  /** Dies as by a signal that cannot be caught: the operating system releases the process lock and leaves its file. */
   die(): void {
     const { store, holder } = this.#parts;
     if (this.life.isDead) return;
@@ -156,7 +156,7 @@ export class SimulatedProcess {
     if (this.#carrier instanceof RedisCarrier) this.#carrier.pump();
   }
 
-  /** The orderly end. */
+  /** Stops in order. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
     await Promise.all([this.#carrier.close(graceMs), Promise.allSettled(this.#loops)]);
@@ -250,7 +250,7 @@ export class SimulatedProcess {
     }
   }
 
-  /** A fault in a loop ends neither it nor the others. */
+  /** Runs a loop. An error in it ends neither this loop nor the others. */
   #loop(run: (signal: AbortSignal) => Promise<void>): void {
     const { signal } = this.#stopping;
     const keepGoing = async () => {
@@ -258,7 +258,7 @@ export class SimulatedProcess {
         try {
           return await run(signal);
         } catch {
-          // The daemon writes it to the log. What it must not do is lose anything by it.
+          // The daemon logs the error. It must not lose anything because of it.
           if (signal.aborted) return;
           await this.#clock.sleep(AFTER_FAULT_MS, signal);
         }

@@ -8,10 +8,10 @@ import type { SimulatedRedis } from './outside/redis.ts';
 import { type Duties, type ProcessParts, SimulatedProcess } from './process.ts';
 
 const NOBODY = new AbortController().signal;
-/** A process that could not be started is started again after this time, in ms: as a supervisor would. */
+/** Time after which a process that could not start is started again, in ms, as by a supervisor. */
 const START_AGAIN_MS = 5_000;
 
-/** A process with its place among the processes: when it ends, another takes it. */
+/** A place in the run: when its process ends, another takes its place. */
 interface Place {
   readonly duties: Duties;
   process: SimulatedProcess | undefined;
@@ -22,7 +22,7 @@ interface Around {
   readonly chance: Chance;
   readonly witness: Witness;
   readonly redis: SimulatedRedis | undefined;
-  /** What a process finds when it starts. */
+  /** Returns what a process finds when it starts. */
   readonly parts: () => Omit<
     ProcessParts,
     'life' | 'duties' | 'holder' | 'random' | 'clock' | 'witness' | 'redis' | 'emit'
@@ -31,14 +31,14 @@ interface Around {
   readonly narrate: (line: string) => void;
 }
 
-/** The processes of a run: they are started, end, stand still and go on. */
+/** The processes of a run, which start, end, freeze and resume. */
 export class Processes {
   readonly #around: Around;
   readonly #places: readonly Place[];
   readonly #random: Random;
   #starts = 0;
   #isOver = false;
-  /** How many ended without being asked. */
+  /** The number of processes that ended without being asked. */
   deaths = 0;
 
   constructor(duties: readonly Duties[], around: Around) {
@@ -51,7 +51,7 @@ export class Processes {
     for (const place of this.#places) this.#start(place);
   }
 
-  /** Something is to happen to a process on its way. */
+  /** Arms a trap in a process. */
   arm(index: number, trap: Trap): void {
     this.#place(index).process?.life.arm(trap);
   }
@@ -80,7 +80,10 @@ export class Processes {
     for (const { process } of this.#places) process?.setSilent(isSilent);
   }
 
-  /** All run, with the configuration of now, and nothing more is to happen to them. Workers that are silent stay so: there is a watchdog for them. */
+  /**
+   * Starts and resumes all processes with the current configuration, and disarms their traps. Silent workers stay silent, because a
+   * watchdog replaces them.
+   */
   heal(): void {
     for (const { process } of this.#places) {
       process?.life.disarm();
@@ -113,7 +116,7 @@ export class Processes {
     narrate(`${life.name} started`);
     const { process } = place;
     process.start().catch(() => {
-      // The daemon ends when it cannot start, and is started again.
+      // A daemon that cannot start exits and is started again.
       if (place.process === process) this.#die(place, START_AGAIN_MS);
     });
   }
@@ -150,7 +153,7 @@ export class Processes {
   #thaw(process: SimulatedProcess): void {
     if (process.life.isRunning || process.life.isDead) return;
     this.#around.narrate(`${process.life.name} goes on`);
-    // What began while it was about to stand still as well.
+    // Including what began while it was about to freeze.
     this.#around.witness.excuseOpen('its process stood still', process.life);
     process.thaw();
   }
@@ -161,7 +164,7 @@ export class Processes {
       this.#around.narrate(`${process.life.name} stops`);
       await process.stop(graceMs);
       this.#around.witness.excuseOpen('its process was stopped', process.life);
-      if (place.process !== process) return; // it died while it stopped
+      if (place.process !== process) return; // it died while it was stopping
       place.process = undefined;
     }
     this.#start(place);

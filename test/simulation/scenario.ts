@@ -4,10 +4,10 @@ import type { DestinationManner } from './outside/destination.ts';
 import type { ServiceManner } from './outside/service.ts';
 import type { SinkSetup } from './process.ts';
 
-/** How many sinks a run has at most; a number beyond those that there are means one of them. */
+/** Maximum sinks of a run; a larger number means one of the existing ones. */
 const MOST_SINKS = 3;
 
-/** One thing that happens in a run. Sinks and processes are meant by number, whatever the number. */
+/** An event of a run. Sinks and processes are given by number, and any number is valid. */
 export type Action =
   | { readonly do: 'add' | 'change' | 'unlist' | 'break' | 'repeat'; readonly leads: number }
   | { readonly do: 'change-one'; readonly lead: number }
@@ -43,15 +43,15 @@ export type Action =
   | { readonly do: 'retry'; readonly sink: number; readonly dead: boolean }
   | { readonly do: 'replay'; readonly sink: number; readonly lead: number | undefined };
 
-/** What happens, and when. Counted from the start, so that a step that is left out moves no other. */
+/** An action and its time. The time counts from the start, so that leaving out a step moves no other. */
 export interface Step {
   readonly atMs: number;
   readonly action: Action;
 }
 
-/** A run, whole: with it, everything that happens is given. */
+/** A complete run: it determines everything that happens. */
 export interface Scenario {
-  /** Decides what the steps leave open. */
+  /** The seed for what the steps leave open. */
   readonly chance: number;
   /** `workers`: one process polls and dispatches, two others deliver. */
   readonly carrier: 'in-process' | 'redis' | 'workers';
@@ -69,7 +69,7 @@ const someMs = fc.oneof(
   fc.integer({ min: 0, max: 15 * SECOND }),
   fc.integer({ min: 0, max: 60 * SECOND }),
 );
-/** Often soon after one another. */
+/** Times that are often close to one another. */
 const atMs = fc.oneof(
   fc.nat({ max: 240 * SECOND }),
   fc.tuple(fc.nat({ max: 12 }), fc.nat({ max: 1_500 })).map(([round, ms]) => round * 20 * SECOND + ms),
@@ -78,7 +78,7 @@ const forMs = fc.oneof(fc.integer({ min: 1, max: 10 * SECOND }), fc.integer({ mi
 const few = fc.integer({ min: 1, max: 12 });
 const sink = fc.nat({ max: MOST_SINKS - 1 });
 const process = fc.nat({ max: 2 });
-/** Few, so that more than one thing happens to one lead. */
+/** Few leads, so that several things happen to one lead. */
 const lead = fc.integer({ min: 1, max: 4 });
 
 function one<Kind extends string>(...kinds: Kind[]): fc.Arbitrary<Kind> {
@@ -169,7 +169,7 @@ const setup = fc.record({
   backfill: fc.constantFrom(true, true, false),
 });
 
-/** What happens is often followed by leads that it happens to. */
+/** An event, often followed by leads that it affects. */
 const episode: fc.Arbitrary<readonly Step[]> = fc
   .record({
     atMs,
@@ -181,7 +181,7 @@ const episode: fc.Arbitrary<readonly Step[]> = fc
     ...(leads ? [{ atMs: atMs + leads.afterMs, action: leads.action }] : []),
   ]);
 
-/** A process stands still in the middle of an attempt, until somebody else makes it; and that takes its time, or fails. */
+/** A process freezes during an attempt until another process makes it, slowly or in vain. */
 const overlap: fc.Arbitrary<readonly Step[]> = fc
   .record({
     atMs,
@@ -197,13 +197,13 @@ const overlap: fc.Arbitrary<readonly Step[]> = fc
     { atMs: atMs + 35 * SECOND, action: { do: 'sink', sink, manner, forMs: 60 * SECOND } },
   ]);
 
-/** A destination refuses so many leads in a row that it must be its own fault. */
+/** A destination refuses so many leads in a row that it must be at fault itself. */
 const rejection: fc.Arbitrary<readonly Step[]> = fc.record({ atMs, sink }).map(({ atMs, sink }) => [
   { atMs, action: { do: 'sink', sink, manner: 'refusing', forMs: 50 * SECOND } },
   { atMs: atMs + 1, action: { do: 'add', leads: 8 } },
 ]);
 
-/** A lead does not get through to a destination, and changes meanwhile: more than once, and perhaps while the sink is away. */
+/** A lead fails at a destination and changes meanwhile: several times, and perhaps while the sink is removed. */
 const correction: fc.Arbitrary<readonly Step[]> = fc
   .record({
     atMs,
@@ -229,7 +229,7 @@ const correction: fc.Arbitrary<readonly Step[]> = fc
     ),
   ]);
 
-/** A destination fails now and then, for long, with a backlog before it and leads that come meanwhile. */
+/** A destination fails now and then for a long time, with a backlog and new leads. */
 const flakiness: fc.Arbitrary<readonly Step[]> = fc
   .record({ atMs, sink, manner: one<DestinationManner>('flaky-10', 'flaky-20', 'flaky-30', 'asking') })
   .map(({ atMs, sink, manner }) => [
@@ -242,7 +242,7 @@ function inOrder(steps: readonly Step[]): readonly Step[] {
   return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
 
-/** Every run that there is. */
+/** All possible runs. */
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   chance: fc.noShrink(fc.integer()),
   carrier: one('in-process', 'redis', 'workers'),
@@ -265,7 +265,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
     .map((episodes) => inOrder(episodes.flat())),
 });
 
-/** A scenario in words, one line for each step. */
+/** Returns a scenario as text, one line per step. */
 export function told({ steps, ...rest }: Scenario): string {
   const sinks = rest.sinks.map((sink) => `  ${JSON.stringify(sink)}`);
   const lines = steps.map(({ atMs, action }) => `  at ${atMs} ms: ${JSON.stringify(action)}`);

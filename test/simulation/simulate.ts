@@ -6,30 +6,30 @@ import { Violation } from './judging/violation.ts';
 import { type Scenario, scenarios, told } from './scenario.ts';
 import { World } from './world.ts';
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Run {
   readonly attempts: number;
   readonly repeats: number;
   readonly deaths: number;
   readonly leads: number;
-  /** Simulated time, in ms. */
+  /** The simulated time, in ms. */
   readonly simulatedMs: number;
-  /** How long it took to rest once everything was healed, in ms. */
+  /** The time from healing everything until rest, in ms. */
   readonly toRestMs: number;
 }
 
 /**
- * Once everything is healed, nothing may be left to do after this time. Less than the ten minutes that a batch may lie in
- * a queue: one that the queue has lost must not have to wait for that.
+ * Maximum time, in ms, until nothing is left to do once everything is healed. It is less than the ten minutes that a batch may stay in a
+ * queue: a batch that the queue lost must not wait for that.
  */
 const REST_WITHIN_MS = 9 * 60_000;
 const LOOK_EVERY_MS = 5_000;
-/** How long it is watched at rest, in ms, and how many calls of the ledger a minute of it may bring for each sink. */
+/** How long a run is observed at rest, in ms, and the maximum calls of the ledger per minute and sink in that time. */
 const AT_REST_MS = 60_000;
 const CALLS_A_MINUTE = 120;
 const SHRINK_FOR_MS = 30_000;
 
-/** The scenario of a seed. */
+/** Returns the scenario of a seed. */
 function scenarioOf(seed: number): Scenario {
   const [scenario] = fc.sample(scenarios, { seed: mix(seed), numRuns: 1 });
   return scenario as Scenario;
@@ -40,7 +40,7 @@ export function runSeed(seed: number, narrate?: (line: string) => void): Promise
   return run(scenarioOf(seed), narrate);
 }
 
-/** Runs a scenario to its end, and judges it. @throws Violation */
+/** Runs a scenario to its end and judges it. @throws Violation */
 async function run(scenario: Scenario, narrate: (line: string) => void = () => undefined): Promise<Run> {
   const world = new World(scenario, narrate);
   const { clock, witness } = world;
@@ -72,7 +72,7 @@ async function run(scenario: Scenario, narrate: (line: string) => void = () => u
   }
 }
 
-/** Lets the time run on until nothing is pending, and everything that is listed has been read. */
+/** Advances the time until nothing is pending and everything that is listed has been read. */
 async function rest(world: World): Promise<number> {
   const startMs = world.clock.monotonicMs();
   const lookout = new Lookout(world);
@@ -92,7 +92,7 @@ async function rest(world: World): Promise<number> {
   }
 }
 
-/** With nothing left to do, next to nothing is done. */
+/** Checks that almost nothing happens when nothing is left to do. */
 async function staysAtRest(world: World): Promise<void> {
   const { attempts } = world.witness;
   const before = world.calls;
@@ -103,7 +103,7 @@ async function staysAtRest(world: World): Promise<void> {
     throw new Violation(`at rest it called the ledger ${calls} times in ${AT_REST_MS / 1000} s`);
 }
 
-/** Finds a smaller scenario that fails as well, and says all that is needed to run it again. */
+/** Finds a smaller scenario that fails too, and describes how to run it again. */
 export async function explain(seed: number, violation: unknown): Promise<string> {
   const { scenario, why } = await smallest(scenarioOf(seed), wordsOf(violation));
   return [
@@ -114,7 +114,7 @@ export async function explain(seed: number, violation: unknown): Promise<string>
   ].join('\n');
 }
 
-/** Leaves out steps, many at first and then one by one, as long as what is left fails as well. */
+/** Leaves out steps, many at first and then one by one, as long as the rest still fails. */
 async function smallest(scenario: Scenario, why: string): Promise<{ scenario: Scenario; why: string }> {
   let found = { scenario, why };
   const untilMs = performance.now() + SHRINK_FOR_MS;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explain, runSeed } from './simulate.ts';
 
-/** As many as a suite has time for; `npm run test:simulation -- --seeds 10000` runs more. */
+/** As many seeds as a suite has time for; `npm run test:simulation -- --seeds 10000` runs more. */
 const SEEDS = 300;
 const asked = process.env['SIMULATION_SEED'];
 
@@ -14,9 +14,9 @@ async function failureOf(seed: number, narrate?: (line: string) => void): Promis
   }
 }
 
-describe('whatever happens, and in whatever order', () => {
+describe('any faults in any order', () => {
   if (asked === undefined)
-    it('no lead is lost, none arrives twice without a reason, and all comes to rest', async () => {
+    it('no lead is lost, none arrives twice without a reason, and every run comes to rest', async () => {
       for (let seed = 1; seed <= SEEDS; seed += 1) expect(await failureOf(seed)).toBe('');
     });
   else

@@ -20,9 +20,9 @@ import type { Scenario } from './scenario.ts';
 /** The waits of the retry schedule, in ms: short, so that a run comes to its end. */
 const SCHEDULE_MS = [5_000, 30_000, 120_000];
 const NOBODY = new AbortController().signal;
-/** The file sink's own deadline is by the real clock, which has no say here. */
+/** The file sink's own deadline uses the real clock, which must have no effect here. */
 const NEVER_MS = 3_600_000;
-/** A command that failed is given once more after this time, in ms. */
+/** Time after which a failed command is run again, in ms. */
 const COMMAND_AGAIN_MS = 1_000;
 
 const DUTIES: Readonly<Record<Scenario['carrier'], readonly Duties[]>> = {
@@ -35,7 +35,7 @@ const DUTIES: Readonly<Record<Scenario['carrier'], readonly Duties[]>> = {
   ],
 };
 
-/** Everything that there is in a run: the processes, and what is around them. */
+/** Everything in a run: the processes and what surrounds them. */
 export class World {
   readonly clock: HeldClock = simulatedClock();
   readonly witness: Witness;
@@ -51,9 +51,9 @@ export class World {
   readonly #retired = new Set<string>();
   readonly #pollsAnew = new Set<number>();
   #isHealed = false;
-  /** A poll that was started after everything was healed has come to its end. */
+  /** Whether a poll that started after everything was healed has ended. */
   hasReadAnew = false;
-  /** Calls of the ledger, to find a spin. */
+  /** The number of calls of the ledger, to detect a spin. */
   calls = 0;
 
   constructor(scenario: Scenario, tell: (line: string) => void) {
@@ -75,7 +75,7 @@ export class World {
     this.processes = this.#openProcesses(DUTIES[scenario.carrier]);
   }
 
-  /** A sink, by a number that may be beyond those that there are. */
+  /** Returns a sink by a number that may be larger than the number of sinks. */
   sink(index: number): SinkSetup {
     return this.scenario.sinks[index % this.scenario.sinks.length] as SinkSetup;
   }
@@ -84,7 +84,7 @@ export class World {
     return this.destinations.get(this.sink(index).name) as Destination;
   }
 
-  /** Takes a sink out of the configuration, for a time. */
+  /** Removes a sink from the configuration for a time. */
   retire(index: number, forMs: number): void {
     if (this.#sinks.length <= 1) return;
     const { name } = this.sink(index);
@@ -97,13 +97,13 @@ export class World {
   }
 
   setClock(byMs: number): void {
-    // Set ahead, it ends no attempt's lease: that counts the time that passes.
+    // Setting the clock ahead ends no lease of a running attempt, which counts elapsed time.
     if (byMs < 0) this.witness.excuseOpen('the clock was set back');
     this.witness.clockJumped = true;
     this.clock.setBack(-byMs);
   }
 
-  /** Gives a command beside the daemon. Its process may end in the middle. */
+  /** Runs a command beside the daemon. Its process may die in the middle. */
   command(given: Command): void {
     const life = new Life('a command', () => life.die());
     if (!this.#isHealed && this.#chance.oneIn(4))
@@ -123,12 +123,12 @@ export class World {
     );
   }
 
-  /** Does something when the time is over; not any more once everything is healed. */
+  /** Calls `act` after this time, unless everything was healed before. */
   until(forMs: number, act: () => void): void {
     void this.#sleep(forMs).then(() => this.#isHealed || act());
   }
 
-  /** Ends every fault for good. What a destination has against a lead stays. */
+  /** Ends every fault for good, except a destination's refusals of single leads. */
   heal(): void {
     this.narrate('healed');
     this.#isHealed = true;
@@ -142,19 +142,19 @@ export class World {
     this.processes.heal();
   }
 
-  /** What an operator does in the end: a sink that is paused is resumed. */
+  /** Resumes a paused sink, as an operator does in the end. */
   resume(name: string): void {
     this.command({ do: 'resume', sink: this.scenario.sinks.findIndex((sink) => sink.name === name) });
   }
 
-  /** Ends all processes, and removes the store. */
+  /** Ends all processes and removes the store. */
   async close(): Promise<void> {
     this.#isHealed = true;
     this.processes.close();
     this.store.remove();
   }
 
-  /** The sinks that the configuration has now. */
+  /** Returns the sinks that are configured now. */
   get #sinks(): readonly SinkSetup[] {
     return this.scenario.sinks.filter(({ name }) => !this.#retired.has(name));
   }

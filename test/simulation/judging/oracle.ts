@@ -4,7 +4,7 @@ import type { SinkSetup } from '../process.ts';
 import type { World } from '../world.ts';
 import { Violation } from './violation.ts';
 
-/** So many attempts of a batch have to be lost before it is split, and its second half becomes another file. */
+/** Number of lost attempts before a batch is split, and its second half becomes another file. */
 const LOST_BEFORE_SPLIT = 3;
 
 /** A delivery as the ledger's public view shows it. */
@@ -37,25 +37,25 @@ interface Current {
   readonly hash: string;
 }
 
-/** What the ledger holds. */
+/** What the ledger contains. */
 interface Held {
   readonly deliveries: readonly Row[];
   readonly versions: readonly Version[];
   readonly counted: readonly Counted[];
 }
 
-/** What keeps a run from its rest. */
+/** What keeps a run from coming to rest. */
 export interface Unrest {
   readonly pending: number;
-  /** Replays that were asked for, and are not owed to their end. */
+  /** Replays that were requested and are not yet owed completely. */
   readonly replays: number;
-  /** Sinks that wait for somebody to resume them. */
+  /** Sinks that wait for an operator to resume them. */
   readonly paused: readonly string[];
-  /** Leads whose present content the ledger does not have. */
+  /** Number of leads whose current content is not in the ledger. */
   readonly unread: number;
 }
 
-/** Looks at a run from outside, again and again. */
+/** Checks a run from outside, repeatedly. */
 export class Lookout {
   readonly #world: World;
   readonly #pending: Database.Statement<[], number>;
@@ -86,8 +86,8 @@ export class Lookout {
 }
 
 /**
- * The one oracle, at the end of a run: every lead that was listed is, for every sink, delivered, or dead with a reason,
- * or skipped with a reason; and what each sink has last is each lead's current content. @throws Violation
+ * The one oracle, at the end of a run: for every sink, every listed lead is delivered, or dead or skipped with a reason, and the last
+ * content at each sink is the lead's current one. @throws Violation
  */
 export function judgeEnd(world: World): void {
   if (world.witness.violation) throw world.witness.violation;
@@ -120,7 +120,7 @@ function checkRecorded(world: World, { versions }: Held): void {
     if (!known.has(`${id} ${hash}`)) throw new Violation(`lead ${id} was recorded, and is not in the ledger`);
 }
 
-/** Whether a delivery brought its lead in place of an older one: with a newer content, or as a replay. */
+/** Whether a delivery replaced an older one of its lead, with a newer content or as a replay. */
 function takesPlaceOf(newer: Row, older: Row): boolean {
   return (
     newer.lead_id === older.lead_id &&
@@ -131,8 +131,8 @@ function takesPlaceOf(newer: Row, older: Row): boolean {
 }
 
 /**
- * Whether the sink has to be owed the lead as it is now: for one that does not ask for changes, until it has got the lead. That this was the
- * newest content when it was sent, the witness sees.
+ * Whether the sink must be owed the lead's current content. A sink without updates must be until it has got the lead; the witness checks
+ * that the content was the newest when it was sent.
  */
 function wantsNewest(sink: SinkSetup, ofLead: readonly Row[]): boolean {
   if (sink.events.includes('updated')) return true;
@@ -141,7 +141,7 @@ function wantsNewest(sink: SinkSetup, ofLead: readonly Row[]): boolean {
   );
 }
 
-/** Nothing is seen that is not owed, and nothing waits any more. */
+/** Checks that every recorded lead is owed, and that nothing is pending any more. */
 function checkOwed(sink: SinkSetup, { deliveries, versions }: Held): void {
   const rows = deliveries.filter((row) => row.sink === sink.name);
   const owed = new Set(rows.map((row) => `${row.lead_id} ${row.lead_version}`));
@@ -162,7 +162,7 @@ function checkOwed(sink: SinkSetup, { deliveries, versions }: Held): void {
   }
 }
 
-/** What is counted as it happens is what is there. */
+/** Checks that the running counts equal the rows. */
 function checkCounts(sink: SinkSetup, { deliveries, counted }: Held): void {
   const count = counted.find((one) => one.sink === sink.name);
   for (const state of ['pending', 'dead'] as const) {
@@ -193,19 +193,19 @@ function checkArrived(world: World, sink: SinkSetup, { deliveries }: Held): void
   }
 }
 
-/** Whoever looks into the folders finds whole files alone, whenever that is. @throws Violation */
+/** Checks that a reader of the folders finds only complete files, at any time. @throws Violation */
 export function checkWhole(world: World): void {
   for (const { type, name } of world.scenario.sinks) if (type === 'csv') filesOf(world, name);
 }
 
-/** What a reader sees in a folder: each file's rows, by its name. */
+/** Returns what a reader sees in a folder: each file's rows, by its name. */
 function filesOf(world: World, sink: string): [string, Record<string, string>[]][] {
   return [...world.disk.filesIn(`/drop/${sink}`)]
     .filter(([name]) => !name.startsWith('.'))
     .map(([name, content]) => [name, readCsv(name, content)]);
 }
 
-/** Every file is whole, and whatever counts as delivered is in one. */
+/** Checks that every file is complete, and that every delivered lead is in a file. */
 function checkFiles(world: World, sink: SinkSetup, { deliveries }: Held): void {
   const inFiles = new Map<string, string>();
   for (const [name, rows] of filesOf(world, sink.name)) {
@@ -222,7 +222,7 @@ function checkFiles(world: World, sink: SinkSetup, { deliveries }: Held): void {
       throw new Violation(`${row.delivery_id} counts as delivered, and is in no file`);
 }
 
-/** What was read once: a file is written once. */
+/** The parsed files: a file is written only once. */
 const read = new WeakMap<Buffer, Record<string, string>[]>();
 
 function readCsv(name: string, content: Buffer): Record<string, string>[] {

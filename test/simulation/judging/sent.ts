@@ -2,28 +2,28 @@ import type { Batch, BatchRef, Delivery } from '../../../src/leads/delivery.ts';
 import type { Verdict } from '../../../src/leads/judgement.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 
-/** What is known from outside of the attempts of one delivery. */
+/** What is known from outside about the attempts of one delivery. */
 interface Tried {
-  /** Attempts that began, or were claimed to begin, by their leases; each until it is settled. */
+  /** The leases of unsettled attempts that began, or were claimed to begin. */
   readonly open: Set<number>;
-  /** An attempt ended without an answer. */
+  /** Whether an attempt ended without an answer. */
   isUnsure: boolean;
   isDelivered: boolean;
   isDead: boolean;
 }
 
 /**
- * What was sent of each lead in which content. What is known not to have arrived is sent in the lead's newest content; and no sink is
- * told twice, under two names, that a lead is new, unless the first one was given up.
+ * Tracks which content of each lead was sent. A delivery that is known not to have arrived is sent in the lead's newest content. No sink is
+ * notified twice, under two ids, that a lead is new, unless the first delivery was given up.
  */
 export class Sent {
   readonly #tried = new Map<string, Tried>();
-  /** The deliveries that told a sink of a new lead, by sink and lead. */
+  /** The deliveries that notified a sink of a new lead, by sink and lead. */
   readonly #asNew = new Map<string, Set<string>>();
-  /** Leases that were claimed to begin, and have not begun, by batch. */
+  /** Leases that were claimed to begin and have not begun, by batch. */
   readonly #claimed = new Map<string, Set<number>>();
 
-  /** The attempt begins with the claim: when the process dies now, nobody knows whether it was made. */
+  /** The attempt begins with the claim: if the process dies now, its outcome is unknown. */
   claimed({ batch, lease }: BatchRef): void {
     this.#claimed.set(batch, (this.#claimed.get(batch) ?? new Set()).add(lease));
   }
@@ -54,7 +54,7 @@ export class Sent {
     outcomes: readonly Outcome[],
     verdicts: readonly Verdict[],
   ): void {
-    // A batch of which nothing was settled is attempted again as it is: with one of it, all of it may have arrived.
+    // A batch of which nothing was settled is attempted again as it is: if one delivery may have arrived, all may have.
     const isKept = verdicts.every(({ state }) => state === 'pending');
     for (const [index, { id }] of deliveries.entries()) {
       const tried = this.#of(id);

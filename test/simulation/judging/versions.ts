@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Batch, Delivery } from '../../../src/leads/delivery.ts';
 
-/** The versions of leads that the ledger has on disk, by number in the order in which they were recorded. */
+/** The versions of leads that the ledger has on disk, numbered in the order in which they were recorded. */
 export class Versions {
   readonly #newest: Database.Statement<[], number>;
   readonly #hasNewer: Database.Statement<[string, bigint, number, number], unknown>;
@@ -13,12 +13,12 @@ export class Versions {
     );
   }
 
-  /** The number of the newest version. */
+  /** Returns the number of the newest version. */
   newest(): number {
     return this.#newest.get() ?? 0;
   }
 
-  /** The deliveries of a batch whose lead had a newer content already when the version of that number was the newest. */
+  /** Returns the deliveries of a batch whose lead already had a newer content when version `newest` was the newest. */
   outdated({ deliveries }: Batch, newest: number): readonly Delivery[] {
     return deliveries.filter(
       ({ source, leadId, version }) => this.#hasNewer.get(source, leadId, version, newest) !== undefined,

@@ -1,4 +1,4 @@
-/** The product broke its promise in a simulated run. */
+/** A promise that the product broke in a simulated run. */
 export class Violation extends Error {
   override readonly name = 'Violation';
 }

@@ -9,16 +9,16 @@ interface Watching {
   readonly life: Life;
   readonly witness: Witness;
   readonly onCall: (method: string) => void;
-  /** What the listing shows that is being recorded. */
+  /** Returns the content of the listing that is being recorded. */
   readonly shown: () => Shown;
   readonly versions: Versions;
 }
 
-/** The ledger as one process has it: it can end at every call, and the witness sees what was written. */
+/** Wraps the ledger for one process: the process can die at every call, and the witness sees what was written. */
 export function watched(ledger: Ledger, { life, witness, onCall, shown, versions }: Watching): Ledger {
-  /** The newest version when batches were claimed and begun in one, by lease. */
+  /** The newest version when batches were claimed and begun in one step, by lease. */
   const newestAtClaim = new Map<number, number>();
-  /** Of several contents of one lead, the ledger sets all but one aside. */
+  /** If a lead has several contents, the ledger rejects all but one. */
   const uncontested = (items: readonly ListedItem[]) =>
     items.filter(({ id, hash }) => id !== undefined && shown().get(id) === hash);
   const seen: Partial<Ledger> = {
@@ -47,7 +47,7 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown, versions
       }
     },
     clockWentBack: async (byMs) => {
-      // It pulls every lease back, those of attempts that began after the clock was set as well.
+      // Setting the clock moves every lease back, including those of attempts that began after it was set.
       const excuse = () => witness.excuseOpen('the clock was set');
       excuse();
       const moved = await ledger.clockWentBack(byMs);
@@ -75,7 +75,7 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown, versions
     get: (_, key) => {
       const method: unknown = Reflect.get(seen, key) ?? Reflect.get(ledger, key);
       if (typeof method !== 'function') return method;
-      // Looked at all the time: a process that ended at each look would do little else.
+      // Called all the time: a process that could die at each call would do little else.
       if (key === 'changedElsewhere') return async () => !life.isDead && (await ledger.changedElsewhere());
       return (...values: unknown[]) => {
         onCall(String(key));

@@ -8,10 +8,10 @@ import type { Shown } from '../outside/service.ts';
 import { Sent } from './sent.ts';
 import { Violation } from './violation.ts';
 
-/** So long at least a ledger that cannot be written is asked again to settle an attempt, in ms from its beginning. */
+/** Minimum time for which a process retries settling on a ledger that cannot be written, in ms from the beginning of the attempt. */
 const PATIENCE_MS = 25_000;
 
-/** What was on its way when a sink was paused may begin so long after, in ms. */
+/** Time after pausing a sink in which claimed batches may still begin, in ms. */
 const AFTER_PAUSE_MS = 1_000;
 
 /** An attempt as the ledger began it. */
@@ -19,51 +19,51 @@ interface Attempt {
   readonly ref: BatchRef;
   readonly life: Life;
   readonly batch: Batch;
-  /** Its place in the order of all that was written. */
+  /** Its position in the order of all writes. */
   readonly began: number;
-  /** The place at which its lease began: before that of the attempt when it was claimed to be attempted at once. */
+  /** The position at which its lease began: before the attempt's own if the batch was claimed to begin immediately. */
   readonly leasedAt: number;
   readonly beganMs: number;
-  /** How long its lease lasts from then on. */
+  /** How long its lease lasts from then on, in ms. */
   readonly leaseMs: number;
-  /** What happened to it that lets its deliveries arrive once more. */
+  /** Why its deliveries may arrive again, if they may. */
   excuse: string | undefined;
   isSettled: boolean;
 }
 
-/** A delivery that a destination took. */
+/** A delivery that a destination accepted. */
 export interface Arrival {
   readonly delivery: Delivery;
   readonly attempt: Attempt;
 }
 
-/** What is known of one delivery from the outside. */
+/** What is known of one delivery from outside. */
 interface Seen {
   readonly arrivals: Arrival[];
-  /** When it was written that it was delivered. */
+  /** The position at which it was written as delivered. */
   deliveredAt: number | undefined;
-  /** How many attempts it had used up, and since when it waits, in ms. */
+  /** The number of attempts that it had used up, and the time since which it has been waiting, in ms. */
   attempts: number;
   waitingSinceMs: number;
 }
 
 /**
- * Watches a run from the outside: what the ledger has written and what the destinations took. Throws as soon as the
- * two cannot both be right.
+ * Watches a run from outside: what the ledger has written and what the destinations accepted. Throws as soon as the two contradict each
+ * other.
  */
 export class Witness {
   readonly #attempts = new Map<Batch, Attempt>();
   readonly #open = new Set<Attempt>();
   /** The attempt of each batch that began last. */
   readonly #lastOf = new Map<string, Attempt>();
-  /** What began as it was claimed, and was not asked for yet, by its lease. */
+  /** Attempts that began with their claim and were not yet requested, by lease. */
   readonly #claimed = new Map<
     number,
     { readonly life: Life; readonly sink: string; readonly at: number; excuse: string | undefined }
   >();
-  /** Since which place in the order of all that was written each sink is held. */
+  /** The position in the order of all writes since which each sink has been held. */
   readonly #heldAt = new Map<string, number>();
-  /** What died at each sink since something got through to it. */
+  /** Deliveries that died at each sink since its last success. */
   readonly #refused = new Map<string, readonly Delivery[]>();
   /** The newest version of each lead that was attempted at each sink. */
   readonly #newest = new Map<string, number>();
@@ -73,25 +73,25 @@ export class Witness {
   readonly #lastDeliveredMs = new Map<string, number>();
   readonly #arrivals: Arrival[] = [];
   readonly #recorded = new Map<string, ListedLead>();
-  /** Given up by a sink that was to blame for it, and not owed again at once. */
+  /** Deliveries given up by a sink that refused everything, and not owed again immediately. */
   readonly #leftDead: { sink: string; lead: string; version: number }[] = [];
   readonly #sent = new Sent();
   readonly #nowMs: () => number;
   #written = 0;
-  /** Attempts that began. */
+  /** The number of attempts that began. */
   attempts = 0;
-  /** The clock was set otherwise: what was waiting since when cannot be told from outside. */
+  /** Whether the clock was set: waiting times cannot be determined from outside any more. */
   clockJumped = false;
-  /** Arrivals of what had arrived before. */
+  /** The number of arrivals of what had arrived before. */
   repeats = 0;
-  /** The first promise that was seen to be broken: a process may swallow what it is told by throwing. */
+  /** The first broken promise: a process may swallow the error that reports it. */
   violation: Violation | undefined;
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
-  /** The leases of these run from now on. */
+  /** Starts the leases of these batches. */
   claimed(life: Life, refs: readonly BatchRef[]): void {
     for (const ref of refs) {
       this.#claimed.set(ref.lease, { life, sink: ref.sink, at: this.#next(), excuse: undefined });
@@ -99,7 +99,7 @@ export class Witness {
     }
   }
 
-  /** `outdated`: those of its deliveries whose lead had a newer content already. */
+  /** @param outdated the deliveries whose lead already had a newer content */
   began(life: Life, ref: BatchRef, leaseMs: number, batch: Batch, outdated: readonly Delivery[]): void {
     this.#sent.began(ref, batch, outdated, (what) => this.blame(what));
     const claimed = this.#claimed.get(ref.lease);
@@ -130,7 +130,7 @@ export class Witness {
     if (batch.deliveries.length === 0) this.blame(`an attempt of nothing (${batch.id})`);
   }
 
-  /** While a sink is held, its destination sees one probe at a time, beside what was on its way before. */
+  /** Checks that the destination of a held sink gets one probe at a time, besides what began before the hold. */
   #checkProbe(attempt: Attempt): void {
     const { sink } = attempt.ref;
     const heldAt = this.#heldAt.get(sink);
@@ -143,7 +143,7 @@ export class Witness {
       this.blame(`batch ${attempt.ref.batch} was attempted beside another probe of ${sink}, which is held`);
   }
 
-  /** Something of a batch leaves its process. Nothing may once the lease is over, however long the process stood still. */
+  /** Records that a batch leaves its process, which is forbidden once the lease has ended, however long the process was frozen. */
   sent(batch: Batch): void {
     const attempt = this.#attempts.get(batch);
     if (!attempt || this.clockJumped) return;
@@ -152,7 +152,7 @@ export class Witness {
       this.blame(`batch ${ref.batch} was sent to ${ref.sink} although the lease of the attempt was over`);
   }
 
-  /** Whether the lease of an attempt is over: it may send nothing more, and others may. */
+  /** Whether the lease of an attempt has ended: it may send nothing more, and others may attempt the batch. */
   #isOver({ beganMs, leaseMs }: Attempt): boolean {
     return this.#nowMs() - beganMs >= leaseMs;
   }
@@ -168,7 +168,7 @@ export class Witness {
       this.blame(`${delivery.id} was attempted after it was settled as delivered`);
     for (const before of seen.arrivals) {
       if (before.attempt === attempt) this.blame(`${delivery.id} was sent twice in one attempt`);
-      // What is on its way can be overtaken, so the one that came last need not be the one that began last.
+      // Requests can overtake each other, so the last to arrive need not be the last that began.
       const first = before.attempt.began < attempt.began ? before.attempt : attempt;
       if (first.excuse === undefined)
         this.blame(`${delivery.id} arrived twice, and nothing happened that would excuse it`);
@@ -182,35 +182,35 @@ export class Witness {
     this.#arrivals.push(arrival);
   }
 
-  /** Somebody has paused a sink: soon no attempt begins any more. */
+  /** Records that an operator paused a sink: soon no attempt may begin. */
   paused(sink: string): void {
     this.#pausedMs.set(sink, this.#nowMs());
   }
 
-  /** Somebody is about to make the dead due again. */
+  /** Records that an operator is about to make the dead deliveries due again. */
   retried(sink: string): void {
     this.#refused.delete(sink);
   }
 
-  /** Somebody is about to resume it. */
+  /** Records that an operator is about to resume the sink. */
   resumed(sink: string): void {
     this.#pausedMs.delete(sink);
     this.#heldAt.delete(sink);
   }
 
-  /** The process is told something else than what the destination did, or nothing. */
+  /** Records that the process got no answer, or not the destination's. */
   excuse(batch: Batch, why: string): void {
     const attempt = this.#attempts.get(batch);
     if (attempt) attempt.excuse ??= why;
   }
 
-  /** What is under way (of one process) may be repeated. */
+  /** Records that running attempts (of one process) may be repeated. */
   excuseOpen(why: string, life?: Life): void {
     for (const one of [...this.#open, ...this.#claimed.values()])
       if (life === undefined || one.life === life) one.excuse ??= why;
   }
 
-  /** The ledger could not be written. It is asked again, so only in the long run may that lead to a repeat. */
+  /** Records that the ledger could not be written. The process retries, so this leads to a repeat only after a long time. */
   notSettled(life: Life, ref: BatchRef): void {
     const attempt = this.#underWay(life, ref);
     if (attempt && this.#nowMs() - attempt.beganMs > PATIENCE_MS)
@@ -244,8 +244,8 @@ export class Witness {
   }
 
   /**
-   * A sink that refuses lead after lead is to blame for it, and not the leads: when it is found out, they are owed again,
-   * unless a newer content of theirs is on its way. Whether it was shows at the end: then the sink has got it.
+   * A sink that refuses lead after lead is itself at fault. Once leadsync detects that, the leads are owed again, unless a newer content of
+   * theirs is being delivered. The end of the run shows whether it was detected: then the sink has the leads.
    */
   #checkRefusals({ sink, deliveries }: Batch, { before, after, verdicts, revived }: Settlement): void {
     const isFoundOut = before.refusals < REFUSALS_BEFORE_HOLD && after.refusals >= REFUSALS_BEFORE_HOLD;
@@ -298,43 +298,43 @@ export class Witness {
     seen.waitingSinceMs = attempt.beganMs;
   }
 
-  /** The ledger has said that it has recorded these. */
+  /** Records that the ledger confirmed these items. */
   recorded(items: readonly ListedItem[]): void {
     for (const item of items) if (item.kind === 'lead') this.#recorded.set(`${item.id} ${item.hash}`, item);
   }
 
-  /** It has said that a listing is recorded to its end: whatever stood in it has to be known by now. */
+  /** Records that the ledger confirmed a complete listing: everything in it must be known by now. */
   listed(shown: Shown): void {
     for (const [id, hash] of shown)
       if (!this.#recorded.has(`${id} ${hash}`))
         this.blame(`lead ${id} stood in a listing that was recorded to its end, and was not recorded`);
   }
 
-  /** At the end: the leads that a sink which refused every one has never got. */
+  /** Returns, at the end, the leads that a sink which refused every lead has never got. */
   get neverRevived(): readonly string[] {
     return this.#leftDead
       .filter(({ lead, version }) => (this.#delivered.get(lead)?.version ?? 0) < version)
       .map(({ sink, lead }) => `${lead} stays dead of ${sink}, which refused every lead`);
   }
 
-  /** Every content of a lead that the ledger has said to have recorded. */
+  /** Returns every content of a lead that the ledger confirmed. */
   get contents(): readonly ListedLead[] {
     return [...this.#recorded.values()];
   }
 
-  /** What has arrived of a delivery, in order. */
+  /** Returns the arrivals of a delivery, in order. */
   arrivalsOf(delivery: string): readonly Arrival[] {
     return this.#seen.get(delivery)?.arrivals ?? [];
   }
 
-  /** How many attempts of a delivery came to nothing that was written. */
+  /** Returns how many attempts of a delivery ended without a written outcome. */
   lostAttemptsOf(delivery: string): number {
     return [...this.#attempts.values()].filter(
       ({ batch, isSettled }) => !isSettled && batch.deliveries.some(({ id }) => id === delivery),
     ).length;
   }
 
-  /** What arrived last of each lead at a sink, by the lead's id. */
+  /** Returns what arrived last of each lead at a sink, by the lead's id. */
   lastOf(sink: string): Map<bigint, Arrival> {
     const last = new Map<bigint, Arrival>();
     for (const arrival of this.#arrivals)

@@ -9,48 +9,48 @@ import type { Life } from '../life.ts';
 /** How a destination answers. */
 export type DestinationManner =
   | 'fine'
-  /** 503 to everything. */
+  /** Answers 503 to everything. */
   | 'down'
-  /** 503 with a wait of 90 s. */
+  /** Answers 503 and asks for a wait of 90 s. */
   | 'limited'
-  /** 410: the sink is paused until somebody resumes it. */
+  /** Answers 410: the sink is paused until an operator resumes it. */
   | 'gone'
-  /** 422 to everything. */
+  /** Answers 422 to everything. */
   | 'refusing'
-  /** Does not answer until it is given up on. */
+  /** Does not answer until the request is aborted. */
   | 'hanging'
-  /** Nor then. */
+  /** Does not answer even then. */
   | 'deaf'
-  /** Takes what it is sent, and breaks the connection before it says so. */
+  /** Accepts what it gets, and breaks the connection before it answers. */
   | 'forgetful'
-  /** Now this, now that. */
+  /** Alternates between success and failure. */
   | 'flapping'
   /** Fails a tenth, a fifth or three tenths of its requests at random, each in one of three ways. */
   | 'flaky-10'
   | 'flaky-20'
   | 'flaky-30'
-  /** Fails a third of its requests at random, each time with a wait of a second. */
+  /** Fails a third of its requests at random and asks for a wait of one second each time. */
   | 'asking'
-  /** Takes a part of a batch, then breaks off. */
+  /** Accepts a part of a batch, then breaks the connection. */
   | 'half'
-  /** Takes it, and answers in a way that nobody thought of. */
+  /** Accepts the batch, and answers in an unexpected way. */
   | 'broken'
-  /** Takes almost as long as it may. */
+  /** Takes almost as long as permitted. */
   | 'slow';
 
 const REFUSED: Refused = { kind: 'refused', reason: 'It says no.', httpStatus: 422 };
 const DOWN: Unavailable = { kind: 'unavailable', reason: 'It is down.', httpStatus: 503 };
 const never = new Promise<never>(() => undefined);
 
-/** How long an attempt may take, in ms. */
+/** Maximum duration of an attempt, in ms. */
 export const BUDGET_MS = 20_000;
 
-/** What leads are delivered to, over a network that takes its time. */
+/** A destination of leads, behind a network with latency. */
 export class Destination {
   readonly #clock: Clock;
   readonly #chance: Chance;
   readonly #witness: Witness;
-  /** Leads that it takes exception to, whatever its manner. */
+  /** Leads that it refuses or fails on, whatever its manner. */
   readonly #disliked = new Map<bigint, Outcome>();
   manner: DestinationManner = 'fine';
 
@@ -60,17 +60,17 @@ export class Destination {
     this.#witness = witness;
   }
 
-  /** From now on it refuses this lead, or breaks over it. */
+  /** Makes it refuse this lead, or fail on it, from now on. */
   dislike(lead: number, how: 'refuses' | 'breaks'): void {
     this.#disliked.set(BigInt(lead), how === 'refuses' ? REFUSED : DOWN);
   }
 
-  /** From now on it takes it again. */
+  /** Makes it accept this lead again. */
   like(lead: number): void {
     this.#disliked.delete(BigInt(lead));
   }
 
-  /** It breaks over no lead any more; what it refuses, it goes on refusing. */
+  /** Stops it failing on leads; it keeps refusing what it refuses. */
   heal(): void {
     this.manner = 'fine';
     for (const [lead, how] of this.#disliked) if (how === DOWN) this.#disliked.delete(lead);
@@ -79,7 +79,7 @@ export class Destination {
   sinkOf(life: Life): Sink {
     return {
       check: async () => undefined,
-      // Looks at the lease and sends in one: the process may stand still before, and not between the two.
+      // Checks the lease and sends in one step: the process may freeze before, but not in between.
       deliver: (batch, signal, under = WITHOUT_LEASE) =>
         life.act(() => this.#send(batch, signal, under), 'attempt'),
       test: async () => ({ arrived: true, what: '' }),
@@ -158,7 +158,7 @@ export class Destination {
     return { kind: 'delivered' };
   }
 
-  /** One way over the network. What is cut off on its way may have arrived or not. */
+  /** Travels one way over the network. An aborted request may have arrived or not. */
   async #travel(batch: Batch, signal: AbortSignal): Promise<void> {
     await this.#clock.sleep(
       this.#chance.oneIn(10) ? this.#chance.below(3_000) : this.#chance.below(50),

@@ -6,7 +6,7 @@ import type { Life } from '../life.ts';
 interface File {
   readonly kind: 'file';
   data: Buffer;
-  /** What survives a power cut. */
+  /** The content that survives a power cut. */
   synced: Buffer;
   modifiedAt: Date;
 }
@@ -16,22 +16,19 @@ interface Folder {
   readonly names: Map<string, Node>;
   /** The names that survive a power cut. */
   synced: Map<string, Node>;
-  /** Changes of names since then; each survives whole or not at all. */
+  /** The changes of names since then; each survives completely or not at all. */
   unsynced: Change[];
 }
 
 type Node = File | Folder;
 type Change = (names: Map<string, Node>) => void;
 
-/**
- * A disk that keeps what POSIX promises and not more: without an fsync a power cut takes content, and names that were
- * changed, in any combination.
- */
+/** A disk that keeps what POSIX promises and no more: without an fsync, a power cut loses content and changed names in any combination. */
 export class SimulatedDisk {
   readonly #chance: Chance;
   readonly #now: () => Date;
   readonly #root: Folder = newFolder();
-  /** Every other step that writes fails with this code. */
+  /** The code with which every other writing step fails. */
   fault: string | undefined;
 
   constructor(chance: Chance, now: () => Date) {
@@ -39,7 +36,7 @@ export class SimulatedDisk {
     this.#now = now;
   }
 
-  /** The disk as one process sees it. */
+  /** Returns the disk as one process sees it. */
   filesOf(life: Life): Files {
     const act = <T>(work: () => T) => life.act(async () => work(), 'attempt');
     return {
@@ -55,7 +52,7 @@ export class SimulatedDisk {
     };
   }
 
-  /** The files of a folder as everyone sees them now, by name. */
+  /** Returns the files of a folder as every process sees them now, by name. */
   filesIn(path: string): Map<string, Buffer> {
     const folder = this.#find(path);
     const files =
@@ -65,7 +62,7 @@ export class SimulatedDisk {
     return new Map(files.map(([name, file]) => [name, file.data]));
   }
 
-  /** What was not synced is there afterwards, or not, or in part. */
+  /** Keeps all, none or a part of what was not synced. */
   cutPower(): void {
     this.#cut(this.#root);
   }
@@ -114,7 +111,7 @@ export class SimulatedDisk {
     this.#apply(dirname(path));
     const write = (data: Uint8Array) => {
       file.modifiedAt = this.#now();
-      // A disk that is full takes what there is room for.
+      // A full disk takes what fits.
       if (this.fault !== undefined)
         file.data = Buffer.from(data.subarray(0, this.#chance.below(data.length)));
       this.#write();

@@ -14,24 +14,24 @@ import type { Life } from '../life.ts';
 interface Job {
   readonly key: string;
   readonly ref: BatchRef;
-  /** Nobody can take it before, in ms. */
+  /** The earliest time at which a worker can take it, in ms. */
   readonly fromMs: number;
-  /** Who runs it. */
+  /** The process that runs it. */
   life: Life | undefined;
 }
 
-/** A job whose worker does not renew its lock is given to another one after this time, in ms. */
+/** Time after which a job whose worker does not renew its lock goes to another worker, in ms. */
 const STALLED_MS = 7_500;
 const NOBODY = new AbortController().signal;
 
-/** Redis with BullMQ's jobs in it, as measured on the real one: at least once while it is there, and no promise beyond that. */
+/** Redis with BullMQ's jobs, as measured on a real one: at least once while Redis is up, and no further promise. */
 export class SimulatedRedis {
   readonly #clock: Clock;
   readonly #chance: Chance;
   readonly #jobs = new Map<string, Job>();
   readonly #listeners = new Set<() => void>();
   #delayMs = 0;
-  /** Jobs that are added now are run twice. */
+  /** Whether jobs that are added now run twice. */
   isTwofold = false;
   isDown = false;
 
@@ -40,7 +40,7 @@ export class SimulatedRedis {
     this.#chance = chance;
   }
 
-  /** Adds jobs, one by one; one that is there stays the only one. @throws when it goes down; some may be in by then */
+  /** Adds jobs, one by one; a job that exists is not added again. @throws if Redis goes down; some jobs may be added by then */
   async add(refs: readonly BatchRef[]): Promise<void> {
     for (const ref of refs) {
       await this.#clock.sleep(this.#chance.oneIn(4) ? this.#chance.below(30) : 0, NOBODY);
@@ -53,7 +53,7 @@ export class SimulatedRedis {
     }
   }
 
-  /** The next job of a sink that nobody runs. */
+  /** Takes the next job of a sink that no process runs. */
   take(sink: string, life: Life): Job | undefined {
     if (this.isDown) return undefined;
     const nowMs = this.#clock.monotonicMs();
@@ -65,7 +65,7 @@ export class SimulatedRedis {
     return undefined;
   }
 
-  /** A job that has ended is forgotten. */
+  /** Removes a job that has ended. */
   end(job: Job): void {
     if (!this.isDown && this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
   }
@@ -75,7 +75,7 @@ export class SimulatedRedis {
     return () => this.#listeners.delete(listener);
   }
 
-  /** What this process ran is run by another, once its locks are over. */
+  /** Lets another process run what this one ran, once its locks have ended. */
   async stall(life: Life): Promise<void> {
     await this.#clock.sleep(STALLED_MS, NOBODY);
     if (life.isRunning) return;
@@ -87,12 +87,12 @@ export class SimulatedRedis {
     this.#jobs.clear();
   }
 
-  /** Some jobs are gone, as after an eviction or a restart from an old file. */
+  /** Loses some jobs, as after an eviction or a restart from an old file. */
   lose(): void {
     for (const key of this.#jobs.keys()) if (this.#chance.oneIn(2)) this.#jobs.delete(key);
   }
 
-  /** Everything that is in it is in it twice. */
+  /** Duplicates every job. */
   duplicate(): void {
     for (const { ref } of [...this.#jobs.values()])
       this.#put(`${ref.batch}-${ref.lease}-${this.#chance.hex()}`, ref);
@@ -103,7 +103,7 @@ export class SimulatedRedis {
     this.#tell();
   }
 
-  /** Jobs that are added from now on take up to so long until a worker gets them, in ms. */
+  /** Sets the maximum delay, in ms, until a worker gets a job that is added from now on. */
   setDelay(ms: number): void {
     this.#delayMs = ms;
   }
@@ -129,7 +129,7 @@ export class SimulatedRedis {
   }
 }
 
-/** The carrier over it, as one process has it; with `attempt` it works as well. */
+/** The carrier over this Redis, for one process; with `attempt`, it also delivers. */
 export class RedisCarrier implements Carrier {
   readonly kind = 'bullmq';
   readonly #redis: SimulatedRedis;
@@ -138,7 +138,7 @@ export class RedisCarrier implements Carrier {
   readonly #running: RunningAttempts | undefined;
   readonly #underWay = new Map<string, number>();
   readonly #forget: () => void;
-  /** Sinks whose worker takes no jobs, although it lives. */
+  /** Sinks whose worker takes no jobs although it lives. */
   readonly #silent = new Set<string>();
   readonly workers: Workers | undefined;
   readonly attempting = () => this.#running?.leases() ?? [];
@@ -184,7 +184,7 @@ export class RedisCarrier implements Carrier {
     await this.#running?.stop(graceMs);
   }
 
-  /** The workers fall silent, or speak again by themselves. */
+  /** Makes the workers fall silent, or work again. */
   setSilent(isSilent: boolean): void {
     for (const { name } of this.#sinks) isSilent ? this.#silent.add(name) : this.#silent.delete(name);
     this.pump();

@@ -13,35 +13,35 @@ export type ServiceManner =
   /** Cannot be reached. */
   | 'down'
   | 'server-error'
-  /** 429 with a wait of 40 s. */
+  /** Answers 429 and asks for a wait of 40 s. */
   | 'limited'
-  /** The listing breaks off after a part. */
+  /** Breaks off after a part of the listing. */
   | 'cut'
-  /** Some seconds between the parts. */
+  /** Pauses for some seconds between the parts. */
   | 'slow'
-  /** An empty listing. */
+  /** Returns an empty listing. */
   | 'empty';
 
-/** One lead of the service. */
+/** A lead of the service. */
 interface ServiceLead {
   readonly id: number;
   content: number;
   listed: boolean;
   broken: boolean;
-  /** Another content under the same id, in front of the other leads or behind them. */
+  /** Another content under the same id, before or after the other leads. */
   other: { readonly content: number; readonly isFirst: boolean } | undefined;
 }
 
 /**
- * What the service showed in one complete listing: the content's hash by lead. A lead that stood there with several contents is
- * left out: which one counts depends on what the ledger knew.
+ * What the service showed in one complete listing: the content's hash, by lead. A lead with several contents is left out, because the one
+ * that counts depends on what the ledger knew.
  */
 export type Shown = ReadonlyMap<bigint, string>;
 
 const NOBODY = new AbortController().signal;
 const OLD = '2026-11-18T10:00:00.000Z';
 
-/** The lead listing service: its leads come, change and go as the scenario says. */
+/** The lead listing service: its leads arrive, change and disappear as the scenario says. */
 export class SimulatedService {
   readonly #clock: Clock;
   readonly #chance: Chance;
@@ -76,7 +76,7 @@ export class SimulatedService {
     for (const lead of this.#some(count)) this.#changeOne(lead);
   }
 
-  /** Nothing when there is no such lead. */
+  /** Changes a lead; does nothing if it does not exist. */
   changeOne(id: number): void {
     for (const lead of this.#leads) if (lead.id === id) this.#changeOne(lead);
   }
@@ -93,7 +93,7 @@ export class SimulatedService {
     this.#order = this.#chance.shuffled(this.#order);
   }
 
-  /** Some leads break the description. */
+  /** Makes some leads break the description. */
   break(count: number): void {
     for (const lead of this.#some(count)) lead.broken = true;
   }
@@ -102,28 +102,28 @@ export class SimulatedService {
     for (const lead of this.#leads) lead.broken = false;
   }
 
-  /** Some leads stand in the listing twice, each time with another content. */
+  /** Lists some leads twice, each time with another content. */
   contradict(count: number): void {
     for (const lead of this.#some(count))
       lead.other = { content: lead.content + 1, isFirst: this.#chance.oneIn(2) };
   }
 
-  /** Every lead has one content again. */
+  /** Lists every lead with one content again. */
   agree(): void {
     for (const lead of this.#leads) lead.other = undefined;
   }
 
-  /** So many leads stand in the listing twice. */
+  /** Lists this many leads twice. */
   repeat(count: number): void {
     this.#repeated = count;
   }
 
-  /** What a complete listing shows now. */
+  /** Returns what a complete listing shows now. */
   shown(): Shown {
     return shownBy(this.#items());
   }
 
-  /** The service as one process sees it. `onListing` is told what each listing shows. */
+  /** Returns the service as one process sees it. Calls `onListing` with what each listing shows. */
   sourceOf(life: Life, onListing: (shown: Shown) => void): Source {
     return {
       name: 'main',
@@ -147,7 +147,7 @@ export class SimulatedService {
     const items = manner === 'empty' ? [] : this.#items();
     const mark = {
       url: 'https://leads.test',
-      // Of what is shown, so that it comes back when the listing does.
+      // The marker depends on what is shown, so that it returns when the listing does.
       etag: `"${createHash('sha256')
         .update(items.map(({ hash }) => hash).join())
         .digest('hex')
@@ -168,7 +168,7 @@ export class SimulatedService {
     return undefined;
   }
 
-  /** Where blocks end, and which bear a hash, follows from their content: so the next listing has most of them as well. */
+  /** Yields blocks. Their ends, and which of them have a hash, depend on their content, so that the next listing has most of them too. */
   async *#blocks(
     items: readonly ListedItem[],
     manner: ServiceManner,
@@ -216,7 +216,7 @@ export class SimulatedService {
     return item;
   }
 
-  /** Sometimes back to a content that the lead has had before. */
+  /** Changes a lead, sometimes back to a content that it had before. */
   #changeOne(lead: ServiceLead): void {
     const isBack = lead.content > 1 && this.#chance.oneIn(3);
     lead.content += isBack ? -1 : 1;

@@ -8,17 +8,17 @@ import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../../../src/platform/time/clock.ts';
 import type { Life } from '../life.ts';
 
-/** A RAM disk where there is one: a run writes thousands of small transactions. */
+/** A RAM disk if there is one: a run writes thousands of small transactions. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 let empty: Buffer | undefined;
 
-/** A ledger that is new, once for all runs. */
+/** Creates the empty ledger, once for all runs. */
 function emptyLedger(parts: { clock: Clock; random: Random; judge: Judge }): Buffer {
   const folder = mkdtempSync(join(PLACE, 'leadsync-simulation-'));
   try {
     const file = join(folder, 'ledger.db');
-    // Closed at once, so that everything is in this one file.
+    // Closed immediately, so that everything is in this one file.
     void openLedger({ file, create: true, ...parts }).close();
     return readFileSync(file);
   } finally {
@@ -39,7 +39,7 @@ export class Store {
   readonly #connections = new Set<Connection>();
   #observer: Database.Database | undefined;
   #isFull = false;
-  /** So many writes fail, after so many. */
+  /** The number of writes that fail, and the number before them. */
   #failing: { after: number; times: number } | undefined;
   #isBusy = false;
 
@@ -84,7 +84,7 @@ export class Store {
     };
   }
 
-  /** Somebody who looks at the ledger from outside. */
+  /** Returns a connection that observes the ledger from outside. */
   get observer(): Database.Database {
     this.#observer ??= new Database(this.#file, { readonly: true });
     return this.#observer;
@@ -95,12 +95,12 @@ export class Store {
     for (const connection of this.#connections) isFull ? connection.fill() : connection.makeRoom();
   }
 
-  /** Another process holds the ledger. */
+  /** Lets another process hold the write lock, or release it. */
   setBusy(isBusy: boolean): void {
     this.#isBusy = isBusy;
   }
 
-  /** Once `after` more statements have been written, so many fail. */
+  /** Makes `times` writes fail after `after` more statements. */
   failSome(after: number, times: number): void {
     this.#failing = { after, times };
   }
@@ -134,7 +134,7 @@ export class Store {
   }
 }
 
-/** A process's connection to the ledger: breaks where it is told to, and writes nothing once the process is dead. */
+/** A process's connection to the ledger: fails on request, and writes nothing once the process is dead. */
 class Connection {
   readonly db: Database.Database;
   readonly #before: Record<'begin' | 'write' | 'commit', () => void>;
@@ -166,7 +166,10 @@ class Connection {
     this.db.pragma('max_page_count = 1000000');
   }
 
-  /** As when its process ends: what is not committed is gone. Closed later, for it may be in the middle of a statement. */
+  /**
+   * Ends the connection as the end of its process would: what is not committed is lost. Closes it later, because a statement may be
+   * running.
+   */
   drop(): void {
     this.#isDropped = true;
     setImmediate(() => this.db.close());

@@ -4,14 +4,14 @@ import { HeldClock } from '../../support/time/held-clock.ts';
 import { Violation } from '../judging/violation.ts';
 import type { Life } from '../life.ts';
 
-/** More turns of the event loop than this without the time going on are a spin. */
+/** Maximum turns of the event loop without the time advancing; more are a spin. */
 const MOST_TURNS = 20_000;
 
 const START = '2026-11-20T10:00:00.000Z';
 
 /**
- * The simulated time. It goes on only when nothing in this process has anything left to do. That is exact: everything that
- * does not wait for the clock waits for a turn of the event loop, and those can be counted.
+ * The simulated time. It advances only when nothing in this process has anything left to do. That is exact: whatever does not wait for the
+ * clock waits for a turn of the event loop, and the turns can be counted.
  */
 export function simulatedClock(): HeldClock {
   let turns = 0;
@@ -30,7 +30,7 @@ export function simulatedClock(): HeldClock {
   return clock;
 }
 
-/** The time as one process sees it: a frozen one wakes when it goes on, a dead one never. */
+/** Returns the clock as one process sees it: a frozen process wakes when it resumes, a dead one never. */
 export function clockOf(life: Life, clock: Clock): Clock {
   return {
     now: () => clock.now(),
