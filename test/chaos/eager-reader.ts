@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { csvFiles } from '../support/scene/scene.ts';
 
-/** Somebody who takes each CSV file as soon as it appears: it must be whole then, and never change again. */
+/** A reader that takes each CSV file as soon as it appears: the file must be complete by then and never change again. */
 export class EagerReader {
   readonly #folder: string;
   readonly #taken = new Map<string, string>();
@@ -12,14 +12,14 @@ export class EagerReader {
     this.#folder = folder;
   }
 
-  /** Takes what has appeared since the last time. */
+  /** Reads the files that have appeared since the last call. */
   look(): void {
     for (const name of csvFiles(this.#folder)) {
       if (!this.#taken.has(name)) this.#take(name);
     }
   }
 
-  /** The files that are not, byte for byte, what was taken. */
+  /** Returns the files that differ, in any byte, from what was read. */
   changed(): string[] {
     return [...this.#taken].filter(([name, taken]) => this.#read(name) !== taken).map(([name]) => name);
   }
@@ -33,7 +33,7 @@ export class EagerReader {
     try {
       return hash('sha256', readFileSync(join(this.#folder, name)));
     } catch {
-      // The folder was taken away in between.
+      // The folder was moved away meanwhile.
       return undefined;
     }
   }

@@ -5,21 +5,21 @@ import { type Scene, SINKS } from '../support/scene/scene.ts';
 import type { Plan } from './plan.ts';
 import { CANARIES, type World } from './world.ts';
 
-/** What was found when everything was healed and had come to rest. */
+/** The state after everything was healed and came to rest. */
 export interface Healed {
-  /** Taken after leadsync was stopped. */
+  /** The account, taken after leadsync was stopped. */
   readonly account: Account;
-  /** From the end of the last trouble until nothing was owed any more; undefined when that did not come. */
+  /** The time from the end of the last trouble until nothing was owed, in s; undefined if that did not happen. */
   readonly seconds: number | undefined;
-  /** What should have come of the healing and did not. */
+  /** What healing should have achieved and did not. */
   readonly faults: readonly string[];
 }
 
-/** Within this time after the last trouble everything has to be delivered, in s: a held sink is probed every minute. */
+/** Maximum time after the last trouble until everything is delivered, in s: a held sink is probed every minute. */
 const REST_WITHIN_S = 150;
 const LAST_LEADS = 25;
 
-/** Heals everything, and waits until nothing is owed; then retries the dead, and waits again. */
+/** Heals everything and waits until nothing is owed; then retries the dead deliveries and waits again. */
 export async function healAndRest(
   plan: Plan,
   world: World,
@@ -49,14 +49,14 @@ export async function healAndRest(
   return { account: await accountOf(world.scene, { raw: CANARIES }), seconds, faults };
 }
 
-/** A receiver that said 410, or an operator, has paused it: only an operator can end that. */
+/** Resumes a sink that a 410 or an operator has paused, which only an operator can do. */
 async function resumeIfPaused({ scene, parts }: World, sink: string): Promise<void> {
   const { stdout } = await scene.run('status', '--json');
   const { sinks } = JSON.parse(stdout) as { sinks: { sink: string; paused_since: string | null }[] };
   if (sinks.some((one) => one.sink === sink && one.paused_since)) await parts.operator.run('resume', sink);
 }
 
-/** Waits until the account is one of a leadsync at rest, for a bounded time. Gives the last account. */
+/** Waits, for a limited time, until the account is that of an idle leadsync. Returns the last account. */
 async function rest({ scene }: World, signal: AbortSignal): Promise<Account> {
   const deadline = performance.now() + REST_WITHIN_S * 1000;
   for (;;) {
@@ -68,7 +68,7 @@ async function rest({ scene }: World, signal: AbortSignal): Promise<Account> {
   }
 }
 
-/** Whether a service shows leads that no listing has had. */
+/** Whether a service shows leads that no listing has contained. */
 function isToBeServed(scene: Scene): boolean {
   const services = Object.values(scene.services);
   const shown = services.reduce((sum, service) => sum + service.shown, 0) - CANARIES.length;

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Account } from '../support/scene/oracle.ts';
 import { troublesOf, type World } from './world.ts';
 
-/** What whoever looks for the cause will want, beside the ledger and the logs. */
+/** Writes what a search for the cause needs, besides the ledger and the logs. */
 export function keepRecord({ folder, scene, parts }: World, account: Account): void {
   const write = (name: string, value: unknown) =>
     writeFileSync(join(folder, 'record', `${name}.json`), JSON.stringify(value, undefined, 1));
   mkdirSync(join(folder, 'record'));
-  // Their own file systems go with the run.
+  // Their file systems are removed with the run.
   for (const name of ['data', 'drop'])
     cpSync(join(folder, name), join(folder, 'record', name), { recursive: true, dereference: true });
   write('account', account);

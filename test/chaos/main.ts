@@ -1,4 +1,4 @@
-// `npm run test:chaos`: the random run. `--help` says how.
+// `npm run test:chaos`: the random run. `--help` explains the options.
 import { randomInt } from 'node:crypto';
 import { readOrExit } from '../support/program/command-line.ts';
 import { runTool } from '../support/program/tool.ts';
@@ -15,21 +15,21 @@ const options = readOrExit(readOptions, USAGE);
 
 await runTool(async (opened) => {
   installServers(missingServers(['redis', 'postgres']));
-  // A signal ends the run under way by itself; the tool waits for that.
+  // A signal ends the current run by itself; the tool waits for that.
   return opened.add(
     () => play(options),
     () => undefined,
   );
 });
 
-/** Plays the runs one after the other. Gives the exit code. */
+/** Plays the runs one after the other. Returns the exit code. */
 async function play({ seed, seconds, runs, carriers }: ChaosOptions): Promise<number> {
   const results: RunResult[] = [];
   const first = seed ?? randomInt(2 ** 31 - runs);
   try {
     for (let run = 0; run < runs; run++) results.push(await playOne(first + run, seconds, carriers));
   } catch (error) {
-    // Whoever has asked for the end knows why it has broken off.
+    // After a signal, the user knows why the run stopped.
     if (!stop.signal.aborted) throw error;
   }
   if (results.length > 1) process.stdout.write(`\n${summaryOf(results)}\n`);

@@ -1,11 +1,11 @@
 import { runLeadsync } from '../support/program/leadsync.ts';
 import { keyOf, type Scene, type SinkName } from '../support/scene/scene.ts';
 
-/** Somebody at the command line. Remembers which replays were asked for, since those are wanted repeats. */
+/** An operator at the command line. Records which replays were requested, because those repeats are intended. */
 export class Operator {
-  /** Every replay that the command said it has made, as `sink source:lead`. */
+  /** Every replay that the command reported, as `sink source:lead`. */
   readonly replayed: string[] = [];
-  /** Those of which nobody knows, because the command failed. */
+  /** Replays with an unknown outcome, because the command failed. */
   readonly maybeReplayed: string[] = [];
   readonly faults: string[] = [];
   /** Everything that the commands printed. */
@@ -13,27 +13,27 @@ export class Operator {
   readonly #scene: Scene;
   readonly #excuse: (sinceMs: number) => string | undefined;
 
-  /** `excuse` says why a command may have failed since then, by `performance.now()`, where there is a reason. */
+  /** @param excuse returns why a command may have failed since then, by `performance.now()`, if there is a reason */
   constructor(scene: Scene, excuse: (sinceMs: number) => string | undefined) {
     this.#scene = scene;
     this.#excuse = excuse;
   }
 
-  /** Runs a command to its end. Gives how it ended where it did not succeed. */
+  /** Runs a command to its end. Returns how it ended if it failed. */
   async run(...args: string[]): Promise<string | undefined> {
     const startMs = performance.now();
     const { code, signal, stdout, stderr } = await runLeadsync([...args, '-c', this.#scene.configFile]);
     this.written += stdout + stderr;
     if (code === 0) return undefined;
     const how = `${signal ?? code}: ${stderr.trim().split('\n')[0]}`;
-    // 1 says that something was not done and 69 that something is away, both of which are to be expected here.
+    // 1 means that something was not done, and 69 that something is unavailable; both are to be expected here.
     const understood = code === 1 || code === 69;
     if (!understood && this.#excuse(startMs) === undefined)
       this.faults.push(`leadsync ${args.join(' ')} ended with ${how}`);
     return how;
   }
 
-  /** Replays one of the leads that were served, `place` of the way through them. */
+  /** Replays one of the served leads, at the fraction `place` of the list. */
   async replay(sink: SinkName, place: number): Promise<string | undefined> {
     const served = this.#scene.served();
     const chosen = served[Math.floor(place * served.length)];

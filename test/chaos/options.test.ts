@@ -5,7 +5,7 @@ import { readOptions } from './options.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 
-test('without a word it is one run of 60 s under a random seed, on the carriers in turn', () => {
+test('without options, the tool plays one run of 60 s with a random seed, on the carriers in turn', () => {
   expect(readOptions([])).toEqual({
     seed: undefined,
     seconds: 60,
@@ -21,11 +21,11 @@ test.each([
   ['--runs', '', '--runs takes a whole number from 1 to 100000, and got "".'],
   ['--carrier', 'pigeon', '--carrier takes in-process or bullmq, and got "pigeon".'],
   ['--sead', '1', "Unknown option '--sead'"],
-])('%s %j is refused with what to write in its place', (option, value, message) => {
+])('%s %j is rejected with the accepted values', (option, value, message) => {
   expect(() => readOptions([option, value])).toThrow(message);
 });
 
-test('wrong usage is said before anything starts, with exit code 2', () => {
+test('wrong usage is reported before anything starts, with exit code 2', () => {
   const { status, stderr, stdout } = spawnSync(process.execPath, [MAIN, '--seconds', 'long']);
   expect(stderr.toString()).toContain('--seconds takes a whole number');
   expect(stderr.toString()).toContain('npm run test:chaos');
@@ -33,7 +33,7 @@ test('wrong usage is said before anything starts, with exit code 2', () => {
   expect(status).toBe(2);
 });
 
-test('--help explains itself on standard output', () => {
+test('--help prints the usage to standard output', () => {
   const { status, stdout } = spawnSync(process.execPath, [MAIN, '--help']);
   expect(stdout.toString()).toContain('--seed N');
   expect(status).toBe(0);

@@ -2,38 +2,38 @@ import { parseArgs } from 'node:util';
 import { oneOf, wholeNumber } from '../support/program/command-line.ts';
 import { type CarrierName, carriers } from '../support/scene/scene.ts';
 
-/** What is asked for on the command line. */
+/** The options of the command line. */
 export interface ChaosOptions {
-  /** The first seed; undefined: a random one each time. */
+  /** The first seed; undefined means a random one for each run. */
   readonly seed: number | undefined;
   readonly seconds: number;
   readonly runs: number;
-  /** Which carrier each run is on, in turn. */
+  /** The carriers of the runs, in turn. */
   readonly carriers: readonly CarrierName[];
 }
 
 export const USAGE = `npm run test:chaos -- [--seed N] [--seconds S] [--runs K] [--carrier in-process|bullmq]
 
-Everything goes wrong at once, at random, for a while: leads arrive and change, the service misbehaves, sinks fail,
-disks fill up, Redis and PostgreSQL are killed, frozen and emptied, leadsync is killed, frozen and restarted, and
-somebody works at the command line. Then everything is healed, and every lead must be accounted for at every sink.
+For a while, everything fails at random and at the same time: leads arrive and change, the service misbehaves, sinks
+fail, disks fill up, Redis and PostgreSQL are killed, frozen and emptied, leadsync is killed, frozen and restarted, and
+an operator runs commands. Then everything is healed, and every lead must be accounted for at every sink.
 
-  --seed N      which run: it decides all that is done, and when. What it meets differs from time to time, so a
-                fault may take several tries to show again. Without it a random one, which is printed.
-  --seconds S   how long things go wrong, before they are healed (60)
-  --runs K      so many runs, with seeds that follow one another (1)
-  --carrier C   in-process or bullmq; without it they take turns, by the seed
-  --help        this text
+  --seed N      selects the run: it determines every action and its time. The state that an action finds differs
+                between runs, so a fault may take several tries to show again. Without it, a random seed, which is printed.
+  --seconds S   how long the faults last before everything is healed (60)
+  --runs K      the number of runs, with consecutive seeds (1)
+  --carrier C   in-process or bullmq; without it, the seed decides
+  --help        prints this text
 
-Needs redis-server and PostgreSQL on the machine, and starts its own. As root on Linux the disks are small file
-systems of their own; elsewhere they cannot be full or read-only, which is then said. What is done is printed on
-standard error, the outcome on standard output. Exit code 0: every promise was kept; 1: not, and the ledger, the logs
+Needs redis-server and PostgreSQL on the machine, and starts its own. As root on Linux, the disks are small file systems
+of their own; elsewhere they cannot be full or read-only, and the output says so. Actions are printed to standard error,
+the result to standard output. Exit code 0: every promise was kept; 1: a promise was broken, and the ledger, the logs
 and a record are kept; 2: wrong usage.
 `;
 
 const LONGEST_S = 86_400;
 
-/** Reads the command line. Gives 'help' when that is asked for. @throws Error that says what is wrong */
+/** Parses the command line. Returns 'help' if requested. @throws Error that says what is wrong */
 export function readOptions(args: readonly string[]): ChaosOptions | 'help' {
   const { values } = parseArgs({
     args: [...args],

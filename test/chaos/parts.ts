@@ -7,16 +7,16 @@ import type { Process } from './process.ts';
 import type { WatchedDisk } from './watched-disk.ts';
 import type { WatchedReceiver } from './watched-receiver.ts';
 
-/** What things are done to, by the name under which they are told. */
+/** The parts of the world that actions affect, by the name in the report. */
 export interface Parts {
   readonly service: Stub;
-  /** One whose leads have the ids of the first one's, and say something else; undefined where there is none. */
+  /** A service with the same ids as the first and other content; undefined if there is none. */
   readonly 'other service': Stub | undefined;
   readonly receiver: WatchedReceiver;
   readonly 'drop folder': SmallDisk;
   readonly "ledger's disk": WatchedDisk;
   readonly postgres: Database;
-  /** Undefined where deliveries run in the process. */
+  /** Undefined if deliveries run in the process. */
   readonly redis: PrivateRedis | undefined;
   readonly daemon: Process;
   readonly worker: Process;

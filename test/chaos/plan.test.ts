@@ -4,7 +4,7 @@ import { drawPlan, type Plan } from './plan.ts';
 
 const SECONDS = 60;
 
-/** What a plan does, without how: functions are never equal. */
+/** Returns what a plan does, without its functions, which are never equal. */
 function told({ lanes, ...rest }: Plan) {
   const deeds = Object.entries(lanes).flatMap(([name, lane]) =>
     lane.map(({ atMs, text }) => `${atMs} ${name} ${text}`),
@@ -12,15 +12,15 @@ function told({ lanes, ...rest }: Plan) {
   return { deeds, ...rest };
 }
 
-test.each(carriers)('a seed names the same run every time (%s)', (carrier) => {
+test.each(carriers)('a seed always draws the same run (%s)', (carrier) => {
   expect(told(drawPlan(7, carrier, SECONDS))).toEqual(told(drawPlan(7, carrier, SECONDS)));
 });
 
-test('two seeds name two runs', () => {
+test('two seeds draw two runs', () => {
   expect(told(drawPlan(7, 'bullmq', SECONDS))).not.toEqual(told(drawPlan(8, 'bullmq', SECONDS)));
 });
 
-test('on either carrier a seed does the same to what both have', () => {
+test('on either carrier, a seed does the same to the parts that both have', () => {
   const [one, other] = carriers.map((carrier) => drawPlan(7, carrier, SECONDS).lanes);
   for (const lane of [
     'service',
@@ -34,7 +34,7 @@ test('on either carrier a seed does the same to what both have', () => {
     expect(one?.[lane].map(({ text }) => text)).toEqual(other?.[lane].map(({ text }) => text));
 });
 
-test('everything is done in order of time, and ends with the run', () => {
+test('all actions are in order of time and end with the run', () => {
   for (let seed = 0; seed < 200; seed++) {
     for (const lane of Object.values(drawPlan(seed, 'bullmq', SECONDS).lanes)) {
       const times = lane.map(({ atMs }) => atMs);
@@ -44,7 +44,7 @@ test('everything is done in order of time, and ends with the run', () => {
   }
 });
 
-test('over some seeds every kind of trouble comes up', () => {
+test('every kind of trouble occurs over some seeds', () => {
   const texts = Array.from(
     { length: 100 },
     (_, seed) => told(drawPlan(seed, 'bullmq', SECONDS)).deeds,

@@ -11,25 +11,25 @@ import { drawService, FIRST_ID } from './lanes/service.ts';
 import type { Parts } from './parts.ts';
 import type { Start } from './process.ts';
 
-/** What is done to each part of the world, in order of time. */
+/** The actions on each part of the world, in order of time. */
 export type Lanes = { readonly [Name in keyof Parts]: readonly Deed<NonNullable<Parts[Name]>>[] };
 
-/** Everything that a seed decides. */
+/** Everything that a seed determines. */
 export interface Plan {
   readonly lanes: Lanes;
   readonly scene: Pick<SceneOptions, 'stub' | 'services' | 'sinks'>;
-  /** How the daemon and the workers are started, one time after the other. */
+  /** The successive starts of the daemon and of the workers. */
   readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
-  /** Whether everything is healed around a daemon that goes on running, or around one that is started anew. */
+  /** Whether the daemon keeps running while everything is healed, or is restarted. */
   readonly healRunning: boolean;
 }
 
-/** How long the webhook is given for an answer, in ms. */
+/** The webhook's deadline for an answer, in ms. */
 export const WEBHOOK_TIMEOUT_MS = 2_000;
 
 const RETRY = { schedule: ['1s', '2s', '4s', '8s', '8s', '8s'] };
 
-/** Draws the whole run from the seed, before anything of it starts. */
+/** Draws the whole run from the seed before any part of it starts. */
 export function drawPlan(seed: number, carrier: CarrierName, seconds: number): Plan {
   const of = (stream: string) => new Chance(seed, stream);
   const endMs = seconds * 1000;
@@ -74,7 +74,7 @@ function drawStub(chance: Chance, seed: number): NonNullable<SceneOptions['stub'
   };
 }
 
-/** Both events everywhere, short deadlines, and retries that end within a run. */
+/** Draws sinks with both events, short deadlines, and retries that end within a run. */
 function drawSinks(chance: Chance): NonNullable<SceneOptions['sinks']> {
   const shared = { events: ['created', 'updated'], retry: RETRY };
   return {

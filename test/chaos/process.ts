@@ -4,49 +4,47 @@ import { type Exit, type RunningLeadsync, startLeadsync } from '../support/progr
 import type { Spell } from './deed.ts';
 import type { Troubles } from './repeats.ts';
 
-/** How a leadsync is started. */
+/** How a leadsync process is started. */
 export interface Start {
-  /** What `LEADSYNC_FAILPOINTS` asks for. */
+  /** The value of `LEADSYNC_FAILPOINTS`. */
   readonly failpoints: string | undefined;
-  /** False: deliveries are left to the workers. */
+  /** Whether it delivers; false leaves deliveries to the workers. */
   readonly deliver: boolean;
-  /** How long it stays away when it ends by a failpoint, in ms. */
+  /** Time until it is restarted after a failpoint ended it, in ms. */
   readonly afterMs: number;
 }
 
 export interface ProcessOptions {
   readonly name: string;
-  /** The command line of a start. */
+  /** Returns the command line of a start. */
   readonly args: (start: Start) => readonly string[];
-  /** One after the other. */
+  /** The successive starts. */
   readonly starts: readonly Start[];
-  /** Where what it writes is kept. */
+  /** The folder of its log. */
   readonly logFolder: string;
   readonly say: (text: string) => void;
-  /** Why it may have been unable to start since then, by `performance.now()`, where there is a reason. */
+  /** Returns why it may have been unable to start since then, by `performance.now()`, if there is a reason. */
   readonly excuse: (sinceMs: number) => string | undefined;
 }
 
-/** Calm and orderly: how it is started once everything is healed. */
+/** The start once everything is healed: without failpoints. */
 const UNARMED: Start = { failpoints: undefined, deliver: true, afterMs: 200 };
-/** How long an ordered stop may take, in ms: `stop.grace`, what closing takes beyond it, and a slow machine. */
+/** Maximum duration of an orderly stop, in ms: `stop.grace`, the time for closing, and a margin for a slow machine. */
 const STOP_MS = 20_000;
-/** A process that has frozen itself at a failpoint is let go on after this time, in ms. */
+/** Time after which a process that a failpoint has frozen is resumed, in ms. */
 const THAW_MS = 3_000;
 
-/**
- * A leadsync process as a supervisor sees it: it is started again whenever it ends. Notes every end that nobody asked for.
- */
+/** A leadsync process as a supervisor sees it: it is restarted whenever it ends. Records every end that was not requested. */
 export class Process {
   readonly name: string;
   /** What it did that no leadsync should do. */
   readonly faults: string[] = [];
-  /** When it ended, and when it stood still. */
+  /** When it ended, and when it was frozen. */
   readonly ends: Troubles['ends'][number][] = [];
   readonly frozen: Spell[] = [];
   kills = 0;
   peakMb = 0;
-  /** Everything that it wrote to standard error and output, of all its starts. */
+  /** Everything that it wrote to standard error and output, over all its starts. */
   written = '';
   readonly #options: ProcessOptions;
   readonly #log: WriteStream;
@@ -59,7 +57,7 @@ export class Process {
   #startedMs = 0;
   #again: NodeJS.Timeout | undefined;
   #thaw: NodeJS.Timeout | undefined;
-  /** When it was last seen not to stand still. */
+  /** When it was last seen running, not frozen. */
   #movingMs = 0;
   #frozenSinceMs: number | undefined;
 
@@ -70,12 +68,12 @@ export class Process {
     this.#log = createWriteStream(join(options.logFolder, `${options.name}.log`));
   }
 
-  /** Whether it runs as it was started for good: without failpoints, and with deliveries. */
+  /** Whether it runs without failpoints and with deliveries. */
   get sound(): boolean {
     return this.#running !== undefined && this.#start.failpoints === undefined && this.#start.deliver;
   }
 
-  /** Starts it, unless it runs. */
+  /** Starts it unless it is running. */
   start(): void {
     this.#wanted = true;
     clearTimeout(this.#again);
@@ -91,13 +89,13 @@ export class Process {
     });
     this.#running = running;
     this.#movingMs = this.#startedMs;
-    // Before it has loaded its program it ends by the signal itself, and nothing of it is under way.
+    // A process that has not loaded its program dies of the signal itself, and nothing of it is running.
     running.process.once('exit', (code, signal) => this.#noteEnd(code === 0 || signal === 'SIGTERM'));
     if (failpoints?.includes('freeze')) this.#thaw = setInterval(() => this.thaw(), THAW_MS);
     void running.exited.then((exit) => this.#ended(running, exit));
   }
 
-  /** Ends it by a signal and does not start it again. A SIGTERM has to be obeyed. */
+  /** Ends it with a signal and does not restart it. It must obey a SIGTERM. */
   async end(signal: NodeJS.Signals): Promise<void> {
     this.#wanted = false;
     clearTimeout(this.#again);
@@ -124,17 +122,17 @@ export class Process {
     this.#noteGoingOn();
   }
 
-  /** From now on it is started unarmed, and with deliveries. */
+  /** Makes later starts unarmed, with deliveries. */
   calm(): void {
     this.#starts = [];
   }
 
-  /** How often its log tells of an event, in all of its starts until the last end. */
+  /** Returns how often its log contains an event, over all its starts until the last end. */
   count(event: string): number {
     return this.written.split(`"event":"${event}"`).length - 1;
   }
 
-  /** Looks at how much memory it holds, and whether it stands still. */
+  /** Measures its memory, and whether it is frozen. */
   measure(): void {
     try {
       const status = readFileSync(`/proc/${this.#running?.process.pid}/status`, 'utf8');
@@ -142,7 +140,7 @@ export class Process {
       else this.#movingMs = performance.now();
       this.peakMb = Math.max(this.peakMb, Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
     } catch {
-      // It is not there at this moment, or this is no Linux.
+      // The process is not running now, or this is not Linux.
     }
   }
 
@@ -180,7 +178,7 @@ export class Process {
       return true;
     }
     if (this.#asked !== 'SIGTERM') return this.#asked !== undefined && signal === this.#asked;
-    // A process that is asked to stop before it has loaded its program ends by the signal itself.
+    // A process that is asked to stop before it has loaded its program dies of the signal itself.
     return code === 0 || (signal === 'SIGTERM' && !stderr.includes('"event":"started"'));
   }
 }

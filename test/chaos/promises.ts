@@ -3,13 +3,13 @@ import { type Account, faultsOf } from '../support/scene/oracle.ts';
 import type { Healed } from './healing.ts';
 import type { World } from './world.ts';
 
-/** More than this no leadsync process may hold, in MB. */
+/** Maximum memory of a leadsync process, in MB. */
 const MEMORY_MB = 450;
 
-/** So many of the same kind are named. */
+/** Maximum number of repeats that are listed. */
 const SHOWN = 10;
 
-/** What broke the promise, in words; empty when nothing did. */
+/** Returns the broken promises, in words; empty if there are none. */
 export function brokenPromises(world: World, healed: Healed): string[] {
   const { daemon, worker } = world.parts;
   const tooLarge = [daemon, worker].filter(({ peakMb }) => peakMb > MEMORY_MB);
@@ -25,14 +25,17 @@ export function brokenPromises(world: World, healed: Healed): string[] {
   ];
 }
 
-/** What came twice without a reason: some of it by name. */
+/** Returns the number of repeats without a reason, and the first of them by name. */
 function unexcusedRepeats(world: World): string[] {
   const { unexcused } = world.repeats();
   if (unexcused.length === 0) return [];
   return [`crm: ${unexcused.length} repeats that nothing excuses`, ...unexcused.slice(0, SHOWN)];
 }
 
-/** Each replay that was asked for is there once, or was given up (a newer content came before it); and no other. */
+/**
+ * Returns the replays that are wrong. Each requested replay must be there once, or have been given up for a newer content; no other may be
+ * there.
+ */
 function wrongReplays({ parts }: World, account: Account): string[] {
   const { replayed, maybeReplayed } = parts.operator;
   const count = (list: readonly string[], what: string) => list.filter((one) => one === what).length;
@@ -49,7 +52,7 @@ function wrongReplays({ parts }: World, account: Account): string[] {
   });
 }
 
-/** Nothing that leadsync writes for its operators may hold what a person typed. */
+/** Returns the outputs for operators that contain what a person typed. */
 function shownData({ parts }: World): string[] {
   return [parts.daemon, parts.worker, parts.operator].flatMap((part) => {
     try {

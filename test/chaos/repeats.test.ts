@@ -6,7 +6,7 @@ const TIMEOUT_MS = 2_000;
 const QUIET: Troubles = { ends: [], frozen: [], full: [] };
 const NAME = 'crm:main:5:1:abcdef01';
 
-/** How a request is answered. Times are in ms, after it came. */
+/** How a request is answered. Times are in ms after its arrival. */
 interface Answered {
   readonly after?: number;
   readonly endedAfter?: number;
@@ -28,7 +28,7 @@ function request(atMs: number, how: Answered = {}): WatchedRequest {
   };
 }
 
-/** By what a repeat is excused of a request that came at 10 s; undefined when nothing does. */
+/** Returns what excuses a repeat of a request that arrived at 10 s; undefined if nothing does. */
 function excuse(
   againMs: number,
   troubles: Partial<Troubles> = {},
@@ -44,7 +44,7 @@ const stoppedAt = (atMs: number) => ({ ends: [{ atMs, inOrder: true }] });
 const frozen = (fromMs: number, toMs: number) => ({ frozen: [{ fromMs, toMs }] });
 const full = (fromMs: number, toMs: number) => ({ full: [{ fromMs, toMs }] });
 
-test('a repeat for no reason is told with the lead, the id and the times', () => {
+test('a repeat without a reason is reported with the lead, the id and the times', () => {
   const { excused, unexcused } = repeatsIn([request(10_000), request(10_040)], QUIET, TIMEOUT_MS);
   expect(excused.size).toBe(0);
   expect(unexcused).toEqual([
@@ -52,12 +52,12 @@ test('a repeat for no reason is told with the lead, the id and the times', () =>
   ]);
 });
 
-test('what the receiver did not take is no repeat', () => {
+test('a delivery that the receiver did not accept is not a repeat', () => {
   const requests = [request(10_000, { status: 500 }), request(11_000), request(12_000, { status: 422 })];
   expect(countOf(repeatsIn(requests, QUIET, TIMEOUT_MS))).toBe(0);
 });
 
-test('each lead of a batch is looked at by itself, in whatever batch it comes again', () => {
+test('each lead of a batch is checked by itself, in whatever batch it comes again', () => {
   const batch = (...ids: string[]) => JSON.stringify({ events: ids.map((id) => ({ id })) });
   const requests = [
     request(10_000, { body: batch('crm:main:1:1:a', 'crm:main:2:1:a') }),
@@ -67,14 +67,14 @@ test('each lead of a batch is looked at by itself, in whatever batch it comes ag
   expect(unexcused).toEqual([expect.stringContaining('(crm:main:2:1:a)')]);
 });
 
-test('every repeat needs an excuse of its own', () => {
+test('every repeat needs its own excuse', () => {
   const requests = [request(10_000), request(13_000), request(13_040)];
   const { excused, unexcused } = repeatsIn(requests, { ...QUIET, ...killedAt(10_020) }, TIMEOUT_MS);
   expect([...excused]).toEqual([['its process was killed', 1]]);
   expect(unexcused).toHaveLength(1);
 });
 
-test('an answer that was cut off excuses a repeat for good', () => {
+test('an interrupted answer excuses a repeat at any later time', () => {
   expect(excuse(60_000, {}, request(10_000, { lost: true }))).toBe('its answer was lost');
 });
 
@@ -85,7 +85,7 @@ test.each([
   ['before it came', killedAt(9_400), undefined],
   ['after it came again', killedAt(14_000), undefined],
   ['in order', stoppedAt(10_100), undefined],
-])('a process that ended %s', (_, troubles, why) => expect(excuse(13_000, troubles)).toBe(why));
+])('a kill or stop excuses a repeat only if it interrupted the attempt: a process that ended %s', (_, troubles, why) => expect(excuse(13_000, troubles)).toBe(why));
 
 test('a process that was killed after the repeat excuses nothing, however soon', () => {
   expect(excuse(10_040, killedAt(10_600))).toBeUndefined();
@@ -96,9 +96,9 @@ test.each([
   ['head went out in time', { after: 1_900 }, undefined],
   ['head went out in time, and its end did not', { after: 5, endedAfter: 3_000 }, undefined],
   ['request was sent long before it came', { after: 1_100, sentMs: 9_000 }, 'it was answered too late'],
-])('an answer whose %s', (_, how, why) => expect(excuse(14_000, {}, request(10_000, how))).toBe(why));
+])('a repeat is excused only if its answer was late: an answer whose %s', (_, how, why) => expect(excuse(14_000, {}, request(10_000, how))).toBe(why));
 
-test('nothing comes again because of the timeout before the timeout', () => {
+test('the timeout excuses no repeat before it has passed', () => {
   expect(excuse(11_900, {}, request(10_000, { after: 2_500 }))).toBeUndefined();
   expect(excuse(11_900, frozen(10_005, 14_000))).toBeUndefined();
 });
@@ -113,7 +113,7 @@ test.each([
   ['for a moment', frozen(9_900, 11_000), undefined],
   ['long after the answer', frozen(10_700, 20_000), undefined],
   ['before the answer', frozen(7_000, 9_900), undefined],
-])('a process that stood still %s', (_, troubles, why) => expect(excuse(21_000, troubles)).toBe(why));
+])('a freeze excuses a repeat only if it lasted past the timeout: a process that stood still %s', (_, troubles, why) => expect(excuse(21_000, troubles)).toBe(why));
 
 test.each([
   ['is killed meanwhile', { ...full(9_000, 12_000), ...killedAt(11_500) }, 'its process was killed'],
@@ -124,7 +124,7 @@ test.each([
   ],
   ['is killed long after that', { ...full(9_000, 12_000), ...killedAt(13_100) }, undefined],
   ['stops meanwhile', { ...full(9_000, 12_000), ...stoppedAt(11_500) }, 'its process stopped on a full disk'],
-  ['goes on', full(9_000, 12_000), undefined],
-])('a process that cannot settle on a full disk and %s', (_, troubles, why) =>
+  ['resumes', full(9_000, 12_000), undefined],
+])('a full disk excuses a repeat only if the process ended because of it: a process that cannot settle and %s', (_, troubles, why) =>
   expect(excuse(14_000, troubles)).toBe(why),
 );

@@ -2,44 +2,45 @@ import type { Spell } from './deed.ts';
 import type { WatchedRequest } from './watched-receiver.ts';
 
 /**
- * So much later than it happened is anything seen here, in ms: the receiver and whoever watches the processes share one
- * thread. So long after its answer is an attempt settled, too, by a leadsync that nothing hinders.
+ * Maximum delay of an observation, in ms: the receiver and the observer of the processes share one thread. An undisturbed leadsync also
+ * settles an attempt within this time after the answer.
  */
 const SEEN_WITHIN_MS = 500;
 
-/** So long after a full disk has room again is it asked again to settle, in ms: as often as `deliverBatch` asks. */
+/** Maximum time until settling is retried after a full disk has space again, in ms: the interval of `deliverBatch`. */
 const ASKED_AGAIN_MS = 500;
 
 /** What was done to leadsync. Times are by `performance.now()`. */
 export interface Troubles {
-  /** When its processes ended, and whether in order: by a SIGTERM that they obeyed. */
+  /** When its processes ended, and whether in order: after a SIGTERM that they obeyed. */
   readonly ends: readonly { readonly atMs: number; readonly inOrder: boolean }[];
-  /** When one of them stood still. */
+  /** When one of its processes was frozen. */
   readonly frozen: readonly Spell[];
   /** When the ledger's disk was full. */
   readonly full: readonly Spell[];
 }
 
-/** How often a webhook was given what it had taken before. */
+/** How often a webhook received what it had accepted before. */
 export interface Repeats {
-  /** By what excuses them. */
+  /** The number of repeats by excuse. */
   readonly excused: ReadonlyMap<Excuse, number>;
-  /** Those that nothing excuses, in words. */
+  /** The repeats that nothing excuses, in words. */
   readonly unexcused: readonly string[];
 }
 
 /**
- * What lets a delivery that was taken arrive once more:
- * - its answer was lost: the receiver cut the connection and said nothing. For good: leadsync cannot know.
- * - it was answered too late: the head of the answer went out when the sink's `timeout` had passed since the second in
- *   which the request says that it was sent.
- * - its process stood still: the answer went out in time, and a process was frozen before it can have been read, until that
- *   `timeout` had passed.
- * - its process was killed: after the request came, and before its attempt was settled. That is `SEEN_WITHIN_MS` after the
- *   answer's end, or after the frozen process goes on, or the full disk has room, that kept it from being settled.
- * - its process stopped on a full disk: as before, but it stopped in order, while that disk kept it from settling.
+ * Why an accepted delivery may arrive again:
+ * - its answer was lost: the receiver broke the connection without an answer. Valid at any later time: leadsync cannot know.
+ * - it was answered too late: the head of the answer was sent after the sink's `timeout`, counted from the second in which
+ *   the request says that it was sent.
+ * - its process stood still: the answer was sent in time, but a process was frozen from before it can have read the answer
+ *   until that `timeout` had passed.
+ * - its process was killed: after the request arrived and before its attempt was settled. An attempt is settled
+ *   `SEEN_WITHIN_MS` after the end of the answer, or after the frozen process resumes or the full disk has space, if that
+ *   delayed it.
+ * - its process stopped on a full disk: as before, but it stopped in order while that disk kept it from settling.
  *
- * A request does not say which process sent it, so a trouble counts, whichever process has it.
+ * A request does not say which process sent it, so a trouble of any process counts.
  */
 export type Excuse =
   | 'its answer was lost'
@@ -49,8 +50,8 @@ export type Excuse =
   | 'its process stopped on a full disk';
 
 /**
- * Judges what a receiver took more than once, under the same name, by what was done meanwhile. `timeoutMs` is the sink's: how
- * long a request is given for its answer.
+ * Classifies what a receiver accepted more than once under the same id, by what was done meanwhile.
+ * @param timeoutMs the sink's deadline for an answer
  */
 export function repeatsIn(
   requests: readonly WatchedRequest[],
@@ -67,12 +68,12 @@ export function repeatsIn(
   return { excused, unexcused };
 }
 
-/** How many repeats that are. */
+/** Returns the total number of repeats. */
 export function countOf({ excused, unexcused }: Repeats): number {
   return [...excused.values()].reduce((sum, count) => sum + count, unexcused.length);
 }
 
-/** A delivery that was taken, and taken once more by the next request that brought it. */
+/** A delivery that was accepted, and accepted again in the next request that contained it. */
 interface TakenAgain {
   readonly delivery: string;
   readonly first: WatchedRequest;
@@ -91,7 +92,7 @@ function takenAgain(requests: readonly WatchedRequest[]): TakenAgain[] {
   );
 }
 
-/** The names of the deliveries in a request: a batch names each, and without a batch the request has the name. */
+/** Returns the ids of the deliveries in a request: those in its batch, or the request's own id. */
 function deliveriesIn({ request: { body, headers } }: WatchedRequest): string[] {
   const { events } = JSON.parse(body.toString()) as { events?: readonly { readonly id: string }[] };
   return events?.map(({ id }) => id) ?? [String(headers['webhook-id'])];
@@ -106,7 +107,7 @@ function excuseOf(
   const { answeredMs, endedMs, atMs, sentMs } = first;
   if (answeredMs === undefined) return 'its answer was lost';
   const lateMs = sentMs + timeoutMs;
-  // Nobody gives up before the deadline, so what comes again before it has another reason.
+  // No sender gives up before the deadline, so an earlier repeat has another reason.
   if (againMs >= lateMs && answeredMs >= lateMs) return 'it was answered too late';
   if (againMs >= lateMs && goingOnAt(answeredMs, troubles.frozen) >= lateMs) return 'its process stood still';
   const { settledMs, wasFull } = settlingOf(endedMs ?? answeredMs, troubles);
@@ -117,7 +118,7 @@ function excuseOf(
   return wasFull && ended.length > 0 ? 'its process stopped on a full disk' : undefined;
 }
 
-/** When an attempt is settled that is ready to be so at that time, by what is known, and whether a full disk hindered it. */
+/** Returns when an attempt that is ready at that time is settled, as far as known, and whether a full disk delayed it. */
 function settlingOf(readyMs: number, { frozen, full }: Troubles): { settledMs: number; wasFull: boolean } {
   const fullUntilAsked = full.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + ASKED_AGAIN_MS }));
   let settledMs = readyMs;
@@ -131,7 +132,7 @@ function settlingOf(readyMs: number, { frozen, full }: Troubles): { settledMs: n
   }
 }
 
-/** When it goes on with what it was about to do at that time: then, unless it was hindered. */
+/** Returns when a process does what it was about to do at that time: then, unless it was delayed. */
 function goingOnAt(ms: number, hindrances: readonly Spell[]): number {
   const hindering = hindrances.filter(({ fromMs, toMs }) => fromMs <= ms + SEEN_WITHIN_MS && toMs > ms);
   return Math.max(ms, ...hindering.map(({ toMs }) => toMs));
@@ -141,7 +142,7 @@ function isWithin(ms: number, fromMs: number, toMs: number): boolean {
   return ms >= fromMs && ms <= toMs;
 }
 
-/** `crm: main:5 came at … and at …`, by the clock. */
+/** Returns `crm: main:5 came at … and at …`, with times of day. */
 function unexcusedText(delivery: string, first: WatchedRequest, again: WatchedRequest): string {
   const [, source, lead] = delivery.split(':');
   const timeOf = ({ request: { at } }: WatchedRequest) => at.toISOString().slice(11, 23);

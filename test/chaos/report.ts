@@ -2,7 +2,7 @@ import { SINKS } from '../support/scene/scene.ts';
 import { countOf, type Repeats } from './repeats.ts';
 import type { RunResult } from './run.ts';
 
-/** What came of a run: a line, a table, and what broke the promise. */
+/** Returns the report of a run: a line, a table, and the broken promises. */
 export function reportOf(result: RunResult): string {
   const { account, faults, kept, repeats } = result;
   const rows = SINKS.map((sink) => {
@@ -32,7 +32,7 @@ export function reportOf(result: RunResult): string {
   ].join('\n');
 }
 
-/** The sum of several runs, in a line. */
+/** Returns a one-line summary of several runs. */
 export function summaryOf(results: readonly RunResult[]): string {
   const sum = (of: (result: RunResult) => number) => results.reduce((total, one) => total + of(one), 0);
   const lost = sum(({ account }) => SINKS.reduce((all, sink) => all + account.sinks[sink].lost.length, 0));
@@ -56,7 +56,7 @@ function outline({ seed, carrier, seconds, kills, died, healedSeconds, peakMb }:
   );
 }
 
-/** Of the repeats how many were excused by what. */
+/** Returns the number of repeats by excuse, in words. */
 function excuses({ excused, unexcused }: Repeats): string[] {
   const counts = [...excused, ...(unexcused.length > 0 ? [['nothing', unexcused.length] as const] : [])];
   return counts.map(([why, count]) => `repeated because of: ${why.padEnd(40)}${count.toLocaleString('en')}`);

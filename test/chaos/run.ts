@@ -9,25 +9,25 @@ import { brokenPromises } from './promises.ts';
 import type { Repeats } from './repeats.ts';
 import { openWorld, type World } from './world.ts';
 
-/** How a run went. */
+/** The result of a run. */
 export interface RunResult {
   readonly seed: number;
   readonly carrier: CarrierName;
   readonly seconds: number;
   readonly account: Account;
-  /** What the webhook was given more than once. */
+  /** What the webhook received more than once. */
   readonly repeats: Repeats;
-  /** leadsync processes that were ended by SIGKILL, at failpoints or from outside. */
+  /** Number of leadsync processes that SIGKILL ended, by failpoints or from outside. */
   readonly kills: number;
-  /** How often a delivery died; whoever is at the command line retries it. */
+  /** Number of deliveries that died; the operator retries them. */
   readonly died: number;
-  /** From the end of the last trouble until nothing was owed any more; undefined when that did not come. */
+  /** The time from the end of the last trouble until nothing was owed, in s; undefined if that did not happen. */
   readonly healedSeconds: number | undefined;
-  /** The most memory that a leadsync process held, in MB. */
+  /** The peak memory of a leadsync process, in MB. */
   readonly peakMb: number;
-  /** What broke the promise. Empty: nothing did. */
+  /** The broken promises; empty if there are none. */
   readonly faults: readonly string[];
-  /** Where the ledger, the logs and the record of what was served are kept; undefined when all was well. */
+  /** The folder with the ledger, the logs and the record of what was served; undefined if no promise was broken. */
   readonly kept: string | undefined;
 }
 
@@ -35,15 +35,15 @@ export interface RunOptions {
   readonly seed: number;
   readonly carrier: CarrierName;
   readonly seconds: number;
-  /** Told each thing that is done, when it is done. */
+  /** Called with each action when it is performed. */
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** How often it is looked what leadsync holds and has dropped, in ms. */
+/** The interval at which memory and dropped files are checked, in ms. */
 const LOOK_MS = 200;
 
-/** Plays the run that a seed names, heals everything, waits for rest, and takes the account. */
+/** Plays the run of a seed, heals everything, waits for rest, and takes the account. */
 export async function playRun({ seed, carrier, seconds, say, signal }: RunOptions): Promise<RunResult> {
   const plan = drawPlan(seed, carrier, seconds);
   const startMs = performance.now();
@@ -84,7 +84,7 @@ function look({ parts, reader }: World): void {
   reader.look();
 }
 
-/** Does to each part what the plan has for it, each in its own time. */
+/** Performs the plan's actions on each part, each at its time. */
 async function perform(
   plan: Plan,
   { parts }: World,
@@ -99,7 +99,7 @@ async function perform(
     }
   };
   const { lanes } = plan;
-  // What is under way when the run is stopped has to end before its parts are closed.
+  // Actions in progress when the run is stopped must end before their parts are closed.
   await Promise.allSettled([
     lane('service', parts.service, lanes.service),
     ...(parts['other service']
@@ -117,7 +117,7 @@ async function perform(
   signal.throwIfAborted();
 }
 
-/** Does it. What cannot be done now (a server that is down cannot be asked to) is said and left. */
+/** Performs an action. Reports and skips one that is impossible now, such as a command to a server that is down. */
 async function remarkOf<Part>(deed: Deed<Part>, part: Part): Promise<string> {
   try {
     const remark = await deed.act(part);

@@ -1,9 +1,9 @@
 import { SmallDisk } from '../support/files/small-disk.ts';
 import type { Spell } from './deed.ts';
 
-/** A disk that knows when it was full. */
+/** A disk that records when it was full. */
 export class WatchedDisk extends SmallDisk {
-  /** By `performance.now()`. */
+  /** Times by `performance.now()`. */
   readonly fullSpells: Spell[] = [];
   #fullSinceMs: number | undefined;
 

@@ -3,7 +3,7 @@ import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { until } from '../support/time/until.ts';
 import { type Answer, WatchedReceiver, type WatchedRequest } from './watched-receiver.ts';
 
-/** What is known of a request, once it is over, that got this answer; the sender goes away when it has the head. */
+/** Returns the record of a finished request that got this answer; the sender disconnects once it has the head. */
 async function requestThatGot(answer: Answer): Promise<WatchedRequest> {
   const receiver = await startWebhookReceiver();
   onTestFinished(() => receiver.close());
@@ -18,7 +18,7 @@ async function requestThatGot(answer: Answer): Promise<WatchedRequest> {
   return await until('it is over', () => watched.requests.find(({ endedMs }) => endedMs !== undefined));
 }
 
-test('an answer goes out once it is written, and the request says in which second it was sent', async () => {
+test('the receiver records when an answer was sent and the second in which its request was sent', async () => {
   const { sentMs, atMs, answeredMs, request } = await requestThatGot((_, res) => {
     setTimeout(() => res.writeHead(204).end(), 60);
   });
@@ -28,12 +28,12 @@ test('an answer goes out once it is written, and the request says in which secon
   expect(atMs - sentMs).toBeLessThan(2_000);
 });
 
-test('a head that went out before an endless body is an answer', async () => {
+test('a head that was sent before an endless body counts as an answer', async () => {
   const { answeredMs, endedMs } = await requestThatGot((_, res) => void res.writeHead(200).write('.'));
   expect(answeredMs).toBeLessThanOrEqual(endedMs ?? 0);
 });
 
-test('a connection that was cut has no answer', async () => {
+test('a broken connection has no answer', async () => {
   const { answeredMs } = await requestThatGot((_, res) => void res.socket?.destroy());
   expect(answeredMs).toBeUndefined();
 });

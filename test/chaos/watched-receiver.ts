@@ -5,24 +5,24 @@ import type {
   WebhookReceiver,
 } from '../support/servers/webhook-receiver.ts';
 
-/** What is done with a request and its response. */
+/** A function that answers a request. */
 export type Answer = Extract<ReceiverAnswer, (...args: never) => unknown>;
 
-/** A request and how it was answered. Times are by `performance.now()`. */
+/** A request and its answer. Times are by `performance.now()`. */
 export interface WatchedRequest {
   readonly request: ReceivedRequest;
-  /** The second in which its sender says that it was sent: `webhook-timestamp`. */
+  /** The second in which the sender says it sent the request: `webhook-timestamp`. */
   readonly sentMs: number;
   readonly atMs: number;
-  /** When the head of its answer had gone out; undefined until then, and for one that was cut off. */
+  /** When the head of the answer was sent; undefined until then, and if it was interrupted. */
   answeredMs: number | undefined;
-  /** When the answer's end had gone out, or one of the two had closed the connection. */
+  /** When the end of the answer was sent, or either side closed the connection. */
   endedMs: number | undefined;
 }
 
-/** A receiver that knows when each request came, and when it was answered. */
+/** A receiver that records when each request arrived and when it was answered. */
 export class WatchedReceiver {
-  /** Oldest first. */
+  /** The requests, oldest first. */
   readonly requests: WatchedRequest[] = [];
   readonly #receiver: WebhookReceiver;
 
@@ -31,7 +31,7 @@ export class WatchedReceiver {
     this.takeAll();
   }
 
-  /** The answer to every request from now on. */
+  /** Sets the answer to every request from now on. */
   answerAlways(answer: Answer): void {
     this.#receiver.answerAlways((request, res) => {
       this.requests.push(watch(request, res));
@@ -39,7 +39,7 @@ export class WatchedReceiver {
     });
   }
 
-  /** 204 to every request from now on. */
+  /** Answers every request with 204 from now on. */
   takeAll(): void {
     this.answerAlways((_, res) => void res.writeHead(204).end());
   }
@@ -49,7 +49,7 @@ function watch(request: ReceivedRequest, res: ServerResponse): WatchedRequest {
   const atMs = performance.now();
   const sentMs = atMs - (Date.now() - Number(request.headers['webhook-timestamp']) * 1000);
   const watched: WatchedRequest = { request, sentMs, atMs, answeredMs: undefined, endedMs: undefined };
-  // An answer whose body never ends has its head out at once.
+  // The head of an endless body is sent immediately.
   setImmediate(() => {
     if (res.headersSent) watched.answeredMs ??= performance.now();
   });

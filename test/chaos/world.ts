@@ -17,23 +17,23 @@ import { type Repeats, repeatsIn, type Troubles } from './repeats.ts';
 import { WatchedDisk } from './watched-disk.ts';
 import { WatchedReceiver } from './watched-receiver.ts';
 
-/** Leads whose text can be recognised wherever it shows up; there from the start, and to be delivered like any other. */
+/** Leads whose text can be recognised wherever it leaks; they exist from the start and are delivered like any other. */
 export const CANARIES = [9_000_001, 9_000_002, 9_000_003].map(canaryLead);
 
-/** Everything that a run needs, of its own, and started. */
+/** Everything that a run needs: separate and started. */
 export interface World {
   readonly folder: string;
   readonly scene: Scene;
   readonly parts: Parts;
-  /** Whoever works with the CSV files. */
+  /** The reader of the CSV files. */
   readonly reader: EagerReader;
-  /** Ends every trouble: all parts but leadsync are as they should be, and nothing more arrives. */
+  /** Ends every trouble: all parts except leadsync work again, and no more leads arrive. */
   heal(): Promise<void>;
-  /** What the webhook was given more than once. */
+  /** Returns what the webhook received more than once. */
   repeats(): Repeats;
-  /** What leadsync, its commands and its logs did wrong by themselves. */
+  /** Returns what leadsync, its commands and its logs did wrong. */
   faults(): string[];
-  /** Stops everything; the folder goes too unless it is kept. */
+  /** Stops everything, and removes the folder unless `keep` is set. */
   close(keep: boolean): Promise<void>;
 }
 
@@ -135,7 +135,7 @@ function processes(
   ];
 }
 
-/** What was done to leadsync until now that can lead to a repeat. */
+/** Returns what was done to leadsync so far that can lead to a repeat. */
 export function troublesOf({ daemon, worker, "ledger's disk": disk }: Parts): Troubles {
   return {
     ends: [...daemon.ends, ...worker.ends],

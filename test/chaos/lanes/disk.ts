@@ -2,14 +2,14 @@ import type { Chance } from '../../simulation/chance.ts';
 import type { SmallDisk } from '../../support/files/small-disk.ts';
 import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
 
-/** How the folder of the CSV files fares: full, read-only, or not there at all. */
+/** Draws the troubles of the CSV files' folder: full, read-only, or missing. */
 export function drawDropDisk(chance: Chance, endMs: number): Deed<SmallDisk>[] {
   return spells(chance, endMs, [3_000, 12_000], [500, 6_000]).flatMap((spell) =>
     oneOf(chance, [full, readOnly, gone])(spell),
   );
 }
 
-/** How the ledger's own disk fares: full now and then. */
+/** Draws the troubles of the ledger's disk, which is full now and then. */
 export function drawLedgerDisk(chance: Chance, endMs: number): Deed<SmallDisk>[] {
   return spells(chance, endMs, [10_000, 40_000], [300, 4_000]).flatMap(full);
 }

@@ -2,7 +2,7 @@ import type { Chance } from '../../simulation/chance.ts';
 import { type Deed, lengthOf, oneOf, type Range, type Spell, spells } from '../deed.ts';
 import type { Process, Start } from '../process.ts';
 
-/** Places that are passed often, and those that are passed now and then. */
+/** Failpoints that are passed often, and those that are passed now and then. */
 const OFTEN = [
   'recording',
   'recorded',
@@ -24,7 +24,7 @@ const SELDOM = [
   'file-rename',
 ] as const;
 
-/** How a leadsync process fares: killed, stopped in order, frozen. Each spell is as long as one of `troubles` says. */
+/** Draws the troubles of a leadsync process: killed, stopped in order, frozen. Each is as long as one of `troubles`. */
 export function drawProcess(chance: Chance, endMs: number, troubles: readonly Range[]): Deed<Process>[] {
   return spells(chance, endMs, [1_000, 6_000], ...troubles).flatMap((spell) =>
     oneOf(chance, [killed, killed, stopped, frozen])(spell),
@@ -34,19 +34,19 @@ export function drawProcess(chance: Chance, endMs: number, troubles: readonly Ra
 const SHORT: Range = [50, 1_500];
 /** Longer than the lock of a job. */
 const BEYOND_LOCK: Range = [6_500, 11_000];
-/** Longer than an attempt may take, so that its batch is given to somebody else. */
+/** Longer than an attempt may take, so that another process gets its batch. */
 const BEYOND_LEASE: Range = [23_000, 27_000];
 
-/** How long the daemon is in trouble, and how long a worker, whose place others can take. */
+/** How long the daemon is in trouble, and how long a worker, which others can replace. */
 export const DAEMON_TROUBLES = [SHORT, SHORT, SHORT, SHORT, BEYOND_LOCK];
 export const WORKER_TROUBLES = [...DAEMON_TROUBLES, BEYOND_LEASE];
 
-/** How it is started, one time after the other: what is armed in it, and whether it delivers itself. */
+/** Draws the successive starts of a process: its failpoints, and whether it delivers. */
 export function drawStarts(chance: Chance, options: { mayLeaveDeliveries: boolean }): Start[] {
   return Array.from({ length: 500 }, () => ({
     failpoints: chance.oneIn(4) ? undefined : failpoint(chance),
     deliver: !options.mayLeaveDeliveries || !chance.oneIn(4),
-    // A supervisor does not start it again at once, and not after an hour.
+    // A supervisor restarts it neither immediately nor after an hour.
     afterMs: chance.between(50, 1_500),
   }));
 }

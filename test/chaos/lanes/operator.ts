@@ -3,7 +3,7 @@ import { SINKS } from '../../support/scene/scene.ts';
 import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
 import type { Operator } from '../operator.ts';
 
-/** What the operator does on the command line while all of this goes on. */
+/** Draws the operator's commands during the run. */
 export function drawOperator(chance: Chance, endMs: number): Deed<Operator>[] {
   return spells(chance, endMs, [500, 2_500], [300, 4_000]).flatMap((spell) =>
     oneOf(chance, [replay, replay, retry, pause, resume, resume, resume, look])(chance, spell),

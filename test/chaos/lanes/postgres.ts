@@ -3,14 +3,14 @@ import type { Scene } from '../../support/scene/scene.ts';
 import type { PrivatePostgres } from '../../support/servers/private-postgres.ts';
 import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
 
-/** The server, and the way to ask it. */
+/** The server, and a way to query it. */
 export interface Database {
   readonly server: PrivatePostgres;
   readonly query: Scene['query'];
   readonly schema: string;
 }
 
-/** How PostgreSQL fares: killed, frozen, its connections cut, its table locked by somebody else. */
+/** Draws the troubles of PostgreSQL: killed, frozen, disconnected, its table locked by another client. */
 export function drawPostgres(chance: Chance, endMs: number): Deed<Database>[] {
   return spells(chance, endMs, [2_000, 9_000], [300, 5_000]).flatMap((spell) =>
     oneOf(chance, [killed, killed, frozen, cut, locked])(spell),

@@ -10,7 +10,7 @@ interface Manner {
   readonly answer: Answer;
 }
 
-/** How the webhook's receiver fares: times of failure between times at which it takes everything. */
+/** Draws the troubles of the webhook's receiver: periods of failure between periods in which it accepts everything. */
 export function drawReceiver(chance: Chance, endMs: number): Deed<WatchedReceiver>[] {
   return spells(chance, endMs, [300, 4_000], [300, 1_500], [300, 6_000]).flatMap((spell) => {
     const { text, answer } = oneOf(chance, MANNERS)(chance);
@@ -44,7 +44,7 @@ function status(code: number, headers: Record<string, string> = {}): Manner {
   return { text: `says ${code}${after}`, answer: (_, res) => void res.writeHead(code, headers).end() };
 }
 
-/** One in so many leads is not to its taste, and stays so. */
+/** Refuses one lead in this many, and always the same ones. */
 function refusesSome(oneIn: number): Manner {
   const answer = (request: ReceivedRequest, res: ServerResponse) => {
     const ids = [...request.body.toString().matchAll(/"data":\s*\{\s*"id":(\d+)/g)].map(([, id]) =>
@@ -72,13 +72,13 @@ function slow(ms: number): Manner {
   return { text: `takes ${ms} ms for an answer`, answer };
 }
 
-/** The lead was taken, and nobody will ever know: this is what makes a repeat. */
+/** Accepts the lead and breaks the connection, so that the sender never knows: the cause of repeats. */
 function takeAndBreak(request: ReceivedRequest, res: ServerResponse): void {
   request.status = 204;
   res.socket?.destroy();
 }
 
-/** A 200 is a 200, whatever comes after it. */
+/** Answers 200, which counts whatever comes after it. */
 async function trickle(request: ReceivedRequest, res: ServerResponse): Promise<void> {
   request.status = 200;
   res.writeHead(200);
@@ -88,7 +88,7 @@ async function trickle(request: ReceivedRequest, res: ServerResponse): Promise<v
   }
 }
 
-/** Whoever logs an answer would log a person's data. */
+/** Echoes the request: a sender that logs answers would log a person's data. */
 function echo({ body }: ReceivedRequest, res: ServerResponse): void {
   res.writeHead(500, { 'content-type': 'application/json' }).end(body);
 }

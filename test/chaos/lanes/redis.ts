@@ -3,7 +3,7 @@ import type { Chance } from '../../simulation/chance.ts';
 import type { PrivateRedis } from '../../support/servers/private-redis.ts';
 import { type Deed, lengthOf, oneOf, type Range, type Spell, spells } from '../deed.ts';
 
-/** How Redis fares: killed, frozen for shorter and longer than a job's lock, emptied, full, made a replica. */
+/** Draws the troubles of Redis: killed, frozen for shorter and longer than a job's lock, flushed, full, made a replica. */
 export function drawRedis(chance: Chance, endMs: number): Deed<PrivateRedis>[] {
   return spells(chance, endMs, [300, 4_000], [200, 1_500], [200, 4_000], BEYOND_LOCK).flatMap((spell) =>
     oneOf(chance, [killed, frozen, frozen, flushed, flushed, scripts, cut, full, replica])(spell),
@@ -68,7 +68,7 @@ function thaw(redis: PrivateRedis): void {
   redis.process.kill('SIGCONT');
 }
 
-/** Makes a Redis usable again whatever was done to it. */
+/** Makes a Redis usable again, whatever was done to it. */
 export async function healRedis(redis: PrivateRedis): Promise<void> {
   thaw(redis);
   const { exitCode, signalCode } = redis.process;
@@ -77,7 +77,7 @@ export async function healRedis(redis: PrivateRedis): Promise<void> {
   await told(redis, ['CONFIG', 'SET', 'maxmemory', '0']);
 }
 
-/** Over a connection of its own, which does not outlive the command. @throws Error when Redis does not answer within 2 s */
+/** Sends a command over a separate connection, which ends with it. @throws Error if Redis does not answer within 2 s */
 async function told(redis: PrivateRedis, [command = '', ...args]: readonly string[]): Promise<void> {
   const client = new Redis(redis.url, {
     lazyConnect: true,
@@ -85,7 +85,7 @@ async function told(redis: PrivateRedis, [command = '', ...args]: readonly strin
     connectTimeout: 2_000,
     commandTimeout: 2_000,
   });
-  client.on('error', () => undefined); // the command fails as well, and says why
+  client.on('error', () => undefined); // the command fails as well, with the reason
   try {
     await client.connect();
     await client.call(command, ...args);

@@ -2,10 +2,10 @@ import type { Chance } from '../../simulation/chance.ts';
 import type { ListingMisbehaviourName, Stub, TokenFaultName } from '../../stub/stub.ts';
 import { type Deed, oneOf, spells } from '../deed.ts';
 
-/** Old leads come up below this id, new ones count on from it. */
+/** New leads get ids from here on; old leads that appear late get lower ids. */
 export const FIRST_ID = 100_000;
 
-/** Readable and unreadable listings; those that alone take longer than a run are not among them. */
+/** Readable and unreadable listings, without those that take longer than a run by themselves. */
 const LISTINGS: readonly ListingMisbehaviourName[] = [
   'truncated',
   'truncated-chunked',
@@ -41,7 +41,7 @@ const LISTINGS: readonly ListingMisbehaviourName[] = [
   'broken-leads',
 ];
 
-/** `unauthorized` and its like are not among them: after a wrong secret leadsync rests for minutes, as it should. */
+/** Without `unauthorized` and similar faults: after a wrong secret leadsync waits for minutes, as it should. */
 const TOKENS: readonly TokenFaultName[] = [
   'down',
   'slow',
@@ -57,7 +57,7 @@ const TOKENS: readonly TokenFaultName[] = [
   'answer-lost',
 ];
 
-/** How the service fares: leads arrive, change and come up from the past, listings and tokens go wrong. */
+/** Draws the troubles of the service: leads arrive, change and appear late; listings and tokens fail. */
 export function drawService(chance: Chance, endMs: number): Deed<Stub>[] {
   return spells(chance, endMs, [300, 2_500], [0, 0]).map(({ fromMs: atMs }) => ({
     atMs,
@@ -100,7 +100,7 @@ function fromThePast(chance: Chance): Drawn {
 }
 
 function change(chance: Chance): Drawn {
-  // Mostly young ones: those may still be on their way.
+  // Mostly recent leads, which may still be pending.
   const places = Array.from({ length: oneOf(chance, [1, 20, 200]) }, () => 1 - chance.random() ** 4);
   return {
     text: `${places.length} leads change`,
