@@ -16,7 +16,7 @@ describe('a Redis in trouble', () => {
     const attempts = new Attempts();
     const opened = openBullmq(`redis://127.0.0.1:${port}`, attempts.attempt);
     expect(await failsAfter(opened.carrier, [ref(1)])).toBeLessThan(500);
-    await until('it is told', () => opened.states.some((state) => state.kind === 'disconnected'));
+    await until('the carrier reports it', () => opened.states.some((state) => state.kind === 'disconnected'));
     expect(await failsAfter(opened.carrier, [ref(1)])).toBeLessThan(500);
     expect(opened.carrier.unready()).toContain('ECONNREFUSED');
     await privateRedis([], port);
@@ -36,7 +36,7 @@ describe('a Redis in trouble', () => {
     await carrier.offer(refs);
     await until('some began', () => attempts.started.length === 3);
     redis.process.kill('SIGKILL');
-    await until('it is told', () => carrier.unready() !== undefined);
+    await until('the carrier reports it', () => carrier.unready() !== undefined);
     expect(await failsAfter(carrier, refs)).toBeLessThan(500);
     await privateRedis([], redis.port);
     attempts.release();
@@ -81,14 +81,14 @@ describe('a Redis in trouble', () => {
       redis.process.kill('SIGCONT');
     }
     await offerUntilTaken(carrier, [ref(2)]);
-    await until('it is at work', () => attempts.batches.includes('b2'));
+    await until('the batch is attempted', () => attempts.batches.includes('b2'));
   });
 
   it('the carrier warns of a Redis that may evict jobs', async () => {
     const redis = await privateRedis(['--maxmemory-policy', 'allkeys-lru']);
     const opened = openBullmq(redis.url, undefined);
     await connected(opened);
-    await until('it is warned of', () => opened.states.some((state) => state.kind === 'warning'));
+    await until('the carrier warns', () => opened.states.some((state) => state.kind === 'warning'));
     expect(opened.states.find((state) => state.kind === 'warning')).toMatchObject({
       reason: expect.stringContaining('allkeys-lru'),
       hint: expect.stringContaining('noeviction'),
@@ -118,7 +118,7 @@ describe('a Redis in trouble', () => {
   it('the report of a wrong Redis password does not contain it', async () => {
     const redis = await privateRedis(['--requirepass', 'correct-horse']);
     const opened = openBullmq(`redis://:wrong-battery@127.0.0.1:${redis.port}`, undefined);
-    await until('it is told', () => opened.states.some((state) => state.kind === 'disconnected'));
+    await until('the carrier reports it', () => opened.states.some((state) => state.kind === 'disconnected'));
     await expect(opened.carrier.offer([ref(1)])).rejects.toThrow(CarrierUnavailable);
     expect(JSON.stringify(opened.states)).toContain('WRONGPASS');
     expect(JSON.stringify(opened.states)).not.toMatch(/battery|horse/);
@@ -165,7 +165,7 @@ describe('jobs in Redis', () => {
     const carrier = await connected(openBullmq(requireRedisUrl(), undefined, prefix));
     await carrier.offer([ref(1), ref(2), ref(3, 1, 'drop')]);
     await carrier.serve(SINKS.filter(({ name }) => name === 'drop'));
-    await until('nothing of it is left', async () => (await jobKeys(prefix)).length === 1);
+    await until('the jobs of the removed sink are gone', async () => (await jobKeys(prefix)).length === 1);
     expect(await jobKeys(prefix)).toEqual([expect.stringContaining(':drop:')]);
   });
 

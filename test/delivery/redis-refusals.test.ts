@@ -32,7 +32,7 @@ describe('a Redis that is out of memory', () => {
   it('the carrier reports a Redis that was full before leadsync started, and uses it once there is room', async () => {
     const redis = await privateRedis(['--maxmemory', '1']);
     const opened = openBullmq(redis.url, undefined);
-    await until('it is told', () => told(opened).length > 0);
+    await until('the carrier reports it', () => told(opened).length > 0);
     expect(told(opened)).toEqual([expect.stringMatching(/out of memory/)]);
     await command(redis.url, (client) => client.config('SET', 'maxmemory', '0'));
     await connected(opened);
@@ -50,7 +50,7 @@ describe('a Redis that becomes a read-only replica', () => {
     await command(redis.url, async (client) => {
       await client.replicaof('127.0.0.1', other.port);
       // No offer is needed: every few seconds the carrier checks whether Redis accepts writes.
-      await until('it is told', () => carrier.unready()?.includes('READONLY'), 15_000);
+      await until('the carrier reports it', () => carrier.unready()?.includes('READONLY'), 15_000);
       expect(opened.states.at(-1)).toMatchObject({
         reason: expect.stringContaining('read-only replica'),
         hint: expect.stringContaining('queue.redis_url'),
@@ -71,7 +71,7 @@ describe('a Redis that becomes a read-only replica', () => {
     await command(redis.url, async (client) => {
       await client.replicaof('127.0.0.1', other.port);
       attempts.release();
-      await until('it is told', () => carrier.unready() !== undefined, 15_000);
+      await until('the carrier reports it', () => carrier.unready() !== undefined, 15_000);
       await client.config('RESETSTAT');
       await systemClock.sleep(2_000); // only elapsed time shows whether the workers loop
       const [, processed] = /total_commands_processed:(\d+)/.exec(await client.info('stats')) ?? [];
@@ -109,7 +109,7 @@ describe('a Redis that is loading its data', () => {
     // 10 ms per key: for three seconds it is up and answers LOADING.
     const slow = ['--key-load-delay', '10000', '--loading-process-events-interval-bytes', '1024'];
     await privateRedis(['--dir', dir, ...slow], port);
-    await until('it is told', () => told(opened).some((reason) => reason.includes('LOADING')));
+    await until('the carrier reports it', () => told(opened).some((reason) => reason.includes('LOADING')));
     await offerUntilTaken(carrier, [ref(1)]);
     await until('it was attempted', () => attempts.ended.length === 1);
   });

@@ -87,7 +87,7 @@ test('a person with a killed attempt is erased immediately, and the report says 
     asked += 1;
   });
   const daemon = await scene.start();
-  await until('the webhook is asked', () => asked > 0);
+  await until('the webhook gets a request', () => asked > 0);
   await daemon.kill('SIGKILL');
   const startMs = performance.now();
   const { stdout } = await runErase(scene, [ADDRESS, '--json']);
@@ -124,7 +124,7 @@ describe('a frozen leadsync', () => {
     const { stdout } = await erasing;
     expect(JSON.parse(stdout).places).toMatchObject([{ place: 'ledger', reached: true }, {}, {}, {}]);
     await somePolls(scene);
-    await until('the webhook was told', () => told(scene).filter((one) => ERASED.includes(one)).length === 2);
+    await until('the webhook is notified of both erasures', () => told(scene).filter((one) => ERASED.includes(one)).length === 2);
     await frozen.kill();
     await expectErased(scene);
     for (const id of PERSON)

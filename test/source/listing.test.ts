@@ -244,7 +244,7 @@ describe('a faulty listing', () => {
     const clock = new HeldClock();
     const { source } = aSource(stub, { clock, options: { deadline: '10m' } });
     const failure = failureOf(source);
-    await until('the listing is asked for', () => stub.listingRequests === 1);
+    await until('the listing is requested', () => stub.listingRequests === 1);
     await clock.pass(600_000);
     expect((await failure).error).toMatchObject({
       code: 'incomplete',
@@ -263,7 +263,7 @@ describe('a faulty listing', () => {
         const result = await source.list(undefined, stop.signal);
         if (result.kind === 'changed') for await (const block of result.blocks) expect(block).toBeDefined();
       })();
-      await until('the listing is asked for', () => stub.listingRequests > before);
+      await until('the listing is requested', () => stub.listingRequests > before);
       stop.abort();
       await expect(reading).rejects.toMatchObject({ name: 'SourceError', code: 'incomplete' });
     }

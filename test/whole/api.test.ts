@@ -161,7 +161,7 @@ test('the API shows when each export last ran, what failed, and when it runs nex
       later: { type: 's3', bucket: 'acme', prefix: 'leads/', at },
     },
   });
-  const { exports, problems } = await until('both were tried, and the third has its time', async () => {
+  const { exports, problems } = await until('two exports have run and the third is scheduled', async () => {
     const { body } = await ask('/overview');
     const [hourly, broken, later] = body.exports;
     return hourly.state === 'made' && broken.state === 'failed' && later.next_at ? body : undefined;

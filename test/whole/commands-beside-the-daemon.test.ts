@@ -20,21 +20,21 @@ describe.each(carriers)('commands beside a running daemon (%s)', (carrier) => {
   it('pause, resume, retry and replay take effect within a second', async () => {
     const scene = await aScene(carrier, { stub: { leads: 3 } });
     await scene.start();
-    await until('the first leads are there', async () => Object.keys(await brought(scene)).length === 3);
+    await until('the first leads arrive', async () => Object.keys(await brought(scene)).length === 3);
 
     expect(await scene.run('pause', 'crm')).toMatchObject({ code: 0 });
     scene.stub.addLeads(2);
     await until('the others have them', async () => (await scene.held()).drop.length === 5);
     expect(Object.keys(await brought(scene))).toHaveLength(3);
     expect(await scene.run('resume', 'crm')).toMatchObject({ code: 0 });
-    await until('they are there', async () => Object.keys(await brought(scene)).length === 5, SOON_MS);
+    await until('all five leads arrive', async () => Object.keys(await brought(scene)).length === 5, SOON_MS);
 
     scene.receiver.answerNext(422);
     const [refused] = scene.stub.addLeads(1);
     const dead = async () => JSON.parse((await scene.run('deliveries', '--state', 'dead', '--json')).stdout);
     await until('it is dead', async () => (await dead()).deliveries.length === 1);
     expect((await scene.run('retry', '--state', 'dead')).stdout).toBe('1 delivery is due now.\n');
-    await until('it is there', async () => (await brought(scene))[String(refused)] === 1, SOON_MS);
+    await until('the retried lead arrives', async () => (await brought(scene))[String(refused)] === 1, SOON_MS);
 
     expect((await scene.run('replay', '--sink', 'crm', '--all')).stdout).toBe(
       '6 leads are owed to crm again.\n',

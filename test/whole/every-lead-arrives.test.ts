@@ -32,7 +32,7 @@ test('a lead that changes and changes back arrives each time, and its final cont
   await until('every lead is everywhere', () => scene.complete(), 30_000);
   for (const change of [scene.stub.changeLead, scene.stub.changeLeadBack]) {
     const version = change.call(scene.stub, 2);
-    await until('it is served', () => scene.stub.served.newest(2) === version);
+    await until('the changed lead is served', () => scene.stub.served.newest(2) === version);
     await until('every lead is everywhere', () => scene.complete(), 30_000);
   }
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -55,7 +55,7 @@ test('two services with the same ids: each lead of each service arrives everywhe
   main?.removeLead(5);
   main?.changeLead(4);
   other?.changeLead(3);
-  await until('it is served', () => main?.served.newest(4) === 2 && other?.served.newest(3) === 2);
+  await until('the changed lead is served', () => main?.served.newest(4) === 2 && other?.served.newest(3) === 2);
   await until('every lead is everywhere', () => scene.complete(), 30_000);
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   const account = await accountOf(scene);

@@ -21,7 +21,7 @@ test('a ledger restored from before an erasure brings no erased lead back to any
   scene.stub.addLeads(3);
   await until('the others are delivered', () => received() >= 8);
   for (const lead of [known, listedSince]) await scene.run('erase', String(lead), '--yes');
-  await until('the webhook is told', () => received() >= 10);
+  await until('the webhook has ten requests', () => received() >= 10);
   await first.kill();
 
   for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });

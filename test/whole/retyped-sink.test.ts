@@ -27,7 +27,7 @@ test('a webhook sink that becomes a csv sink keeps its pending deliveries; only 
   daemon.process.kill('SIGHUP');
   await until('it is reloaded', () => daemon.log.some(({ event }) => event === 'reloaded'));
   await scene.run('resume', 'crm');
-  await until('the new leads are there', () => csvFiles(directory).length > 0);
+  await until('the new leads are in the folder', () => csvFiles(directory).length > 0);
   const rows = csvFiles(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
   for (const id of added) expect(rows.join('')).toMatch(new RegExp(`^${id},`, 'm'));
   const { stdout: dead } = await scene.run('deliveries', '--sink', 'crm', '--state', 'dead', '--json');

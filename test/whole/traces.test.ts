@@ -90,7 +90,7 @@ describe('traces', () => {
       OTEL_EXPORTER_OTLP_TIMEOUT: '300',
     });
     const unsent = () => daemon.log.filter(({ event }) => event === 'traces-unsent');
-    await until('it is told', () => unsent().length > 0);
+    await until('leadsync reports the unsent traces', () => unsent().length > 0);
     await until('the leads arrive', () => crm.received.length === 3);
     const polls = stub.listingRequests;
     await until('more polls have been traced', () => stub.listingRequests > polls + 3);

@@ -68,7 +68,7 @@ export async function expectRecovery(
   logged: (log: RunningLeadsync['log']) => boolean = () => true,
 ): Promise<{ account: Account; log: RunningLeadsync['log'] }> {
   const daemon = await scene.start();
-  await until('the log says what is waited for', () => logged(daemon.log), 60_000);
+  await until('the log contains the awaited event', () => logged(daemon.log), 60_000);
   return { account: await expectKept(scene, daemon, allowed), log: daemon.log };
 }
 

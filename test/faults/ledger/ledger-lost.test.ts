@@ -300,7 +300,7 @@ test.each(restores)(
     prepare(scene);
     copyFileSync(backup, fileOf(scene));
     const daemon = await scene.start();
-    await until('it is said', () => daemon.log.some(({ event }) => event === 'ledger-restored'));
+    await until('leadsync reports the restore', () => daemon.log.some(({ event }) => event === 'ledger-restored'));
     expect(daemon.log.find(({ event }) => event === 'ledger-restored')).toMatchObject({ level: 'warn' });
     expect((await scene.run('status')).stdout).toMatch(/restored from a backup/);
     await until('what came since is delivered again', () => scene.receiver.received.length >= LEADS + 6);

@@ -89,7 +89,7 @@ test('34. while a reader holds a snapshot of the ledger, leads flow; afterwards 
   expect(leads()).toBe(10);
   for (let more = 0; more < 3; more += 1) {
     scene.stub.addLeads(1_000);
-    await until('they are everywhere', () => scene.complete(), 120_000);
+    await until('the leads are everywhere', () => scene.complete(), 120_000);
   }
   expect(leads()).toBe(10);
   const logBytes = () => statSync(`${ledgerOf(scene)}-wal`).size;

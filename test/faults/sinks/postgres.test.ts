@@ -33,7 +33,7 @@ describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) 
     await until('a transaction is under way', () => waitsForLock(), 30_000);
     await postgres.crash();
     await postgres.restart();
-    await until('they are everywhere', () => scene.complete(), 90_000);
+    await until('the leads are everywhere', () => scene.complete(), 90_000);
     const failures = logged(daemon, 'batch-settled', { sink: 'warehouse' }).length;
     expect(failures).toBeGreaterThan(0);
     proxy.cutAfterCommit();
@@ -41,7 +41,7 @@ describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) 
     await until('the answer to COMMIT was lost', async () => {
       return logged(daemon, 'batch-settled', { sink: 'warehouse' }).length > failures;
     });
-    await until('they are everywhere', () => scene.complete(), 90_000);
+    await until('the leads are everywhere', () => scene.complete(), 90_000);
     await expectCalm(daemon);
     expect(await answersThatAreNotThere(scene)).toEqual([]);
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);

@@ -77,7 +77,7 @@ describe.each(carriers)('failing webhooks, over the %s carrier', (carrier) => {
     at('down').answerAlways(inFlight.answering(204, 20));
     const from = received.length;
     // leadsync notices by itself that the receiver is back.
-    await until('the backlog is there', () => leadsAt('down').size === LEADS, 90_000);
+    await until('the backlog arrives', () => leadsAt('down').size === LEADS, 90_000);
     const [first, second] = probes();
     expect([first, second].filter((probe) => !probe || !inFlight.wasAlone(probe))).toEqual([]);
     const wait = Number(second?.at) - Number(first?.at);

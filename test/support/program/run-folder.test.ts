@@ -47,7 +47,7 @@ test('a process that has ended is removed from the notes', async () => {
   noteProcess(child);
   expect(notesIn(run)).toEqual([String(child.pid)]);
   child.kill();
-  await until('it is forgotten', () => notesIn(run).length === 0);
+  await until('the note is removed', () => notesIn(run).length === 0);
   await run.close();
 });
 

@@ -45,7 +45,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s closes everything, including what is still opening, and prevents further opening',
   async (signal) => {
     const tool = aTool("await opened.add(() => say('C'), () => say('-C')); return 0;");
-    await until('it is opening', () => tool.written.stdout.includes('opening'));
+    await until('the tool is opening B', () => tool.written.stdout.includes('opening'));
     tool.kill(signal);
     const [code] = await once(tool, 'close');
     expect(tool.written).toEqual({ stdout: 'A opening B -B -A ', stderr: '' });
