@@ -60,7 +60,9 @@ export class World {
     });
     const [message] = await Promise.race([
       once(child, 'message'),
-      once(child, 'exit').then(([code]) => Promise.reject(new Error(`the benchmark's servers did not start (exit code ${code})`))),
+      once(child, 'exit').then(([code]) =>
+        Promise.reject(new Error(`the benchmark's servers did not start (exit code ${code})`)),
+      ),
     ]);
     return new World(portsSchema.parse(message), () => stopProcess(child, 'SIGTERM'));
   }

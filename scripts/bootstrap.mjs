@@ -70,9 +70,7 @@ function install() {
       'node_modules is a link to another folder, whose packages do not match package-lock.json. Remove the link, or install the packages there, then run this again.',
     );
   }
-  say(
-    'Installing the packages of package-lock.json in node_modules (npm ci; about a minute, once) …',
-  );
+  say('Installing the packages of package-lock.json in node_modules (npm ci; about a minute, once) …');
   const npm = process.env.npm_execpath;
   const [command, ...first] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
   // --include=dev: NODE_ENV=production would leave out Node 24 itself. Both outputs go to standard error.

@@ -10,7 +10,8 @@ const END = '<!-- measured: end -->';
 export function withMeasurements(document: string, report: Report): string {
   const begin = document.indexOf(BEGIN);
   const end = document.indexOf(END);
-  if (begin < 0 || end < begin) throw new Error(`The document lacks the marks for the figures: ${BEGIN} … ${END}`);
+  if (begin < 0 || end < begin)
+    throw new Error(`The document lacks the marks for the figures: ${BEGIN} … ${END}`);
   return `${document.slice(0, begin + BEGIN.length)}\n\n${markdownOf(report)}\n${document.slice(end)}`;
 }
 

@@ -41,7 +41,9 @@ export const backlog: Work = {
       title: `Backlog of ${(3 * leads).toLocaleString('en')} deliveries to three sinks with BullMQ, one sink unavailable`,
       figures: [
         figureOf('rate of the webhook', 'leads/s', results, (d) => d.hookPerSecond, [atLeast(0.95, alone)]),
-        figureOf('rate of PostgreSQL', 'leads/s', results, (d) => d.warehousePerSecond, [atLeast(0.95, alone)]),
+        figureOf('rate of PostgreSQL', 'leads/s', results, (d) => d.warehousePerSecond, [
+          atLeast(0.95, alone),
+        ]),
         figureOf('peak memory', 'MB', results, (d) => d.peakMb, [atMost(1.2, alone)]),
         figureOf('peak memory of Redis', 'MB', results, (d) => d.redisMb, [atMost(1.2, alone)]),
       ],

@@ -29,7 +29,9 @@ export const flaky: Work = {
     const down = await inTurns(workbench, {
       leadsync: () => mostAtOnceWhileDown(workbench, prepared, workbench.quick ? 2 : 4),
     });
-    figures.push(figureOf('all requests fail: maximum of concurrent requests', '', down, (most) => most, [atMost(1)]));
+    figures.push(
+      figureOf('all requests fail: maximum of concurrent requests', '', down, (most) => most, [atMost(1)]),
+    );
     return {
       title: `${leads.toLocaleString('en')} leads to a webhook whose receiver answers some requests with 503`,
       figures,
@@ -104,7 +106,8 @@ async function mostAtOnceWhileDown(
     await world.behave(down);
     await until('probes were made', async () => (await world.visits()).requests >= probes, LONGEST_MS);
     const { mostOpen } = await world.visits();
-    if (mostOpen > 1) throw new Error(`a receiver that fails every request got ${mostOpen} concurrent requests`);
+    if (mostOpen > 1)
+      throw new Error(`a receiver that fails every request got ${mostOpen} concurrent requests`);
     return mostOpen;
   });
 }

@@ -41,8 +41,7 @@ async function measured(workbench: Workbench, leads: number) {
   const [cpuBeforeMs, writtenBeforeMb] = [database.cpuMs(), await database.writtenAheadMb()];
   await runLeadsync(workbench, await install(workbench, { sinks }), ['sync']);
   const deliveries = await database.count('leadsync.deliveries');
-  if (deliveries !== 4 * leads)
-    throw new Error(`PostgreSQL has ${deliveries} of ${4 * leads} deliveries`);
+  if (deliveries !== 4 * leads) throw new Error(`PostgreSQL has ${deliveries} of ${4 * leads} deliveries`);
   return {
     storedMb: await database.sizeMb(),
     writtenAheadMb: (await database.writtenAheadMb()) - writtenBeforeMb,

@@ -160,7 +160,9 @@ function overSizes(ofSizes: readonly (readonly Grown[])[]): Figure[] {
   const absent = (run: readonly Grown[]) => Math.max(...run.map(({ absentMs }) => absentMs));
   return [
     figureOf('slowest rate, divided by the fastest', '', { leadsync: runs }, slowest, [atLeast(0.8)]),
-    figureOf('peak memory with the most leads, minus that with the fewest', 'MB', { leadsync: runs }, more, [atMost(60)]),
+    figureOf('peak memory with the most leads, minus that with the fewest', 'MB', { leadsync: runs }, more, [
+      atMost(60),
+    ]),
     figureOf('longest delay of the event loop', 'ms', { leadsync: runs }, absent, [atMost(50)]),
   ];
 }

@@ -52,7 +52,9 @@ export const idle: Work = {
     return {
       title: `Idle after a first sync of ${leads.toLocaleString('en')} leads into PostgreSQL, polling every ${windowMs / 1000} s`,
       figures: [
-        figureOf('resident memory', 'MB', { leadsync: same, ...references }, (w) => w.residentMb, [atMost(130)]),
+        figureOf('resident memory', 'MB', { leadsync: same, ...references }, (w) => w.residentMb, [
+          atMost(130),
+        ]),
         figureOf('CPU usage', '%', { leadsync: same, ...references }, (w) => w.cpuPercent, [atMost(0.6)]),
         figureOf('resident memory, with 304', 'MB', { leadsync: tagged }, (w) => w.residentMb, [atMost(130)]),
         figureOf('CPU usage, with 304', '%', { leadsync: tagged }, (w) => w.cpuPercent, [atMost(0.1)]),

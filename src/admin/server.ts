@@ -2,7 +2,6 @@ import cookie from '@fastify/cookie';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { AdminAddressError } from './address-error.ts';
 import { addApi } from './api/register.ts';
-import { addBoard, type BoardQueues } from './queue-board.ts';
 import { actor } from './contract/actor.ts';
 import type { Configuration } from './contract/model.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
@@ -17,6 +16,7 @@ import { trustedProxies } from './http/proxies.ts';
 import { throttleRequests } from './http/request-throttle.ts';
 import { registerPages } from './pages/register.ts';
 import { addProbes, type ProbeOptions } from './probes.ts';
+import { addBoard, type BoardQueues } from './queue-board.ts';
 
 /**
  * Where the admin server listens, whom it answers, and what it shows and does. An option that a reload can change is a function,

@@ -1,6 +1,6 @@
+import { PROBLEMS, runbookOf } from '../leads/problems.ts';
 import { printMinute, printSpan } from '../platform/text/format.ts';
 import { blanked } from '../platform/text/printable.ts';
-import { PROBLEMS, runbookOf } from '../leads/problems.ts';
 import type { Condition } from './condition.ts';
 
 /** A notice that a condition has started, still holds (the daily reminder), or is over. Holds no data of a lead. */

@@ -212,7 +212,8 @@ function slow(
 function carrierDown({ carrier }: Observation, afterMs: number): ActiveCondition | undefined {
   if (carrier === undefined) return undefined;
   const message = `The queue does not work; leadsync records leads but cannot deliver them. ${carrier}`;
-  const nextStep = '`leadsync check` shows what Redis answers. Nothing is lost, even if Redis loses its data.';
+  const nextStep =
+    '`leadsync check` shows what Redis answers. Nothing is lost, even if Redis loses its data.';
   return wrong({ message, nextStep }, afterMs);
 }
 

@@ -1,5 +1,5 @@
-import type { PollSchedule } from '../config/contract/config.ts';
 import { createTask, parse } from 'node-cron';
+import type { PollSchedule } from '../config/contract/config.ts';
 import { wallTime } from '../platform/time/timezone.ts';
 
 const SECOND_MS = 1_000;

@@ -85,7 +85,10 @@ test.each([
   ['before it came', killedAt(9_400), undefined],
   ['after it came again', killedAt(14_000), undefined],
   ['in order', stoppedAt(10_100), undefined],
-])('a kill or stop excuses a repeat only if it interrupted the attempt: a process that ended %s', (_, troubles, why) => expect(excuse(13_000, troubles)).toBe(why));
+])(
+  'a kill or stop excuses a repeat only if it interrupted the attempt: a process that ended %s',
+  (_, troubles, why) => expect(excuse(13_000, troubles)).toBe(why),
+);
 
 test('a process that was killed after the repeat excuses nothing, however soon', () => {
   expect(excuse(10_040, killedAt(10_600))).toBeUndefined();
@@ -96,7 +99,9 @@ test.each([
   ['head went out in time', { after: 1_900 }, undefined],
   ['head went out in time, and its end did not', { after: 5, endedAfter: 3_000 }, undefined],
   ['request was sent long before it came', { after: 1_100, sentMs: 9_000 }, 'it was answered too late'],
-])('a repeat is excused only if its answer was late: an answer whose %s', (_, how, why) => expect(excuse(14_000, {}, request(10_000, how))).toBe(why));
+])('a repeat is excused only if its answer was late: an answer whose %s', (_, how, why) =>
+  expect(excuse(14_000, {}, request(10_000, how))).toBe(why),
+);
 
 test('the timeout excuses no repeat before it has passed', () => {
   expect(excuse(11_900, {}, request(10_000, { after: 2_500 }))).toBeUndefined();
@@ -113,7 +118,10 @@ test.each([
   ['for a moment', frozen(9_900, 11_000), undefined],
   ['long after the answer', frozen(10_700, 20_000), undefined],
   ['before the answer', frozen(7_000, 9_900), undefined],
-])('a freeze excuses a repeat only if it lasted past the timeout: a process that stood still %s', (_, troubles, why) => expect(excuse(21_000, troubles)).toBe(why));
+])(
+  'a freeze excuses a repeat only if it lasted past the timeout: a process that stood still %s',
+  (_, troubles, why) => expect(excuse(21_000, troubles)).toBe(why),
+);
 
 test.each([
   ['is killed meanwhile', { ...full(9_000, 12_000), ...killedAt(11_500) }, 'its process was killed'],
@@ -125,6 +133,7 @@ test.each([
   ['is killed long after that', { ...full(9_000, 12_000), ...killedAt(13_100) }, undefined],
   ['stops meanwhile', { ...full(9_000, 12_000), ...stoppedAt(11_500) }, 'its process stopped on a full disk'],
   ['resumes', full(9_000, 12_000), undefined],
-])('a full disk excuses a repeat only if the process ended because of it: a process that cannot settle and %s', (_, troubles, why) =>
-  expect(excuse(14_000, troubles)).toBe(why),
+])(
+  'a full disk excuses a repeat only if the process ended because of it: a process that cannot settle and %s',
+  (_, troubles, why) => expect(excuse(14_000, troubles)).toBe(why),
 );

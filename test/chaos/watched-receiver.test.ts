@@ -15,7 +15,9 @@ async function requestThatGot(answer: Answer): Promise<WatchedRequest> {
     () => undefined,
   );
   leave.abort();
-  return await until('the request is finished', () => watched.requests.find(({ endedMs }) => endedMs !== undefined));
+  return await until('the request is finished', () =>
+    watched.requests.find(({ endedMs }) => endedMs !== undefined),
+  );
 }
 
 test('the receiver records when an answer was sent and the second in which its request was sent', async () => {

@@ -124,7 +124,10 @@ describe('a frozen leadsync', () => {
     const { stdout } = await erasing;
     expect(JSON.parse(stdout).places).toMatchObject([{ place: 'ledger', reached: true }, {}, {}, {}]);
     await somePolls(scene);
-    await until('the webhook is notified of both erasures', () => told(scene).filter((one) => ERASED.includes(one)).length === 2);
+    await until(
+      'the webhook is notified of both erasures',
+      () => told(scene).filter((one) => ERASED.includes(one)).length === 2,
+    );
     await frozen.kill();
     await expectErased(scene);
     for (const id of PERSON)

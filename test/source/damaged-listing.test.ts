@@ -98,10 +98,7 @@ describe('an element without a recognisable end ends the listing and accepts no 
   const braces = aLead({ id: 7, all_details_one_liner: 'a } , { b ]' });
   test.each([
     ['an unterminated string', ['{"id":2,"client_name":"Zoe}', last, braces, last]],
-    [
-      'two unterminated strings',
-      ['{"id":2,"client_name":"Zoe}', last, '{"id":4,"client_name":"Max}', last],
-    ],
+    ['two unterminated strings', ['{"id":2,"client_name":"Zoe}', last, '{"id":4,"client_name":"Max}', last]],
     [
       'a string without its opening quote',
       ['{"id":2,"client_name":Zoe"}', last, '{"id":4,"client_name":"Max}', last],

@@ -217,15 +217,12 @@ describe('a faulty listing', () => {
     ['unavailable', 'Fri, 20 Nov 2026 10:01:00 GMT', 60_000],
     ['unavailable', 'Fri, 20 Nov 2026 09:00:00 GMT', 0],
     ['unavailable', 'soon', undefined],
-  ] as const)(
-    '%s with Retry-After: %s sets the wait',
-    async (listing, retryAfter, ms) => {
-      const clock = new HeldClock('2026-11-20T10:00:00.000Z');
-      const stub = await aStub({ now: () => clock.now() });
-      stub.misbehave({ listing, retryAfter });
-      expect((await failureOf(aSource(stub, { clock }).source)).error.retryAfterMs).toBe(ms);
-    },
-  );
+  ] as const)('%s with Retry-After: %s sets the wait', async (listing, retryAfter, ms) => {
+    const clock = new HeldClock('2026-11-20T10:00:00.000Z');
+    const stub = await aStub({ now: () => clock.now() });
+    stub.misbehave({ listing, retryAfter });
+    expect((await failureOf(aSource(stub, { clock }).source)).error.retryAfterMs).toBe(ms);
+  });
 
   test('a listing that hangs, before or during its body, fails after the timeout', async () => {
     const stub = await aStub({ leads: 600 });

@@ -129,16 +129,19 @@ describe('a login', () => {
     ['constructor', 'it issues no code (constructor)'],
     ['\u001b[31m\r\n<script>', 'it issues no code (no reason given)'],
     ['x'.repeat(5000), 'it issues no code (no reason given)'],
-  ])('a login refused with the error %j is reported without unsafe text of the service', async (error, said) => {
-    const { stub, login } = await aLogin();
-    const more = { error, error_description: '\u001b[31m\r\n<script>', error_uri: 'https://evil.example' };
-    const answer = changed(new URL(await whereTheBrowserEnds(login)), more); // the answer contains a code as well
-    await expect(login.finish(answer.href)).rejects.toMatchObject({
-      code: 'credentials',
-      message: `The service says that ${said}.`,
-    });
-    expect(stub.tokenRequests).toBe(0);
-  });
+  ])(
+    'a login refused with the error %j is reported without unsafe text of the service',
+    async (error, said) => {
+      const { stub, login } = await aLogin();
+      const more = { error, error_description: '\u001b[31m\r\n<script>', error_uri: 'https://evil.example' };
+      const answer = changed(new URL(await whereTheBrowserEnds(login)), more); // the answer contains a code as well
+      await expect(login.finish(answer.href)).rejects.toMatchObject({
+        code: 'credentials',
+        message: `The service says that ${said}.`,
+      });
+      expect(stub.tokenRequests).toBe(0);
+    },
+  );
 
   test('a refusal by the user is reported as such', async () => {
     const { login } = await aLogin();

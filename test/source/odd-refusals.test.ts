@@ -96,13 +96,16 @@ test.each([...INVALID_GRANTS, ...UNNAMED, ['404', NOT_FOUND] as const])(
 test.each([
   ['invalid_client', { status: 401, headers: JSON_TYPE, body: '{"error":"invalid_client"}' }],
   ['429', { status: 429, headers: {}, body: '' }],
-])('if the service would refuse the client as well, its credentials are not tried: %s', async (_, refusal) => {
-  const { grants, file, run } = await aService(refusal, 'client_credentials');
-  const before = readFileSync(file, 'utf8');
-  await failureOf(run().source);
-  expect(grants).toEqual(['refresh_token']);
-  expect(readFileSync(file, 'utf8')).toBe(before);
-});
+])(
+  'if the service would refuse the client as well, its credentials are not tried: %s',
+  async (_, refusal) => {
+    const { grants, file, run } = await aService(refusal, 'client_credentials');
+    const before = readFileSync(file, 'utf8');
+    await failureOf(run().source);
+    expect(grants).toEqual(['refresh_token']);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  },
+);
 
 test.each(INVALID_GRANTS)('a refused login is reported as refused: %s', async (_, refusal) => {
   const { grants, run } = await aService(refusal, 'authorization_code');

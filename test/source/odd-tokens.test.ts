@@ -33,10 +33,13 @@ describe('a token', () => {
     expect((await read(aSource(service).source)).ids).toEqual([]);
   });
 
-  test.each([-5, '-5', 'abc', true, 'NaN'])('a token with a lifetime of %j is invalid', async (expires_in) => {
-    const service = await aRawService(sends('[]'), { body: { ...A_TOKEN, expires_in } });
-    expect((await failureOf(aSource(service).source)).error.code).toBe('protocol');
-  });
+  test.each([-5, '-5', 'abc', true, 'NaN'])(
+    'a token with a lifetime of %j is invalid',
+    async (expires_in) => {
+      const service = await aRawService(sends('[]'), { body: { ...A_TOKEN, expires_in } });
+      expect((await failureOf(aSource(service).source)).error.code).toBe('protocol');
+    },
+  );
 
   test.each(['a\nb: c', 'a b', 'ä€', 'a\u0000b', ' '])(
     'a token with the text %j, which no header can contain, is invalid',

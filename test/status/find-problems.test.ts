@@ -86,7 +86,9 @@ test('an alert says what the status says, but for how long ago it was', () => {
       exports: [],
       command: commandInText,
     },
-  ).map(({ code, message, nextStep }) => `${code} ${message} ${nextStep}`.replace(/ since \S+ \(0 s ago\)/, ''));
+  ).map(({ code, message, nextStep }) =>
+    `${code} ${message} ${nextStep}`.replace(/ since \S+ \(0 s ago\)/, ''),
+  );
   expect(problems.toSorted()).toEqual(alerts.toSorted());
   expect(problems).toHaveLength(4);
 });

@@ -87,12 +87,15 @@ describe("the stub's listing", () => {
     },
   );
 
-  it.each(['hang', 'hang-midway', 'trickle'] as const)('%s: the answer does not end by itself', async (listing) => {
-    await start();
-    stub.misbehave({ listing });
-    await expect(read(AbortSignal.timeout(300))).rejects.toThrow(/timeout|aborted/);
-    expect(stub.served.ids()).toEqual([]);
-  });
+  it.each(['hang', 'hang-midway', 'trickle'] as const)(
+    '%s: the answer does not end by itself',
+    async (listing) => {
+      await start();
+      stub.misbehave({ listing });
+      await expect(read(AbortSignal.timeout(300))).rejects.toThrow(/timeout|aborted/);
+      expect(stub.served.ids()).toEqual([]);
+    },
+  );
 
   it('gzip-bomb: a few megabytes decompress to gigabytes', async () => {
     await start();

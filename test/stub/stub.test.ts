@@ -64,19 +64,19 @@ describe("the stub's token endpoint", () => {
     ['an unknown grant', { grant_type: 'password' }, 400, 'unsupported_grant_type'],
     ['an unknown scope', { scope: 'everything' }, 400, 'invalid_scope'],
     ['a refresh without a token', { grant_type: 'refresh_token' }, 400, 'invalid_request'],
-    [
-      'an unknown refresh token',
-      { grant_type: 'refresh_token', refresh_token: 'x' },
-      400,
-      'invalid_grant',
-    ],
+    ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }, 400, 'invalid_grant'],
     [
       'an unknown code',
       { grant_type: 'authorization_code', code: 'x', redirect_uri: 'y' },
       400,
       'invalid_grant',
     ],
-    ['a code without its redirect address', { grant_type: 'authorization_code', code: 'x' }, 400, 'invalid_request'],
+    [
+      'a code without its redirect address',
+      { grant_type: 'authorization_code', code: 'x' },
+      400,
+      'invalid_request',
+    ],
   ])('the token endpoint refuses %s', async (_what, fields, status, error) => {
     const answer = await askToken(await aStub(), fields);
     expect([answer.status, answer.body.error]).toEqual([status, error]);

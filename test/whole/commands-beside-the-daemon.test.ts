@@ -34,7 +34,11 @@ describe.each(carriers)('commands beside a running daemon (%s)', (carrier) => {
     const dead = async () => JSON.parse((await scene.run('deliveries', '--state', 'dead', '--json')).stdout);
     await until('it is dead', async () => (await dead()).deliveries.length === 1);
     expect((await scene.run('retry', '--state', 'dead')).stdout).toBe('1 delivery is due now.\n');
-    await until('the retried lead arrives', async () => (await brought(scene))[String(refused)] === 1, SOON_MS);
+    await until(
+      'the retried lead arrives',
+      async () => (await brought(scene))[String(refused)] === 1,
+      SOON_MS,
+    );
 
     expect((await scene.run('replay', '--sink', 'crm', '--all')).stdout).toBe(
       '6 leads are owed to crm again.\n',

@@ -55,7 +55,10 @@ test('two services with the same ids: each lead of each service arrives everywhe
   main?.removeLead(5);
   main?.changeLead(4);
   other?.changeLead(3);
-  await until('the changed lead is served', () => main?.served.newest(4) === 2 && other?.served.newest(3) === 2);
+  await until(
+    'the changed lead is served',
+    () => main?.served.newest(4) === 2 && other?.served.newest(3) === 2,
+  );
   await until('every lead is everywhere', () => scene.complete(), 30_000);
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   const account = await accountOf(scene);

@@ -25,7 +25,9 @@ test('a backup made while leadsync runs is recognised when it is restored, and n
   for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
   copyFileSync(backup, file);
   const second = await scene.start();
-  await until('leadsync reports the restore', () => second.log.some(({ event }) => event === 'ledger-restored'));
+  await until('leadsync reports the restore', () =>
+    second.log.some(({ event }) => event === 'ledger-restored'),
+  );
   expect((await scene.run('status')).stdout).toMatch(/restored from a backup/);
   await until('what came since is delivered again', () => received() >= LEADS + 6);
 });

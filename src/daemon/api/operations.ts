@@ -8,6 +8,7 @@ import type {
 import { MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
+import { runbookOf } from '../../leads/problems.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
@@ -27,7 +28,6 @@ import {
   sourceOverview,
   speedJson,
 } from '../../status/json.ts';
-import { runbookOf } from '../../leads/problems.ts';
 import { commandInText } from '../../status/problem.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';

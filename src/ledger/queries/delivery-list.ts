@@ -44,8 +44,12 @@ export class DeliveryList {
   }
 
   /** Returns deliveries, newest first. `before` is the id of the last delivery of the previous page. */
-  newest(filter: DeliveryFilter, { limit, before }: { limit: number; before?: string | undefined }): DeliveryRow[] {
-    let cursor: Cursor | undefined = before === undefined ? FROM_NEWEST : this.#ofOne({ delivery: before })[0];
+  newest(
+    filter: DeliveryFilter,
+    { limit, before }: { limit: number; before?: string | undefined },
+  ): DeliveryRow[] {
+    let cursor: Cursor | undefined =
+      before === undefined ? FROM_NEWEST : this.#ofOne({ delivery: before })[0];
     const found: DeliveryRow[] = [];
     while (cursor && found.length < limit) {
       const { rows, next } = this.page(filter, limit - found.length, cursor);

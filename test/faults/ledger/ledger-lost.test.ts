@@ -89,13 +89,16 @@ function onlyTheFirstPage(scene: Scene): void {
   db.close();
 }
 
-test.each(losses)('leadsync asks before it replaces a ledger that was %s, and does not touch the file', async (_, lose) => {
-  const scene = await delivered();
-  lose(scene);
-  const left = readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'));
-  await expectQuestion(scene, /data_dir holds processes/);
-  expect(readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'))).toEqual(left);
-});
+test.each(losses)(
+  'leadsync asks before it replaces a ledger that was %s, and does not touch the file',
+  async (_, lose) => {
+    const scene = await delivered();
+    lose(scene);
+    const left = readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'));
+    await expectQuestion(scene, /data_dir holds processes/);
+    expect(readdirSync(scene.dataDir).filter((name) => name.startsWith('ledger.db'))).toEqual(left);
+  },
+);
 
 test('leadsync recognises an empty data directory, such as one that is not mounted, by what the sinks hold', async () => {
   const scene = await delivered();
@@ -300,7 +303,9 @@ test.each(restores)(
     prepare(scene);
     copyFileSync(backup, fileOf(scene));
     const daemon = await scene.start();
-    await until('leadsync reports the restore', () => daemon.log.some(({ event }) => event === 'ledger-restored'));
+    await until('leadsync reports the restore', () =>
+      daemon.log.some(({ event }) => event === 'ledger-restored'),
+    );
     expect(daemon.log.find(({ event }) => event === 'ledger-restored')).toMatchObject({ level: 'warn' });
     expect((await scene.run('status')).stdout).toMatch(/restored from a backup/);
     await until('what came since is delivered again', () => scene.receiver.received.length >= LEADS + 6);

@@ -198,7 +198,11 @@ test('37. a lead that is not UTF-8 is rejected alone: those after it arrive, and
   const service = at('spoilt');
   service.misbehave({ listing: 'bad-utf8' });
   service.addLeads(MORE);
-  const rejection = await until('leadsync reports the rejection', () => log.of('leads-rejected', 'spoilt')[0], 60_000);
+  const rejection = await until(
+    'leadsync reports the rejection',
+    () => log.of('leads-rejected', 'spoilt')[0],
+    60_000,
+  );
   expect(rejection['rejected']).toBe(1);
   expect(rejection['reasons']).toEqual(['is not valid UTF-8']);
   expect(log.of('poll-failed', 'spoilt').filter(({ code }) => code === 'protocol')).toEqual([]);
@@ -212,7 +216,11 @@ test('37. leads that break the description are rejected with the reason, stop no
   service.misbehave({ listing: 'broken-leads' });
   service.addLeads(MORE);
   await until('the others are everywhere', () => isEverywhere(service), 60_000);
-  const rejection = await until('leadsync reports the rejection', () => log.of('leads-rejected', 'breaking')[0], 60_000);
+  const rejection = await until(
+    'leadsync reports the rejection',
+    () => log.of('leads-rejected', 'breaking')[0],
+    60_000,
+  );
   expect(rejection['rejected']).toBe(broken.length);
   expect((await statusOf(scene)).sources['breaking']).toMatchObject({ leads_rejected: broken.length });
   const late =

@@ -22,7 +22,8 @@ describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrie
     });
     const disk = new SmallDisk(scene.drop, 1);
     onTestFinished(() => disk.close());
-    if (!disk.own) context.skip('needs a file system of its own, which this machine does not permit mounting');
+    if (!disk.own)
+      context.skip('needs a file system of its own, which this machine does not permit mounting');
     const reader = anEagerReader(scene);
     const daemon = await scene.start();
     await until('the first leads are everywhere', () => scene.complete(), 60_000);

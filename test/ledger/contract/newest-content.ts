@@ -45,28 +45,34 @@ export function newestContentContract(store: () => OpenLedger): void {
       ['refuses it', refused, '1 v1 dead'],
       ['reports that it is unavailable', unavailable, '1 v1 skipped'],
       ['cannot be reached', unsent, '1 v1 skipped'],
-    ])('if the lead changes during an attempt, the newest content is owed once the destination %s', async (_, outcome, before) => {
-      const on = await LedgerUnderTest.with(store(), 'crm');
-      await on.list(old);
-      const { ref } = await on.take('crm', { window: 1 });
-      await on.list(changed);
-      expect(await of1(on)).toEqual(['1 v1 pending']);
-      await on.settle(ref, outcome);
-      expect(await of1(on)).toEqual([before, '1 v2 pending']);
-    });
+    ])(
+      'if the lead changes during an attempt, the newest content is owed once the destination %s',
+      async (_, outcome, before) => {
+        const on = await LedgerUnderTest.with(store(), 'crm');
+        await on.list(old);
+        const { ref } = await on.take('crm', { window: 1 });
+        await on.list(changed);
+        expect(await of1(on)).toEqual(['1 v1 pending']);
+        await on.settle(ref, outcome);
+        expect(await of1(on)).toEqual([before, '1 v2 pending']);
+      },
+    );
 
     it.each([
       ['no answer comes', unanswered],
       ['a gateway answers for the destination', gateway],
-    ])('the lead keeps the content that was sent while %s, because it may have arrived', async (_, outcome) => {
-      const on = await LedgerUnderTest.with(store(), 'crm');
-      await attemptOf1(on, outcome);
-      await on.list(changed);
-      expect(await of1(on)).toEqual(['1 v1 pending']);
-      on.clock.jump(MINUTE);
-      expect(await on.attemptAll('crm')).toEqual([[1n]]);
-      expect(await of1(on)).toEqual(['1 v1 delivered']);
-    });
+    ])(
+      'the lead keeps the content that was sent while %s, because it may have arrived',
+      async (_, outcome) => {
+        const on = await LedgerUnderTest.with(store(), 'crm');
+        await attemptOf1(on, outcome);
+        await on.list(changed);
+        expect(await of1(on)).toEqual(['1 v1 pending']);
+        on.clock.jump(MINUTE);
+        expect(await on.attemptAll('crm')).toEqual([[1n]]);
+        expect(await of1(on)).toEqual(['1 v1 delivered']);
+      },
+    );
 
     it('the newest content is owed once a delivery that may have arrived is given up', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');

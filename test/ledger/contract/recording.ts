@@ -280,12 +280,15 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.ledger.listingMark('other')).toBeUndefined();
     });
 
-    it.each(['partial', 'failed'] as const)('after a %s poll, the marker stays that of the last complete listing', async (status) => {
-      const on = await LedgerUnderTest.with(store(), 'crm');
-      await on.list([1], 'main', success);
-      await on.list([2], 'main', { status, httpStatus: 200, error: 'incomplete' });
-      expect(await on.ledger.listingMark('main')).toEqual(mark);
-    });
+    it.each(['partial', 'failed'] as const)(
+      'after a %s poll, the marker stays that of the last complete listing',
+      async (status) => {
+        const on = await LedgerUnderTest.with(store(), 'crm');
+        await on.list([1], 'main', success);
+        await on.list([2], 'main', { status, httpStatus: 200, error: 'incomplete' });
+        expect(await on.ledger.listingMark('main')).toEqual(mark);
+      },
+    );
 
     it.each(['partial', 'failed', 'never'] as const)(
       'a change removes the marker, in a poll that ends as %s',

@@ -42,21 +42,18 @@ test('a file that ends within a page is read to its end', async () => {
 test.each([
   { swapped: [0, 2], lost: 3, where: 'before a page that cannot be read' },
   { swapped: [0, 8], lost: 1, where: 'around a page that cannot be read' },
-] as const)(
-  'pages that swapped places $where hide no row',
-  async ({ swapped: [one, other], lost }) => {
-    const { file, leaves } = await aLedger();
-    const all = numbersOf(file, '_deliveries', 'delivery_no');
-    const bytes = readFileSync(file);
-    const page = (at: number) => {
-      const start = ((leaves[at]?.pageno ?? 0) - 1) * PAGE;
-      return bytes.subarray(start, start + PAGE);
-    };
-    const first = Buffer.from(page(one));
-    page(other).copy(page(one));
-    first.copy(page(other));
-    page(lost).fill(0);
-    writeFileSync(file, bytes);
-    expect(numbersOf(file, '_deliveries', 'delivery_no').size).toBe(all.size - (leaves[lost]?.ncell ?? 0));
-  },
-);
+] as const)('pages that swapped places $where hide no row', async ({ swapped: [one, other], lost }) => {
+  const { file, leaves } = await aLedger();
+  const all = numbersOf(file, '_deliveries', 'delivery_no');
+  const bytes = readFileSync(file);
+  const page = (at: number) => {
+    const start = ((leaves[at]?.pageno ?? 0) - 1) * PAGE;
+    return bytes.subarray(start, start + PAGE);
+  };
+  const first = Buffer.from(page(one));
+  page(other).copy(page(one));
+  first.copy(page(other));
+  page(lost).fill(0);
+  writeFileSync(file, bytes);
+  expect(numbersOf(file, '_deliveries', 'delivery_no').size).toBe(all.size - (leaves[lost]?.ncell ?? 0));
+});

@@ -16,10 +16,13 @@ test('the canary check finds every text of a canary lead', () => {
   }
 });
 
-test.each(['', 'a', 'ab', 'abc'])('the canary check finds a canary in Base64 that starts with "%s"', (before) => {
-  const secret = Buffer.from(`${before}${canarySecret('client_secret')}:x`).toString('base64');
-  expect(() => expectNoCanary(`Basic ${secret}`)).toThrow(found);
-});
+test.each(['', 'a', 'ab', 'abc'])(
+  'the canary check finds a canary in Base64 that starts with "%s"',
+  (before) => {
+    const secret = Buffer.from(`${before}${canarySecret('client_secret')}:x`).toString('base64');
+    expect(() => expectNoCanary(`Basic ${secret}`)).toThrow(found);
+  },
+);
 
 test('the canary check finds a canary in capitals, in JSON and in a URL', () => {
   expect(() => expectNoCanary(canarySecret('x').toUpperCase())).toThrow(found);
