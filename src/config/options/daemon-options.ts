@@ -109,7 +109,7 @@ export const daemonOptions = z.strictObject({
         )
         .default([])
         .describe(
-          'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. There is no need to list IP addresses, `localhost`, names without a dot, or names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
+          'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. IP addresses and `localhost` need no entry. With a `token`, neither do names without a dot and names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
         ),
       trusted_proxies: z
         .array(z.string().refine(isNetwork, 'must be an IP address or a CIDR block such as 10.0.0.0/8'))
