@@ -99,7 +99,7 @@ describe('joining v_speed_to_lead with v_leads_no_pii', () => {
       .map(({ name }) => name)
       .join(', ')
       .replace(/, (\w+)$/, ' and $1');
-    expect(speed.notes).toContain(`qualify ${named}, which both have.`);
+    expect(speed.notes).toContain(`qualify ${named}, which both views have.`);
   });
 });
 

@@ -58,8 +58,6 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     'SELECT source, version, valid_from, poll_id, changed_fields FROM _versions',
     'is asked by a person for a trace',
   ],
-  ['s.sink, a.* FROM _attempts a', 'is asked by a person for a trace'],
-  ['SELECT d.*, (coalesce(s.named', 'is asked by a person, newest first up to a limit'],
   ['SELECT * FROM polls ORDER BY poll_id DESC LIMIT', 'reads the last polls by number'],
 ];
 

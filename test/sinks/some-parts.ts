@@ -8,7 +8,7 @@ export function someParts(parts: Partial<SinkParts> = {}): SinkParts {
     clock: systemClock,
     concurrency: 2,
     batchMax: 1,
-    timeoutMs: 5_000,
+    timeoutMs: 600_000,
     userAgent: 'leadsync/test',
     ...parts,
   };

@@ -103,8 +103,8 @@ export class LeadTrace {
           last_at: number | null;
         }
       >(
-        `SELECT ${deliveryId} AS delivery, s.sink, a.* FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
-         JOIN _attempts a ON a.delivery_no = d.delivery_no WHERE ${where} ORDER BY a.attempt_no`,
+        `SELECT ${deliveryId} AS delivery, s.sink, a.* FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+         CROSS JOIN _sinks s ON s.sink_no = d.sink_no CROSS JOIN _attempts a ON a.delivery_no = d.delivery_no WHERE ${where} ${source === undefined ? 'AND v.source IN (SELECT source FROM _sources)' : ''} ORDER BY a.attempt_no`,
       )
       .all(...values);
     return rows.map((row) => ({

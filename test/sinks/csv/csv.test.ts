@@ -282,7 +282,7 @@ describe('the folder', () => {
     };
     for (const name of Object.values(names)) writeFileSync(join(directory, name), '');
     for (const name of [names.old, names.foreign, names.file]) utimesSync(join(directory, name), old, old);
-    await openCsv({ directory }).deliver(aBatch(1), NEVER);
+    await openCsv({ directory }, disk, { timeoutMs: 5_000 }).deliver(aBatch(1), NEVER);
     expect(readdirSync(directory).sort()).toEqual([names.young, names.foreign, NAME, names.file].sort());
   });
 
