@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { tempDir } from '../support/files/temp-dir.ts';
-import { runLeadsync, writeConfig } from '../support/program/leadsync.ts';
+import { CHECKOUT, runLeadsync, writeConfig } from '../support/program/leadsync.ts';
 
 /** Tells on standard error which packages were loaded. */
 const WATCH = `
@@ -22,7 +22,8 @@ async function packagesLoadedBy(words: readonly string[]): Promise<string[]> {
   const watch = join(tempDir(), 'watch.mjs');
   writeFileSync(watch, WATCH);
   const env = { NODE_OPTIONS: `--import=${pathToFileURL(watch)}` };
-  const { stderr } = await runLeadsync(words, { env });
+  // A bundle contains the packages in its own files, so that nothing would be seen.
+  const { stderr } = await runLeadsync(words, { program: CHECKOUT, env });
   return JSON.parse(/^loaded (.*)$/m.exec(stderr)?.[1] ?? '');
 }
 

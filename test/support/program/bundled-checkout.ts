@@ -32,10 +32,19 @@ export async function bundledCheckout(): Promise<string> {
     await bundle(join(unfinished, 'dist'), { as: ROOT });
     cpSync(join(ROOT, 'bin'), join(unfinished, 'bin'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), join(unfinished, 'package.json'));
-    if (existsSync(folder)) rmSync(unfinished, { recursive: true });
-    else renameSync(unfinished, folder);
+    moveUnlessMade(unfinished, folder);
   }
   return join(folder, 'bin/leadsync.js');
+}
+
+/** Moves the finished bundle to its place, or removes it when another test run was faster. */
+function moveUnlessMade(unfinished: string, folder: string): void {
+  try {
+    renameSync(unfinished, folder);
+  } catch (error) {
+    rmSync(unfinished, { recursive: true });
+    if (!existsSync(folder)) throw error;
+  }
 }
 
 /** Returns a hash of everything that the bundle is made of, except the packages. */

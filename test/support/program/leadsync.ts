@@ -7,9 +7,10 @@ import { freePort } from '../servers/server-process.ts';
 import { until } from '../time/until.ts';
 import { noteProcess } from './run-folder.ts';
 
+/** The file that starts leadsync from the source of this checkout, one file for each import. */
+export const CHECKOUT = fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
 /** The file that starts leadsync. `npm test` bundles the checkout for it; otherwise it is the source. */
-const PROGRAM =
-  process.env['LEADSYNC_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
+const PROGRAM = process.env['LEADSYNC_TEST_PROGRAM'] ?? CHECKOUT;
 /** The Node flags in the program's shebang line, which apply when the program is run by its name. */
 export const NODE_FLAGS: readonly string[] =
   /^#!.* node (.*)$/m.exec(readFileSync(PROGRAM, 'utf8'))?.[1]?.split(' ') ?? [];
@@ -39,7 +40,7 @@ export interface RunningLeadsync {
 }
 
 export interface LeadsyncOptions {
-  /** The file to start; that of this checkout if absent. */
+  /** The file to start; if absent, the bundle that `npm test` makes of this checkout, or its source. */
   readonly program?: string;
   /** Variables added to this process's own, without those of the test runner. */
   readonly env?: Readonly<Record<string, string | undefined>>;
