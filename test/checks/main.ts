@@ -26,7 +26,7 @@ interface Finding {
 /** How tests went: the first that failed, and vitest's arguments that run it again; or how many passed. */
 type Outcome = { readonly failed: string; readonly again: readonly string[] } | { readonly passed: number };
 
-/** A copy of the project, and what its tests need. */
+/** A copy of the project with servers of its own, where one safeguard at a time is missing. */
 interface Bench {
   readonly opened: Opened;
   /** The folder of the copy. */
@@ -52,6 +52,8 @@ const COPIED = [
 ];
 /** How long one file or folder of tests may take. What hangs without its safeguard is noticed as well. */
 const LIMIT_MS = 600_000;
+/** How many safeguards are examined at the same time. Most tests wait more than they compute. */
+const BENCHES = 2;
 
 const report = z.object({
   numPassedTests: z.number(),
@@ -74,8 +76,12 @@ const report = z.object({
 const options = readOrExit(readOptions, USAGE);
 
 await runTool(async (opened) => {
-  const bench = await openBench(opened);
-  const findings = await examineAll(options.chosen, bench);
+  installServers(missingServers(['redis', 'postgres']));
+  const folder = await opened.add(openRunFolder, (one) => one.close());
+  const opening = Array.from({ length: BENCHES }, (_, i) =>
+    openBench(join(folder.path, `${i}`), folder.env, opened),
+  );
+  const findings = await examineAll(options.chosen, await Promise.all(opening));
   const missed = findings.filter(({ caughtBy }) => caughtBy === undefined).length;
   if (options.write) writeFileSync(join(PROJECT, 'docs/safeguards.md'), page(findings));
   await opened.closeAll();
@@ -83,46 +89,49 @@ await runTool(async (opened) => {
   return missed > 0 ? 1 : 0;
 });
 
-async function openBench(opened: Opened): Promise<Bench> {
-  installServers(missingServers(['redis', 'postgres']));
-  const folder = await opened.add(openRunFolder, (one) => one.close());
+async function openBench(folder: string, variables: NodeJS.ProcessEnv, opened: Opened): Promise<Bench> {
   const redis = await opened.add(startRedis, (one) => one.close());
   const postgres = await opened.add(startPostgres, (one) => one.close());
-  const copy = join(folder.path, 'copy');
+  const copy = join(folder, 'copy');
   for (const name of COPIED) cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
   return {
     opened,
     copy,
-    report: join(folder.path, 'report.json'),
-    env: { ...process.env, ...folder.env, REDIS_URL: redis.url, DATABASE_URL: postgres.url },
+    report: join(folder, 'report.json'),
+    env: { ...process.env, ...variables, REDIS_URL: redis.url, DATABASE_URL: postgres.url },
   };
 }
 
-async function examineAll(chosen: readonly Safeguard[], bench: Bench): Promise<Finding[]> {
-  const findings: Finding[] = [];
+/** Examines each safeguard at the next free bench. Returns the findings in the order of `chosen`. */
+async function examineAll(chosen: readonly Safeguard[], benches: readonly Bench[]): Promise<Finding[]> {
+  const findings = new Map<Safeguard, Finding>();
   const green = new Set<string>();
   const startMs = performance.now();
-  for (const safeguard of chosen) {
-    findings.push(await examine(safeguard, green, bench));
-    const minutes = (performance.now() - startMs) / 60_000;
-    say(`  ${findings.length} of ${chosen.length} after ${minutes.toFixed(1)} min`);
-  }
-  return findings;
+  const rest = chosen.values();
+  const examineRest = async (bench: Bench) => {
+    for (const safeguard of rest) {
+      findings.set(safeguard, await examine(safeguard, green, bench));
+      const minutes = (performance.now() - startMs) / 60_000;
+      say(`  ${findings.size} of ${chosen.length} after ${minutes.toFixed(1)} min`);
+    }
+  };
+  await Promise.all(benches.map(examineRest));
+  return chosen.flatMap((safeguard) => findings.get(safeguard) ?? []);
 }
 
 async function examine(safeguard: Safeguard, green: Set<string>, bench: Bench): Promise<Finding> {
-  say(`without: ${safeguard.name}`);
+  const { name } = safeguard;
   const outcome = await without(safeguard, bench, () => firstToNotice(safeguard.tests, bench));
   if (!('failed' in outcome)) {
-    say('  UNNOTICED');
+    say(`without: ${name}\n  UNNOTICED`);
     return { safeguard, caughtBy: undefined };
   }
   if (await passesOtherwise(outcome.again, green, bench)) {
-    say(`  caught by: ${outcome.failed}`);
+    say(`without: ${name}\n  caught by: ${outcome.failed}`);
     return { safeguard, caughtBy: outcome.failed };
   }
-  say(`  NO PROOF: does not pass with the safeguard in place either: ${outcome.failed}`);
+  say(`without: ${name}\n  NO PROOF: does not pass with the safeguard in place either: ${outcome.failed}`);
   return { safeguard, caughtBy: undefined };
 }
 
