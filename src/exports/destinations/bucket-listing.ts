@@ -4,6 +4,10 @@ import {
   type MultipartUpload,
   type S3Client,
 } from '@aws-sdk/client-s3';
+import { withinDeadline } from '../../platform/time/deadline.ts';
+
+/** Maximum time for one page of a listing, in ms: a storage that sends a byte now and then would never finish it. */
+const PAGE_MS = 300_000;
 
 /** The keys of a bucket that begin with a prefix. */
 export interface Stretch {
@@ -21,7 +25,7 @@ class NoListing extends Error {
   override readonly name = 'NoListing';
 }
 
-/** Returns the size of every object in bytes. The key of the map is the key of the object. @throws NoListing, or the error from the SDK */
+/** Returns the size of every object in bytes. The key of the map is the key of the object. @throws NoListing, DeadlinePassed, or the error from the SDK */
 export async function objectsIn(
   client: S3Client,
   stretch: Stretch,
@@ -30,9 +34,11 @@ export async function objectsIn(
   const objects = new Map<string, number | undefined>();
   for await (const page of pages(async (next: { ContinuationToken?: string | undefined }) => {
     const command = new ListObjectsV2Command({ ...stretch, ...next });
-    const { IsTruncated, NextContinuationToken, Contents } = await client.send(command, {
-      abortSignal: signal,
-    });
+    const { IsTruncated, NextContinuationToken, Contents } = await withinDeadline(
+      PAGE_MS,
+      signal,
+      (abortSignal) => client.send(command, { abortSignal }),
+    );
     // A web page with status 200 has no such element, and would otherwise look like the listing of an empty bucket.
     if (IsTruncated === undefined) throw new NoListing();
     return {
@@ -44,7 +50,7 @@ export async function objectsIn(
   return objects;
 }
 
-/** Returns every unfinished upload; none if the storage cannot list uploads. @throws NoListing, or the error from the SDK */
+/** Returns every unfinished upload; none if the storage cannot list uploads. @throws NoListing, DeadlinePassed, or the error from the SDK */
 export async function uploadsIn(
   client: S3Client,
   stretch: Stretch,
@@ -54,9 +60,11 @@ export async function uploadsIn(
   try {
     for await (const page of pages(async (next: Markers) => {
       const command = new ListMultipartUploadsCommand({ ...stretch, ...next });
-      const { IsTruncated, NextKeyMarker, NextUploadIdMarker, Uploads } = await client.send(command, {
-        abortSignal: signal,
-      });
+      const { IsTruncated, NextKeyMarker, NextUploadIdMarker, Uploads } = await withinDeadline(
+        PAGE_MS,
+        signal,
+        (abortSignal) => client.send(command, { abortSignal }),
+      );
       return {
         items: Uploads,
         next: IsTruncated ? { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } : undefined,

@@ -34,6 +34,7 @@ const KNOWN = new Map<string, readonly [what: string, hint: string]>(
     InvalidArgument: ['does not support the request', 'Set `checksums: false`, or use another storage.'],
     QuotaExceeded: ['is full', 'Raise its quota, or lower `keep`.'],
     NoListing: ['returns a listing that leadsync cannot use', ITSELF],
+    DeadlinePassed: ['takes too long for a listing', LATER],
     TimeoutError: ['does not answer', 'Check that `endpoint` is right and reachable.'],
   }),
 );
