@@ -108,7 +108,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/source/http-source.ts',
     text: 'await this.#parts.clock.sleep(graceMs, ended.signal);',
     instead: 'await this.#parts.clock.sleep(0, ended.signal);',
-    tests: ['test/faults/killed/killed-while-renewing.test.ts'],
+    tests: ['test/source/login.test.ts', 'test/faults/killed/killed-while-renewing.test.ts'],
   },
   {
     name: 'a login ends the wait of the poll that needs it',

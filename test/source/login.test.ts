@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Login } from '../../src/source/auth/login.ts';
 import { REFUSED_WAIT_MS } from '../../src/source/auth/login-refusal.ts';
-import type { Stub } from '../stub/stub.ts';
+import type { Stub, StubOptions } from '../stub/stub.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 import { aSource, aStub, failureOf, read, type SourceSetting } from './a-source.ts';
 
 describe('a login', () => {
@@ -327,6 +328,25 @@ describe('a source with a login', () => {
     expect((await read(right.source)).ids).toHaveLength(2);
     expect(right.events).toEqual([]);
   });
+
+  test('a source that closes during a renewal stores the answer that comes within the grace period', async () => {
+    const { stub, source, dataDir, tokens } = await aDoneLogin({}, { refreshRotation: 'at-once' });
+    await source.close();
+    rewrite(tokens, PAST);
+    const answered = Promise.withResolvers<void>();
+    stub.misbehave({ token: 'answer-slow', until: answered.promise, times: 1 });
+    const clock = new HeldClock();
+    const renewing = aSource(stub, { dataDir, clock }).source;
+    const reading = failureOf(renewing);
+    await until('it renews', () => stub.grants.at(-1) === 'refresh_token');
+    const closed = renewing.close(25_000);
+    await clock.pass(24_999);
+    answered.resolve();
+    await Promise.all([closed, reading]);
+    const next = aSource(stub, { dataDir, clock });
+    expect((await read(next.source)).ids).toHaveLength(2);
+    expect(next.events).toEqual([]);
+  });
 });
 
 describe('a login whose refresh token the service refuses once (invalid_grant)', () => {
@@ -468,8 +488,8 @@ describe('the choice of grant', () => {
 type Done = Awaited<ReturnType<typeof aDoneLogin>>;
 
 /** Creates a login that has been used once, at a service where the client itself lists no lead. */
-async function aDoneLogin(setting: SourceSetting = {}) {
-  const opened = await aLogin(setting);
+async function aDoneLogin(setting: SourceSetting = {}, service: StubOptions = {}) {
+  const opened = await aLogin(setting, service);
   await fetch(opened.login.address);
   await opened.login.finish((await opened.login.redirected) ?? expect.fail());
   expect((await read(opened.source)).ids).toHaveLength(2);
@@ -507,8 +527,8 @@ function rewrite(tokens: string, change: Record<string, unknown>): void {
   writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...change }));
 }
 
-async function aLogin(setting: SourceSetting = {}) {
-  const stub = await aStub({ leads: 2, personal: true });
+async function aLogin(setting: SourceSetting = {}, service: StubOptions = {}) {
+  const stub = await aStub({ leads: 2, personal: true, ...service });
   const opened = aSource(stub, setting);
   const login = await opened.source.startLogin();
   onTestFinished(() => login.close());

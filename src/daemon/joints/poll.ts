@@ -219,7 +219,7 @@ async function fail(
     reason,
     hint,
     recorded,
-    durationMs,
+    durationMs: Math.round(durationMs),
   };
   return { code, reason, hint, retryAfterMs, report };
 }
