@@ -46,6 +46,11 @@ test.each([
   ['authorize_path', 'https://elsewhere.example/', 'must begin with /'],
   ['redirect_uri', 'urn:ietf:wg:oauth:2.0:oob', 'must be an http or https address'],
   ['redirect_uri', 'https://app.example.com/#here', 'must have no fragment'],
+  [
+    'redirect_uri',
+    'http://127.0.0.1:0/callback',
+    'must name the registered port; leave redirect_uri out for a free one',
+  ],
   ['pagination', 'cursor', ''],
   ['timeout', '0s', 'must be more than 0'],
   ['deadline', '10 minutes', 'must be a duration'],

@@ -26,7 +26,7 @@ export class LeadTrace {
       .reverse();
     const sinks = new Map(this.#rows.all().map((row) => [row.name, row]));
     const entries = [
-      ...this.#setAside(lead, source),
+      ...this.#rejections(lead, source),
       ...this.#versions(lead, source),
       ...deliveries.map(owed),
       ...this.#attempts(lead, source),
@@ -37,7 +37,7 @@ export class LeadTrace {
   }
 
   /** Returns when the lead was rejected, and when it became valid. */
-  #setAside(lead: LeadId, source: string | undefined): TraceEntry[] {
+  #rejections(lead: LeadId, source: string | undefined): TraceEntry[] {
     const rows = this.#db
       .prepare<
         (string | bigint)[],
@@ -51,11 +51,11 @@ export class LeadTrace {
       const shared = { sink: undefined, delivery: undefined, answer: undefined };
       const why = row.path ? `${row.path}: ${row.reason}` : row.reason;
       const detail = `source ${row.source}: ${why}`;
-      const aside = { ...shared, at: new Date(row.at ?? 0), what: 'set aside', detail };
-      if (row.resolved_at === null) return [aside];
+      const rejected = { ...shared, at: new Date(row.at ?? 0), what: 'rejected', detail };
+      if (row.resolved_at === null) return [rejected];
       return [
-        aside,
-        { ...shared, at: new Date(row.resolved_at), what: 'came right', detail: `source ${row.source}` },
+        rejected,
+        { ...shared, at: new Date(row.resolved_at), what: 'resolved', detail: `source ${row.source}` },
       ];
     });
   }

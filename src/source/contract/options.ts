@@ -47,7 +47,12 @@ export const sourceOptions = z.strictObject({
   redirect_uri: z
     .string()
     .superRefine((text, context) => {
-      const fault = faultOfAddress(text) ?? (text.includes('#') ? 'must have no fragment' : undefined);
+      const fault =
+        faultOfAddress(text) ??
+        (text.includes('#') ? 'must have no fragment' : undefined) ??
+        (URL.parse(text)?.port === '0'
+          ? 'must name the registered port; leave redirect_uri out for a free one'
+          : undefined);
       if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
     })
     .optional()

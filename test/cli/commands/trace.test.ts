@@ -92,7 +92,7 @@ describe('leadsync trace', () => {
     );
   });
 
-  test('says why a lead was set aside, and when it came right', async () => {
+  test('says why a lead was rejected, and when that was resolved', async () => {
     const install = new Install();
     const raw = '{"id":7}';
     const broken = { kind: 'rejected', position: 0, id: 7n, raw, hash: hashOf(raw) } as const;
@@ -100,12 +100,12 @@ describe('leadsync trace', () => {
     const first = await install.run(['trace', '7']);
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(
-      /^2026-11-20T10:00:00\.000Z +set aside +source main: client_name: is missing$/m,
+      /^2026-11-20T10:00:00\.000Z +rejected +source main: client_name: is missing$/m,
     );
     install.clock.jump(60_000);
     await install.listed(7);
     const { stdout } = await install.run(['trace', '7', '--source', 'main']);
-    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +came right +source main$/m);
+    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +resolved +source main$/m);
     expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +owed +crm:main:7:1:/m);
   });
 

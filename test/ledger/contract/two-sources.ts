@@ -68,15 +68,15 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       for (const source of ['north', 'south']) await on.list([aRejected(1n), 2], source);
       expect((await on.list([1, 2], 'north')).summary).toMatchObject({ new: 0, changed: 0, rejected: 0 });
       await on.list([2], 'south');
-      expect(await traceOf(on, 'north')).toContain('came right');
-      expect(await traceOf(on, 'south')).not.toContain('came right');
+      expect(await traceOf(on, 'north')).toContain('resolved');
+      expect(await traceOf(on, 'south')).not.toContain('resolved');
     });
 
     it('a complete listing of one source corrects no rejection of the other', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, changedLead(1, 'Somebody Else')], 'south');
       await on.list([1], 'north');
-      expect(await traceOf(on, 'south')).not.toContain('came right');
+      expect(await traceOf(on, 'south')).not.toContain('resolved');
     });
 
     it('a lead is corrected in one source although the other has a lead with that id', async () => {
@@ -84,7 +84,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       await on.list([1], 'north');
       await on.list([1, changedLead(1, 'Somebody Else'), 2], 'south');
       await on.list([1], 'south');
-      expect(await traceOf(on, 'south')).toContain('came right');
+      expect(await traceOf(on, 'south')).toContain('resolved');
     });
 
     it('the first listing of one source is its first, whatever the other listed, and old to a sink without backfill', async () => {
@@ -113,7 +113,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       await on.ledger.record(poll, [aListedLead({ id: 1 })]);
       await on.list([2], 'north');
       await on.ledger.finishPoll(poll, complete);
-      expect(await traceOf(on, 'south')).toContain('came right');
+      expect(await traceOf(on, 'south')).toContain('resolved');
     });
 
     it('leads listed while a sink was away are new to it although it had the same ids from the other source', async () => {
