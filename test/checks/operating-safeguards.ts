@@ -75,6 +75,15 @@ export const operatingSafeguards: readonly Safeguard[] = [
     tests: ['test/faults/ledger/ledger-damaged.test.ts'],
   },
   {
+    name: 'a ledger whose tables contradict each other is damaged',
+    without:
+      'a copy that was restored beside the log of its successor passes every check, because each page of it is sound',
+    file: 'src/ledger/database/inspect-process.ts',
+    text: 'contradictions(db) : []',
+    instead: '[] as ReturnType<typeof contradictions> : []',
+    tests: ['test/ledger/foreign-log.test.ts'],
+  },
+  {
     name: 'what cannot be read is answered with the headers of every answer',
     without: 'a broken address is answered before the gate',
     file: 'src/admin/gate/gate.ts',

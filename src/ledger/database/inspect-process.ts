@@ -1,6 +1,9 @@
 import Database from 'better-sqlite3';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
 import type { InspectionResult } from './inspect-file.ts';
+import { contradictions } from './ledger-rules.ts';
+import { migrations } from './schema.ts';
+import { schemaNumber } from './upgrading.ts';
 
 // The process that checks a ledger for damage. SQLite cannot be interrupted during the check, but a process can be killed.
 
@@ -13,7 +16,7 @@ const [file = '', how, parent] = process.argv.slice(2);
 endWithParent(Number(parent));
 process.send?.(inspected(), () => process.disconnect());
 
-/** Returns what is wrong with the file, in SQLite's words, which name tables and pages but contain no data. */
+/** Returns what is wrong with the file: tables, pages and rules, but no data. */
 function inspected(): InspectionResult {
   let db: Database.Database | undefined;
   try {
@@ -21,7 +24,10 @@ function inspected(): InspectionResult {
     const pragma = how === 'whole' ? 'integrity_check' : 'quick_check';
     const found = db.prepare<[], string>(`PRAGMA ${pragma}(${MAX_FINDINGS})`).pluck().all();
     const broken = found.filter((one) => one !== 'ok');
-    if (broken.length > 0 || how !== 'whole') return { faults: broken };
+    if (broken.length > 0) return { faults: broken };
+    // The rules are those of this version's tables; the first start upgrades an earlier version's.
+    const contradicting = schemaNumber(db) === migrations.length ? contradictions(db) : [];
+    if (contradicting.length > 0 || how !== 'whole') return { faults: contradicting };
     const lost = db
       .prepare<[], string>('SELECT DISTINCT "table" FROM pragma_foreign_key_check')
       .pluck()
