@@ -70,7 +70,7 @@ export function formerDestinationsReport(former: readonly FormerDestination[]): 
     type: 'former destination',
     reached: false,
     again: false,
-    what: `It received ${countOf(had, 'lead')}, or may have, as ${place}, until ${until.toISOString()}. leadsync no longer reaches it: erase them there by their ids, or ask its operator.`,
+    what: `Until ${until.toISOString()}, the sink delivered to ${place}, which received ${countOf(had, 'lead')}, or may have. leadsync no longer reaches that destination: erase the leads there by their ids, or ask its operator.`,
   }));
 }
 
