@@ -40,7 +40,7 @@ const destination = z.discriminatedUnion('type', [entryOf(webhook), entryOf(slac
 });
 
 const when = {
-  no_poll: limit('15m', 'No poll has completed for this long after one was due.'),
+  no_poll: limit('15m', 'A poll was due this long ago, and none has completed since.'),
   source_refused: limit(
     '2m',
     'Polls have failed for this long in a way that needs an operator, mostly because of credentials.',

@@ -29,7 +29,7 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'lead, without personal data',
     key: ['source', 'id'],
-    notes: 'Without name, email address, phone number, address and free text. For statistics.',
+    notes: 'Excludes the name, email address, phone number, postal address and free text. For statistics.',
     columns: [
       source,
       always('id', 'bigint', "The service's identifier for the lead."),
@@ -155,7 +155,7 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'lead that the service no longer lists',
     key: ['source', 'lead_id'],
-    notes: 'Without leads that are listed again, and without erased leads.',
+    notes: 'Excludes leads that were listed again, and erased leads.',
     columns: [
       source,
       leadId,

@@ -2,7 +2,7 @@ import type { BaseAdapter } from '@bull-board/api/baseAdapter';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import type { Queue } from 'bullmq';
 
-/** The Bull Board adapters of queues. A queue keeps its adapter. */
+/** Keeps one Bull Board adapter for each queue, so that the same queue always gets the same adapter. */
 export class QueueAdapters {
   readonly #adapters = new WeakMap<Queue, BaseAdapter>();
 

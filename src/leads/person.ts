@@ -52,7 +52,7 @@ export interface SinkErasure {
   readonly paused: boolean;
 }
 
-/** A destination that a sink had before its configuration changed. */
+/** A destination that a sink delivered to before the sink's configuration changed. */
 export interface FormerDestination {
   readonly sink: string;
   readonly place: string;

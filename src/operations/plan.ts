@@ -89,8 +89,8 @@ export interface LastConfiguration extends LastDeclaration {
 }
 
 /**
- * Compares a configuration with the last one that was recorded. The record contains no secrets; only `exact`, a comparison with the
- * configuration in force, also shows changed secrets.
+ * Compares a configuration with the last one that was recorded. The record contains no secrets, so the plan shows changed secrets
+ * only if `exact`, a comparison with the configuration in force, is given.
  */
 export function planOf(last: LastConfiguration, config: Config, exact?: ConfigChanges): Plan {
   return {

@@ -8,7 +8,7 @@ import { sourceEvents } from './events/source-events.ts';
 
 /**
  * Every event that leadsync reports, by type. The log and tests use this table.
- * No event holds a secret or text of a lead; a lead is named by source and id.
+ * No event holds a secret or any text of a lead; a lead is named by source and id.
  */
 export const EVENTS = {
   ...processEvents,

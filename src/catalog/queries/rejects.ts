@@ -4,7 +4,7 @@ import type { Query } from '../query.ts';
 export const rejects: Query = {
   name: 'rejects',
   asks: "Which listed elements break the service's description?",
-  notes: '`open` counts elements that no later poll has listed without the fault.',
+  notes: '`open` counts the elements that still have the fault: no later listing had them corrected.',
   parameters: [],
   sql: `
 SELECT source, reason, path, count(*) AS rejected,

@@ -48,7 +48,7 @@ export const command = defineCommand<Options>({
     throw new CommandFailure(
       ExitCode.notDone,
       'Nothing was changed.',
-      `${shown} replaces the damaged ledger with the recovered one, and keeps the damaged one next to it. If you have a recent backup, compare both: the backup has what is lost here, but lacks everything after it.`,
+      `${shown} replaces the damaged ledger with the recovered one, and keeps the damaged one next to it. If you have a recent backup, compare it with the recovered ledger: the backup may have what is lost here, but it lacks everything recorded since.`,
     );
   },
 });

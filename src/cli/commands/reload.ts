@@ -14,7 +14,7 @@ const RELOAD_MS = 30_000;
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync reload', 'leadsync validate && leadsync reload'],
   notes:
-    'Polls and attempts that have started finish with the old configuration. An invalid configuration changes nothing: exit 78, with every fault. SIGHUP does the same; with `watch: true` in the configuration, leadsync reloads automatically.',
+    'Polls and attempts that have started finish with the old configuration. If the configuration is invalid, nothing changes: the command reports every fault and exits with 78. SIGHUP does the same; with `watch: true` in the configuration, leadsync reloads automatically.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async ({ json, ...options }, surroundings) => {
     // The address may be readable despite faults. Then the running leadsync reports the faults.

@@ -10,7 +10,7 @@ const REST = 3;
 /** Maximum age of the ledger copy that an upgrade leaves, in ms. A shorter `retention` removes it sooner. */
 const UPGRADE_COPY_MS = 7 * 24 * 3_600_000;
 
-/** Parts of the retention. A round that removed something emits one event. */
+/** What `retain` works with. Each round that removes something emits one event. */
 export interface RetainParts {
   readonly ledger: LedgerControl & LedgerUpkeep;
   readonly clock: Clock;

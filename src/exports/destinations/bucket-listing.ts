@@ -50,7 +50,7 @@ export async function objectsIn(
   return objects;
 }
 
-/** Returns every unfinished upload; none if the storage cannot list uploads. @throws NoListing, DeadlinePassed, or the error from the SDK */
+/** Returns every unfinished upload; an empty list if the storage does not support this listing. @throws NoListing, DeadlinePassed, or the error from the SDK */
 export async function uploadsIn(
   client: S3Client,
   stretch: Stretch,

@@ -117,7 +117,7 @@ export class S3 implements Destination {
         const keys = (await this.#keys(file, signal)).filter((key) => runOf(key) === file && !isMark(key));
         if (!keys.every((key) => isNamedBy(file, key)))
           throw new ExportFailed(
-            `${this.nameOf(file)} contains an object that is not named like a file of an export.`,
+            `${this.nameOf(file)} contains an object whose name is not that of an export file.`,
             'Remove it.',
           );
         for (const key of keys) await this.#download(key, path + key.slice(file.length), signal);

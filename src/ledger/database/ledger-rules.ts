@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-/** Returns a sentence for each invariant that the ledger violates. Every ledger must meet them all, whatever happened to its process. */
+/** Returns a sentence for each invariant that the ledger violates. Every ledger satisfies each of them, whatever happened to its process. */
 export function brokenRules(db: Database.Database): string[] {
   const faults = [...violationsOf(db, EVERY_VERSION_IS_OWED, UNOWED), ...contradictions(db)];
   const integrity = db.pragma('integrity_check', { simple: true });

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { TEMPORARY } from '../../platform/files/files.ts';
 
-/** Returns the path at which `leadsync recover` creates the new ledger, until that ledger replaces the damaged one. */
+/** Returns the temporary path at which `leadsync recover` builds the new ledger before it replaces the damaged one. */
 export function recoveredFile(ledger: string): string {
   return `${ledger}.recovered`;
 }

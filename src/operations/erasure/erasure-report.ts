@@ -70,7 +70,7 @@ export function formerDestinationsReport(former: readonly FormerDestination[]): 
     type: 'former destination',
     reached: false,
     again: false,
-    what: `Until ${until.toISOString()}, the sink delivered to ${place}, which received ${countOf(had, 'lead')}, or may have. leadsync no longer reaches that destination: erase the leads there by their ids, or ask its operator.`,
+    what: `Until ${until.toISOString()}, the sink delivered to ${place}, which received ${countOf(had, 'lead')}, or may have. leadsync can no longer reach it: erase these leads there by their ids, or ask its operator to do so.`,
   }));
 }
 

@@ -46,7 +46,7 @@ const KNOWN: Readonly<Record<string, DiskFailure>> = {
   EIO: { what: 'is on a failing disk', hint: 'Check the system log; the disk may be dying.' },
   ENOTSUP: { what: 'is on a file system that does not allow files', hint: 'Set another folder.' },
   ESTALE: { what: 'is on a stale network mount', hint: 'Mount it again.' },
-  ENAMETOOLONG: { what: 'has a path that is too long', hint: 'Choose a shorter name or folder.' },
+  ENAMETOOLONG: { what: 'has a path that is too long', hint: 'Choose a shorter name or path.' },
   EMFILE: {
     what: 'cannot be written to: too many open files',
     hint: 'Raise the limit (ulimit -n).',

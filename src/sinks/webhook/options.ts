@@ -13,7 +13,7 @@ const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 const WRONG_URL =
   'must be an address such as https://crm.example.com/hooks/leads, without a user, password or fragment; credentials go into headers';
 const WRONG_SECRET =
-  'must be whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)" makes one';
+  'must be whsec_ followed by 24 to 64 bytes in base64; to generate one: echo "whsec_$(openssl rand -base64 32)"';
 
 /** Returns the schema of a Standard Webhooks signing secret. */
 function signingSecret() {
@@ -36,7 +36,7 @@ export const webhookOptions = z.strictObject({
   secret: signingSecret()
     .optional()
     .describe(
-      'The key to sign requests with, as Standard Webhooks defines it: `whsec_` and 24 to 64 bytes in base64. Without it, requests are not signed.',
+      'The key to sign requests with, as Standard Webhooks defines it: `whsec_` followed by 24 to 64 bytes in base64. Without it, requests are not signed.',
     ),
   previous_secret: signingSecret()
     .optional()

@@ -34,8 +34,8 @@ export async function registerLedger(client: ClientBase, schema: string, ledger:
 }
 
 /**
- * Returns the number of a lost ledger that can take over a ledger's rows from `firstNumber` on, because it has no rows with these numbers.
- * Creates a lost ledger if none can.
+ * Returns the number of a lost ledger, which keeps rows of a ledger that the ledger itself has lost: one that has no rows yet with the
+ * numbers from `firstNumber` on. If there is none, adds one.
  */
 export async function lostLedgerNumber(
   client: ClientBase,
