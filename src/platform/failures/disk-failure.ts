@@ -2,7 +2,7 @@ import { codeOf } from './error-code.ts';
 
 /** A failure to write a file or folder, in words. */
 export interface DiskFailure {
-  /** A clause to follow the path: `/var/drop is on a full disk (ENOSPC)`. */
+  /** What is wrong, as a clause that follows the path: `is on a full disk (ENOSPC)`. */
   readonly what: string;
   /** The operator's next step. */
   readonly hint: string;

@@ -2,7 +2,7 @@ import { codeOf } from './error-code.ts';
 
 /** A failed connection, in words. */
 export interface NetworkFailure {
-  /** A clause to follow the destination's name: `crm.example.com refuses the connection (ECONNREFUSED)`. */
+  /** What is wrong, as a clause that follows the destination's name: `refuses the connection (ECONNREFUSED)`. */
   readonly what: string;
   /** The operator's next step. */
   readonly hint: string;
@@ -70,7 +70,7 @@ const KNOWN: Readonly<Record<string, NetworkFailure>> = {
   },
 };
 
-/** Returns the description of a failed connection, by the error's `code`. Does not use its message, which may contain anything. */
+/** Returns the description of a failed connection, by the error's `code`. Does not use the error's message, which may contain anything. */
 export function networkFailure(error: unknown): NetworkFailure & { code: string | undefined } {
   const code = codeOf(error);
   // undici gives this error no code.

@@ -6,7 +6,10 @@ import { codeOf } from '../failures/error-code.ts';
 import { reach } from '../process/failpoint.ts';
 import { giveToFolderOwner, giveToParentOwner } from './folder-owner.ts';
 
-/** The disk. Each step is a method, so that a test can break it. Errors are those of Node.js, with their `code`. */
+/**
+ * Access to the disk. Each operation is a method of its own, so that a test can make it fail. Errors are those of Node.js, with their
+ * `code`.
+ */
 export interface Files {
   /** Creates a folder and its parents. Returns the topmost folder that it created; undefined if all existed. */
   makeFolder(path: string, mode: number): Promise<string | undefined>;
@@ -19,11 +22,11 @@ export interface Files {
   read(path: string): Promise<Buffer | undefined>;
   /** Returns when a file was last written. */
   modifiedAt(path: string): Promise<Date>;
-  /** Creates a file for writing. Throws if it exists. */
+  /** Creates a file for writing. Throws if the file exists. */
   create(path: string, mode: number): Promise<NewFile>;
   /** Renames a file, and replaces an existing target atomically. */
   rename(from: string, to: string): Promise<void>;
-  /** Syncs a folder, so that changes of names in it survive a power cut. */
+  /** Syncs a folder, so that the creation, renaming and removal of files in it survive a power cut. */
   syncFolder(path: string): Promise<void>;
   /** Throws if this process cannot create and rename files in the folder. */
   probeFolder(path: string): Promise<void>;
@@ -39,7 +42,7 @@ export interface NewFile {
   close(): Promise<void>;
 }
 
-/** Types of proc and sysfs in statfs(2). They look writable to root but do not allow files. */
+/** The types of proc and sysfs as statfs(2) returns them. These file systems look writable to root, but do not allow new files. */
 const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
 
 /** The real disk. */
@@ -88,7 +91,9 @@ export const disk: Files = {
   remove: (path) => rm(path, { force: true }),
 };
 
-/** Errors from syncing a folder that are always fatal. Other errors may mean that leadsync has no right to sync an existing parent. */
+/**
+ * Codes of errors from syncing a folder that are always fatal. After others, leadsync may just lack the right to sync an existing parent.
+ */
 const FAILED_DISK: readonly (string | undefined)[] = ['EIO', 'ENOSPC', 'EDQUOT'];
 
 /** Creates a folder and its parents, and syncs them, so that they survive a power cut. Returns whether it created any folder. */
@@ -111,12 +116,13 @@ async function syncAbove(files: Files, folder: string, isNew: boolean): Promise<
   }
 }
 
-/** Names of the temporary files of `writeFileDurably`, which a crash may leave behind. */
+/** Matches the names of the temporary files of `writeFileDurably`. A crash may leave such files behind. */
 export const TEMPORARY = /^\..+\.[0-9a-f]{16}\.tmp$/;
 
 /**
- * Writes a file atomically: writes a temporary file, syncs, renames, and syncs the folder. A reader gets either the whole new file or
- * the old one, even after a failure, and the file survives a power cut once this resolves. If `beforeRename` throws, the old file stays.
+ * Writes a file atomically: writes a temporary file, syncs, renames, and syncs the folder. A reader gets either the whole new file or the
+ * old one, even after a failure, and the file survives a power cut once the returned promise resolves. If `beforeRename` throws, the old
+ * file stays.
  * @throws the error of Node.js for the step that failed
  */
 export async function writeFileDurably(
@@ -149,7 +155,7 @@ export async function writeFileDurably(
 }
 
 /**
- * Creates a folder and its parents one by one, because the `recursive` option of Node.js never returns if a file system denies that a
+ * Creates a folder and its parents one by one, because `mkdir` of Node.js with `recursive` never returns if a file system denies that a
  * folder's parent exists (`/proc`, some network mounts).
  */
 async function makeFolder(path: string, mode: number): Promise<string | undefined> {

@@ -9,8 +9,8 @@ export class LockHeld extends Error {
 
 /**
  * Takes an exclusive lock on a file, and creates the file if it is missing. Blocks for up to `waitMs`. The operating system releases the
- * lock when the process ends, however it ends, so no stale lock remains. Makes the file private: a user who may read it could hold a
- * shared lock and prevent leadsync from starting. @throws LockHeld
+ * lock when the process ends, however it ends, so no stale lock remains. Makes the file private, because every user who may read it could
+ * hold a shared lock and so prevent leadsync from starting. @throws LockHeld
  */
 export function acquireLock(file: string, waitMs = 0): { release(): void } {
   makePrivate(file);

@@ -2,8 +2,8 @@ import { type FSWatcher, watch } from 'node:fs';
 import type { Clock } from '../time/clock.ts';
 
 /**
- * Resolves when a process writes to a file, after `atMostMs`, or when the signal aborts. A write between the call and the `await` counts.
- * If the file is missing or the system cannot watch it, resolves after `atMostMs`.
+ * Resolves at the next write to a file, or after `atMostMs`, or when the signal aborts. A write between the call and the `await` counts.
+ * Writes go unnoticed if the file is missing at the call, or if the system cannot watch it.
  */
 export async function nextWrite(
   file: string,

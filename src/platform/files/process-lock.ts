@@ -5,16 +5,16 @@ import { acquireLock, LockHeld } from './lock.ts';
 
 interface ProcessLock {
   readonly lock: { release(): void };
-  /** Distinguishes the file from another file that has replaced it. */
+  /** The inode of the lock file, by which a file that has replaced it is recognised. */
   readonly inode: number;
 }
 
-/** The locks that this process holds, even if their files were deleted. The key is the path of the file. */
+/** The process locks that this process holds, by the path of the lock file. A lock stays here even if its file was deleted. */
 const own = new Map<string, ProcessLock>();
 
 /**
- * Holds the process lock of this process, which shows other processes on this machine that it is alive. The operating system releases
- * the lock when the process ends, however it ends. `name` consists of letters and digits and is never reused.
+ * Takes and holds a process lock, which shows other processes on this machine that this process is alive. The operating system releases the
+ * lock when the process ends, however it ends. `name` has to consist of letters and digits, and must never be used again.
  */
 export function holdProcessLock(folder: string, name: string): { release(): void } {
   const file = fileOf(folder, name);
@@ -28,7 +28,7 @@ export function holdProcessLock(folder: string, name: string): { release(): void
   };
 }
 
-/** Restores lock files of this process that were deleted or replaced in a folder. */
+/** Restores the lock files of this process in a folder if they were deleted or replaced. */
 export function restoreProcessLocks(folder: string): void {
   for (const [file, { lock, inode }] of own) {
     if (dirname(file) !== folder || statSync(file, { throwIfNoEntry: false })?.ino === inode) continue;
@@ -53,10 +53,10 @@ export function isProcessDead(folder: string, name: string): boolean {
   }
 }
 
-/** A process may be about to lock a file that is younger than this, in ms. */
+/** Minimum age of a lock file that can show that a process is dead, in ms: the process may be about to lock a younger file. */
 const SETTLED_MS = 60_000;
 
-/** Returns the names of the processes with lock files in a folder that are known to be dead. */
+/** Returns the names of the processes that have a lock file in a folder and are known to be dead. */
 export function deadProcesses(folder: string, now: Date): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -68,7 +68,7 @@ export function deadProcesses(folder: string, now: Date): readonly string[] {
     .filter((name) => isProcessDead(folder, name));
 }
 
-/** Returns the names of the processes with lock files in a folder that may be alive. */
+/** Returns the names of the processes that have a lock file in a folder and may be alive. */
 export function liveProcesses(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)

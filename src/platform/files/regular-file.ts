@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** The path is not read: it is a named pipe or device (`kind`), or a file that is too large (`size`). */
+/** A file was not read, because it is a named pipe or a device (`kind`), or too large (`size`). */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';
   readonly because: 'kind' | 'size';
@@ -12,8 +12,8 @@ export class UnreadableFile extends Error {
 }
 
 /**
- * Returns the bytes of a regular file. Opens neither a named pipe, which would block this process until another process writes to it, nor a
- * device such as `/dev/zero`, which never ends. @throws UnreadableFile, or the error of Node.js
+ * Returns the bytes of a regular file of at most `maxBytes`. Opens neither a named pipe, which would block this process until another
+ * process writes to it, nor a device such as `/dev/zero`, which never ends. @throws UnreadableFile, or the error of Node.js
  */
 export function readRegularFile(path: string, maxBytes: number): Buffer {
   const found = statSync(path);

@@ -1,7 +1,7 @@
-/** The headers that determine the wait. */
+/** The response headers from which `readRetryAfter` computes the wait. */
 export interface RetryAfterHeaders {
   readonly retryAfter: string | undefined | null;
-  /** The Date header: the server's time of the answer. */
+  /** The Date header: the time of the answer by the server's clock. */
   readonly date: string | undefined | null;
 }
 

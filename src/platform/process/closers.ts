@@ -1,4 +1,4 @@
-/** A stack of close functions. Closes everything in reverse order, even if some of them fail. */
+/** A stack of close functions. Calls all of them in reverse order, even if some fail. */
 export class Closers {
   readonly #closers: (() => void | Promise<void>)[] = [];
 
@@ -7,7 +7,7 @@ export class Closers {
     this.#closers.push(close);
   }
 
-  /** Closes everything and returns the errors. A second call closes nothing. */
+  /** Calls the close functions and returns their errors. A second call closes nothing. */
   async closeAll(): Promise<unknown[]> {
     const failures: unknown[] = [];
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) {

@@ -7,16 +7,16 @@ export interface MemoryLimit {
   readonly signal: NodeJS.Signals;
 }
 
-/** The data of the watch thread. */
+/** What `endWithParent` passes to the watch thread. */
 export interface WatchData {
   readonly parent: number;
   readonly limit: MemoryLimit | undefined;
 }
 
 /**
- * Ends this process when its parent has ended, even if the parent was killed. SQLite blocks this thread while it works, so a separate
- * thread checks. `parent` is the process id of the parent. The parent passes its id, because it may end before this process could ask for
- * the id.
+ * Ends this process when its parent has ended, even if the parent was killed, or when this process exceeds `limit`. A separate thread
+ * checks this, because SQLite blocks this thread while it works. `parent` is the parent's process id, passed by the parent, because the
+ * parent may end before this process could ask the system for the id.
  */
 export function endWithParent(parent: number, limit?: MemoryLimit): void {
   const file = new URL(`./watch-thread${extname(import.meta.url)}`, import.meta.url);

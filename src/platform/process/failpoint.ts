@@ -9,15 +9,15 @@ const PLACES = [
   'listing-read',
   /** In the transaction that records the block. */
   'recording',
-  /** The block has been recorded, but dispatch does not know. */
+  /** The block has been recorded, but dispatch does not know it yet. */
   'recorded',
   /** A batch has been claimed, but the carrier does not have it. */
   'claimed',
-  /** The carrier has the batch, but dispatch does not know. */
+  /** The carrier has the batch, but dispatch does not know it yet. */
   'offered',
   /** The attempt has begun, but the sink has not been called. */
   'begun',
-  /** The sink has returned outcomes, but the ledger does not know. */
+  /** The sink has returned outcomes, but the ledger does not have them yet. */
   'accepted',
   /** In the transaction that settles the attempt. */
   'settling',
@@ -71,8 +71,8 @@ const PARKED = 2;
 let threadState: Int32Array | undefined;
 
 /**
- * Returns the state to pass to a thread that calls `parkWhenAsked`. From now on, `freeze` waits until that thread is parked. Otherwise
- * it might freeze the thread inside a transaction, and every other process would wait for the lock until the process continues.
+ * Returns the state to pass to a thread that calls `parkWhenAsked`. From this call on, `freeze` waits until that thread is parked. If it
+ * did not, it might freeze the thread inside a transaction, and every other process would wait for the lock until this process continues.
  */
 export function threadToPark(): Int32Array {
   threadState = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

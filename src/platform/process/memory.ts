@@ -2,7 +2,7 @@ import { Session } from 'node:inspector/promises';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** The memory of a process, and the load that decides when to release memory. */
+/** Measures and releases the memory of a process. `load` shows whether the process is idle, so that a release delays no work. */
 export interface Memory {
   /** Returns the resident memory of the whole process, in bytes. */
   residentBytes(): number;
@@ -29,7 +29,8 @@ export function processMemory(): Memory {
 
 /**
  * Collects the garbage of this thread as V8 does when memory is short: this also releases the pages that V8 keeps in reserve. Uses the
- * inspector, the only way without a flag (https://chromedevtools.github.io/devtools-protocol/v8/HeapProfiler/).
+ * inspector, which is the only way to do this without a command-line flag
+ * (https://chromedevtools.github.io/devtools-protocol/v8/HeapProfiler/).
  */
 export async function collectGarbage(): Promise<void> {
   const session = new Session();

@@ -1,6 +1,6 @@
 /**
- * A resource that is opened once, at its first use. If opening fails, the next use tries again. Code that only `open` imports is loaded
- * only then.
+ * A resource that is opened once, at its first use. If opening fails, the next use tries again. Code that is imported by `open` alone is
+ * not loaded before the first use.
  */
 export class OnDemand<T> {
   readonly #open: () => Promise<T>;

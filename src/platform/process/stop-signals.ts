@@ -6,7 +6,7 @@ export interface StopSignals {
   release(): void;
 }
 
-/** Under npm, one Ctrl-C sends two SIGINTs within this time, from the terminal and from npm. In ms. */
+/** Maximum time, in ms, between two SIGINTs that come from one Ctrl-C: under npm, both the terminal and npm send one. */
 const SAME_KEY_PRESS_MS = 500;
 
 /** Calls `reload` at every SIGHUP, which then no longer ends the process. */
@@ -16,8 +16,8 @@ export function listenForReload(reload: () => void): void {
 
 /**
  * Listens for stop signals. The first SIGTERM, SIGINT or SIGHUP aborts the returned signal. Each later SIGTERM or SIGINT calls `insist`
- * with its name, except a SIGINT from the same key press. SIGHUP never insists, because both the shell and the kernel send one when a
- * terminal closes. With `hangup: 'reloads'`, ignores SIGHUP and leaves it to `listenForReload`.
+ * with its name, except a SIGINT from the same key press. SIGHUP never calls `insist`, because both the shell and the kernel send one when
+ * a terminal closes. With `hangup: 'reloads'`, ignores SIGHUP and leaves it to `listenForReload`.
  */
 export function listenForStop(
   insist: (name: NodeJS.Signals) => void,

@@ -8,14 +8,14 @@ export function typedCommand(env: Environment): string {
   return env['LEADSYNC_COMMAND'] || NAME;
 }
 
-/** Returns the command that starts the daemon instead of `leadsync run`: LEADSYNC_START, such as `systemctl start leadsync`, or undefined. */
+/** Returns how users start the daemon: LEADSYNC_START, such as `systemctl start leadsync`. Undefined means `leadsync run`. */
 export function startCommand(env: Environment): string | undefined {
   return env['LEADSYNC_START'] || undefined;
 }
 
 /**
- * Returns a text with its commands, which are between backticks, rewritten to what users have to type: in a checkout, `leadsync status`
- * becomes `npm run -s leadsync -- status`.
+ * Rewrites the commands of a text, which are between backticks, to what users have to type: in a checkout, `leadsync status` becomes `npm
+ * run -s leadsync -- status`.
  */
 export function rewriteCommands(text: string, env: Environment): string {
   const [command, start] = [typedCommand(env), startCommand(env)];

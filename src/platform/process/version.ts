@@ -5,5 +5,5 @@ import { packageRoot } from './package-root.ts';
 /** The version of leadsync, from package.json. */
 export const version: string = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')).version;
 
-/** The user agent of leadsync. */
+/** The User-Agent header of leadsync's requests. */
 export const userAgent = `leadsync/${version}`;

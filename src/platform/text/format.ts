@@ -7,7 +7,7 @@ export function printMoment(at: Date): string {
   return at.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** Returns a time to the minute, for letters: `2026-11-20 10:00 UTC`. */
+/** Returns a time to the minute, for notices: `2026-11-20 10:00 UTC`. */
 export function printMinute(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
@@ -37,7 +37,10 @@ export function printAge(at: Date, now: Date): string {
   return ms >= 0 ? `${length} ago` : `in ${length}`;
 }
 
-/** Returns the age of a time in up to two units. `now` if it is less than a second ago, or ahead because two clocks differ. */
+/**
+ * Returns the age of a time in up to two units. `now` if the time is less than a second ago, or in the future, which is possible if two
+ * clocks differ.
+ */
 export function printAgo(at: Date, now: Date): string {
   const ms = now.getTime() - at.getTime();
   return ms < 1000 ? 'now' : `${printSpan(ms < MINUTE_MS ? Math.floor(ms / 1000) * 1000 : ms)} ago`;

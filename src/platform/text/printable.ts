@@ -11,18 +11,18 @@ const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]
  */
 export const INTERPRETED_IN_PAGES = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu;
 
-/** Returns a character as JSON escapes it, `\u202e`. A surrogate pair becomes two escapes. */
+/** Returns the JSON escape of a character: `\u202e`. A surrogate pair becomes two escapes. */
 export function escaped(character: string): string {
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-/** Returns a text from outside for one line of a terminal: escapes every character that a terminal would interpret. */
+/** Makes a text from outside safe to print on one line of a terminal: escapes every character that a terminal would interpret. */
 export function printable(text: string): string {
   return text.replace(OBEYED, escaped);
 }
 
-/** Returns a text of several lines for a terminal: escapes as `printable` does, except line feeds. */
+/** Makes a text of several lines safe to print on a terminal: escapes as `printable` does, except line feeds. */
 export function printableLines(text: string): string {
   return text.replace(OBEYED, (character) => (character === '\n' ? character : escaped(character)));
 }

@@ -4,8 +4,8 @@ export class DeadlinePassed extends Error {
 }
 
 /**
- * Returns the result of `work`, which has `ms` milliseconds. Aborts the signal of `work` at the deadline, or when `stop` aborts. If
- * `work` ignores its signal, it continues, and its result and errors are discarded.
+ * Returns the result of `work`, which may take up to `ms` milliseconds. Aborts the signal of `work` at the deadline, or when `stop` aborts.
+ * If `work` ignores its signal, it continues, and its result and errors are discarded.
  * @throws DeadlinePassed, the reason of `stop`, or an earlier error of `work`
  */
 export async function withinDeadline<T>(

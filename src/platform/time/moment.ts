@@ -16,7 +16,7 @@ export const MOMENT_FORMS = 'a date or date-time (UTC unless it says otherwise),
 
 /**
  * Returns the time in a text such as `2026-11-20`, `2026-11-20T10:30`, `2026-11-20T10:30:00+11:00`, or an age such as `2h`. A time without
- * an offset is in UTC. Undefined if the text has no such form, or if the year is not 0 to 9999.
+ * an offset is in UTC. Undefined if the text has no such form, or if the year is not between 0 and 9999.
  */
 export function momentOf(text: string, now: Date): Date | undefined {
   const ms = msOfAge(text, now) ?? msOfDate(text);

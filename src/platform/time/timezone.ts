@@ -10,7 +10,10 @@ export function isTimezone(zone: string): boolean {
 
 const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 
-/** Returns the local time of a time zone at `ms`, as if it were UTC, in ms since 1970. Undefined means this machine's time zone. */
+/**
+ * Returns the local time in a time zone at the time `ms`, written as if it were UTC; both are in ms since 1970. If `timezone` is undefined,
+ * uses this machine's time zone.
+ */
 export function wallTime(ms: number, timezone: string | undefined): number {
   const parts = Object.fromEntries(
     formatOf(timezone)
