@@ -7,15 +7,15 @@ export interface SinkBacklog {
   readonly pending: number;
   readonly dead: number;
   readonly oldestOwedAt: Date | undefined;
-  /** Absent if holds and pauses are known only from events since the start of this process. */
+  /** If absent, the metrics take holds and pauses from events alone. */
   readonly health?: Pick<SinkHealth, 'heldSince' | 'pausedSince'> | undefined;
-  /** Whether the sink is configured and enabled. Otherwise it counts as neither held nor paused. */
+  /** Whether the sink is configured and enabled, which is the default. If it is not, it counts as neither held nor paused. */
   readonly active?: boolean | undefined;
 }
 
 /**
- * Metrics of the backlog of each sink, read from the ledger at each scrape. If the read fails, the last values stay, the age goes on
- * growing, and a counter counts the failure. A scrape never fails because of the ledger.
+ * Metrics of the backlog of each sink, read from the ledger at each scrape. If the read fails, the metrics keep their last values, except
+ * that the age of the oldest delivery continues to grow, and a counter counts the failure. A scrape never fails because of the ledger.
  */
 export class BacklogMetrics {
   readonly #pending;

@@ -18,7 +18,7 @@ export interface EventKind<Fields extends object> {
   readonly stateOf?: (event: Fields) => string;
 }
 
-/** Returns `kind`, checked against the fields that events of this kind have. */
+/** Returns `kind` unchanged. The compiler checks `kind` against the fields that events of this kind have. */
 export function eventKind<Fields extends object = object>(kind: EventKind<Fields>): EventKind<Fields> {
   return kind;
 }

@@ -7,8 +7,8 @@ import { sinkEvents } from './events/sink-events.ts';
 import { sourceEvents } from './events/source-events.ts';
 
 /**
- * Every event that leadsync reports, by type. The log and tests use this table.
- * No event holds a secret or any text of a lead; a lead is named by source and id.
+ * Every event that leadsync reports, by type. The log and tests use this table. No event holds a secret, and none holds text of a lead: an
+ * event names a lead by its source and id.
  */
 export const EVENTS = {
   ...processEvents,

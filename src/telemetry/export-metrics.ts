@@ -1,11 +1,11 @@
 import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
-/** Results of an export's runs, which survive restarts. */
+/** Results of an export's runs, including runs before the last restart. */
 export interface ExportRuns {
   /** Start of the last successful run. */
   readonly madeAt: Date | undefined;
-  /** Failed runs since then. */
+  /** Number of failed runs since the last successful run. */
   readonly failures: number;
 }
 
@@ -18,7 +18,7 @@ export class ExportMetrics {
   readonly #rows;
   readonly #bytes;
 
-  /** @param runsOf called at each scrape */
+  /** @param runsOf returns the results of an export's runs; called at each scrape */
   constructor(make: Instruments, exports: readonly string[], runsOf: (name: string) => ExportRuns) {
     const by = { export: exports };
     this.names = exports;

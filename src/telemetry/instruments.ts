@@ -33,7 +33,7 @@ export class Instruments {
     return this.#keep(instrument, labels, (combination) => instrument.inc(combination, 0));
   }
 
-  /** Creates a gauge. Calls `read`, which can set it, at each scrape. */
+  /** Creates a gauge. Calls `read`, which can set the gauge, at each scrape. */
   gauge(
     name: string,
     help: string,
@@ -62,7 +62,7 @@ export class Instruments {
     return this.#keep(instrument, labels, (combination) => instrument.zero(combination));
   }
 
-  /** Adds a value of a label. Every series with that value starts at 0. */
+  /** Adds a value of a label, and creates every series with that value at its initial value. */
   add(label: string, value: string): void {
     this.#forEach(label, value, ({ zero }, combination) => zero(combination));
   }

@@ -14,7 +14,7 @@ export interface LogStream {
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** Options of a logger. `time` is the clock of the throttle; lines always have the system's time. */
+/** Options of a logger. `time` is the clock of the throttle alone; the timestamps of lines always come from the system's clock. */
 export interface LoggerOptions {
   readonly level: LogLevel;
   /** Defaults to `pretty` on a terminal, and to `json` elsewhere. */
@@ -24,8 +24,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Writes the log: one line per event, with the listed fields only. Writes a repeated failure a few times, then once a minute with the
- * number of lines left out.
+ * Writes the log: one line per event, with only the fields that the event's kind lists. Writes a repeated failure a few times, then once a
+ * minute with the number of lines left out.
  */
 export interface Logger {
   event(event: Event): void;

@@ -37,11 +37,11 @@ export interface MetricNames {
   readonly exports: readonly string[];
 }
 
-/** Metrics of this process. `observe` accepts every event, and ignores those about other names. */
+/** Metrics of this process. `observe` accepts every event, and ignores events about sources, sinks and exports that have no metrics. */
 export interface Metrics {
   readonly registry: Registry;
   readonly observe: (event: Event) => void;
-  /** Replaces the names. New ones start at 0, and the series of removed ones disappear. */
+  /** Replaces the names that have metrics. Creates the series of new names, and removes those of names that are gone. */
   readonly rename: (names: MetricNames) => void;
 }
 
@@ -121,7 +121,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return { registry, observe, rename };
 }
 
-/** Whether an event is about a current name. A late event of a removed source, sink or export would bring its series back. */
+/** Whether an event counts: one about a removed source, sink or export does not, because it would bring back the removed series. */
 function isCurrent(event: Event, { sources, sinks, exports }: MetricNames): boolean {
   if ('sink' in event) return sinks.includes(event.sink);
   if ('source' in event) return sources.includes(event.source);

@@ -31,7 +31,7 @@ import type { Span, TracedBatch, Tracing, TracingParts } from './tracing.ts';
 
 /** Maximum time that closing waits for unsent spans, in ms. */
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Maximum polls that an attempt is linked to. */
+/** Maximum number of polls that the span of an attempt is linked to. */
 const MAX_LINKS = 16;
 
 /** Traces with OpenTelemetry's SDK. Sends spans by OTLP over HTTP in the background, and drops those that it cannot send. */

@@ -63,7 +63,7 @@ export class RepeatThrottle {
     }
   }
 
-  /** Writes the waiting lines that are due; at the end, writes all waiting lines. */
+  /** Writes the waiting lines that are due, or all waiting lines if `atTheEnd`. */
   flush(atTheEnd = true): void {
     // The map is in the order in which each kind last occurred.
     for (const kind of this.#kinds.values()) {

@@ -24,7 +24,7 @@ export class SourceMetrics {
   readonly #lastSuccess;
   readonly #renewals;
 
-  /** @param tokenExpiresAt called at each scrape */
+  /** @param tokenExpiresAt returns the expiry of a source's access token; called at each scrape */
   constructor(
     make: Instruments,
     sources: readonly string[],

@@ -10,7 +10,7 @@ export interface TelemetryOptions extends MetricsOptions {
   readonly subscribers?: readonly Emit[];
 }
 
-/** Receives the events, and holds the log and the metrics. */
+/** Passes events on to the log and the metrics, and gives access to both. */
 export interface Telemetry {
   /** Passes an event to the log, the metrics and every subscriber. Never throws and never waits. */
   readonly emit: Emit;

@@ -2,7 +2,7 @@ import type { Emit } from './events.ts';
 
 /** A unit of work in a trace. */
 export interface Span {
-  /** Header that links requests to the span (https://www.w3.org/TR/trace-context/#traceparent-header). */
+  /** Value of the header that links requests to the span (https://www.w3.org/TR/trace-context/#traceparent-header). */
   readonly traceparent: string;
   /** Ends the span. Call it once. `error` is a short stable code, never text that can quote a lead. */
   end(attributes: Readonly<Record<string, string | number | undefined>>, error?: string): void;
@@ -12,9 +12,9 @@ export interface Span {
 export interface Tracing {
   /** Processes every event, and creates the span of each poll. */
   readonly observe: Emit;
-  /** Starts the span of an attempt, linked to the polls that listed its leads, even those of another process. */
+  /** Starts the span of an attempt, linked to the polls that listed its leads, even if another process ran these polls. */
   attempt(batch: TracedBatch): Span;
-  /** Sends unsent spans, for at most 2 s. */
+  /** Sends the spans that are not sent yet. Waits for at most 2 s. */
   close(): Promise<void>;
 }
 

@@ -2,9 +2,11 @@ import { printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
-/** Alerts, and whether they reached their destinations. */
+/** Events about alerts, and about whether they reached their destinations. */
 export const alertEvents = {
-  /** A condition holds or, once a day (`lasts`), still holds. `about` names the source, sink or export, or is empty. */
+  /**
+   * A condition has begun to hold or, reported once a day (`lasts`), still holds. `about` names the source, sink or export, or is empty.
+   */
   alert: eventKind<{ condition: string; about: string; reason: string; hint: string; lasts: boolean }>({
     level: 'warn',
     fields: ['condition', 'about', 'reason', 'hint', 'lasts'],
@@ -25,7 +27,7 @@ export const alertEvents = {
     message: ({ to, notices }) => `Alerts sent to ${to}: ${count(notices, 'notice')}.`,
   }),
 
-  /** leadsync retries with growing pauses. */
+  /** leadsync retries. The waits grow up to a maximum. */
   'alert-unsent': eventKind<{ to: string; reason: string; hint: string; retryInMs: number }>({
     level: 'warn',
     fields: ['to', 'reason', 'hint', 'retryInMs'],
@@ -33,7 +35,7 @@ export const alertEvents = {
       `Alerts could not be sent to ${to}. ${reason} ${hint} Next attempt in ${printSeconds(retryInMs)}; deliveries continue.`,
   }),
 
-  /** Until the file can be written, a restart loses the state of the alerts. */
+  /** The file with the state of the alerts cannot be written. Until it can, a restart loses that state. */
   'alerts-unkept': eventKind<{ reason: string }>({
     level: 'warn',
     fields: ['reason'],

@@ -4,7 +4,7 @@ import { count } from './wording.ts';
 
 const carrier = (): string => 'carrier';
 
-/** The queue that carries batches to the processes that attempt them. */
+/** Events about the queue that carries batches to the processes that attempt them. */
 export const carrierEvents = {
   'carrier-unavailable': eventKind<{ reason: string; hint: string }>({
     level: 'error',
@@ -28,7 +28,7 @@ export const carrierEvents = {
     message: ({ reason, hint }) => `The queue: ${reason} ${hint}`,
   }),
 
-  /** leadsync replaced the worker of a sink's queue, because it took no batch although some waited. */
+  /** leadsync replaced the worker of a sink's queue, because the worker took no batch although batches waited. */
   'carrier-replaced': eventKind<{ sink: string; waiting: number; silentMs: number }>({
     level: 'warn',
     fields: ['sink', 'waiting', 'silentMs'],

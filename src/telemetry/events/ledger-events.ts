@@ -2,7 +2,7 @@ import { printBytes, printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
-/** The ledger, its retention, and its exports. */
+/** Events about the ledger, its retention, and its exports. */
 export const ledgerEvents = {
   'ledger-failed': eventKind<{ operation: string; reason: string; hint: string }>({
     level: 'error',
@@ -10,7 +10,7 @@ export const ledgerEvents = {
     message: ({ operation, reason, hint }) => `The ledger failed while ${operation}. ${reason} ${hint}`,
   }),
 
-  /** The file was removed or replaced. leadsync stops. */
+  /** The file of the ledger was removed or replaced, so leadsync stops. */
   'ledger-replaced': eventKind<{ dataDir: string }>({
     level: 'error',
     fields: ['dataDir'],
@@ -18,7 +18,7 @@ export const ledgerEvents = {
       `The ledger in ${dataDir} was removed or replaced while leadsync was running. leadsync stops, because the next start would not find new records. Put the same file back, then start leadsync again. To use a backup instead, first remove ledger.db-wal and ledger.db-shm, which belong to the previous ledger and would damage another one, then copy the backup to ledger.db again.`,
   }),
 
-  /** `copy` is a copy of the ledger from before the upgrade. If there is no copy, `reason` says why. */
+  /** `copy` is the path of a copy of the ledger from before the upgrade. If there is no copy, `reason` says why. */
   'ledger-upgraded': eventKind<{
     fromSchema: number;
     toSchema: number;
@@ -47,7 +47,7 @@ export const ledgerEvents = {
       `A query has been reading the ledger for a long time, so the write-ahead log has grown to ${printBytes(bytes)}. End the query, or split it into shorter ones. Deliveries continue.`,
   }),
 
-  /** Number of records of each kind that the retention removed. */
+  /** Counts what the retention removed: contents of leads, contents of earlier versions, attempts and rejected leads. */
   retained: eventKind<{ leads: number; versions: number; attempts: number; rejected: number }>({
     level: 'info',
     fields: ['leads', 'versions', 'attempts', 'rejected'],
@@ -55,7 +55,7 @@ export const ledgerEvents = {
       `Retention removed the content of ${count(leads, 'lead')} and of ${count(versions, 'earlier version')}, and removed ${count(attempts, 'attempt')} and ${count(rejected, 'rejected lead')}. All ids are kept.`,
   }),
 
-  /** The ledger was restored from a backup that was made before these leads were erased. */
+  /** The ledger was restored from a backup that was made before the erasure of some leads, and leadsync erased these leads again. */
   'erased-again': eventKind<{ leads: number }>({
     level: 'warn',
     fields: ['leads'],

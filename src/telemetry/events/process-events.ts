@@ -5,7 +5,7 @@ import { count } from './wording.ts';
 /** Maximum faults of a configuration in one line of the log. */
 const FAULTS_SHOWN = 3;
 
-/** The process itself: start, stop, configuration, clock, and the version that runs. */
+/** Events about the process itself: start, stop, configuration, clock, and the version that runs. */
 export const processEvents = {
   started: eventKind<{
     version: string;
@@ -20,7 +20,10 @@ export const processEvents = {
       `leadsync ${version} runs: ${count(sources, 'source')}, ${count(sinks, 'sink')}, carrier ${carrier}, data in ${dataDir}.`,
   }),
 
-  /** The ledger is missing, and a sink or Redis that could show whether one existed does not answer. `reasons` has a sentence for each. */
+  /**
+   * The ledger is missing, and sinks or Redis, which could show whether there was one before, do not answer. `reasons` has a sentence for
+   * each that does not answer.
+   */
   'start-waiting': eventKind<{ reasons: readonly string[]; dataDir: string; patienceMs: number }>({
     level: 'warn',
     fields: ['reasons', 'dataDir', 'patienceMs'],
@@ -102,7 +105,7 @@ export const processEvents = {
       'leadsync was replaced by another version while this one is running. Restart it, because this process can no longer load parts that it has not loaded yet, such as a new type of sink. Until then it delivers what it can, and nothing is lost.',
   }),
 
-  /** Reported once until traces can be sent again. Traces in between are dropped. */
+  /** Reported at the first failure, and not again until traces can be sent. The traces in between are dropped. */
   'traces-unsent': eventKind<{ reason: string }>({
     level: 'warn',
     fields: ['reason'],

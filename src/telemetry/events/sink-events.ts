@@ -15,7 +15,7 @@ export interface FailedDelivery {
 
 const ofSink = ({ sink }: { sink: string }): string => `sink ${sink}`;
 
-/** Sinks, their batches, and the deliveries that failed. */
+/** Events about sinks, their batches, and the deliveries that failed. */
 export const sinkEvents = {
   backfill: eventKind<{ sink: string; owed: number; skipped: number; done: boolean }>({
     level: 'info',
@@ -25,8 +25,8 @@ export const sinkEvents = {
   }),
 
   /**
-   * `reason` is the reason of the first failed delivery. `secondsToDelivery` has, for each delivered lead, the seconds since its content
-   * was first listed. It leaves out replays and erasures.
+   * `reason` is the reason of the first failed delivery. `secondsToDelivery` has, for each delivered lead, the seconds from the first
+   * listing of its content to the delivery. Replays and erasures are left out.
    */
   'batch-settled': eventKind<{
     sink: string;
@@ -112,7 +112,7 @@ export const sinkEvents = {
     message: ({ sink, reason, hint }) => `The check of sink ${sink} failed. ${reason} ${hint}`,
   }),
 
-  /** Deliveries continue. Only the tables of the mirror are not written to the sink. */
+  /** Deliveries continue. Only the tables of the mirror could not be written. */
   'mirror-failed': eventKind<{ sink: string; reason: string; hint: string }>({
     level: 'warn',
     fields: ['sink', 'reason', 'hint'],

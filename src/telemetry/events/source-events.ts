@@ -2,7 +2,7 @@ import { printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count, withoutStop } from './wording.ts';
 
-/** Codes of failed polls that need an operator. */
+/** Error codes of polls that fail until an operator acts. */
 export const NEEDS_OPERATOR: ReadonlySet<string> = new Set([
   'credentials',
   'login-needed',
@@ -20,7 +20,7 @@ interface PollCounts {
   bytes: number;
 }
 
-/** Polls, listings and access tokens. */
+/** Events about polls, listings and access tokens. */
 export const sourceEvents = {
   'poll-started': eventKind<{ source: string; poll: number }>({
     level: 'debug',

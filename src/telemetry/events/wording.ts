@@ -1,4 +1,4 @@
-/** Returns `3 leads`, `1 lead`. */
+/** Returns a number with its noun: `3 leads`, `1 lead`. */
 export function count(n: number, what: string, many = `${what}s`): string {
   return `${n} ${n === 1 ? what : many}`;
 }
