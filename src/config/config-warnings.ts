@@ -2,7 +2,7 @@ import { rightsOfOthers } from '../platform/files/others-rights.ts';
 import { sourceWarnings } from '../source/contract/options.ts';
 import type { Config } from './contract/config.ts';
 
-/** Maximum options with exposed secrets that a warning names. */
+/** Maximum number of options with exposed secrets that a warning names. */
 const MAX_PATHS = 5;
 
 /** Returns a sentence for each part of a valid configuration that may be a mistake, with its place. */

@@ -25,7 +25,7 @@ export interface ConfigValue {
 export interface ParsedConfig {
   readonly tree: YamlTree;
   readonly lines: LineCounter;
-  /** The file's name in origins. Relative paths are resolved against its folder. */
+  /** The name of the file, as origins show it. Relative paths are resolved against its folder. */
   readonly file: string;
   readonly sinkTypes: readonly SinkType[];
 }
@@ -35,7 +35,7 @@ export function effectiveValues(read: ParsedConfig): readonly ConfigValue[] {
   return collect(read).values;
 }
 
-/** Returns the paths of the secrets in the file itself, written out or as the default of an unset variable. */
+/** Returns the paths of the secrets that are in the file itself: written out, or as the default of an unset variable. */
 export function inlineSecrets(read: ParsedConfig): readonly string[] {
   return collect(read).inlineSecrets;
 }

@@ -10,7 +10,7 @@ import type { Purpose } from './reading/needs.ts';
 import { addTooLarge, MAX_BYTES, parseYaml } from './reading/yaml-text.ts';
 import { YamlTree } from './reading/yaml-tree.ts';
 
-/** What parsing a configuration depends on. */
+/** What parsing a configuration needs besides its text. */
 export interface ConfigParts {
   /** The available sink types. */
   readonly sinkTypes: readonly SinkType[];
@@ -18,7 +18,7 @@ export interface ConfigParts {
   readonly env: Environment;
 }
 
-/** What reading a configuration file depends on. */
+/** What reading a configuration file needs besides its path. */
 interface FileParts extends ConfigParts {
   /** Default: reads from the disk. */
   readonly readFile?: (file: string) => Uint8Array;
@@ -33,15 +33,15 @@ export function loadConfig(file: string, parts: FileParts): Config {
 }
 
 /**
- * Reads the part of a configuration file that commands on the ledger need. Ignores unset variables and unreadable secret files
- * that only polling and delivering need. @throws ConfigError for every other fault
+ * Reads the part of a configuration file that is enough for commands that neither poll nor deliver. Ignores unset variables and unreadable
+ * secret files that only polling and delivering need. @throws ConfigError for every other fault
  */
 export function loadLedgerConfig(file: string, parts: FileParts): LedgerConfig {
   return parse(readText(file, parts), file, parts, 'ledger', (reader) => reader.readForLedger());
 }
 
 /**
- * Like `loadLedgerConfig`, but returns the parts that could be read together with the faults, so that an operator who has just
+ * Like `loadLedgerConfig`, but does not throw for faults: returns them with the parts that could be read, so that an operator who has just
  * saved a mistake still sees the status. @throws ConfigError if not even data_dir can be read
  */
 export function loadLenientConfig(file: string, parts: FileParts): LedgerConfig {
@@ -58,7 +58,7 @@ export function loadLenientConfig(file: string, parts: FileParts): LedgerConfig 
 }
 
 /**
- * Returns every value that is in effect with a configuration file, with its origin and with secrets masked. Tolerates the same unset
+ * Returns every value that a configuration file puts into effect, and the origin of each. Secrets are masked. Tolerates the same unset
  * variables and unreadable secret files as `loadLedgerConfig`. @throws ConfigError
  */
 export function describeConfig(file: string, parts: FileParts): readonly ConfigValue[] {

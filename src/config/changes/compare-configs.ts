@@ -9,7 +9,7 @@ export interface AlteredEntry {
   readonly options: readonly string[];
 }
 
-/** The sources, sinks or exports that differ, by name. */
+/** The names of the sources, sinks or exports that differ. */
 export interface Changes {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -27,7 +27,7 @@ export interface ConfigChanges {
   readonly restart: readonly string[];
 }
 
-/** Compares two parsed configurations, so that writing out a default is not a change. */
+/** Compares two configurations after parsing, so a default that is written out in only one of them is not a difference. */
 export function compareConfigs(before: Config, after: Config): ConfigChanges {
   const differing = (options: readonly Option[]) =>
     options.filter(({ of }) => !isSame(of(before), of(after))).map(({ name }) => name);
@@ -40,7 +40,7 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
   };
 }
 
-/** Returns the new configuration, but keeps the running values of the options that need a restart. */
+/** Returns the next configuration, but with the running values of the options that need a restart. */
 export function withoutRestart(running: Config, next: Config): Config {
   const { dataDir, queue, admin, tokenKey } = running;
   return { ...next, dataDir, queue, admin, tokenKey, log: { ...next.log, format: running.log.format } };
@@ -146,7 +146,7 @@ function differingKeys(before: Record<string, unknown>, after: Record<string, un
   return [...keys].filter((key) => !isSame(before[key], after[key]));
 }
 
-/** Whether two option values are the same. Secrets are compared by value, without revealing it. */
+/** Whether two option values are the same. Secrets are compared by value, without revealing the value. */
 function isSame(one: unknown, other: unknown): boolean {
   if (one instanceof Secret) return other instanceof Secret && one.equals(other);
   if (!isComposite(one) || !isComposite(other)) return Object.is(one, other);

@@ -1,6 +1,6 @@
 import type { Changes, ConfigChanges } from './compare-configs.ts';
 
-/** Returns a short text for each changed source, sink and export: `sink crm: url, timeout`. */
+/** Returns a short text for each source, sink and export that is new, removed or altered: `sink crm: url, timeout`. */
 export function describeChanges({
   sources,
   sinks,

@@ -20,7 +20,7 @@ export interface Fault {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly Fault[];
-  /** The secret files that the readable parts name. One of them may be the missing file. */
+  /** The secret files that the readable parts of the configuration name, possibly including files that are missing. */
   readonly secretFiles: readonly string[];
 
   constructor(faults: readonly Fault[], secretFiles: readonly string[] = []) {

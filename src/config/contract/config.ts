@@ -36,19 +36,19 @@ export interface Config {
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** The key that encrypts the stored tokens; undefined if the tokens are stored in plain text, with mode 0600. */
   readonly tokenKey: Secret | undefined;
-  /** The key of the hash that joins the leads of one client; undefined if there is no such hash. */
+  /** The key of the hash by which queries join the leads of one client; undefined if there is no such hash. */
   readonly clientKey: Secret | undefined;
   /** How long personal data is kept in the ledger. */
   readonly retention: Retention;
   /** Whether leadsync reloads the file when it changes. */
   readonly watch: boolean;
-  /** Maximum duration of a stop, in ms, before unfinished work is aborted. */
+  /** Maximum time, in ms, that a stop waits for unfinished work before it aborts that work. */
   readonly gracePeriodMs: number;
 }
 
 /**
- * The part of a configuration that commands on the ledger need. It leaves out the own options of sources and sinks, whose secrets
- * may not be available.
+ * The part of a configuration that is enough for commands that neither poll nor deliver. It leaves out the options of sources, and those
+ * that belong to the type of a sink, because their secrets may not be available.
  */
 export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' | 'exports'> {
   readonly sources: readonly Omit<SourceConfig, 'options'>[];
@@ -57,7 +57,7 @@ export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' 
   readonly queue: { readonly redisUrl: Secret | 'unknown' | undefined };
   /** `unknown` if there may be a token that is not available. */
   readonly adminToken: Secret | 'unknown' | undefined;
-  /** The faults of the file. If there are any, parts are missing here, and the file is not in effect. */
+  /** The faults of the file. If there are any, the faulty parts are left out here, and leadsync does not apply the file. */
   readonly faults?: readonly Fault[];
 }
 
@@ -71,7 +71,10 @@ export interface SourceConfig {
   readonly poll: PollSchedule;
 }
 
-/** When a source is polled: at an interval between starts of polls, or by cron. Without a time zone, cron uses that of this machine. */
+/**
+ * When a source is polled: at an interval, from the start of one poll to the start of the next, or by cron. Without a time zone, cron uses
+ * that of this machine.
+ */
 export type PollSchedule =
   | { readonly everyMs: number }
   | { readonly cron: string; readonly timezone: string | undefined };

@@ -38,8 +38,8 @@ export function explainIssue(issue: z.core.$ZodRawIssue): string {
 }
 
 /**
- * Returns the issues of the alternative of a union that the operator evidently meant. Returns the issue itself if that is unclear, or if it
- * is not about a union.
+ * Returns the issues of the alternative of a union that the operator evidently meant. Returns the issue itself if it is unclear which
+ * alternative that is, or if the issue is not about a union.
  */
 export function innermostIssues(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue];

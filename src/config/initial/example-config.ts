@@ -2,8 +2,8 @@ import type { SinkType } from '../../sinks/sink.ts';
 import { newConfig, sinkEntry } from './new-config.ts';
 
 /**
- * Returns a commented starter configuration. The first sink type that needs only a folder is enabled; the others are commented out. The
- * configuration is valid once its variables are set.
+ * Returns a starter configuration with comments. It has a sink of the first type that needs only a folder; sinks of the other types are
+ * commented out. The configuration is valid once its environment variables are set.
  */
 export function exampleConfig(sinkTypes: readonly SinkType[]): string {
   const shown = sinkTypes.find(({ paths, setup }) => paths?.includes(setup.option));

@@ -19,7 +19,7 @@ const CONFIG_HEAD = `# yaml-language-server: $schema=./leadsync.schema.json
 data_dir: ./data                     # ledger, tokens, lock; relative to this file
 `;
 
-/** Returns a commented configuration. If the choices are valid, the configuration is valid once its variables are set. */
+/** Returns a configuration with comments. If the choices are valid, the configuration is valid once its environment variables are set. */
 export function newConfig({ serviceUrl, every, sinks }: NewConfig, sinkTypes: readonly SinkType[]): string {
   const wanted = sinkTypes.flatMap((type) => {
     const answer = sinks[type.type];
@@ -43,7 +43,7 @@ export function sinkEntry({ setup }: SinkType, answer: string): string {
   return setup.entry(yamlText(answer));
 }
 
-/** Returns the variables without a default that a configuration uses, in order. */
+/** Returns the environment variables that a configuration uses without a default, in order of appearance. */
 export function variablesIn(config: string): string[] {
   const code = config.replaceAll(/(^|\s)#.*$/gm, '');
   return [...new Set([...code.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = '']) => name))];

@@ -84,7 +84,7 @@ function acceptVariables(schema: JsonSchema, except: readonly string[] = []): Js
   };
 }
 
-/** Whether the schema may reject a `${…}`, because it is more specific than a text. */
+/** Whether a schema is more specific than a text, so that it may reject a `${…}`. */
 function needsForm(schema: JsonSchema): boolean {
   if (schema.anyOf !== undefined) return schema.anyOf.every((form) => needsForm(isSchema(form) ? form : {}));
   if (schema.type === 'object' || schema.type === 'array') return false;

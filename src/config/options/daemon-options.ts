@@ -6,9 +6,9 @@ import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
-/** Minimum characters of a passphrase. A thief of the files can try passphrases offline. */
+/** Minimum length of a passphrase, in characters: a thief of the files could find a short one by trying offline. */
 const SHORTEST_PASSPHRASE = 16;
-/** Minimum characters of the token. A guessable token would expose leads to every client that reaches the address. */
+/** Minimum length of the token, in characters. A guessable token would expose leads to every client that reaches the address. */
 const SHORTEST_TOKEN = 16;
 
 /** Characters that an HTTP header can hold without encoding. */
@@ -17,7 +17,7 @@ const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 const WRONG_ADDRESS = 'must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off';
 const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
 
-/** An option of `retention`. */
+/** Returns the schema of an option of `retention`. */
 function retentionOption(what: string) {
   return durationBetween('1d', '36500d').optional().describe(`${what}.`);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration } from '../../platform/options/option-types.ts';
 
-/** Returns the schema of a duration between two limits, which its message names. The parsed value is in ms. */
+/** Returns the schema of a duration between two limits. Its error message names both limits. The parsed value is in ms. */
 export function durationBetween(least: Duration, most: Duration) {
   const [from, to] = [duration().parse(least), duration().parse(most)];
   return duration().refine((ms) => ms >= from && ms <= to, `must be between ${least} and ${most}`);
@@ -9,7 +9,7 @@ export function durationBetween(least: Duration, most: Duration) {
 
 type Duration = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
 
-/** The valid names of sources, sinks and exports. */
+/** Matches the valid names of sources, sinks and exports. */
 export const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 /** The schema of a name. It is strict, because names appear in log lines, metrics, tables and file names. */

@@ -27,7 +27,7 @@ export function schemaOf(schema: JsonSchema, key: string): JsonSchema | undefine
     .find(isSchema);
 }
 
-/** Whether a nested schema is an object; `true` and `false`, also valid schemas, hold no information. */
+/** Whether a nested schema is an object. `true` and `false` are valid schemas too, but hold no information. */
 export function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

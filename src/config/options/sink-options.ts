@@ -4,7 +4,7 @@ import { printDuration } from '../../platform/text/format.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
-/** The waits after failed attempts, about three days in all. After the last attempt a delivery is dead. */
+/** The waits after failed attempts, about three days in all. If the attempt after the last wait fails as well, the delivery is dead. */
 const DEFAULT_RETRY_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
 
 const batch = { max: z.int().min(1).max(10_000), wait: durationBetween('0s', '1d') };
@@ -88,7 +88,7 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
   });
 }
 
-/** Defaults for an unknown or irrelevant type. The set of common options does not depend on the defaults. */
+/** Defaults to use if the type of a sink is unknown or does not matter. Every type has the same common options, whatever their defaults. */
 export const ANY_TYPE: Pick<SinkType, 'defaults'> = {
   defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
 };

@@ -41,7 +41,7 @@ export class ConfigReader {
     this.#sinkTypes = sinkTypes;
   }
 
-  /** The secret files that the parts read so far name. */
+  /** The secret files that are named in the parts that were read so far. */
   get secretFiles(): readonly string[] {
     return [...this.#secretFiles];
   }
@@ -84,8 +84,8 @@ export class ConfigReader {
   }
 
   /**
-   * Returns the part of the configuration that commands on the ledger need. Validates the other parts too, and leaves them out. For each
-   * fault, leaves out as little as possible. Returns undefined if data_dir has a fault.
+   * Returns the part of the configuration that is enough for commands that neither poll nor deliver. Validates the other parts too, and
+   * leaves them out. For each fault, leaves out as little as possible. Returns undefined if data_dir has a fault.
    */
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;

@@ -28,8 +28,8 @@ const REFERENCE = /\$(?:(\$)|\{([^}]*)(\}?)|)/g;
 const BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
 
 /**
- * Replaces `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `$$`. As in a shell, an empty variable counts as unset for the
- * default and the message. Inserted text is not interpolated again.
+ * Replaces `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `$$`. As in a shell, an empty variable counts as unset if the reference
+ * has a default or a message. Inserted text is not interpolated again.
  */
 export function interpolate(template: string, env: Environment): Interpolated {
   const faults: InterpolationFault[] = [];

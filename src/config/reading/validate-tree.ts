@@ -19,9 +19,9 @@ export class TreeValidator {
   }
 
   /**
-   * Returns the parsed value at `at`, or undefined if it has faults, which it adds to the list. Converts a value that is a single
-   * `${…}` to a number or a boolean where the schema expects one. `neighbours` are keys of the same map that are validated elsewhere;
-   * they serve only for suggestions.
+   * Parses the value at the path `at`. If the value has faults, adds them to the list and returns undefined. Converts a value that is a
+   * single `${…}` to a number or a boolean where the schema expects one. `neighbours` are keys of the same map that are validated
+   * elsewhere; they serve only for suggestions.
    */
   validate<Schema extends z.ZodType>(
     schema: Schema,

@@ -2,7 +2,7 @@ import { type Document, parseAllDocuments, type YAMLParseError } from 'yaml';
 import type { FaultList } from '../faults/fault-list.ts';
 
 const MAX_CHARACTERS = 256 * 1024;
-/** Maximum bytes of a file. A longer file has too many characters in any case. */
+/** Maximum size of a file, in bytes. A larger file has too many characters in any case. */
 export const MAX_BYTES = 4 * MAX_CHARACTERS;
 
 /** The result of parsing a text. */

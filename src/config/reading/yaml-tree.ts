@@ -20,7 +20,7 @@ const CORE_TAGS = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** A text with `${…}` in it, and its result. */
+/** A text with `${…}` in it, before and after interpolation. */
 export interface Interpolation {
   /** The text in the file. */
   readonly source: string;
@@ -51,8 +51,8 @@ export class YamlTree {
   #nodes = 0;
 
   /**
-   * Reads the whole document and replaces `${…}` in texts. Adds a fault for each value that cannot be read. A value with an unset
-   * variable that the purpose does not need is only marked as unread.
+   * Reads the whole document and replaces `${…}` in texts. Adds a fault for each value that cannot be read. If a variable is unset in a
+   * value that the purpose does not need, marks the value as unread without adding a fault.
    */
   constructor(document: Document.Parsed, faults: FaultList, env: Environment, purpose: Purpose) {
     this.#purpose = purpose;
