@@ -16,7 +16,10 @@ await new Promise((written) => stdout.write('', written));
 // The process normally ends by itself now. The timer ends it even if a system call hangs, for example on a network mount.
 setTimeout(() => process.exit(), 1_000).unref();
 
-/** Ignores that the reader closed the pipe (`| head`): the command finishes with its usual exit code. Reports all other errors once. */
+/**
+ * Ignores that the reader closed the pipe (`| head`): the command finishes with its usual exit code. Reports only the first of all other
+ * errors.
+ */
 function reportWriteError({ code }: NodeJS.ErrnoException): void {
   if (writeFailed || code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return;
   writeFailed = true;

@@ -37,8 +37,8 @@ export async function commandLine(
 }
 
 /**
- * Returns a stream that rewrites the commands in messages as their readers type them. Used only for standard error, because standard output
- * is data.
+ * Returns a stream that rewrites the commands in messages to the form in which the reader types them. Used only for standard error, because
+ * standard output is data.
  */
 function asTypedTo(stream: LogStream, env: Surroundings['env']): LogStream {
   if (typedCommand(env) === typedCommand({}) && startCommand(env) === undefined) return stream;

@@ -11,7 +11,7 @@ export interface ListedCommand {
   readonly load: () => Promise<{ readonly command: CompleteCommand }>;
 }
 
-/** Every command, in the groups of the help. The command's file holds the rest of its help. */
+/** The commands by their group in the help; `addAboutCommands` adds further ones. The file of each command holds the rest of its help. */
 export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
   'Set up:': [
     entry(

@@ -7,7 +7,7 @@ import { CommandFailure } from './shell/command-failure.ts';
 import type { Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
 
-/** The group of commands about the command line itself. These commands need access to all others. */
+/** The title of the group of commands about leadsync itself. All but `version` need access to every other command. */
 export const ABOUT_COMMANDS = 'About leadsync:';
 
 /** Adds `help`, `completion` and `man`, which show the commands that `root` has when they run. */

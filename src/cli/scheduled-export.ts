@@ -6,7 +6,7 @@ import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from 
 import { ExitCode } from './shell/exit-code.ts';
 import { requireName } from './shell/names.ts';
 
-/** Runs a configured export now, whether leadsync is running or not. It counts as a scheduled run. @throws CommandFailure */
+/** Runs a configured export now, whether leadsync is running or not. The run counts as a scheduled one. @throws CommandFailure */
 export async function makeScheduled(
   options: GlobalOptions & { readonly name: string },
   surroundings: Surroundings,

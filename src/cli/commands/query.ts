@@ -28,7 +28,7 @@ interface Options {
 /** Default maximum of rows on a terminal or in a table. */
 const DEFAULT_ROWS = 1_000;
 const MAX_SECONDS = 86_400;
-/** Minimum of `--memory`. The program alone uses almost as much. */
+/** Minimum of `--memory`, in bytes. A query process without a query already uses almost as much. */
 const MIN_BYTES = 128 * 1024 ** 2;
 
 /** `leadsync query SQL`: runs a query on the ledger. */
@@ -101,7 +101,7 @@ export const command = defineCommand<Options>({
   },
 });
 
-/** Separates a query at the end from the values of `--set`, which takes all words that follow it. */
+/** Separates a query at the end from the values before it: `--set` takes all words that follow, including the query. */
 function queryAfterValues(words: readonly string[]): { asked: string | undefined; set: readonly string[] } {
   const last = words.at(-1);
   if (last === undefined || /^\w+=/.test(last)) return { asked: undefined, set: words };

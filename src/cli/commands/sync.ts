@@ -18,7 +18,10 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { Progress } from '../shell/progress.ts';
 import { SyncResult } from '../views/sync-result.ts';
 
-/** `leadsync sync`: polls every source once and delivers everything that is due. Exit 0 if no delivery is pending or dead. */
+/**
+ * `leadsync sync`: polls every source once and delivers everything that is due. Exit 0 if every poll succeeded and no delivery is pending
+ * or dead.
+ */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync sync', 'leadsync sync --json'],
   notes:

@@ -41,7 +41,7 @@ export const command = defineCommand<{ listen?: Address }>({
   },
 });
 
-/** Probes and metrics reveal details of the installation, so other machines need a credential. */
+/** Refuses to let other machines reach the worker without a token, because probes and metrics reveal details of the installation. */
 function requireToken(listen: Address | undefined, { adminToken }: Config): void {
   if (!listen || adminToken || isLoopback(listen.host)) return;
   throw new CommandFailure(

@@ -24,7 +24,7 @@ export interface TreeOption {
   readonly value: CompletionValue | undefined;
 }
 
-/** An argument of a command, by its place. */
+/** A positional argument of a command. */
 export interface TreeArgument {
   readonly name: string;
   readonly variadic: boolean;

@@ -1,6 +1,6 @@
 import type { CommandTree, CompletionValue, TreeCommand, TreeOption } from './command-tree.ts';
 
-/** Returns the completion function for zsh: a file `_leadsync` in a folder of `$fpath`, or text for `source`. */
+/** Returns the completion script for zsh. It works as a file `_leadsync` in a folder of `$fpath`, and as input of `source`. */
 export function zshCompletion({ options, commands }: CommandTree): string {
   const described = commands.map(
     ({ name, about }) => `    ${quoted(`${name}:${about.replaceAll(':', '\\:')}`)}`,

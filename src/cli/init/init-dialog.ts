@@ -82,8 +82,8 @@ function sinkValidator({ options, setup }: SinkType): Validator {
 }
 
 /**
- * Returns the fault that the option's schema finds in an answer; undefined if there is none. Accepts every answer with a variable, whose
- * value is not known yet.
+ * Returns the fault that the option's schema finds in an answer; undefined if there is none. Accepts every answer with a variable, because
+ * the value of the variable is not known yet.
  */
 function faultOf(
   answer: string,
@@ -95,7 +95,7 @@ function faultOf(
   return message === undefined ? undefined : `It ${message}.`;
 }
 
-/** Returns a message if an address may contain a secret, which does not belong in the file. */
+/** Returns a message if an answer may contain a secret, because no secret belongs in the file; undefined otherwise. */
 function secretIn(answer: string): string | undefined {
   const hasPassword = /\/\/[^/@]*:[^/@]*@/.test(answer.replaceAll(VARIABLES, ''));
   if (!hasPassword && !/[?&][^=]*=(?!\$\{)/.test(answer)) return undefined;

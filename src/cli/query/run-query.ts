@@ -14,7 +14,7 @@ import type { OutputOptions } from './query-output.ts';
 export interface QueryJob {
   /** The id of the command's process. The query process ends when that process does. */
   readonly parent: number;
-  /** Maximum memory, in bytes. The process ends itself when it uses more. */
+  /** Maximum memory, in bytes. The query process ends itself when it uses more. */
   readonly maxBytes: number;
   readonly file: string;
   readonly sql: string;

@@ -24,8 +24,8 @@ export interface DaemonTarget {
 }
 
 /**
- * Returns the address of a configuration's leadsync. Prefers the address that the process holding the data directory recorded in it,
- * because the configuration may have changed since. Returns undefined if there is no admin address.
+ * Returns the address of a configuration's leadsync. If the process that holds the data directory has recorded its address there, returns
+ * that one, because the configuration may have changed since. Returns undefined if there is no admin address.
  */
 export function daemonTarget({
   dataDir,
@@ -84,7 +84,7 @@ export function askDaemon(
 }
 
 /**
- * The state of a running leadsync. `unready` has a sentence for each reason that it reports for not being ready, or one sentence that it
+ * The state of a running leadsync. `unready` has a sentence for each reason why leadsync is not ready, or a single one that says that it
  * does not answer.
  */
 export interface Readiness {
@@ -93,8 +93,8 @@ export interface Readiness {
 }
 
 /**
- * Asks the leadsync that holds the data directory for its state. `isFaulty`: the configuration has faults, so the address may be
- * wrong. Never rejects.
+ * Asks the leadsync that holds the data directory for its state. `isFaulty` means that the configuration has faults, so that the address
+ * may be wrong. Never rejects.
  */
 export async function askReadiness(asked: DaemonTarget, token: Token, isFaulty = false): Promise<Readiness> {
   const answer = await askDaemon(asked, '/readyz', { token });
@@ -121,8 +121,8 @@ function reasonsIn(body: string): readonly string[] | undefined {
 }
 
 /**
- * Returns since when the running leadsync has used an earlier configuration because its file is invalid, and each fault. Returns undefined
- * if it does not report that.
+ * If the running leadsync reports that it uses an earlier configuration because the file is invalid, returns since when, and each fault of
+ * the file. Otherwise returns undefined.
  */
 export async function staleConfig(asked: DaemonTarget, token: Token): Promise<StaleConfig | undefined> {
   const answer = await askDaemon(asked, '/api/v1/configuration', { token });

@@ -2,14 +2,14 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
 import { askReadiness, daemonTarget, type Readiness, staleConfig } from './ask-daemon.ts';
 
-/** The leadsync that uses a data directory, and its state. */
+/** Whether a leadsync uses a data directory, and the state of that leadsync. */
 export interface RunningDaemon extends Readiness {
   readonly running: boolean;
   /** Since when the file is invalid, and its faults. Undefined unless leadsync runs with an earlier configuration. */
   readonly stale: Awaited<ReturnType<typeof staleConfig>>;
 }
 
-/** No leadsync uses the data directory. */
+/** The value if no leadsync uses the data directory. */
 export const NOT_RUNNING: RunningDaemon = { running: false, answers: true, unready: [], stale: undefined };
 
 /** Returns whether a leadsync uses the data directory, and its state. A leadsync without an admin address counts as ready. */

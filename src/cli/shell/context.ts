@@ -34,12 +34,12 @@ export interface GlobalOptions {
   readonly config: string;
 }
 
-/** Returns a command as shown to people, given its words: `status`. */
+/** Returns the text that shows a command to people. `words` is the command without its program: `status`. */
 export type ShowCommand = (words: string) => string;
 
 /**
- * Returns a function that prints commands as this user types them. Adds the `-c` of the current command, because without it the printed
- * commands would use another ledger.
+ * Returns a function for the text of a command as this user types it. Adds the `-c` of the current command, because without it the shown
+ * command would use another ledger.
  */
 export function commandFormatter({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
   const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
@@ -48,7 +48,10 @@ export function commandFormatter({ config }: GlobalOptions, { env }: Pick<Surrou
     words === 'run' && start !== undefined ? `\`${start}\`` : `\`${typedCommand(env)} ${words}${option}\``;
 }
 
-/** Rewrites the commands in a text for standard output as this user types them. For standard error this happens automatically. */
+/**
+ * Rewrites the commands in a text for standard output to the form in which this user types them. In standard error they are rewritten
+ * anyway.
+ */
 export function withTypedCommands(text: string, { env }: Pick<Surroundings, 'env'>): string {
   return rewriteCommands(text, env);
 }
@@ -73,7 +76,7 @@ export function valuesOf(options: GlobalOptions, { env }: Surroundings): readonl
 }
 
 /**
- * Reads the part of the configuration that commands on the ledger need. Does not need the daemon's secrets.
+ * Reads the part of the configuration that is enough for commands that neither poll nor deliver. Works without the secrets of the daemon.
  * @throws ConfigError
  */
 export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
@@ -86,8 +89,8 @@ export function exportStatesOf({ dataDir }: Pick<LedgerConfig, 'dataDir'>): Expo
 }
 
 /**
- * Like `ledgerConfigOf`, but ignores faults, for read-only commands: a mistake in the file does not hide leads. Notes faults on
- * standard error. @throws ConfigError if not even data_dir can be read
+ * Like `ledgerConfigOf`, but ignores faults, for read-only commands: a mistake in the file does not hide leads. Writes a note about the
+ * faults to standard error. @throws ConfigError if not even data_dir can be read
  */
 export function readableConfigOf(options: GlobalOptions, surroundings: Surroundings): LedgerConfig {
   const config = lenientConfigOf(options, surroundings);

@@ -17,7 +17,7 @@ export interface FilterOptions {
   readonly until?: Date;
 }
 
-/** Declares `--source`, `--lead`, `--since` and `--until`. `what` names the event at these times, such as `owed`. */
+/** Declares `--source`, `--lead`, `--since` and `--until`. `what` says what happened at these times, such as `owed`. */
 export function declareFilter(command: Command, { clock }: Surroundings, what: string): void {
   const moment = (text: string) => readMoment(text, clock.now());
   command

@@ -3,7 +3,7 @@ import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 
-/** The failure if a folder in the user's path does not exist. */
+/** The failure if a folder in the path that the user gave does not exist. */
 const NO_FOLDER = { what: 'cannot be written', hint: 'Create its parent folder.' };
 
 /** Returns the failure for a file or folder that cannot be written; undefined if the error has another cause. */

@@ -14,7 +14,7 @@ export class RowProgress {
     this.#stream = stream;
   }
 
-  /** Shows a step before or after the rows. */
+  /** Shows a step whose progress is not counted in rows. */
   readonly say = (doing: string): void => {
     if (this.#stream.isTTY === true) this.#show(doing);
   };

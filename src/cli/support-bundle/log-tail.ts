@@ -8,13 +8,13 @@ export interface LogTail {
   readonly others: number;
 }
 
-/** Maximum lines. */
+/** Maximum number of lines that are returned. */
 const MAX_LINES = 2_000;
 const LEVELS: ReadonlySet<unknown> = new Set(['trace', 'debug', 'info', 'warn', 'error']);
 
 /**
  * Reads the end of a log from a file, or from a stream until it ends. Keeps only leadsync's own JSON lines, which hold no personal data and
- * no secrets; lines of other programs may. @throws the error from Node if the file cannot be read
+ * no secrets. Lines of other programs may hold both. @throws the error from Node if the file cannot be read
  */
 export async function readLogTail(from: string | NodeJS.ReadableStream): Promise<LogTail> {
   const input: NodeJS.ReadableStream = typeof from === 'string' ? createReadStream(from) : from;

@@ -36,7 +36,7 @@ export interface SupportOptions extends GlobalOptions {
 
 /** Maximum polls in the bundle. */
 const MAX_POLLS = 100;
-/** Maximum size of an answer. Metrics of hundreds of sinks can be this large. */
+/** Maximum size of an answer, in bytes. Metrics of hundreds of sinks can be this large. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A file's content is not available. The message says why. */

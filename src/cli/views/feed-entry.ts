@@ -3,7 +3,7 @@ import type { FollowEvent, SinkChange } from '../../operations/follow-ledger.ts'
 import { printable } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
 
-/** Whether an event concerns the given sink or source. */
+/** Whether an event concerns the given sink and source, if they are given. Every event of the ledger itself does. */
 export function isAbout(
   event: FollowEvent,
   { sink, source }: { readonly sink?: string; readonly source?: string },
@@ -13,7 +13,7 @@ export function isAbout(
   return source === undefined || ('source' in event && event.source === source);
 }
 
-/** Whether to show an event. Polls that found nothing new are left out. */
+/** Whether to show an event. Complete polls that found nothing new or changed are left out. */
 export function isShown(event: FollowEvent): boolean {
   if (event.kind !== 'poll') return true;
   const { status, new: found, changed } = event;

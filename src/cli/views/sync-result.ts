@@ -8,7 +8,7 @@ interface PollResult {
   readonly rejected: number;
 }
 
-/** Collects the results of one run from its events. The ledger's totals also include earlier runs. */
+/** Collects the results of one run from its events, because the totals in the ledger include earlier runs. */
 export class SyncResult {
   readonly #polls = new Map<string, PollResult>();
   readonly #delivered = new Map<string, number>();
@@ -21,7 +21,7 @@ export class SyncResult {
       this.#delivered.set(event.sink, this.deliveredTo(event.sink) + event.delivered);
   };
 
-  /** Returns the number of deliveries to a sink in this run. */
+  /** Returns the number of deliveries that were made to a sink in this run. */
   deliveredTo(sink: string): number {
     return this.#delivered.get(sink) ?? 0;
   }

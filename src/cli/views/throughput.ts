@@ -5,7 +5,7 @@ export interface Throughput {
   readonly deliveredPerMinute: number;
   /** Failed attempts. Consecutive attempts with the same failure count as one. */
   readonly failedPerMinute: number;
-  /** Time from first seen to delivered, over the new leads delivered in the last hour; undefined if there are none. */
+  /** Median time from first seen to delivered, over the new leads delivered in the last hour; undefined if there are none. */
   readonly speedP50Ms: number | undefined;
   readonly speedP95Ms: number | undefined;
 }

@@ -12,7 +12,7 @@ export interface FrameContent {
   readonly sinks: readonly SinkView[];
   readonly throughput: ReadonlyMap<string, Throughput>;
   readonly given: ReportContext;
-  /** Why the content is out of date; undefined if it is current. */
+  /** A note above the problems: why the content is out of date, or that the configuration has faults; undefined if neither is so. */
   readonly unread: string | undefined;
 }
 
