@@ -13,8 +13,8 @@ export interface ClaimAndBeginResult {
 }
 
 /**
- * A ledger whose methods can be called by message, because their arguments and results can be copied. `ledgerOf` makes a `Ledger` from it
- * in the calling thread.
+ * A ledger whose methods take and return only values that can be copied, so that they can be called by message. `ledgerOf` makes a `Ledger`
+ * from it in the calling thread.
  */
 export interface LedgerEngine extends Omit<Ledger, 'claim' | 'begin' | 'unknownElements' | 'inspect'> {
   /** As `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */

@@ -47,7 +47,8 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
     },
 
     close: async () => {
-      // Batches that were begun but not attempted must not count as lost attempts. If this call fails, they do, which does little harm.
+      // Batches that were begun but not attempted must not count as lost attempts. If this call fails, they count as lost, which does
+      // little harm.
       const unused = begun.takeAll().map(({ batch, lease }) => ({ batch: batch.id, lease }));
       if (unused.length > 0) await engine.undoBegin(unused).catch(() => undefined);
       await engine.close();

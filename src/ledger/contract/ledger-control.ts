@@ -50,10 +50,13 @@ export interface LedgerControl {
   replay(sink: string, leads: LeadChoice): Promise<number>;
   /** Finishes the replays that a crash interrupted. Returns how many leads these replays owe in total. */
   finishReplays(): Promise<number>;
-  /** Returns the time of the last poll, or of the last `clockWentBack` if that was later. Due times were computed by this clock. */
+  /**
+   * Returns when the last poll began, or when `clockWentBack` last ran if that was later. If the clock now shows an earlier time, it was
+   * set back.
+   */
   clockAt(): Promise<Date>;
   /**
-   * Moves due times back by as many ms as the clock was set back, so that this step does not delay deliveries. Works in chunks; after a
+   * Moves due times back by as many ms as the clock was set back, so that deliveries are not delayed by that. Works in chunks; after a
    * crash, the next call moves some deliveries a second time, which makes them due early. Returns how many deliveries it moved.
    */
   clockWentBack(byMs: number): Promise<number>;

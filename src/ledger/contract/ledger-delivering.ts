@@ -38,7 +38,7 @@ export interface LedgerDelivering {
   claim(request: ClaimRequest): Promise<ClaimResult>;
   /** Returns those leased batches of a sink whose attempts have not begun. The caller may offer them to the carrier again. */
   unbegunBatches(sink: string): Promise<readonly BatchRef[]>;
-  /** Returns the number of batches of a sink in flight, and whether more could be claimed now. */
+  /** Returns the number of a sink's batches in flight, and whether more could be claimed now. */
   activity(sink: string): Promise<{ readonly inFlight: number; readonly due: boolean }>;
   /**
    * Begins the one attempt that a lease allows, and returns the batch. The lease then lasts `leaseMs`. Returns undefined if there is

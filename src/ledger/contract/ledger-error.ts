@@ -11,7 +11,7 @@ export type LedgerErrorCode =
   | 'missing'
   | 'unexpected';
 
-/** The ledger cannot do what the caller asked; it recorded nothing of that call. */
+/** The ledger cannot do what the caller asked; it recorded nothing of that call, or only chunks before the failure. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
   readonly code: LedgerErrorCode;

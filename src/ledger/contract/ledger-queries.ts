@@ -63,10 +63,13 @@ export interface LedgerQueries {
   databaseStats(): Promise<DatabaseStats>;
   /**
    * Returns up to `limit` rows of a mirrored table (catalog/mirrored.ts) with numbers above `no`, in order. Returns fewer rows if they are
-   * large, but no rows only at the end of the table.
+   * large. An empty result means that the table has no more rows.
    */
   historyAfter(table: string, no: number, limit: number): Promise<HistoryText>;
-  /** Returns the present rows of a mirrored table with the given numbers, in order. If they are large, returns only the first of them. */
+  /**
+   * Returns the present rows of a mirrored table with the given numbers, in order. If the rows are large, returns fewer of them, beginning
+   * with the first.
+   */
   historyNow(table: string, numbers: readonly number[]): Promise<HistoryText>;
   /** Returns the present state of sinks and sources. */
   overview(): Promise<Overview>;

@@ -47,7 +47,7 @@ export interface LedgerUpkeep {
   isReplaced(): Promise<boolean>;
   /** Whether another process has written to the ledger since the previous call. */
   changedElsewhere(): Promise<boolean>;
-  /** Copies the write-ahead log into the database file, as far as no connection reads an older state. */
+  /** Copies the write-ahead log into the database file, up to the oldest state that a connection still reads. */
   checkpointLog(): Promise<CheckpointResult>;
   /** Frees cached memory. If the ledger runs in a thread, also frees that thread's memory. */
   releaseMemory(): Promise<void>;

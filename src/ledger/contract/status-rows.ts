@@ -85,7 +85,7 @@ export interface Retrying {
   readonly deliveries: number;
   /** When the delivery that has been failing for the longest time was first attempted. */
   readonly since: Date;
-  /** Why the last attempt of the delivery that will be retried first failed. */
+  /** The reason why the last attempt failed, for the delivery whose retry comes first. */
   readonly reason: string;
   /** When that delivery will be retried. */
   readonly nextAttemptAt: Date;

@@ -8,7 +8,7 @@ import { removeLedger } from './leftovers.ts';
 /** Pages copied per step, about 8 MB. The signal is checked between two steps. */
 const PAGES_PER_STEP = 2_000;
 
-/** The progress of a copy: `bytes` of `of` bytes are copied. */
+/** The progress of a copy, in bytes: how many have been copied (`bytes`), and how many there are (`of`). */
 export interface CopyProgress {
   readonly bytes: number;
   readonly of: number;
@@ -16,7 +16,7 @@ export interface CopyProgress {
 
 /**
  * Copies one snapshot of a ledger into a new file that only the owner of the file may read. Other processes can write to the ledger during
- * the copy without waiting. Removes an incomplete copy if it fails.
+ * the copy without waiting. If the copy fails, removes the incomplete file.
  * @throws LedgerError if the ledger cannot be read; the error from Node or SQLite if the copy cannot be written; the signal's reason if it
  * aborts
  */

@@ -41,8 +41,8 @@ const EMPTY_BYTES = 1;
 const FIRST_PAGE = { bytes: 4_096, schemaNumberAt: 60 };
 
 /**
- * Whether a ledger has no content: its file is missing or empty, or has only the first page and the write-ahead log with everything else is
- * missing or unreadable.
+ * Whether a ledger has no content: its file is missing or empty, or has only the first page, while the write-ahead log, which had
+ * everything else, is missing or unreadable.
  * @throws LedgerError as `ledgerSize`
  */
 export function isBlank(file: string): boolean {

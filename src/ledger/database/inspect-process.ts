@@ -16,7 +16,7 @@ const [file = '', how, parent] = process.argv.slice(2);
 endWithParent(Number(parent));
 process.send?.(inspected(), () => process.disconnect());
 
-/** Returns what is wrong with the file: tables, pages and rules, but no data. */
+/** Returns what is wrong with the file. Names tables, pages and rules, but contains no data. */
 function inspected(): InspectionResult {
   let db: Database.Database | undefined;
   try {
@@ -25,7 +25,7 @@ function inspected(): InspectionResult {
     const found = db.prepare<[], string>(`PRAGMA ${pragma}(${MAX_FINDINGS})`).pluck().all();
     const broken = found.filter((one) => one !== 'ok');
     if (broken.length > 0) return { faults: broken };
-    // The rules are those of this version's tables; the first start upgrades an earlier version's.
+    // The rules apply only to the tables of this version. A ledger of an earlier version has them after the first start, which upgrades it.
     const contradicting = schemaNumber(db) === migrations.length ? contradictions(db) : [];
     if (contradicting.length > 0 || how !== 'whole') return { faults: contradicting };
     const lost = db

@@ -52,7 +52,10 @@ export class LedgerAccess {
     return this.#commits.flush();
   }
 
-  /** As `trackFailure`, but for work that always writes. The success of such work shows that the disk accepts writes again. */
+  /**
+   * As `trackFailure`, but for work that always writes. If the work succeeds, the disk accepts writes again, so an earlier failure is
+   * cleared.
+   */
   async trackRecovery<T>(work: () => Promise<T>): Promise<T> {
     const result = await this.trackFailure(work);
     this.#failing = undefined;

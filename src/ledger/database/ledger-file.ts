@@ -93,7 +93,7 @@ function birthOf(file: string): bigint | undefined {
   try {
     chmodSync(file, statSync(file).mode); // so that the last change of a new file is later than its creation
   } catch {
-    // Another user owns the file, so it is not new.
+    // Another user owns the file, so this process has not just created it.
   }
   const { birthtimeNs, ctimeNs } = statSync(file, { bigint: true });
   return birthtimeNs === 0n || birthtimeNs === ctimeNs ? undefined : birthtimeNs;

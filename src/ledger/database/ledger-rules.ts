@@ -10,7 +10,7 @@ export function brokenRules(db: Database.Database): string[] {
 
 /**
  * Returns a sentence for each pair of tables that contradict each other: rows of one that lack their counterpart in the other, or counts
- * that are not those of the rows. SQLite finds no damage in such a file. It is what remains if the log of one ledger (`ledger.db-wal`) is
+ * that are not those of the rows. SQLite finds no damage in such a file. Such a file results if the log of one ledger (`ledger.db-wal`) is
  * applied to another.
  */
 export function contradictions(db: Database.Database): string[] {

@@ -212,7 +212,7 @@ function toSinkRow(row: RawRow): SinkRow {
   };
 }
 
-/** Stores dates as milliseconds since 1970, which the views read. */
+/** Stores dates as milliseconds since 1970, because the views read them in that form. */
 function encodeHealth(health: SinkHealth): string {
   const stored: StoredHealth = {
     ...health,

@@ -19,9 +19,9 @@ const SPACE_FACTOR = 2;
 const PART = '.part';
 
 /**
- * Copies the ledger, into the folder of the ledger, before an upgrade to a schema, so that the operator can return to the earlier leadsync.
- * Removes the copies from earlier upgrades once the new copy is complete. Does not throw if the copy fails, so that the new version starts
- * anyway.
+ * Copies the ledger before an upgrade to the schema with this number, so that the operator can return to the earlier leadsync. The copy is
+ * in the folder of the ledger. Removes the copies from earlier upgrades once the new copy is complete. Does not throw if the copy fails, so
+ * that the new version starts anyway.
  */
 export function copyBeforeUpgrade(db: Database.Database, schema: number): UpgradeCopy {
   const path = `${db.name}.before-schema-${schema}`;

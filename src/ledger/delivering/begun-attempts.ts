@@ -3,8 +3,8 @@ import type { BegunAttempt } from '../contract/ledger-delivering.ts';
 import type { BegunBatch } from './settling.ts';
 
 /**
- * The batches that were claimed and begun in one commit, by lease, until their attempts take them. Never contains more batches than are in
- * flight.
+ * Keeps batches that were claimed and begun in one commit, by lease, for the attempts that will take them. Never contains more batches than
+ * are in flight.
  */
 export class BegunAttempts {
   readonly #byLease = new Map<number, BegunBatch>();

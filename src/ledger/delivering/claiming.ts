@@ -11,7 +11,8 @@ const LOST_BEFORE_SPLIT = 3;
 const LOST_BEFORE_DELAY = 5;
 const HOUR_MS = 3_600_000;
 /**
- * While a backlog drains, one batch in this many carries the newest leads. In a smaller window, one in `window`, but at most one in two.
+ * While a backlog drains, one batch in this many carries the newest leads. If `window` is smaller than this, one batch in `window` does,
+ * but no more than every second batch.
  */
 const NEWEST_EVERY = 4;
 /** A lead is newer than the backlog if it became due this much later than the oldest due lead, in ms. */
@@ -250,7 +251,7 @@ export class Claiming {
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
 
-  /** Returns a random lease number, because a counted number could equal that in a job from before the ledger was restored. */
+  /** Returns a random lease number, because a counted number could equal the lease number in a job from before the ledger was restored. */
   #newLease(): number {
     return 1 + Math.floor(this.#random() * (2 ** 52 - 1));
   }

@@ -25,7 +25,7 @@ interface LastDelivery {
   replay: number;
 }
 
-/** A pending delivery that can be replaced because no attempt of it is in progress. */
+/** A pending delivery that can be replaced, that is, no attempt of it is in progress. */
 interface Replaceable {
   delivery_no: number;
   replay: number;
@@ -96,7 +96,7 @@ export class NewestContent {
       this.oweNewest(sink, { versionNo, source, id: BigInt(id) }, now);
   }
 
-  /** Skips deliveries of a lead that failed and wait for a retry, except those in a batch that must not change. */
+  /** Skips a lead's deliveries that failed and wait for a retry, except deliveries in a batch that must not change. */
   giveWay(sink: SinkRow, source: string, id: LeadId, now: number): void {
     const wanted = {
       source,

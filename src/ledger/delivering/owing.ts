@@ -106,8 +106,8 @@ export class Owing {
   }
 
   /**
-   * Owes a lead again, as part of the replay that was requested at `askedAt`, in ms since 1970. Skips deliveries of the lead that wait for
-   * a retry. Returns false if this replay already owes the lead.
+   * Owes a lead again, as part of the replay that was requested at `askedAt`, in ms since 1970. Skips the lead's deliveries that wait for a
+   * retry. Returns false if this replay already owes the lead.
    */
   replay(
     sink: SinkRow,
@@ -122,7 +122,7 @@ export class Owing {
     return this.newest.oweBehind(sink, { versionNo, source, id }, replay, now) !== undefined;
   }
 
-  /** Owes a sink, or skips, one chunk of the leads that were listed while the sink was not declared. */
+  /** Handles one chunk of the leads that were listed while the sink was not declared: records them as owed to the sink, or as skipped. */
   backfill(name: string, now: number): { owed: number; skipped: number; done: boolean } {
     const sink = this.#rows.get(name);
     if (!sink || sink.owedThrough >= sink.backfillTo) return { owed: 0, skipped: 0, done: true };
@@ -136,7 +136,7 @@ export class Owing {
       const newest = { versionNo, source, id: BigInt(id) };
       const last = this.newest.last(sink, source, newest.id);
       const event = last ? 'updated' : 'created';
-      // A lead that was pending or dead when the sink was removed is owed whatever the sink's events and backfill are.
+      // A lead that was pending or dead when the sink was removed is owed, whatever the sink's `events` and `backfill` options are.
       if (last?.state === 'pending' || last?.state === 'dead')
         owed += this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
       else if (!sink.events.includes(event)) continue;

@@ -86,7 +86,7 @@ export class Results {
   }
 }
 
-/** Whether the attempt does not count for the delivery, because it was a probe or the sink may be unavailable. */
+/** Whether the attempt does not count for the delivery, that is, it was a probe or the sink may be unavailable. */
 function isUncounted({ verdict, attemptsBefore }: Result): boolean {
   return verdict.state === 'pending' && verdict.attempts === attemptsBefore;
 }

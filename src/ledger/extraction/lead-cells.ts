@@ -72,7 +72,7 @@ function answersBySlug(json: string | null): string | undefined {
 }
 
 /**
- * Whether the JSON has no duplicate members, for which `JSON.parse` and SQLite keep different values. If it has, fewer strings are left
+ * Whether the JSON has no duplicate members, for which `JSON.parse` and SQLite keep different values. If it has any, fewer strings are left
  * after parsing.
  */
 function hasAllOf(json: string, parsed: unknown): boolean {

@@ -12,7 +12,7 @@ import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 
-/** The value of `replay` in a delivery of the event `erased`. A sink gets only one such delivery for each lead. */
+/** The value of `replay` in every delivery of the event `erased`, so that a version has at most one such delivery to each sink. */
 export const ERASURE = -1;
 
 /** The reason recorded for a skipped delivery of an erased lead. */
@@ -134,7 +134,7 @@ export class Erasing {
     this.#rows.count(sink, state, -1);
     this.#rows.count(sink, 'skipped', 1);
     if (batch_no === null) return;
-    // If a lost attempt ends after all, its lease must be invalid, because the batch then had one more delivery.
+    // If a lost attempt ends after all, its lease must be invalid, because its batch had one more delivery than now.
     if (this.#sql.fence.run(now, batch_no).changes > 0) this.#sql.markUnsure.run(now, batch_no);
     this.#sql.endEmpty.run(batch_no, batch_no);
   }
@@ -161,7 +161,7 @@ export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settl
 export const MARK_MAYBE_ARRIVED =
   'UPDATE _deliveries SET unsure_at = coalesce(unsure_at, ?) WHERE batch_no = ?';
 
-/** Maximum deliveries in a batch. The attempts that a batch adds have consecutive numbers. */
+/** Maximum deliveries in a batch. The attempts that a batch adds have consecutive numbers, so their numbers differ by less than this. */
 const BATCH_MAX = 10_000;
 
 /** The deliveries of a lead, except those of the event `erased`. Parameters: source, id. */
@@ -243,7 +243,7 @@ function prepare(db: Database.Database) {
        WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
     ),
     // A delivery may be at a former destination if it was first attempted before the sink left that destination, and was not settled before
-    // the sink came to it.
+    // the sink began to deliver there.
     formerDestinations: db.prepare<
       [{ source: string; id: bigint }],
       { sink: string; place: string; until: number }

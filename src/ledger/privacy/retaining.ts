@@ -99,8 +99,8 @@ function prepare(db: Database.Database): Record<RetainedKind, Sql> {
     },
     rejected_leads: {
       end: end('rejected_leads', 'rejected_id'),
-      // Keeps rejected leads that are still listed and erased ones: the next poll would record them again, an erased one even with its
-      // text.
+      // Keeps rejected leads that are still listed, and those that were erased. Otherwise, the next poll would record them again, and an
+      // erased one with its text.
       old: old(
         `SELECT r.rejected_id FROM rejected_leads r WHERE r.rejected_id > :after AND r.rejected_id <= :end AND r.raw <> ''
          AND r.rejected_id < (SELECT max(rejected_id) FROM rejected_leads)

@@ -30,7 +30,7 @@ export class Measures {
 
   /**
    * Returns, for each sink, how fast leads that were first seen since a time were delivered. Leaves out leads that were created before the
-   * source was first listed and leads that a later backfill owed, because their age says nothing about leadsync.
+   * source was first listed, and leads that only a later backfill recorded as owed, because their age does not show how fast leadsync is.
    */
   speed(since: Date): Speed[] {
     const arrivals = this.#sampleSince(since).flatMap((version) => this.#sql.arrivals.all(version));

@@ -124,7 +124,7 @@ export class QueryWorker {
     this.#idle = setTimeout(() => void this.#end(new LedgerBusy('')), this.#idleMs).unref();
   }
 
-  /** Ends the thread and rejects every query, because the later queries wait for the query that takes too long. */
+  /** Ends the thread and rejects every query: the one that takes too long, and the later ones, which wait for it. */
   #giveUp(): void {
     void this.#end(new LedgerBusy('The ledger did not answer in time.'));
   }

@@ -60,7 +60,8 @@ export function prepareRecording(db: Database.Database) {
     isRejected: db.prepare<[string, string], unknown>(
       'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',
     ),
-    // Rejected elements with a known lead's id and `path` = 'id' are repeats, which are valid and can be accepted. Others are invalid.
+    // Rejected elements with a known lead's id and `path` = 'id' are repeats, which are valid and can be accepted. All other rejected
+    // elements are invalid.
     rejectedAfter: db.prepare<[string, PollId, number], RejectedContentRow>(
       `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
        JOIN _leads l ON l.source = r.source AND l.id = r.lead_id

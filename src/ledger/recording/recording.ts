@@ -132,7 +132,9 @@ export class Recording {
     else this.#addLead(poll, addition, item);
   }
 
-  /** Records a known lead that has the same content as before or another content, or that is listed again after it was gone. */
+  /**
+   * Records an element whose lead is known: stores its content if that is new, and records that the lead is listed again if it was gone.
+   */
   #recordKnown(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
     if (row.erased_no !== null) this.#recordErased(poll, lead, row);
     else if (row.hash !== lead.hash) {
@@ -216,7 +218,7 @@ export class Recording {
     this.#owing.textRestored(versionNo, now);
   }
 
-  /** Whether this content is among the rejected leads, because an earlier listing contained the lead's id more than once. */
+  /** Whether this content is rejected, that is, a listing contained the lead's id more than once, with different contents. */
   #isRejected(poll: OpenPoll, lead: ListedLead): boolean {
     return this.#sql.isRejected.get(poll.source, lead.hash) !== undefined;
   }

@@ -8,7 +8,8 @@ export interface CopiedTable {
   /** The number of rows that were copied. */
   readonly kept: number;
   /**
-   * Maximum number of rows that were unreadable, or that leadsync cannot have written in this form. Later steps may restore some of them.
+   * The largest possible number of rows that were unreadable, or that leadsync cannot have written in this form. Later steps may restore
+   * some of them.
    */
   readonly unusable: number;
   /** Whether every page of the table was readable and every row was sound. */

@@ -8,7 +8,7 @@ export type StoredRow = Readonly<Record<string, StoredValue>>;
 
 /** How much of a table or an index could be read. */
 export interface Reading {
-  /** Maximum number of rows on unreadable pages. */
+  /** The largest possible number of rows on the unreadable pages. */
   missed: bigint;
   /** Whether every page could be read. */
   complete: boolean;
@@ -98,8 +98,9 @@ export class DamagedFile {
   }
 
   /**
-   * Returns the row number at which reading from `next` failed. This is the number after the last row that was read, unless that row was on
-   * a page in the place of another page. Each later search starts after the returned number, so that no damage can make the search endless.
+   * Returns the row number at which reading from `next` failed. This is the number after the last row that was read, unless that row came
+   * from a page that the damage put in place of another page. Each later search starts after the returned number, so that no damage can
+   * make the search endless.
    */
   #failedAt(table: string, next: bigint, last: bigint): bigint | undefined {
     const behind = last < 0n ? 0n : last + 1n;
@@ -107,7 +108,7 @@ export class DamagedFile {
     return this.#isReadable(table)(behind) ? this.#find(table, next < 0n ? 0n : next, false) : behind;
   }
 
-  /** Finds the first number after `start` from which reading succeeds, or with `readable` false, fails. Undefined if there is none. */
+  /** Finds the first number after `start` from which reading succeeds or, if `readable` is false, fails. Undefined if there is none. */
   #find(table: string, start: bigint, readable: boolean): bigint | undefined {
     const isReadable = this.#isReadable(table);
     const isFound = (at: bigint) => isReadable(at) === readable;

@@ -25,7 +25,7 @@ interface SinkParameters {
 /**
  * Owes every sink the leads that it was owed and whose deliveries were lost. These leads may already have arrived, so each delivery gets
  * the same id as before. Runs inside its caller's transaction.
- * @param updates whether to owe newer contents of leads that the sink has a delivery of as well
+ * @param updates whether to owe a sink the current content of a lead as well if the sink has only a delivery of an older content
  * @returns the number of deliveries
  */
 export function oweAgain(db: Database.Database, now: number, updates: boolean): number {

@@ -46,7 +46,7 @@ export function repairDeliveries(
   return { restored, sinks, incomplete: !isComplete };
 }
 
-/** Turns pending deliveries into dead ones if the text of their lead was lost. They are pending again once a source lists the text. */
+/** Turns pending deliveries into dead ones if the text of their lead was lost. They become pending again when a source lists the text. */
 export function failLostTexts(db: Database.Database, now: number): void {
   db.prepare<[{ now: number; reason: string }]>(GIVE_UP).run({ now, reason: LOST_TEXT });
   db.exec(EMPTY_BATCHES);

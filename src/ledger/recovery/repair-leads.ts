@@ -96,7 +96,7 @@ const EMPTY_ERASED = `
     JOIN _deliveries d ON d.version_no = v.version_no WHERE d.event <> 'erased');
   DELETE FROM lost_texts WHERE version_no IN (SELECT v.version_no FROM _versions v JOIN _erased e ON e.source = v.source AND e.id = v.id);`;
 
-/** Adds lost sources with a complete listing, so that unknown leads in the next listing count as new. */
+/** Adds lost sources, and records that they have had a complete listing, so that unknown leads in the next listing count as new. */
 const SOURCES = `
   INSERT INTO _sources (source, complete_at, first_listed_at)
   SELECT source, max(first_seen_at), min(first_seen_at) FROM _versions v WHERE typeof(source) = 'text' GROUP BY source

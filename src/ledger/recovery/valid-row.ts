@@ -21,8 +21,8 @@ export function validRow(table: string, row: StoredRow): StoredRow | undefined {
 const EVENTS: ReadonlySet<string> = new Set<LeadEvent>(['created', 'updated', 'erased']);
 
 /**
- * Additional checks for individual tables, which the schema does not make. Each check returns the row, which it repairs if nothing is lost
- * by that, or undefined.
+ * Additional checks for individual tables, which the schema does not make. Each check returns the row, if necessary repaired in a way that
+ * loses nothing, or undefined if leadsync cannot have written it.
  */
 const checks: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>> = {
   _versions: soundVersion,

@@ -13,7 +13,8 @@ import {
 
 /**
  * Opens an engine in a thread that `openInThread` started, and serves the calls to that engine.
- * @param open opens the engine; its second parameter returns the last settings that the thread received, if any
+ * @param open opens the engine; receives, as its second argument, a function that returns the last settings that the thread received, if
+ * any
  */
 export function serveThread<Begin, Settings>(
   open: (begin: Begin, settings: () => Settings | undefined) => LedgerEngine,
