@@ -24,7 +24,7 @@ const leadChanged = (id: string, name: string) =>
   `EXISTS (SELECT 1 FROM lead_versions e WHERE e.source = ${name}.source AND e.lead_id = ${name}.${id} AND e.valid_from >= :since)
    OR (source, ${id}) IN (SELECT source, id FROM _presence WHERE noted_at >= :sinceMs)`;
 
-/** The SQL condition for a lead whose erasure began, or is not finished, or finished at `:since` or later. */
+/** The SQL condition for a lead whose erasure is not finished, or began or finished at `:since` or later. */
 const ERASED =
   '(source, lead_id) IN (SELECT source, id FROM _erased WHERE erased_at >= :sinceMs OR coalesce(finished_at, :sinceMs) >= :sinceMs)';
 
@@ -70,7 +70,7 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
   rejected_leads: {
     order: ['rejected_id'],
-    // Only an erasure empties a text. An erasure may find a rejected lead by its text alone, so `_erased` may not contain the lead.
+    // Only an erasure empties a text. An erasure may find a rejected lead by its text alone, so the lead is not always in `_erased`.
     since: "(resolved_at IS NULL OR resolved_at >= :since OR raw = '')",
   },
   v_leads: { order: ['source', 'id'], since: `(${leadChanged('id', 'v_leads')})`, day: 'created_at' },

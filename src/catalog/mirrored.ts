@@ -8,10 +8,16 @@ export interface Mirrored {
   readonly number: string;
   /** The columns that identify a row permanently, even if a new ledger counts from 1 again. */
   readonly key: readonly string[];
-  /** Columns that never change. If a stored row with the same number has other values in them, it comes from a ledger before a rollback. */
+  /**
+   * Columns that never change. If a row in the other store has the same number but other values in these columns, the ledger was rolled
+   * back after that row was copied.
+   */
   readonly fixed: readonly string[];
   readonly columns: readonly Column[];
-  /** Whether the rows are computed from other rows. If so, rows that the ledger no longer has are useless. */
+  /**
+   * Whether the rows are computed from other rows. If so, the mirror deletes rows that the ledger lost in a rollback, instead of keeping
+   * them.
+   */
   readonly derived?: true;
   /** Whether the ledger returns times in ms since 1970 instead of ISO 8601, to save formatting and parsing. */
   readonly timesInMs?: true;
@@ -106,7 +112,7 @@ export const mirrored: readonly Mirrored[] = [
     ],
   },
   {
-    // The last table, so that the mirror erases what it copied in the same round from a lead before the erasure of the lead.
+    // Last, so that the mirror also erases what it copied earlier in the same round, before the lead was erased.
     name: '_erased',
     number: 'erased_no',
     key: ['source', 'id'],

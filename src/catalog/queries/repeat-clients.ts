@@ -1,6 +1,6 @@
 import type { Query } from '../query.ts';
 
-/** Returns one row for each number of leads that clients have, in all sources and at any time. */
+/** Returns, for each number of leads, how many clients have this many, in all sources and at any time. */
 export const repeatClients: Query = {
   name: 'repeat-clients',
   asks: 'How many clients come again?',
