@@ -37,8 +37,8 @@ export function mayHoldUnstorable(raw: string): boolean {
 
 const [HIGH, LOW] = ['\\\\u[dD][89abAB][\\da-fA-F]{2}', '\\\\u[dD][c-fC-F][\\da-fA-F]{2}'];
 /**
- * Matches runs of escapes to keep, or in `bad` runs of escapes for NUL and lone surrogates. Matches runs because a lead may contain
- * millions of escapes.
+ * Matches a run of escapes to keep or, as the group `bad`, a run of escapes for NUL and lone surrogates. Matches runs because a lead may
+ * contain millions of escapes.
  */
 const ESCAPES = new RegExp(
   `(?:${HIGH}${LOW}|\\\\[^u]){1,1000}|(?<bad>(?:\\\\u0000|${HIGH}(?!${LOW})|${LOW}){1,1000})`,
@@ -85,7 +85,7 @@ function readable(lead: unknown): string | null {
   return replaced ? text : null;
 }
 
-/** Maximum characters to split at a time. Otherwise, ten megabytes of NUL would become an array of ten million strings. */
+/** Maximum characters to split at a time. Without this limit, ten megabytes of NUL would become an array of ten million strings. */
 const SLICE = 64 * 1024;
 
 /** Replaces NUL and lone surrogates with U+FFFD, so that databases and files in UTF-8 can store the text. */

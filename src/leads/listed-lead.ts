@@ -51,8 +51,8 @@ export interface ListedElement {
 /** Consecutive elements of a listing. Two consecutive listings usually have most blocks in common. */
 export interface ListedBlock {
   /**
-   * The first 128 bits of SHA-256 over the bytes from the end of the previous block to the end of the last element, in hex. Undefined
-   * if the block cannot be recognised.
+   * The first 128 bits of SHA-256 over the bytes from the end of the previous block to the end of this block's last element, in hex.
+   * Undefined if the block cannot be recognised.
    */
   readonly hash: string | undefined;
   /** Number of elements, at least 1. */

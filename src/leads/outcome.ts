@@ -29,13 +29,13 @@ export interface Unavailable {
   readonly retryAfterMs?: number | undefined;
   /** Whether the destination answered that it is gone for good (410). The sink is then paused until an operator resumes it. */
   readonly gone?: boolean | undefined;
-  /** Whether leadsync sent no part of the lead, because there was no connection. */
+  /** Whether there was no connection, so that leadsync sent no part of the lead. */
   readonly unsent?: boolean | undefined;
 }
 
 /**
- * leadsync did not try this lead on its own, because the destination had refused every lead tried before or the time was up. The lead waits
- * for the next attempt.
+ * leadsync did not try this lead, or tried it only in a part of the batch that was refused as a whole: the destination had refused every
+ * lead tried before, or the time was up. The lead waits for the next attempt.
  */
 export interface Untried {
   readonly kind: 'untried';

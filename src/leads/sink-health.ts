@@ -45,7 +45,7 @@ export const HEALTHY: SinkHealth = {
   pausedReason: undefined,
 };
 
-/** Why a delivery waits although it may be due, for each reason for which its sink receives nothing. */
+/** What a delivery waits for, although it may be due, in each state in which its sink receives nothing. */
 export const WAIT_REASONS = {
   paused: 'waits until its sink is resumed',
   held: 'waits until its sink works again',
