@@ -4,8 +4,8 @@ import { SourceError } from '../contract/source.ts';
 export const REFUSED_WAIT_MS = 180_000;
 
 /**
- * Returns how long to wait before the second try, in ms; 0 if it is due. A refusal that lies in the future, because the clock was set
- * back, never makes the wait longer than `REFUSED_WAIT_MS`.
+ * Returns how long to wait before the second try, in ms; 0 if it is due. If the clock was set back, the refusal may lie in the future: the
+ * wait is then 0 if it lies at least `REFUSED_WAIT_MS` ahead, and less than twice `REFUSED_WAIT_MS` otherwise.
  */
 export function waitAfterRefusalMs(refusedAt: Date | undefined, now: Date): number {
   if (refusedAt === undefined) return 0;
@@ -13,7 +13,9 @@ export function waitAfterRefusalMs(refusedAt: Date | undefined, now: Date): numb
   return Math.abs(passedMs) >= REFUSED_WAIT_MS ? 0 : REFUSED_WAIT_MS - passedMs;
 }
 
-/** Returns the error for a poll that runs between the first and the second refusal of a login. */
+/**
+ * Returns the error for a poll in which the service refuses a login's refresh token for the first time, or that runs before the second try.
+ */
 export function loginRefused(source: string, retryAfterMs: number, cause?: unknown): SourceError {
   const minutes = REFUSED_WAIT_MS / 60_000;
   const what = `The service refused to renew the login of source ${source} (invalid_grant)`;

@@ -58,8 +58,8 @@ export async function startLogin(
 }
 
 /**
- * If the port of a configured address is taken, the login continues: the person can paste the address, and often cannot configure another
- * one.
+ * Listens for the redirect. If the port of a configured `redirect_uri` is taken, the login continues without a listener: the person can
+ * paste the address from the browser, and often cannot configure another `redirect_uri`.
  */
 async function tryListening(
   configured: string | undefined,
@@ -134,7 +134,10 @@ class StartedLogin implements Login {
   }
 }
 
-/** Unlike a poll, a login is not retried: its code may be used up. The hint of a refused login already says what to do. */
+/**
+ * Returns the error of a failed login, with the hint to start again: unlike a poll, a login is not retried, because its code may be used
+ * up. Returns a refused login unchanged, because its hint already says what to do.
+ */
 function nothingStored(error: SourceError): SourceError {
   const { code, message, hint, httpStatus } = error;
   if (code === 'credentials') return error;

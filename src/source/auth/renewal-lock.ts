@@ -6,7 +6,9 @@ import { SourceError } from '../contract/source.ts';
 /** Interval at which a waiting process checks the lock, in ms; up to as much again is added as jitter. */
 const LOOK_EVERY_MS = 50;
 
-/** The lock on one source's token: the file at `path`, which all processes on a data directory share. */
+/**
+ * The lock on one source's token, and how to wait for it. The lock is the file at `path`, which all processes on a data directory share.
+ */
 export interface RenewalLockParts {
   readonly source: string;
   readonly path: string;
@@ -17,9 +19,9 @@ export interface RenewalLockParts {
 }
 
 /**
- * Runs `renew` under a lock that excludes all other processes on this data directory. While another process holds the lock, calls
- * `look` at intervals and returns the first token that it finds. The lock of a dead process counts as free. The previous holder may
- * have just renewed, so `renew` has to check the stored token first.
+ * Runs `renew` under a lock that excludes all other processes on this data directory. While another process holds the lock, calls `look`
+ * at intervals and returns the first token that it finds. The lock of a dead process counts as free. `renew` has to check the stored token
+ * first, because the previous holder of the lock may have renewed it.
  * @throws SourceError `token-file` if another process holds the lock for too long; also throws what `look` and `renew` throw
  */
 export async function withRenewalLock<T>(

@@ -18,7 +18,9 @@ export function accessTokenIn(stored: StoredToken): string | undefined {
   return stored.kind === 'token' ? stored.token.accessToken : undefined;
 }
 
-/** Whether a token should replace the stored one: a login's token takes precedence over the client's own. */
+/**
+ * Whether a token should replace what is stored: yes if no usable token is stored, or if a login's token would replace the client's own.
+ */
 export function isBetter(token: Token, stored: StoredToken): boolean {
   if (stored.kind !== 'token') return true;
   return token.origin === 'authorization_code' && stored.token.origin === 'client_credentials';

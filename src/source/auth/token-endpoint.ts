@@ -211,7 +211,7 @@ function cutOff(url: string, httpStatus: number): SourceError {
 
 const CHECK_PATH = 'Check base_url and token_path of the source.';
 
-/** The usual cause is a `base_url` that ends in a path that the other options add. */
+/** Returns the error for a missing token endpoint. The usual cause is a `base_url` that ends in a path that the other options add. */
 function notThere({ base_url, token_path }: SourceOptions): SourceError {
   const asked = base_url + token_path;
   return new SourceError('protocol', `There is no token endpoint at ${asked} (404).`, {
@@ -220,7 +220,10 @@ function notThere({ base_url, token_path }: SourceOptions): SourceError {
   });
 }
 
-/** Drops the errors of openid-client, even as a cause: they contain whole answers, including tokens. */
+/**
+ * Returns the error for a failed request. Omits the error of openid-client, even as its cause: it contains the whole answer, including
+ * tokens.
+ */
 function explain(error: unknown, grant: string, source: string, options: SourceOptions): SourceError {
   if (error instanceof SourceError) return error;
   if (error instanceof Error && error.cause instanceof SourceError) return error.cause;

@@ -152,7 +152,10 @@ export function readRefusal(error: unknown, grant: string, source: string): Gran
   return undefined;
 }
 
-/** Returns the code if it has the form of an RFC 6749 error code; any other text of the service is not repeated. */
+/**
+ * Returns the code if it has the form of an RFC 6749 error code; undefined otherwise, so that messages do not repeat any other text of the
+ * service.
+ */
 function plain(code: string | undefined): string | undefined {
   return code !== undefined && /^[a-z_]{1,40}$/.test(code) ? code : undefined;
 }

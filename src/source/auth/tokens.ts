@@ -42,8 +42,8 @@ export class Tokens {
   readonly #parts: TokensParts;
   #held: HeldToken | undefined;
   /**
-   * A token that could not be written yet, and the access token that was stored before (`after`). It must not be used before it is on disk,
-   * nor dropped unless the disk holds another token.
+   * A token that could not be written yet, and the access token that was stored before (`after`). The new token must not be used before it
+   * is on disk, and must not be dropped unless the disk holds another token.
    */
   #unsaved: { readonly token: Token; readonly after: string | undefined } | undefined;
   #renewal: Promise<string> | undefined;
@@ -122,7 +122,7 @@ export class Tokens {
     return stored.token.receivedAt;
   }
 
-  /** Whether a login or another process has stored a different token since. */
+  /** Whether a login or another process has replaced this token in the file. */
   async #isReplaced({ accessToken }: Token): Promise<boolean> {
     if (this.#parts.trial) return false;
     // If the disk fails, the token in memory is still good.
@@ -150,7 +150,7 @@ export class Tokens {
     );
   }
 
-  /** The caller must hold the lock. */
+  /** Takes a good token from the file; if there is none, obtains one from the service. The caller must hold the lock. */
   async #takeOrObtain(refused: string | undefined): Promise<string> {
     const { file, trial } = this.#parts;
     const stored = await file.takeBack();
@@ -165,7 +165,7 @@ export class Tokens {
     return withRenewalLock(lock, look, renew, this.#ending.signal);
   }
 
-  /** Takes a good token from the file, which an earlier run or another process has stored. */
+  /** Takes a good token that an earlier run or another process has stored in the file; returns undefined if there is none. */
   async #takeStored(refused: string | undefined): Promise<string | undefined> {
     const stored = await this.#parts.file.read();
     if (stored.kind !== 'token' || stored.token.accessToken === refused) return undefined;
@@ -272,8 +272,8 @@ export class Tokens {
   }
 
   /**
-   * Writes the new token before its first use. The service may have revoked the old refresh token already, so that a crash before the
-   * write loses both.
+   * Writes the new token before its first use: the service may have revoked the old refresh token already, and a crash before the write
+   * would then lose both.
    */
   async #save(token: Token, grant: string): Promise<string> {
     const { file } = this.#parts;

@@ -20,7 +20,7 @@ export interface ChangedListing {
    * complete. A caller that stops early closes the connection. @throws SourceError
    */
   readonly blocks: AsyncIterable<ListedBlock>;
-  /** Valid after `blocks` has ended. `mark` is undefined if the listing cannot be recognised again (several pages). */
+  /** Valid after `blocks` has ended. `mark` is undefined if the source reads the listing in pages, which cannot be recognised again. */
   end(): { readonly bytes: number; readonly mark: ListingMark | undefined };
 }
 

@@ -34,5 +34,5 @@ function decoderOf(coding: string | null) {
   }
 }
 
-/** A stream whose error has no listener ends the process. */
+/** Listens for errors, because a stream whose error has no listener ends the process. */
 function ignoreError(): void {}

@@ -3,8 +3,9 @@ import { createHash, type Hash } from 'node:crypto';
 const DIGITS = 32;
 
 /**
- * Hashes a block while its bytes arrive. A block ends with an element. Only the end of the next element shows whether bytes after
- * the last end belong to the block, so this class keeps the hash state at that end.
+ * Hashes a block while its bytes arrive. A block ends where one of its elements ends. Whether the bytes after the last complete element
+ * belong to the block is known only when the next element ends, so this class keeps the hash state at the end of the last complete
+ * element.
  */
 export class BlockHash {
   /** Undefined if the beginning of this block was hashed with the previous block. */

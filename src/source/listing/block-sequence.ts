@@ -1,4 +1,4 @@
-/** What recognises a block: its hash and its length in bytes. `size` is its number of elements. */
+/** The values by which a block is recognised: its hash and its length in bytes. `size` is its number of elements. */
 export interface BlockShape {
   readonly hash: string;
   readonly bytes: number;
@@ -12,7 +12,7 @@ export type BlockSequence = ReadonlyMap<string, BlockShape>;
 export class SequenceReader {
   readonly #last: BlockSequence;
   readonly #learned = new Map<string, BlockShape>();
-  /** Hash of the previous block; undefined if it has none. */
+  /** Hash of the previous block; empty before the first block, and undefined if the previous block cannot be recognised. */
   #before: string | undefined = '';
 
   constructor(last: BlockSequence) {

@@ -12,7 +12,7 @@ const BLOCK_BYTES = 384 * 1024;
 const LONGEST_HELD_BYTES = 2 * BLOCK_BYTES;
 /** Average number of elements between block boundaries. Boundaries depend on content alone, so they do not move with insertions. */
 const ENDS_ONE_IN = 251;
-/** How many leading bytes of an element, and about how many more bytes, decide whether it ends a block. */
+/** The bytes that decide whether an element ends a block: how many of its first bytes, and about how many samples of the rest. */
 const BEGINNING_BYTES = 24;
 const SAMPLES = 16;
 const NOTHING = Buffer.alloc(0);

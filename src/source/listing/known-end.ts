@@ -1,6 +1,9 @@
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** The beginning of an object up to its first key. If a string ends like this, a quote is missing before it. */
+/**
+ * The beginning of an object up to its first key. In a string that ends like this, the closing quote is probably the first quote of that
+ * key.
+ */
 const OBJECT_BEGINS = /\{[ \n\r\t]*$/;
 /** The characters of a value that is not a string, an object or an array. */
 const BARE = /^[-+.\w]*$/;

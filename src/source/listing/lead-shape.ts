@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 /**
  * A lead as the service describes it (description, section 2), checked as far as leadsync relies on it. Every field is required and must
- * have its type; unknown fields are allowed everywhere. Only `created_at` must also have a format, because leadsync computes times from it.
- * What strangers typed, such as an email address or a phone number, is never a reason to reject a lead. The id is checked separately, digit
- * by digit.
+ * have its type; unknown fields are allowed everywhere. `created_at` is the only field whose format is checked here, because leadsync
+ * computes times from it. What strangers typed, such as an email address or a phone number, is never a reason to reject a lead. The id is
+ * checked separately, digit by digit.
  */
 export const leadShape = z.looseObject({
   service_name: text(),

@@ -17,7 +17,7 @@ export class ListingRequests {
   }
 
   /**
-   * Returns an answer with status 200 and an unread JSON body, or, if an `etag` was sent, possibly an answer with status 304.
+   * Returns an answer with status 200 and an unread JSON body. If an `etag` is given, the answer may have status 304 instead.
    * @throws SourceError; the signal's reason if it aborts
    */
   async ask(url: string, etag: string | undefined, signal: AbortSignal): Promise<ServiceAnswer> {

@@ -181,7 +181,10 @@ class Reading {
   }
 }
 
-/** Returns the marker with the new ETag; undefined if it is the same. With an old ETag, every answer would have the whole body. */
+/**
+ * Returns the marker with the new ETag; undefined if the ETag has not changed. Requests with an old ETag would get the whole body every
+ * time.
+ */
 function renewed(last: ListingMark, etag: string | undefined): ListingMark | undefined {
   return etag === last.etag ? undefined : { ...last, etag };
 }

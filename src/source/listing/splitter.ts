@@ -92,7 +92,7 @@ export class Splitter {
     this.#bytesRead += this.#at;
   }
 
-  /** Skips bytes that are known to consist of this number of whole elements, with the end of the last one at their end. */
+  /** Skips bytes that are known to consist of this number of whole elements and to end where the last of these elements ends. */
   skip(bytes: number, elements: number): void {
     this.#bytesRead += bytes;
     this.#elements += elements;
