@@ -22,9 +22,10 @@ interface PartsOptions {
  * Attempts parts of a batch one after the other and returns one outcome per item, in order. Halves a refused part until the item at fault
  * is alone, so that the other items are delivered.
  *
- * Stops when the destination is unavailable, when the time is up, or when the destination has accepted nothing and has refused enough
- * single items to hold the sink. The remaining items are untried. If the time is up and the next part is half of a refused part, that half
- * is marked to be attempted apart: a slow destination then gets smaller parts with each attempt instead of the same parts again.
+ * Stops when the destination is unavailable: that is then also the outcome of the remaining items, marked as unsent. Stops as well when
+ * the time is up, or when the destination has accepted nothing and has refused enough single items to hold the sink: the remaining items
+ * are then untried. If the time is up and the next part is half of a refused part, that half is marked to be attempted apart: a slow
+ * destination then gets smaller parts with each attempt instead of the same parts again.
  *
  * `attempt` returns the outcome of a whole part or throws SinkUnavailable.
  * @throws SinkUnavailable if the destination becomes unavailable before any part has an outcome

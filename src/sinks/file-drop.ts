@@ -60,7 +60,8 @@ export class FileDrop {
   }
 
   /**
-   * Creates the folder once. If the folder vanishes later, its volume may be unmounted, and a new folder would be hidden under the mount.
+   * Creates the folder once. Does not create it again if it vanishes later: its volume may be unmounted, and the mount would then hide the
+   * new folder.
    */
   async #makeFolder(): Promise<void> {
     if (this.#folderMade) return;
@@ -79,8 +80,9 @@ export class FileDrop {
   }
 
   /**
-   * Removes temporary files that killed attempts left behind, because they contain personal data. Removes those of this file at any age,
-   * because every earlier attempt at it has ended. Keeps recent files of other batches, because another process may be writing them.
+   * Removes temporary files that killed attempts left behind, because they contain personal data. Temporary files of `path` are removed at
+   * any age, because every earlier attempt to write `path` has ended. Recent ones of other files are kept, because another process may be
+   * writing them.
    */
   async #removeLeftovers(path: string): Promise<void> {
     const folder = dirname(path);

@@ -81,7 +81,7 @@ export interface Mirror {
   lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number>;
   /** Whether the stored row with this row's number has the same values in the columns that never change. */
   has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean>;
-  /** Reassigns the last rows of the ledger, up to `count`, to a lost ledger, because the present ledger no longer contains them. */
+  /** Reassigns the ledger's last rows, up to `count`, to a lost ledger, which keeps the rows that the present ledger no longer contains. */
   markLost(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
   /** Returns the numbers of rows that may have changed since they were written, in ascending order. */
   unsettled(

@@ -17,8 +17,8 @@ export interface StoredFormat {
 }
 
 /**
- * Returns the leads in the files of a drop and its day folders, with one file in memory at a time. Returns nothing before the first file is
- * written.
+ * Returns the leads in the files of a drop and its day folders, with one file in memory at a time. Returns no leads if no file has been
+ * written yet.
  * @throws SinkUnavailable for any failure, including an unreadable file and an aborted `signal`
  */
 export async function* leadsInFiles(

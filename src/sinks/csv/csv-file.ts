@@ -28,7 +28,7 @@ export function csvFile(
   { makeSafe, bom }: { makeSafe: MakeSafe; bom: boolean },
 ): Buffer {
   const records = deliveries.map((delivery) => recordOf(delivery, makeSafe));
-  // Record by record: all of them may exceed the maximum length of a string.
+  // Record by record, because all records together may exceed the maximum length of a string.
   const lines = [Object.keys(columns), ...records].flatMap(line);
   return Buffer.concat(bom ? [Buffer.from('\ufeff'), ...lines] : lines);
 }

@@ -2,9 +2,9 @@
 const FIRST_SEEN = /[^\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}]/u;
 /** The characters that begin a formula, the minus sign, and every character that some programs fold to one of these (Unicode, NFKC). */
 const SIGN = /[=+\-@−⁺⁻⁼₊₋₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠]/;
-/** Control characters that some spreadsheets drop, and then parse the rest as a new cell. */
+/** Control characters that some spreadsheets drop before they parse the rest of the text as a new cell. */
 const CONTROL = /^[\t\r\n]/;
-/** A plus sign followed only by digits, spaces and ( ) - . is harmless as a formula. */
+/** A phone number: a plus sign and then only digits, spaces, parentheses, hyphens and full stops. It is harmless as a formula. */
 const PHONE_NUMBER = /^\+[\d(][\d ().-]*$/;
 const NEGATIVE_NUMBER = /^-\d+(?:[.,]\d+)?$/;
 const APOSTROPHES = /^'*/;

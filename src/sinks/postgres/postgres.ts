@@ -189,7 +189,9 @@ class PostgresSink implements Sink {
     await Promise.all([this.#database.close(), this.mirror?.close()]);
   }
 
-  /** Returns those of the tables that exist. Creates nothing: with a misspelt `schema`, that would leave a new schema behind. */
+  /**
+   * Returns those of the tables that exist. Does not prepare the schema, because that would create a new schema if `schema` is misspelt.
+   */
   #made(tables: readonly string[], signal: AbortSignal): Promise<string[]> {
     return this.#database.read(signal, (client) => existingTables(client, this.#schema, tables));
   }

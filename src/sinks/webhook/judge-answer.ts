@@ -4,7 +4,7 @@ import { SinkUnavailable } from '../sink.ts';
 /** The answer of a receiver. */
 export interface Answer {
   readonly httpStatus: number;
-  /** The beginning of the body, maximum 1,000 characters. */
+  /** The beginning of the body, up to 1,000 characters. */
   readonly text: string | undefined;
   /** Retry-After in ms from now; undefined if it is absent or unreadable. */
   readonly retryAfterMs: number | undefined;

@@ -98,7 +98,8 @@ class WebhookSink implements Sink {
     const { buildConnector } = await import('undici');
     const connect = buildConnector({ timeout: this.#parts.timeoutMs, allowH2: false });
     const { hostname, protocol, port } = this.#url;
-    // Created when the attempt begins: after an earlier stop, its rejection would be unhandled.
+    // A function, so that the promise is created only when the work begins: if `signal` has aborted before, its rejection would be
+    // unhandled.
     const connected = () =>
       new Promise<void>((resolve, reject) => {
         connect({ hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port }, (error, socket) => {

@@ -49,7 +49,7 @@ export class Database {
     return this.#closed;
   }
 
-  /** Runs work that contains no lead, so that a refusal means that the sink cannot work. @throws SinkUnavailable */
+  /** Runs work that contains no lead. A refusal therefore means that the sink as a whole cannot work. @throws SinkUnavailable */
   async runOrThrow(
     mode: Mode,
     stop: AbortSignal,

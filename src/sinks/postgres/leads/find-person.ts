@@ -51,7 +51,7 @@ export const receivedTables: readonly ReceivedTable[] = [
 /** What one page of a table contains about a person. */
 export interface FoundPage {
   readonly found: Person;
-  /** The key after which the next page begins; undefined if this page is empty, and so the last. */
+  /** The key after which the next page begins; undefined if this page is empty, which means that there are no more rows. */
   readonly next: readonly string[] | undefined;
 }
 

@@ -34,8 +34,8 @@ export async function registerLedger(client: ClientBase, schema: string, ledger:
 }
 
 /**
- * Returns the number of a lost ledger, which keeps rows of a ledger that the ledger itself has lost: one that has no rows yet with the
- * numbers from `firstNumber` on. If there is none, adds one.
+ * Returns the number of a lost ledger, under which the schema keeps rows that the ledger itself has lost. Chooses a lost ledger whose row
+ * numbers from `firstNumber` on are free, and adds one if there is none.
  */
 export async function lostLedgerNumber(
   client: ClientBase,

@@ -29,7 +29,7 @@ export function parameter(type: ColumnType, values: readonly StoredValue[]) {
   );
 }
 
-/** Returns the element type of a column's parameter, for tables with times in ms: a time is a number there. */
+/** Returns the element type of a column's parameter in statements that receive times as numbers (ms). */
 export function parameterType(type: string): string {
   return type === TYPES.time ? 'double precision' : type;
 }

@@ -29,7 +29,7 @@ interface TableStorage {
 const UNSETTLED: Readonly<Record<string, string>> = {
   polls: "status = 'running'",
   rejected_leads: 'resolved_at IS NULL',
-  // A repeated failure with the same reason updates the row. That may be a refusal, if the sink refuses everything.
+  // A repeated failure with the same reason updates the row of the attempt. A refusal can be repeated too, if the sink refuses everything.
   attempts:
     "outcome <> 'delivered' AND delivery_id IN (SELECT delivery_id FROM v_undelivered WHERE state = 'pending')",
 };

@@ -131,7 +131,9 @@ async function numbersOf(client: ClientBase, rows: readonly HistoryRow[]) {
   return pairs.map((pair) => known?.get(pair));
 }
 
-/** Returns the beginning of the content's hash, which the delivery's id contains. Undefined if a recovered ledger does not know the hash. */
+/**
+ * Returns the beginning of the content's hash, which the delivery's id contains; undefined if a recovered ledger does not know the hash.
+ */
 function contentOf(row: HistoryRow): string | undefined {
   const content = cellOf(row, 'content') ?? '';
   return /^[0-9a-f]{8}$/.test(content) ? content : undefined;

@@ -127,7 +127,7 @@ export const allComments: readonly Comment[] = [
   ...ofPresent('_sources', PRIVATE._sources),
 ];
 
-/** Statements that write all comments; they need the schema as `search_path`. */
+/** Statements that write all comments. They must run with the schema as `search_path`. */
 export const commentsSql = allComments.map(commentStatement).join(';\n');
 
 function ofRelation(relation: Relation): Comment[] {
@@ -158,7 +158,7 @@ function comment(what: Comment['what'], name: string, text: string): Comment {
   return { what, name, text };
 }
 
-/** Returns the statement that writes a comment; it needs the schema as `search_path`. */
+/** Returns the statement that writes a comment. It must run with the schema as `search_path`. */
 export function commentStatement({ what, name, text }: Comment): string {
   return `COMMENT ON ${what} ${name} IS '${text.replaceAll("'", "''")}'`;
 }

@@ -15,7 +15,9 @@ interface DependentView {
   readonly rest: readonly string[];
 }
 
-/** The users' views over the tables $1, directly or through other views, in the order in which they can be created. $2: leadsync's views. */
+/**
+ * The users' views over the tables $1, directly or through other views, in the order in which they can be created. $2 are leadsync's views.
+ */
 const VIEWS = `
   WITH RECURSIVE dependent AS (
     SELECT o.oid, 0 AS depth FROM unnest($1::regclass[]) AS o (oid)
@@ -41,8 +43,8 @@ const VIEWS = `
   FROM views v JOIN pg_class c ON c.oid = v.oid ORDER BY v.depth, c.oid`;
 
 /**
- * Objects that would be lost with the tables and views $1 and that leadsync cannot create again, without leadsync's own constraints and
- * indexes.
+ * Objects that would be lost with the tables and views $1 and that leadsync cannot create again. leadsync's own constraints and indexes
+ * are not among them.
  */
 const OBSTACLES = `
   WITH lost AS (SELECT unnest($1::regclass[]) AS oid)
