@@ -141,7 +141,8 @@ export class BullmqCarrier implements Carrier {
   }
 
   #unusable({ code, reason, hint, refused }: RedisFailure): void {
-    // Workers reconnect by themselves after a lost connection, and free memory in a full Redis by taking jobs.
+    // Keep the workers after a lost connection, because they reconnect by themselves, and in a full Redis, because they free memory by
+    // taking jobs.
     if (refused && code !== 'OOM') this.workers?.release();
     this.#options.onState({ kind: 'disconnected', reason, hint });
   }

@@ -45,7 +45,9 @@ export interface Workers {
 
 /** The progress of one sink's worker. */
 export interface Pulse {
-  /** Number of attempts of the sink that this process has begun since it started. */
+  /**
+   * How often the worker has started to process a batch of the sink since this process started, even if the attempt was already running.
+   */
   readonly begun: number;
   /** Whether another attempt could begin now: fewer are running than `concurrency` allows. */
   readonly room: boolean;

@@ -15,7 +15,7 @@ export const DOWN_ATTEMPTS = 20;
 export const DOWN_FAILURES = 18;
 /** A destination is also down if this many attempts in a row failed and no lead was delivered for `SILENT_MS`. */
 export const FAILURES_IN_A_ROW = 5;
-/** Minimum time without a delivered lead, in ms: otherwise a short streak of failures would hold a busy, flaky destination. */
+/** Minimum time without a delivered lead, in ms: otherwise a short streak of failures would hold the sink of a busy, flaky destination. */
 export const SILENT_MS = 5_000;
 /** The wait between probes doubles only after this many failed probes: a flaky destination fails one or two by chance. */
 const PROBES_BEFORE_BACK_OFF = 3;
@@ -25,8 +25,8 @@ const FIRST_PROBE_MS = 5_000;
 /** Maximum wait between probes, unless the destination asks for more, in ms. */
 const LAST_PROBE_MS = 60_000;
 /**
- * Limit on concurrent batches after a successful probe, and the lowest limit. Each answered batch raises the limit by one, so each full
- * round of batches doubles the limit.
+ * The lowest limit on concurrent batches, and the limit after a successful probe if there is none yet. Each answered batch raises the
+ * limit by one, so each full round of batches doubles the limit.
  */
 export const MIN_CONCURRENT_BATCHES = 2;
 /** Number of concurrent batches assumed for a destination that asks for a pause and has no limit yet; half of it becomes the limit. */
@@ -110,8 +110,9 @@ function isGone(one: AttemptedDelivery): one is AttemptedDelivery & { outcome: U
 }
 
 /**
- * Returns the health with those refusals added that may be the endpoint's fault. Retries do not count, because an operator may retry leads
- * that are still wrong. Erasure notices do not count either, because an endpoint may accept leads and not know this event.
+ * Returns the health with the refusals added that may be the endpoint's fault, which are the first refusals of leads. Leads that an
+ * operator retried do not count, because they may still be wrong; nor do erasure notices, because an endpoint may accept leads and not
+ * know this event.
  */
 function withRefusals(health: SinkHealth, attempted: readonly AttemptedDelivery[], now: Date): SinkHealth {
   const telling = attempted.filter(
@@ -168,8 +169,9 @@ function failuresIn(recent: string): number {
 }
 
 /**
- * Returns the health of a sink that is held until the next probe. Honours the wait that the destination names until many probes in a row
- * have failed. A destination that names a wait keeps half of its concurrent batches, unless it is also down.
+ * Returns the health of a sink that is held until the next probe. If the destination asks for a wait, that wait is kept exactly until many
+ * probes in a row have failed, and is a minimum afterwards. If it asks while the sink is not held yet and the destination is not down, the
+ * limit on concurrent batches is halved; otherwise the limit is removed.
  */
 function held(health: SinkHealth, outcomes: readonly Outcome[], now: Date, random: Random): SinkHealth {
   const probes = health.heldSince ? health.probes + 1 : 0;

@@ -72,9 +72,9 @@ function isHeldBack({ heldSince, pausedSince }: SinkHealth): boolean {
 }
 
 /**
- * Whether a refused lead was never refused before. A lead that is owed again because its sink refused everything may be refused a
- * second time. That must not hold the sink, or a few bad leads would hold it repeatedly. Nor is the lead dead immediately, because a
- * sink may refuse everything twice.
+ * Whether a lead is refused for the first time. A lead that is owed again because its sink refused everything may be refused a second
+ * time. The second refusal must not hold the sink, or a few bad leads would hold it repeatedly. It does not make the lead dead immediately
+ * either, because a sink may refuse everything twice.
  */
 function isNews(one: AttemptedDelivery): boolean {
   return one.refusedAt === undefined;

@@ -5,7 +5,7 @@ import { NoAnswer, type RedisFailure, reconnectMayHelp, redisFailure } from './r
 
 /** Timeout of a command, in ms. */
 export const COMMAND_MS = 5_000;
-/** Time between health checks, in ms: neither a fail-over nor a full memory closes the connection. */
+/** Time between health checks, in ms. They are necessary because neither a fail-over nor a full memory closes the connection. */
 const CHECK_MS = 5_000;
 /** Time between health checks while Redis is unusable, in ms. */
 const RECHECK_MS = 1_000;
