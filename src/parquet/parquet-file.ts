@@ -54,7 +54,7 @@ const encodings: Readonly<Record<ColumnType, ColumnEncoding>> = {
   },
 };
 
-/** A row group, independent of the groups before it: any thread can make it and transfer it to another. */
+/** A row group, independent of the groups before it: any thread can make it and transfer it to another thread. */
 export interface ParquetGroup {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The group's entry in the footer. Offsets start `PREFIX_BYTES` before the first byte of the group. */
@@ -178,7 +178,10 @@ function columnOf({ name, type }: Column, rows: Rows, at: number): ColumnSource 
   };
 }
 
-/** A buffer for the texts of one column, reused because each column is written before the next one is read. Not kept if larger. */
+/**
+ * A buffer for the texts of one column, reused because each column is written before the next one is read. A buffer larger than
+ * `KEPT_BYTES` is not kept.
+ */
 let inUse = Buffer.alloc(0);
 const KEPT_BYTES = 4 * 1024 * 1024;
 
