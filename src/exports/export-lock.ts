@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { acquireLock, isLocked } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 
-/** Time to wait for the lock, in ms: longer than a process that only checks the lock holds it. */
+/** Time to wait for the lock, in ms. A process that only checks whether the export is locked holds the lock for less than this. */
 const LOOK_MS = 20;
 
 /** Locks an export against other runs, in the data directory's folder for exports. @throws LockHeld, ExportFailed */

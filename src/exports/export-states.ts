@@ -18,7 +18,7 @@ const schema = z.object({
     .object({
       startedAt: time,
       finishedAt: time,
-      /** The time in its rows; absent if a version without `_exported_at` made the export. */
+      /** The time in its rows; absent if the export was made by a version of leadsync that did not write `_exported_at`. */
       exportedAt: time.optional(),
       place: z.string(),
       rows: z.number(),
@@ -44,7 +44,7 @@ const FILE = /^(.+)\.json$/;
  */
 export class ExportStates {
   readonly #files: Files;
-  /** States that could not be written. Without them, an export would be due again every second. */
+  /** States that could not be written. If they were not kept in memory, an export would be due again every second. */
   readonly #unwritten = new Map<string, ExportState>();
   /** The folder of the states; it holds only files of exports. */
   readonly folder: string;

@@ -7,7 +7,7 @@ import { replacedProgram } from '../platform/process/replaced-program.ts';
 import type { ExportConfig, ExportTarget } from './contract/options.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 
-/** The job for the process of an export. It contains secrets as plain text: it is sent between processes and never stored. */
+/** The job for the process of an export. Its secrets are plain text, because it is sent between processes; it is never stored. */
 export interface ExportJob {
   readonly config: Omit<ExportConfig, 'target'>;
   readonly target: Readonly<Record<string, unknown>>;

@@ -19,7 +19,7 @@ export async function removeStagedOfOthers(folder: string, configured: ReadonlyS
   }
 }
 
-/** Returns no names if the folder does not exist. */
+/** Returns the names in a folder; none if it does not exist. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];

@@ -25,7 +25,7 @@ class NoListing extends Error {
   override readonly name = 'NoListing';
 }
 
-/** Returns the size of every object in bytes. The key of the map is the key of the object. @throws NoListing, DeadlinePassed, or the error from the SDK */
+/** Returns the size of every object in bytes, by the key of the object. @throws NoListing, DeadlinePassed, or the error from the SDK */
 export async function objectsIn(
   client: S3Client,
   stretch: Stretch,
@@ -50,7 +50,10 @@ export async function objectsIn(
   return objects;
 }
 
-/** Returns every unfinished upload; an empty list if the storage does not support this listing. @throws NoListing, DeadlinePassed, or the error from the SDK */
+/**
+ * Returns every unfinished upload; an empty list if the storage does not support this listing.
+ * @throws NoListing, DeadlinePassed, or the error from the SDK
+ */
 export async function uploadsIn(
   client: S3Client,
   stretch: Stretch,

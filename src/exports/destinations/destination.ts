@@ -5,7 +5,7 @@ export interface Destination {
   /** The folder that an export is written to, under its final name. */
   readonly folder: string;
   /**
-   * Creates the folder. A folder that is the final destination is created only if `first`: before any run has succeeded. @throws
+   * Creates the folder. A folder that is the final destination is created only if `first`, that is, if no run has succeeded yet. @throws
    * ExportFailed
    */
   prepare(first: boolean): Promise<void>;

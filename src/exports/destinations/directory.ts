@@ -78,7 +78,7 @@ export class Directory implements Destination {
     // Nothing is open.
   }
 
-  /** Returns no names if the folder does not exist. */
+  /** Returns the names in the folder; none if it does not exist. */
   #names(): Promise<readonly string[]> {
     return disk.list(this.folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return [];

@@ -21,7 +21,7 @@ const GONE: readonly (string | undefined)[] = ['ENOENT', 'SQLITE_READONLY_DBMOVE
 
 /**
  * Writes a file or a folder atomically and durably: `make` writes to a temporary name beside it, which is synced and then renamed.
- * @throws PathExists, before `make` runs if the path exists already; TemporaryRemoved; the error from Node if a step fails
+ * @throws PathExists (before `make` runs, if the path exists from the start); TemporaryRemoved; the error from Node if a step fails
  */
 export async function writeAtomically(
   path: string,

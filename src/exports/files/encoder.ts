@@ -4,7 +4,7 @@ import { ParquetFile, type ParquetGroup, parquetGroup } from '../../parquet/parq
 import { csvLine } from '../../platform/text/csv-line.ts';
 import { jsonLine } from './json-line.ts';
 
-/** Encoded rows. Any thread can encode them and transfer them to another. */
+/** Encoded rows. Any thread can encode them and transfer them to another thread. */
 export type Piece = Pick<ParquetGroup, 'bytes'> & Partial<ParquetGroup>;
 
 /** Encodes one file: returns its bytes in order, and keeps none of them. */

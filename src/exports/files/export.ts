@@ -29,7 +29,7 @@ export interface ExportRequest {
   readonly exportedAt: Date;
 }
 
-/** Reports progress: the number of rows of a table that were written so far or, if the layout is `days`, first sorted by day. */
+/** Reports progress: how many rows of a table were written so far. With the layout `days`, also how many were sorted, which comes first. */
 export type ReportProgress = (table: string, rows: number, done: 'sorted' | 'written') => void;
 
 /** The files contain personal data, so only this user may read them. */

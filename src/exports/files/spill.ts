@@ -9,7 +9,7 @@ const FILE_MODE = 0o600;
 /** The name that Hive, DuckDB and Spark give to the partition of rows without a value. */
 const NO_DAY = '__HIVE_DEFAULT_PARTITION__';
 
-/** Serialized rows, grouped by day. Any thread can make them and transfer them to another. */
+/** Serialized rows, grouped by day. Any thread can make them and transfer them to another thread. */
 export interface Sorted {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Number of bytes of each day, in order. */
