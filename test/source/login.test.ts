@@ -417,6 +417,15 @@ describe('a login whose refresh token the service refuses once (invalid_grant)',
     expect(refreshes()).toBe(2);
   });
 
+  test('a clock that is set back by less than the wait does not lengthen it', async () => {
+    const { stub, clock, tokens, run, refreshes } = await aRefusedLogin();
+    await failureOf(run().source);
+    stub.behave();
+    rewrite(tokens, { refused_at: clock.in(REFUSED_WAIT_MS - 1_000).toISOString() });
+    expect((await failureOf(run().source)).error.retryAfterMs).toBe(REFUSED_WAIT_MS);
+    expect(refreshes()).toBe(1);
+  });
+
   test('a trial asks immediately, and its refusal does not count', async () => {
     const { stub, clock, tokens, setting, run, refreshes } = await aRefusedLogin();
     await failureOf(run().source);

@@ -4,13 +4,13 @@ import { SourceError } from '../contract/source.ts';
 export const REFUSED_WAIT_MS = 180_000;
 
 /**
- * Returns how long to wait before the second try, in ms; 0 if it is due. If the clock was set back, the refusal may lie in the future: the
- * wait is then 0 if it lies at least `REFUSED_WAIT_MS` ahead, and less than twice `REFUSED_WAIT_MS` otherwise.
+ * Returns how long to wait before the second try, in ms; 0 if it is due. If the clock was set back, so that the refusal lies in the future,
+ * the wait is never longer than `REFUSED_WAIT_MS`.
  */
 export function waitAfterRefusalMs(refusedAt: Date | undefined, now: Date): number {
   if (refusedAt === undefined) return 0;
   const passedMs = now.getTime() - refusedAt.getTime();
-  return Math.abs(passedMs) >= REFUSED_WAIT_MS ? 0 : REFUSED_WAIT_MS - passedMs;
+  return Math.abs(passedMs) >= REFUSED_WAIT_MS ? 0 : REFUSED_WAIT_MS - Math.max(0, passedMs);
 }
 
 /**
