@@ -73,7 +73,7 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
     const sources = new Map<string, SourceUnit>();
-    const loadedStamp = stampOf(options.config); // now: a file may change while leadsync starts
+    const loadedStamp = stampOf(options.config); // taken now: a file may change while leadsync starts
     try {
       const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
       const daemon = new Daemon(parts, sources, options, closers, loadedStamp);
@@ -128,7 +128,7 @@ export class Daemon {
     return this.#parts.current.config;
   }
 
-  /** Resolves with the reason when leadsync cannot continue. The owner of the daemon must stop it; only a new start helps. */
+  /** Resolves with the reason when leadsync cannot continue. The caller must then stop this daemon; only a new start helps. */
   get failed(): Promise<string> {
     return this.#failed.promise;
   }
@@ -250,7 +250,7 @@ export class Daemon {
 
   /**
    * Stops in order: no new polls or claims, then `graceMs` for attempts in progress, then closes everything.
-   * Returns false if something was aborted or could not be closed. Nothing is lost in either case.
+   * Returns false if something was aborted or could not be closed; no lead is lost even then.
    */
   async stop(reason: string, graceMs: number): Promise<boolean> {
     this.#emit({ type: 'stopping', signal: reason, graceMs });

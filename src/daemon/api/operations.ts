@@ -38,7 +38,7 @@ const HOURS = 48;
 /** Period for which the delivery times of leads are measured, in ms. */
 const SPEED_MS = 24 * 3_600_000;
 
-/** Parts of the operations. `queries` runs in a separate thread and answers every read; the ledger of `parts` only makes changes. */
+/** What `operationsOf` works with. `queries` runs in a separate thread and answers every read; the ledger of `parts` only makes changes. */
 export interface OperationParts {
   readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands'>;
   readonly queries: QueryWorker;
@@ -222,7 +222,7 @@ function timesOf({ since, until }: { since: string | undefined; until: string | 
   };
 }
 
-/** Returns the lead id in a text. @throws RequestError */
+/** Returns the lead id that a text contains. @throws RequestError if the text is not a lead id */
 function leadIdOf(text: string): LeadId {
   const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
   if (id >= 1n && id <= MAX_LEAD_ID) return id;
@@ -230,7 +230,7 @@ function leadIdOf(text: string): LeadId {
   throw new RequestError(400, 'wrong-lead-id', 'This is not a lead id.', hint);
 }
 
-/** Returns the page request if its cursor is well-formed. @throws RequestError */
+/** Returns the page request unchanged. @throws RequestError if its cursor is malformed */
 function requireCursor(page: PageRequest): PageRequest {
   if (page.after === undefined || /^\d{1,15}\.\d{1,15}$/.test(page.after)) return page;
   throw new RequestError(

@@ -11,8 +11,8 @@ import { AuditLog } from './audit-log.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
 
 /**
- * Starts the admin server with probes, metrics, pages and API. In a worker, serves neither the pages nor the API of the ledger. @throws
- * AdminAddressError
+ * Starts the admin server with probes, metrics, reload, pages and API. In a worker, serves no pages and, of the API, only the
+ * configuration. @throws AdminAddressError
  */
 export async function serveAdmin(
   { host, port }: { readonly host: string; readonly port: number },
@@ -57,7 +57,7 @@ export async function serveAdmin(
     onFault: (error) => telemetry.logger.fault('answering a request', error),
   });
   closers.push(() => admin.close());
-  if (role.kind === 'worker') return; // a worker does not hold the data directory; commands reach it with `--at`
+  if (role.kind === 'worker') return; // a worker does not hold the data directory; commands reach a worker with `--at`
   writeAdminEndpoint(dataDir, { host, port: Number(new URL(admin.url).port), instance });
   closers.push(() => removeAdminEndpoint(dataDir));
 }

@@ -81,7 +81,10 @@ function isOutcome(value: Outcome | null | undefined): boolean {
   return ['delivered', 'refused', 'unavailable', 'untried'].includes(value?.kind ?? '');
 }
 
-/** Any error other than `SinkUnavailable` is a bug in the sink. Its message is not shown because it may contain a lead's data. */
+/**
+ * Returns what is reported for an error other than `SinkUnavailable`, which is a bug in the sink. Leaves out the message of the error,
+ * because it may contain a lead's data.
+ */
 function faultOf(error: unknown): SinkUnavailable {
   const { message, hint } = replacedProgram() ?? {
     message: `The sink failed in an unexpected way (${errorName(error)}).`,

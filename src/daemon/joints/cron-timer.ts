@@ -9,7 +9,8 @@ const STEP_MS = 1_000;
 
 /**
  * Waits for the times of a cron expression, measured by the wall clock. A clock that is set back does not delay a poll: the monotonic clock
- * limits each wait to its initial length. If scheduled times were missed in the meantime, one poll is due immediately.
+ * limits each wait to its initial length. If several scheduled times have passed, for example during a poll, only one poll is due, and it
+ * is due immediately.
  */
 export class CronTimer {
   readonly #schedule: Extract<PollSchedule, { cron: string }>;
@@ -22,7 +23,8 @@ export class CronTimer {
   #aheadMs = 0;
 
   /**
-   * `last` is when the last complete poll began or ended, if any. If it lies in the future, the clock was set back and a poll is due now.
+   * `last` is the time that the ledger has for the last complete poll, if any. If that time lies in the future, the clock was set back and
+   * a poll is due now.
    */
   constructor(schedule: Extract<PollSchedule, { cron: string }>, clock: Clock, last: Date | undefined) {
     this.#schedule = schedule;

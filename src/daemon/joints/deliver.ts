@@ -18,7 +18,7 @@ export interface SinkChoice {
   use<T>(name: string, attempt: (open: OpenSink) => Promise<T>): Promise<T | undefined>;
 }
 
-/** Parts that all attempts of a process share. */
+/** What all attempts of a process share. */
 export interface DeliverParts {
   readonly ledger: LedgerDelivering;
   /** The open sinks; a reload replaces them. */
@@ -110,7 +110,7 @@ async function withoutErased(
   );
 }
 
-/** Turns outcomes of leads that were not sent in time into `untried`: they say nothing about the destination. */
+/** Turns the outcomes of leads that were not sent in time into `untried`, because such outcomes say nothing about the destination. */
 function withoutUnsent(outcomes: readonly Outcome[]): readonly Outcome[] {
   return outcomes.map((outcome) =>
     outcome.kind === 'unavailable' && outcome.unsent ? { kind: 'untried' } : outcome,

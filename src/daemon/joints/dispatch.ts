@@ -8,13 +8,13 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 
-/** Parts of one sink's dispatch. All sinks share the ledger and the carrier; each sink has its own wake. */
+/** What the dispatch of one sink works with. All sinks share the ledger and the carrier; each sink has its own wake. */
 export interface DispatchParts {
   readonly ledger: LedgerDelivering;
   readonly carrier: Carrier;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Notified when a delivery may be due or the window may have room. */
+  /** Notified when a delivery may be due, or when there may be room for another batch in flight. */
   readonly wake: Wake;
 }
 
@@ -80,7 +80,10 @@ function reportChanges(
     emit({ type: 'sink-resumed', sink });
 }
 
-/** Whether the destination has accepted or refused a lead since that time. After an operator's `resume`, there is no such record. */
+/**
+ * Whether, according to the record, the destination has accepted or refused a lead since that time. An operator's `resume` leaves no such
+ * record.
+ */
 function hasAnswered(health: SinkHealth | undefined, since: Date): boolean {
   if (!health) return true;
   const { lastDeliveredAt, refusals } = health;

@@ -6,16 +6,16 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
-/** Rows in one transaction: few enough that reading them does not delay others for long. */
+/** Maximum rows in one transaction, few enough that reading them does not delay other work of the ledger for long. */
 const ROWS_PER_PART = 1000;
-/** Parts of each table that one pass copies. */
+/** Maximum number of parts of each table that one pass copies. */
 const PARTS_PER_PASS = 2;
 /** Duty cycle: after each part, the mirror sleeps this many times as long as the part took. */
 const REST = 3;
 /** Minimum wait after the destination was unavailable, in ms. */
 const AFTER_FAILURE_MS = 30_000;
 
-/** Parts of one sink's mirror. */
+/** What the mirroring of one sink works with. */
 export interface MirrorParts {
   readonly sink: string;
   readonly ledger: LedgerQueries & Pick<LedgerUpkeep, 'id'>;
@@ -26,8 +26,8 @@ export interface MirrorParts {
 }
 
 /**
- * Keeps a mirror up to date until the signal aborts. The checkpoint is in the destination itself, so copying continues from there even
- * after a process was killed. If `isBackground`, sleeps three times as long as each part took, so that deliveries come first.
+ * Keeps a mirror up to date until the signal aborts. The checkpoint is in the destination itself, so copying continues from the checkpoint
+ * even after a process was killed. If `isBackground`, sleeps three times as long as each part took, so that deliveries come first.
  */
 export async function mirrorLedger(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -159,8 +159,9 @@ async function copyUnsettled(
 }
 
 /**
- * Returns the number of the last row that ledger and mirror have in common: copying continues after it. After a rollback of the disk, the
- * ledger lacks rows that it copied earlier, and assigns their numbers again. Marks those rows in the mirror as rows of a lost ledger.
+ * Returns the number of the last row that ledger and mirror have in common: copying continues after that row. After a rollback of the disk,
+ * the mirror holds rows that the ledger no longer has and whose numbers it assigns again. Marks those rows in the mirror as rows of a lost
+ * ledger.
  */
 async function lastCommon(
   mirror: Mirror,

@@ -21,7 +21,7 @@ export async function openCarrier(
   const { attempt, clock, deliver } = parts;
   const { redisUrl, prefix } = config.queue;
   if (!redisUrl) return new InProcessCarrier(attempt, clock);
-  // Lazy: the queue's packages take 20 MB, which leadsync without Redis does not need.
+  // Lazy: the queue's packages take 20 MB of memory, and without Redis leadsync does not need these packages.
   const { BullmqCarrier } = await import('../../delivery/bullmq-carrier.ts');
   return new BullmqCarrier({
     redisUrl,

@@ -25,7 +25,7 @@ const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /** Interval for checking for a new login during a back-off, in ms. */
 const CHECK_LOGIN_MS = 1_000;
 
-/** Parts of a source's poll loop. A new schedule needs a new loop. */
+/** What the poll loop of a source works with. A changed schedule needs a new loop. */
 export interface PollLoopParts extends PollParts {
   readonly schedule: PollSchedule;
   readonly random: Random;
@@ -36,7 +36,7 @@ export interface PollLoopParts extends PollParts {
 /**
  * Polls a source on its schedule until the signal aborts. Polls never overlap: a poll that takes longer than the interval delays the next.
  * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if a
- * scheduled time was missed since the last complete poll, during another poll or while leadsync was not running.
+ * scheduled time has passed since the last complete poll, for example during another poll or while leadsync was not running.
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
   const { clock, schedule, emit } = parts;
@@ -62,7 +62,9 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
   }
 }
 
-/** Waits before the next poll. After a failure that a login may fix, a login at any time other than `lastLoginAt` ends the wait. */
+/**
+ * Waits before the next poll. After a failure that a login may fix, a new login ends the wait: one whose time differs from `lastLoginAt`.
+ */
 async function backOff(
   { code }: PollFailure,
   waitMs: number,

@@ -10,17 +10,17 @@ import { type ChangedListing, type Source, SourceError } from '../../source/cont
 import { pollError } from '../../status/poll-error.ts';
 import type { Emit, Event, EventOf } from '../../telemetry/events.ts';
 
-/** Parts that all polls of a source share. */
+/** What all polls of a source share. */
 export interface PollParts {
   readonly source: Source;
   readonly ledger: LedgerPolling;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Called after a block was recorded that may owe new deliveries. */
+  /** Called after new or changed leads were recorded, because new deliveries may then be owed. */
   readonly onOwed: () => void;
 }
 
-/** Why a poll failed. The code and `retryAfterMs` determine the back-off; messages contain the rest. */
+/** Why a poll failed. The code and `retryAfterMs` determine the back-off; the other fields are for messages and events. */
 export interface PollFailure {
   readonly code: string;
   readonly reason: string;

@@ -73,7 +73,7 @@ export interface Parts {
   readonly wakes: Wakes;
   readonly clock: Clock;
   readonly random: Random;
-  /** Replaces the commands in a text with what the operator types for them. */
+  /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
   readonly rewriteCommands: (text: string) => string;
 }
 

@@ -18,7 +18,7 @@ export interface ThreadedLedgerParts {
   readonly create: boolean;
   /** Name under which the ledger records the leases of this process. */
   readonly holder: string;
-  /** Returns the current sinks with their retry policies, in a different array after each change. */
+  /** Returns the current sinks with their retry policies. After each change, the returned array is a different object. */
   readonly sinks: () => readonly RetriedSink[];
 }
 

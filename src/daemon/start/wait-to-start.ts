@@ -32,8 +32,8 @@ interface Address {
 }
 
 /**
- * Waits until it is known that leadsync may create a missing ledger. Meanwhile logs what it waits for, answers `/livez` (and so
- * `leadsync healthcheck`), and reports the reason on `/readyz`.
+ * If there is no ledger, waits until it is known whether leadsync may create one. Meanwhile logs what it waits for, answers `/livez` (and
+ * so `leadsync healthcheck`), and reports the reason on `/readyz`.
  * @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError
  */
 export async function waitToStart(options: StartOptions, clock: Clock): Promise<void> {

@@ -48,7 +48,10 @@ export class Installation {
     );
   }
 
-  /** Returns what a configuration would change, with one sentence for each source, sink and export that it affects. */
+  /**
+   * Returns what a configuration would change, with one sentence for each source, sink and export that it affects. `exact` is a comparison
+   * with the configuration in force; without `exact`, the sentences do not show changed secrets.
+   */
   async plan(config: Config, exact?: ConfigChanges): Promise<readonly string[]> {
     // The last declaration is that of the `run` process beside this worker: comparing with it would show no change.
     if (this.#parts.role.kind === 'worker') return exact ? describeChanges(exact) : [];

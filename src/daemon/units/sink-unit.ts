@@ -64,7 +64,7 @@ export class SinkUnit {
 
   #mirrorParts() {
     const { ledger, clock, telemetry, role } = this.#parts;
-    // When a sync gets here, it has delivered everything: nothing needs to come before the mirror.
+    // A sync updates its mirrors after it has waited for the deliveries, so nothing needs to come before the mirrors.
     return { sink: this.#name, ledger, clock, emit: telemetry.emit, isBackground: role.kind !== 'sync' };
   }
 

@@ -8,12 +8,12 @@ const CHECK_INTERVAL_MS = 10_000;
 const IDLE_LOAD = 0.05;
 /** Minimum growth since the last release, in bytes. */
 const MIN_GROWTH_BYTES = 48 * 1024 * 1024;
-/** Minimum time between two releases, in ms. Memory that every poll of a long listing needs again stays with the process. */
+/** Minimum time between two releases, in ms, so that the process keeps the memory that every poll of a long listing needs again. */
 const REST_MS = 600_000;
 
 /**
- * Returns memory to the operating system after a burst of work, such as a first sync, because V8 and SQLite keep it for later use. Does so
- * only while the process is idle, because it blocks the process for a moment. Runs until the signal aborts.
+ * Returns memory to the operating system after a burst of work, such as a first sync; V8 and SQLite would otherwise keep it for later use.
+ * Does so only while the process is idle, because a release blocks the process for a moment. Runs until the signal aborts.
  */
 export async function releaseMemory(
   ledger: Pick<LedgerUpkeep, 'releaseMemory'>,

@@ -14,7 +14,7 @@ import { Overdue } from './overdue.ts';
 
 /** Interval for evaluating the alert conditions, in ms. */
 const CHECK_INTERVAL_MS = 15_000;
-/** Period whose new leads show how long deliveries take, in ms. */
+/** Age up to which new leads count in the measurement of delivery times, in ms. */
 const RECENT_MS = 30 * 60_000;
 /** Length of a source's history that the arrival model learns from, in ms. */
 const HISTORY_MS = 8 * 7 * 24 * 3_600_000;

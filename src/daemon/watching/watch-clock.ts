@@ -12,8 +12,8 @@ const LONGEST_PAUSE_MS = 3_600_000;
 
 /**
  * Detects that the wall clock was set back, while leadsync runs or since its last run, and tells the ledger to move due times back:
- * otherwise deliveries would wait until the clock reaches those times again. A clock that is set ahead only makes deliveries due early;
- * claiming takes care of the leases.
+ * otherwise deliveries would wait until the clock reaches those times again. A clock that is set ahead only makes deliveries due early; a
+ * claim then moves the leases ahead, so that none of them expires.
  */
 export async function watchClock(
   ledger: LedgerControl,
