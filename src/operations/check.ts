@@ -37,7 +37,7 @@ export interface CheckResult {
   readonly hint: string;
 }
 
-/** Parts that the checks use. */
+/** What the checks work with. */
 export interface CheckParts {
   readonly clock: Clock;
   readonly random: Random;

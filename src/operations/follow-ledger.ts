@@ -5,7 +5,7 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { Backlog } from '../ledger/contract/status-rows.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
-/** A sink has been held or paused, or has been released from this state. */
+/** A change of a sink's state: the sink was held, has recovered, was paused or was resumed. */
 export interface SinkChange {
   readonly kind: 'sink';
   readonly at: Date;
@@ -14,7 +14,7 @@ export interface SinkChange {
   readonly reason: string | undefined;
 }
 
-/** The ledger cannot be read, or can be read again. `another`: it was replaced by another ledger. */
+/** The ledger cannot be read (`away`), can be read again (`back`), or was replaced by another ledger (`another`). */
 export interface LedgerChange {
   readonly kind: 'ledger';
   readonly at: Date;
@@ -26,8 +26,8 @@ export interface LedgerChange {
 export type FollowEvent = FeedEntry | SinkChange | LedgerChange;
 
 /**
- * Parts of following. `open` is called at the start, and again each time the ledger was unreadable or replaced. `followLedger` closes the
- * ledgers that `open` returns.
+ * What `followLedger` works with. `open` is called at the start, and again each time the ledger was unreadable or replaced. `followLedger`
+ * closes the ledgers that `open` returns.
  */
 export interface FollowParts {
   readonly open: () => Ledger;
@@ -43,8 +43,9 @@ const CHECK_INTERVAL_MS = 250;
 const AWAY_MS = 1_000;
 
 /**
- * Yields the events of all processes from now on, until the signal aborts. Waits for a ledger that cannot be read, then yields the events
- * in between. @throws LedgerError if the ledger cannot be opened at the start
+ * Yields the events of all processes from now on, until the signal aborts. If the ledger becomes unreadable, waits until it can be read
+ * again; if it is still the same ledger, then also yields the events of the meantime. @throws LedgerError if the ledger cannot be opened at
+ * the start
  */
 export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly FollowEvent[], void> {
   const { open, clock, signal } = parts;
@@ -99,8 +100,8 @@ class FollowedLedger {
   }
 
   /**
-   * Continues with a ledger that was opened again. Returns this object if it is the same ledger; otherwise a new object that starts at the
-   * end of the other ledger.
+   * Continues with a ledger that was opened again. Returns this object if the ledger has the same id; otherwise returns a new object that
+   * starts at the end of the other ledger.
    */
   async reopen(ledger: Ledger): Promise<FollowedLedger> {
     await this.close();
@@ -127,7 +128,7 @@ class FollowedLedger {
   }
 }
 
-/** Returns the changes of the sinks' states. A sink that is new counts as neither held nor paused before. */
+/** Returns the changes of the sinks' states. For a new sink, the state before counts as neither held nor paused. */
 function sinkChanges(before: readonly Backlog[], after: readonly Backlog[], at: Date): SinkChange[] {
   return after.flatMap(({ sink, health }) => {
     const was = before.find((one) => one.sink === sink)?.health;

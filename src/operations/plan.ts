@@ -17,8 +17,9 @@ type LastSink = LastDeclaration['sinks'][number];
 /** What a configuration would change for one sink, compared with the last configuration that the ledger recorded. */
 export type PlannedSink =
   /**
-   * `leads`: number of leads listed before, which are owed to the sink, or skipped if its `backfill` is off. `formerly`: its former name,
-   * set if no known sink has that name but other sinks (`leaving`) are removed: a rename was probably intended.
+   * `leads`: number of leads listed before; they are owed to the sink, or skipped if its `backfill` is off. 0 if the sink does not take
+   * `created` events. `formerly`: the former name that the configuration states, set if no known sink has that name but other sinks
+   * (`leaving`) are removed: a rename was probably intended.
    */
   | {
       readonly kind: 'added';
@@ -44,7 +45,7 @@ export type PlannedSink =
       readonly options: readonly string[];
       readonly pending: number;
     }
-  /** `disabled`: whether the sink is still in the configuration. */
+  /** `disabled`: whether the sink is still in the configuration, but disabled. */
   | { readonly kind: 'removed'; readonly name: string; readonly disabled: boolean; readonly pending: number }
   | {
       readonly kind: 'altered';
@@ -155,8 +156,8 @@ function planSinks(last: LastDeclaration, config: Config, exact: Changes | undef
 }
 
 /**
- * Marks a new sink whose `formerly` names no known sink: the name may be mistyped, and then the new sink does not take over from the old
- * one.
+ * Marks a new sink whose `formerly` names no known sink. The name may be mistyped, in which case the new sink does not take over from the
+ * old one.
  */
 function withUnknownFormer(
   planned: PlannedSink,

@@ -34,7 +34,8 @@ export interface ReconcileResult {
 }
 
 /**
- * Parts of a comparison. `repair`: whether to owe missing leads again. `onDifference` receives the foreign leads first, then the missing.
+ * What `reconcile` works with. `repair`: whether to owe missing leads again. `onDifference` receives the foreign leads first, then the
+ * missing.
  */
 export interface ReconcileParts {
   readonly sink: string;

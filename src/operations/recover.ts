@@ -21,7 +21,7 @@ export interface Recovery {
   readonly aside: string | undefined;
 }
 
-/** Parts of a recovery. `signal` stops it; `onCopied` receives the number of rows of each table copied so far. */
+/** What `recoverLedger` works with. `signal` stops the recovery; `onCopied` receives the number of rows of each table copied so far. */
 export interface RecoveryParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -34,8 +34,9 @@ export function isUndamaged({ damage, recovered }: Recovery): boolean {
 }
 
 /**
- * Builds a new ledger from the readable parts of a damaged one. If `exchange` is true, moves the old ledger aside and puts the new one in
- * its place; otherwise changes nothing. Changes nothing after the signal has aborted. No leadsync and no worker may run.
+ * Builds a new ledger from the readable parts of a damaged one. If `exchange` is true and the ledger is damaged, moves the old ledger aside
+ * and puts the new one in its place; otherwise changes nothing. Changes nothing after the signal has aborted. No leadsync and no worker may
+ * run.
  * @throws DataDirInUse, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function recoverLedger(
@@ -62,7 +63,7 @@ export async function recoverLedger(
     exchangeLedger(file, target, aside, read);
     return { ...found, aside };
   } finally {
-    removeLedger(target); // if it was not exchanged: it contains personal data that `erase` would not find
+    removeLedger(target); // the new ledger, unless it was exchanged: it contains personal data that `erase` would not find
     held.release();
   }
 }

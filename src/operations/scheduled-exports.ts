@@ -15,8 +15,8 @@ const CHECK_INTERVAL_MS = 2_000;
 const FIRST_BACK_OFF_MS = 60_000;
 const LAST_BACK_OFF_MS = 3_600_000;
 /**
- * Overlap of an export of new rows with the previous one, in ms. A long poll that began before the previous export may have written rows
- * after it that carry the time at which the poll began.
+ * Overlap of an export of new rows with the previous one, in ms. A long poll that began before the previous export may write rows after
+ * that export, and these rows carry the time at which the poll began.
  */
 const OVERLAP_MS = 3_600_000;
 
@@ -26,9 +26,7 @@ const WHEN: ReadonlySet<string> = new Set(['every', 'at', 'timezone', 'keep']);
 /** Stored instead of the configuration of an export that is no longer configured. */
 const NOT_CONFIGURED = '';
 
-/**
- * Parts of an export run, by the daemon or by `leadsync export --name`. Both share their results through `states`.
- */
+/** What an export run works with, whether the daemon or `leadsync export --name` starts it. Both share their results through `states`. */
 export interface ExportParts {
   readonly states: ExportStates;
   readonly dataDir: string;
@@ -198,8 +196,9 @@ function exportedAtOf({ done }: ExportState, now: Date): Date {
 }
 
 /**
- * Returns the time from which an export selects rows. Undefined, for all rows, if the clock was set back after the last run, or if a
- * version of leadsync that wrote no `_exported_at` made the last run: exports of that version also omitted changed rows.
+ * Returns the time from which an export selects rows. Returns undefined, which selects all rows, if the clock was set back after the last
+ * run, or if the last run was made by a version of leadsync that wrote no `_exported_at`: exports of that version also omitted changed
+ * rows.
  */
 function sinceOf({ done }: ExportState, now: Date): Date | undefined {
   if (!done?.exportedAt || done.startedAt > now) return undefined;

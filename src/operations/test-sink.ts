@@ -4,7 +4,7 @@ import { SinkUnavailable, type TestResult } from '../sinks/sink.ts';
 import { testBatch } from '../sinks/test-batch.ts';
 import { openSink } from './opening/open-sinks.ts';
 
-/** Result of a test event, and its duration. */
+/** Result of a test event, and how long the test took. */
 export interface SinkTestResult extends TestResult {
   readonly durationMs: number;
 }

@@ -5,7 +5,7 @@ export interface PlaceReport {
   /** `ledger`, or the name of the sink or export. */
   readonly place: string;
   readonly type: string;
-  /** Whether no data that leadsync put there is left, or the destination has accepted `lead.erased`. */
+  /** Whether the erasure succeeded: no data that leadsync put there is left, or the destination has accepted `lead.erased`. */
   readonly reached: boolean;
   /** Whether the place could not be reached now and a later erasure must try it again. */
   readonly again: boolean;

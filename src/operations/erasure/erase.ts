@@ -39,9 +39,7 @@ const REPEAT_HINT =
 
 const NO_LEADS: Person = { leads: [], rejected: [] };
 
-/**
- * Parts of an erasure. The signal ends every wait; the ledger records unfinished work for a later erasure.
- */
+/** What an erasure works with. The signal ends every wait; the ledger records unfinished work for a later erasure. */
 export interface EraseParts {
   readonly ledger: LedgerPersons & LedgerUpkeep & LedgerDelivering;
   readonly clock: Clock;
@@ -205,7 +203,10 @@ async function waitUntil(
   return true;
 }
 
-/** Erases at one sink. Returns undefined if the sink can neither delete nor list leads, and only takes `erased` events. */
+/**
+ * Erases at one sink. Returns undefined if the sink can neither delete nor list leads: its destination can at most be notified with
+ * `lead.erased`.
+ */
 async function eraseFromSink(
   config: SinkConfig,
   person: Person,
@@ -259,8 +260,8 @@ async function eraseAt(
 }
 
 /**
- * Returns a sentence that says how many rows were removed. A running leadsync also erases leads from its mirror, and may have done so
- * first.
+ * Returns a sentence that says how many rows were removed. The number may be 0, because a running leadsync also erases leads from its
+ * mirror and may have done so first.
  */
 function erasedRows(rows: number): string {
   const how = rows === 0 ? 'nothing was left to remove' : `${countOf(rows, 'row')} removed or emptied`;

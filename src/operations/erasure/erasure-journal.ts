@@ -57,7 +57,7 @@ function lineOf({ source, leadId }: LeadKey): string {
   return JSON.stringify({ source, lead: String(leadId) });
 }
 
-/** Returns the leads of the journal. The key is the lead's line. Ignores lines that cannot be parsed. */
+/** Returns the leads of the journal, each under its line as the key. Ignores lines that cannot be parsed. */
 async function read(dataDir: string): Promise<Map<string, LeadKey>> {
   const text = await onDisk(dataDir, () => disk.read(fileOf(dataDir)));
   const lines = String(text ?? '').split('\n');

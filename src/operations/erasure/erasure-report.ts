@@ -49,7 +49,7 @@ export function folderReport(sink: SinkConfig, all: readonly SinkErasure[]): str
   return `${received(told)}, and none of the files in the folder contains any. Files that were moved elsewhere may contain them.`;
 }
 
-/** Returns the reports on sinks that are no longer configured and received the leads, or may have. */
+/** Returns the reports on sinks that are no longer configured and that received the leads, or may have received them. */
 export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly SinkErasure[]): PlaceReport[] {
   const configured = new Set(sinks.flatMap(namesOf));
   return all
@@ -75,8 +75,8 @@ export function formerDestinationsReport(former: readonly FormerDestination[]): 
 }
 
 /**
- * Returns a clause that says how many leads a destination received. A failed attempt, or one with an unknown outcome, may have delivered
- * its leads.
+ * Returns a clause that says how many leads a destination received. Leads of an attempt that failed, or whose outcome is unknown, may have
+ * arrived.
  */
 function received({ had, certain }: SinkErasure): string {
   if (certain === had) return `It received ${countOf(had, 'lead')}`;

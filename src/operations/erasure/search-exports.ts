@@ -20,15 +20,15 @@ import type { PlaceReport } from './certificate.ts';
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 200;
 
-/** Parts of the search. The signal ends the wait for a running export and the reading of files. */
+/** What the search works with. The signal ends the wait for a running export and the reading of files. */
 export interface SearchParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /**
- * Searches the files of all scheduled exports for the person, and lists exports that are no longer configured. Removes only the leftovers
- * of killed runs.
+ * Searches the files of all scheduled exports for the person, and lists exports that are no longer configured. Removes only what killed
+ * runs left behind.
  */
 export async function searchExports(
   { exports, dataDir }: Pick<Config, 'exports' | 'dataDir'>,

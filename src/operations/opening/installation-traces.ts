@@ -11,7 +11,9 @@ import { openSink } from './open-sinks.ts';
 
 /** Maximum time until a sink or Redis begins to answer, in ms. */
 const FIRST_ANSWER_MS = 5_000;
-/** Maximum time for reading all leads that a sink holds, in ms: there may be millions from other sources. */
+/**
+ * Maximum time for reading all leads that a sink holds, in ms. It is long, because a sink may hold millions of leads from other sources.
+ */
 const LONGEST_MS = 300_000;
 
 /** File name of the ledger's write-ahead log. */
@@ -24,8 +26,8 @@ const LOG = 'ledger.db-wal';
 const LEFT_BEHIND = ['processes', 'alerts.json', 'audit.jsonl', 'erased.jsonl', LOG, 'ledger.db.mark'];
 
 /**
- * Whether the ledger's file has content. If it has, a start was killed before its first commit, and the write-ahead log that this start
- * left behind is no trace.
+ * Whether the file of a ledger that counts as missing has content. If so, a start was killed before its first commit, and the write-ahead
+ * log comes from that start, so it is no trace of an earlier ledger.
  */
 function isStarted(dataDir: string): boolean {
   return (ledgerSize(ledgerFile(dataDir)) ?? 0) > 1;
@@ -74,7 +76,7 @@ async function askSink(sink: SinkConfig, config: Config, clock: Clock, stop: Abo
   return sink.enabled && unanswered ? { unanswered } : { found };
 }
 
-/** Returns a phrase that names a lead of these sources in the destination; undefined if it holds none or cannot list leads. */
+/** Returns a phrase that names a lead of these sources in the destination; undefined if the destination holds none or cannot list leads. */
 async function heldBy(
   config: SinkConfig,
   sources: ReadonlySet<string>,

@@ -55,7 +55,7 @@ export function ledgerFile(dataDir: string): string {
 }
 
 /**
- * Creates the data directory if it is missing, and locks it for this process until the release.
+ * Creates the data directory if it is missing, and locks it for this process until `release` is called.
  * @throws DataDirInUse, DataDirUnusable
  */
 export function holdDataDir(dataDir: string): { release(): void } {

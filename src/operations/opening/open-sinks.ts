@@ -12,8 +12,8 @@ export interface OpenSink {
   /** Maximum time for attempting a whole batch, in ms. An attempt that takes longer is aborted. */
   readonly budgetMs: number;
   /**
-   * Reason for refusing `erased` events. They are owed to such a sink only if a sink of another type had its name before. Undefined if the
-   * sink takes them.
+   * Reason for refusing `erased` events; undefined if the sink takes them. A sink that refuses such events is owed them only if a sink of
+   * another type had the same name before.
    */
   readonly erasedRefusal?: string | undefined;
 }

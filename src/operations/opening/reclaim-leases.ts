@@ -12,7 +12,7 @@ import {
 /** Folder of the process locks of a data directory. */
 const folderOf = (dataDir: string) => join(dataDir, 'processes');
 
-/** Holds the lock file of this process under the name by which the ledger knows its leases. */
+/** Holds the lock file of this process. `holder` is the name under which the ledger records the leases of this process. */
 export function holdOwnProcessLock(dataDir: string, holder: string): { release(): void } {
   return holdProcessLock(folderOf(dataDir), holder);
 }
@@ -24,8 +24,8 @@ export function hasLiveProcess(dataDir: string): boolean {
 
 /**
  * Reclaims the leases of dead processes, so that their batches are attempted again immediately instead of when the leases expire. Keeps the
- * leases of this process and of processes that may be alive. Restores this process's own lock file if it was deleted. Returns the number of
- * reclaimed batches.
+ * leases of this process and of processes that may be alive. Restores the lock file of this process if it was deleted. Returns the number
+ * of reclaimed batches.
  */
 export async function reclaimLeases(ledger: LedgerDelivering, dataDir: string): Promise<number> {
   const folder = folderOf(dataDir);
@@ -44,7 +44,7 @@ export async function reclaimAtStart(ledger: LedgerDelivering, dataDir: string, 
   await reclaimLeases(ledger, dataDir);
   const folder = folderOf(dataDir);
   const dead = deadProcesses(folder, now);
-  // Read afterwards: a dead process takes no new lease, and one that holds a lease needs its lock file to be reclaimed.
+  // Read only now: a dead process takes no new lease, and its leases can be reclaimed only while its lock file exists.
   const holders = new Set(await ledger.holders());
   for (const name of dead) if (!holders.has(name)) removeProcessLock(folder, name);
 }
