@@ -4,9 +4,7 @@ import { actor } from './contract/actor.ts';
 import { plain } from './http/answer.ts';
 import { cachedFor } from './http/cached-for.ts';
 
-/**
- * What the probes report. Concurrent requests share one answer. A `ready` that takes longer than 2 s counts as not ready.
- */
+/** What the probes report. Concurrent requests share one answer. If `ready` takes longer than 2 s, leadsync counts as not ready. */
 export interface ProbeOptions {
   /** Returns why leadsync cannot work now, one sentence per reason; empty if it can. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
@@ -20,8 +18,8 @@ const CACHE_MS = 250;
 const READY_TIMEOUT_MS = 2_000;
 
 /**
- * Adds `/livez`, `/readyz` and `/metrics`. To a client without a required credential, `/readyz` says whether leadsync is ready, but not why
- * not.
+ * Adds `/livez`, `/readyz` and `/metrics`. To a client that lacks a required credential, `/readyz` says whether leadsync is ready, but
+ * gives no reasons.
  */
 export function addProbes(
   app: FastifyInstance,

@@ -31,7 +31,10 @@ export interface AdminOptions extends ProbeOptions {
   readonly hosts: () => readonly string[];
   /** Addresses and CIDR blocks of trusted proxies, whose forwarding headers the server uses. */
   readonly proxies: () => readonly string[];
-  /** Token that a client must send. If undefined, the server needs none on loopback and rejects every request elsewhere. */
+  /**
+   * Token that a client must send. If undefined, a server on loopback needs none; any other server then answers only what needs no
+   * credential.
+   */
   readonly token: () => string | undefined;
   /** Whether the server listens on a loopback address. */
   readonly loopback: boolean;
@@ -42,7 +45,7 @@ export interface AdminOptions extends ProbeOptions {
   readonly configuration: () => Promise<Configuration>;
   /** Reloads the configuration file. */
   readonly reload: () => Promise<ReloadResult>;
-  /** Operations of the pages and the API. Undefined in a worker, which has neither. */
+  /** Operations of the pages and the API. If undefined, as in a worker, the server has no pages, and of the API only the configuration. */
   readonly operations: Operations | undefined;
   /** Queues that Bull Board shows. Undefined if there is no board. */
   readonly boardQueues?: BoardQueues | undefined;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Overview } from '../contract/model.ts';
 
-/** Answer of `/overview`, with the names that `healthy` and `problems` had before. */
+/** Answer of `/overview`, which repeats `healthy` and `problems` under the names that they had before. */
 export const OverviewAnswer = Overview.extend({
   well: z.boolean().meta({ deprecated: true, description: 'Use `healthy`.' }),
   troubles: z

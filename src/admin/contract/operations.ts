@@ -19,7 +19,7 @@ export type ReloadResult = { readonly applied: boolean; readonly generation: num
   unknown
 >;
 
-/** Maximum count of deliveries. A count that reaches it is shown as "at least". */
+/** Maximum number of deliveries that are counted. A count that reaches it is shown as "at least". */
 export const MAX_COUNTED = 10_000;
 
 /** Selects a page: at most `limit` rows after the cursor `after`, which is the `next` of the previous page. */
@@ -46,7 +46,9 @@ export interface Operations {
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
   /** Returns undefined if the source never listed the lead. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
-  /** Returns the personal data of a version, by default of the current one. `withAudit` records the client first. */
+  /**
+   * Returns the personal data of a version, by default of the current one. `withAudit` records the client before it calls this operation.
+   */
   reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** Returns the number of matching deliveries, at most `MAX_COUNTED`. */

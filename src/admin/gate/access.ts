@@ -21,7 +21,10 @@ export const SESSION_COOKIE = 'leadsync_session';
 export interface AccessOptions {
   /** Token that a client must send. Undefined if none is configured; a reload can change it. */
   readonly token: () => string | undefined;
-  /** Whether only this machine can connect. Without a token, the server answers no other client. */
+  /**
+   * Whether only this machine can connect. If others can and no token is configured, the server rejects every request that needs a
+   * credential.
+   */
   readonly loopback: boolean;
   readonly monotonicMs: () => number;
 }
@@ -31,7 +34,7 @@ export interface AnonymousClient {
   readonly who?: undefined;
   /** Whether the client sent a wrong token that its address had not sent before in this window. */
   readonly guess: boolean;
-  /** Seconds for which tokens from this address are rejected unread; 0 if they are read. */
+  /** Seconds for which the server rejects all tokens from this address without checking them; 0 if it checks them. */
   readonly waitSeconds: number;
 }
 

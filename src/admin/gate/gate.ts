@@ -8,7 +8,7 @@ import { clientAddress } from '../http/proxies.ts';
 import { type Access, type AnonymousClient, sendChallenge } from './access.ts';
 import type { RecordAudit } from './audit.ts';
 
-/** Headers of every response. Pages replace the policy with their own; other responses may load nothing. */
+/** Headers of every response. Pages replace the content security policy with their own; other responses may load nothing. */
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -88,14 +88,17 @@ export function rejectBadAddress(request: FastifyRequest, reply: FastifyReply): 
   void sendError(request, reply.headers(HEADERS), BAD_ADDRESS);
 }
 
-/** Rejects an anonymous client. Returns false if the route is open. Records a wrong token's address, and never the token. */
+/**
+ * Rejects an anonymous client and returns true; if the route is open, only returns false. In both cases, the audit log records the address
+ * that sent a wrong token, and never the token.
+ */
 async function rejectAnonymous(
   request: FastifyRequest,
   reply: FastifyReply,
   { guess, waitSeconds }: AnonymousClient,
   record: RecordAudit,
 ): Promise<boolean> {
-  // The client is rejected either way. An operator sees the failure of the audit log with the next action.
+  // The answer is the same if this fails. An operator sees the failure of the audit log with the next action.
   if (guess) await record('token refused', { address: clientAddress(request) }).catch(() => undefined);
   if (isOpen(request)) return false;
   if (waitSeconds === 0) await sendChallenge(request, reply);
@@ -145,7 +148,7 @@ function isOwnPage({ headers, host }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Knows the methods of every path. */
+/** Knows which methods each path has. */
 class Routes {
   readonly #routes: { readonly path: RegExp; readonly method: string }[] = [];
 

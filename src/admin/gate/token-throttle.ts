@@ -8,7 +8,7 @@ const MAX_ADDRESSES = 10_000;
 
 interface Attempts {
   readonly untilMs: number;
-  /** SHA-256 of each wrong token, so that memory holds no token that is almost right. */
+  /** SHA-256 of each wrong token. The tokens themselves are not kept, because a mistyped one is almost the right one. */
   readonly wrong: Set<string>;
 }
 
@@ -25,7 +25,7 @@ export class TokenThrottle {
     this.#now = now;
   }
 
-  /** Returns the seconds for which tokens from this address are still rejected unread; 0 if they are read. */
+  /** Returns for how many more seconds tokens from this address are rejected without a check; 0 if they are checked. */
   waitSeconds(address: string): number {
     const tried = this.#of(address);
     return tried && tried.wrong.size >= MAX_WRONG ? Math.ceil((tried.untilMs - this.#now()) / 1000) : 0;

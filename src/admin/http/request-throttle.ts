@@ -56,7 +56,10 @@ class RequestThrottle {
     this.#waiting.delete(socket);
   }
 
-  /** Opens a window. If connections wait when it ends, the next window opens immediately; otherwise the next request opens it. */
+  /**
+   * Opens a window. If connections are waiting when the window ends, the next window opens immediately; otherwise the next request opens
+   * it.
+   */
   #openWindow(): void {
     this.#isOpen = true;
     const next = [...this.#waiting].slice(0, this.#max);

@@ -86,7 +86,7 @@ function buttons(input: Filter['input']): VNode {
 }
 
 const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<DeliveryRow>[] => [
-  // A script puts a checkbox for all rows here. Live updates leave it alone.
+  // A script puts a checkbox for all rows here, which live updates leave unchanged.
   { label: 'Select', heading: html`<span data-select-all hx-morph-skip>Select</span>`, of: selectBox },
   { label: 'Lead', of: (row) => html`<a href=${leadAddress(row.source, row.lead_id)}>${row.lead_id}</a>` },
   { label: 'Source', of: ({ source }) => source },

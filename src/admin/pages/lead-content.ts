@@ -8,7 +8,7 @@ import { moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
 
 /**
- * Returns the placeholder of a lead's content, with a button that reveals the content. The button posts, so that no link or prefetch
+ * Returns the placeholder for a lead's content, with a button that reveals the content. The button posts, so that no link or prefetch
  * reveals data.
  */
 export function hiddenContent(address: string): VNode {
@@ -23,7 +23,7 @@ export function hiddenContent(address: string): VNode {
   </section>`;
 }
 
-/** Returns the button that shows the content of a version in the same section. */
+/** Returns the button that shows the content of a version in the section for the lead's content. */
 export function revealVersion(source: string, lead: string, version: number): VNode {
   const action = `${leadAddress(source, lead)}/data?version=${version}`;
   return html`<form method="post" action=${action} class="actions">

@@ -78,7 +78,10 @@ function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Tim
   };
 }
 
-/** Returns the entry for the end of a dead or skipped delivery, which no attempt shows. */
+/**
+ * Returns the entry that says how a dead or skipped delivery ended, because its attempts do not say so. Returns nothing for other
+ * deliveries.
+ */
 function settled({ state, settled_at, reason, sink }: Delivery): TimelineEntry[] {
   if (settled_at === null || (state !== 'dead' && state !== 'skipped')) return [];
   const what =

@@ -32,7 +32,7 @@ const addPages = [
   addConfiguration,
 ] as const;
 
-/** The part of the pages that the login uses, which needs no credential. */
+/** The part of the pages that needs no credential; the login uses it. */
 export interface RegisteredPages {
   /** Sends the login page. Its assets, under `/assets/`, need no credential either. */
   sendLogin(reply: FastifyReply, page: LoginPage): FastifyReply;
@@ -56,7 +56,7 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
   app.decorate('errorPage', async (request: FastifyRequest, reply: FastifyReply, error: RequestError) => {
     protect(reply);
     const failure = failureFor(error);
-    // An anonymous client must not see the state of leadsync, which every other page shows.
+    // Every other page shows the state of leadsync, which an anonymous client must not see.
     if (actor.getStore()) return site.fail(request, reply, failure);
     return site.send(reply, publicFailurePage(assetAddress, failure), failure.status);
   });
@@ -66,7 +66,7 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
   };
 }
 
-/** Parses forms. Forms repeat a field once for each selected row, and are longer than the bodies of the API. */
+/** Parses forms. A form repeats a field once for each selected row, and can be longer than a body of the API. */
 function readForms(scope: FastifyInstance): void {
   if (scope.hasContentTypeParser(FORM)) scope.removeContentTypeParser(FORM);
   scope.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) =>

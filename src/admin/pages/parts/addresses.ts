@@ -26,7 +26,7 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
   return present.length === 0 ? path : `${path}?${new URLSearchParams(present)}`;
 }
 
-/** Replaces lone surrogates first, because `encodeURIComponent` throws on them. */
+/** Percent-encodes a name. Replaces lone surrogates first, because `encodeURIComponent` throws on them. */
 function encoded(name: string): string {
   return encodeURIComponent(name.toWellFormed());
 }

@@ -20,7 +20,7 @@ export interface Confirmation {
   readonly back: string;
 }
 
-/** Returns the question as a form. The dialog extracts it from the page by its id. */
+/** Returns the question as a form, in a section with an id by which the dialog extracts the section from the page. */
 export function confirmationForm(
   action: string,
   { question, consequences, confirmLabel, fields = [], form, back }: Confirmation,

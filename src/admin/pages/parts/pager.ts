@@ -6,7 +6,7 @@ import type { ParsedFilter } from './filters.ts';
 
 const ROWS = 50;
 
-/** Returns the request for the page of rows that a filter's address selects. */
+/** Returns the request for the rows after the cursor in the address, or, without a cursor, for the first page. */
 export function pageRequest({ after }: ParsedFilter<unknown>): PageRequest {
   return { limit: ROWS, after };
 }
@@ -24,7 +24,10 @@ export function pager(
   </nav>`;
 }
 
-/** Returns the text of a page without rows: none yet, no match, or no match in the part that was searched so far. */
+/**
+ * Returns the text that a page shows if it has no rows. It says whether there are none yet, none match, or none match in the part searched
+ * so far.
+ */
 export function emptyText(
   { input, after }: ParsedFilter<unknown>,
   { next }: Page<unknown>,

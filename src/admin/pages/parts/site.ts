@@ -15,7 +15,7 @@ import { renderDocument } from './render-document.ts';
 export interface PageParts {
   /** Operations of the pages. Every page calls `overview`, because its title and icon show the state. */
   readonly operations: Operations;
-  /** Returns the client's kind of credential. Pages show a button to log out for `session`. */
+  /** Returns the client's kind of credential. If it is `session`, pages show a button to log out. */
   readonly who: () => string;
   /** Rewrites each `leadsync …` command in a text into the form that works in this install. If absent, texts stay unchanged. */
   readonly rewriteCommands?: (text: string) => string;
