@@ -30,17 +30,20 @@ export interface Entry {
   readonly what: string;
   /** Time of the last notice that the condition holds. Undefined before the first notice. */
   readonly toldMs: number | undefined;
-  /** Time since which a reported condition has not held. Undefined while it holds. */
+  /** Time since which a reported condition has been absent. Undefined while the condition holds. */
   readonly wellSinceMs: number | undefined;
   /** Time of the notice that the condition is over. */
   readonly overMs: number | undefined;
-  /** Number of times that the condition has started recently. */
+  /** How often the condition has started recently, not counting returns before it was over. */
   readonly times: number;
 }
 
 const MINUTE_MS = 60_000;
 const REMIND_MS = 24 * 60 * MINUTE_MS;
-/** Time for which a condition must not hold before it counts as over, in ms. Doubles with each recent return of the condition. */
+/**
+ * Time for which a condition must have been absent before it counts as over, in ms. Doubles each time the condition starts again soon after
+ * it was over.
+ */
 const CALM_MS = 5 * MINUTE_MS;
 const MAX_CALM_MS = 60 * MINUTE_MS;
 /** Time for which a condition that is over counts as recent, in ms. */
@@ -48,8 +51,8 @@ const RECENT_MS = 6 * 60 * MINUTE_MS;
 
 /**
  * Tracks which conditions hold and which of them were reported. Creates a notice when a condition has lasted long enough, a reminder once a
- * day while it lasts, and a notice when it is over. A condition that comes and goes stays one alert: each time it comes back, it must stay
- * away longer before the alert is over.
+ * day while it lasts, and a notice when it is over. A condition that comes and goes stays one alert. If it starts again soon after it was
+ * over, it must be absent for longer before it counts as over again.
  */
 export class AlertTracker {
   #entries: ReadonlyMap<string, Entry>;

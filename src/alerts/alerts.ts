@@ -65,7 +65,10 @@ export class Alerts {
     await this.#store();
   }
 
-  /** Waits up to `STOP_MS` for messages in progress, then cancels the rest. The next start sends cancelled messages again. */
+  /**
+   * Waits up to `STOP_MS` for messages in progress, then cancels those that have not ended. After the next start, leadsync sends them
+   * again.
+   */
   async stop(): Promise<void> {
     const finished = new AbortController();
     await Promise.race([this.idle(), this.#parts.clock.sleep(STOP_MS, finished.signal)]);

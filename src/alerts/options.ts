@@ -7,7 +7,7 @@ import { destinationTypes } from './registry.ts';
 
 const MAX_MS = 30 * 86_400_000;
 
-/** Returns the schema of a duration in ms, or of `off`, which becomes undefined. */
+/** Returns the schema of a duration in ms. The text `off` is allowed as well, and becomes undefined. */
 function limit(fallback: string, meaning: string) {
   return z
     .union(

@@ -9,7 +9,7 @@ const GATHER_MS = 30_000;
 const SPACING_MS = 60_000;
 const FIRST_PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 3_600_000;
-/** Maximum notices that wait for a destination. The oldest are dropped first. */
+/** Maximum number of notices that wait for a destination. If there are more, the oldest are dropped. */
 const MAX_WAITING = 100;
 
 /** Result of sending a message. */
@@ -55,8 +55,8 @@ export class Outbox {
   }
 
   /**
-   * Adds a notice. Drops an unsent notice about the same condition unless it reports an end, because the new notice states the start as
-   * well.
+   * Adds a notice. Drops an unsent notice that the same condition started or still holds, because the new notice states the start as well.
+   * Keeps an unsent notice that the condition was over.
    */
   #put(notice: Notice): void {
     const isSame = ({ condition, about }: Notice) => condition === notice.condition && about === notice.about;
