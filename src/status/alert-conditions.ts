@@ -16,13 +16,13 @@ import {
 
 /** Texts of alerts state no ages, because people read them later and each notice has a line for the start. */
 const ALERT_TEXT = { command: commandInText };
-/** A source counts as silent if its history makes a time without new leads less probable than this. */
+/** A source counts as silent if, by its history, a time without new leads as long as the present one is less probable than this. */
 const MAX_SILENCE_PROBABILITY = 1 / 1000;
 /** Time for which `deliveries_dead` holds after the last delivery died, in ms. */
 const RECENTLY_DEAD_MS = 3_600_000;
 /** Time for which deliveries must be slow before an alert, in ms. */
 const SLOW_FOR_MS = 300_000;
-/** Time that a backlog gets to drain after a hold, a pause or a stop of leadsync, in ms. */
+/** Time that a backlog has to drain after a hold, a pause or a stop of leadsync before an alert reports it, in ms. */
 const DRAINING_MS = 300_000;
 /** Minimum number and share of slow leads; a single lead that was retried proves little. */
 const MIN_SLOW_LEADS = 3;

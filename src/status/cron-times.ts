@@ -8,7 +8,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** The offsets of all time zones, and the times at which they change, are multiples of this. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** Longest change of the clocks. A search that skips days stops this long before the midnight that it skips to. */
+/**
+ * Longest change of the clocks in a time zone, in ms. A search that skips days stops this long before the next matching day, because the
+ * clocks may change in the skipped days.
+ */
 const CHANGE_MS = 2 * HOUR_MS;
 /** Upper bound of the days between two matching days. Two leap days around a year such as 2100 are 8 years apart. */
 const FURTHEST_DAYS = 9 * 366;

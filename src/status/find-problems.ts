@@ -59,7 +59,7 @@ function findSinkProblems(sink: SinkView, context: ProblemContext): Problem[] {
   return [...findStateProblems(sink, context), ...stuck(sink, context), ...listOf(died)];
 }
 
-/** Returns the problem that keeps a sink from getting deliveries; empty for a healthy sink. */
+/** Returns a list with the problem that keeps a sink from getting deliveries, or an empty list if the sink is healthy. */
 export function findStateProblems(
   { name, state, status }: SinkView,
   { now, command }: NowAndCommand,

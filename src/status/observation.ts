@@ -7,7 +7,7 @@ import type { PollFailure } from './shared-problems.ts';
 /** State of the installation at one moment, from which the conditions are evaluated. Holds no data of a lead. */
 export interface Observation {
   readonly at: Date;
-  /** Undefined while the ledger cannot be read. */
+  /** `sources` and `sinks` are undefined while the ledger cannot be read. */
   readonly sources: readonly ObservedSource[] | undefined;
   readonly sinks: readonly ObservedSink[] | undefined;
   readonly exports: readonly ObservedExport[];
@@ -36,7 +36,10 @@ export interface ObservedSource {
   readonly listing: ListingSize | undefined;
   /** Failure of the last poll; undefined if it succeeded. */
   readonly failure: PollFailure | undefined;
-  /** Time without a new lead, and its probability according to the source's history. Undefined if there is too little history. */
+  /**
+   * Time from the last poll with a new lead to the last complete poll, and the probability of no new lead in that time, by the source's
+   * history. Undefined if no complete poll has followed a poll with a new lead.
+   */
   readonly silence: { readonly since: Date; readonly until: Date; readonly probability: number } | undefined;
 }
 

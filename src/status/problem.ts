@@ -32,9 +32,9 @@ export interface ProblemContext extends TextOptions {
   readonly now: Date;
   /** Whether a `run` or `sync` uses the data directory. */
   readonly running: boolean;
-  /** Whether the running leadsync answers requests, if it has an admin address. */
+  /** Whether the running leadsync answers requests. True if it has no admin address, or if no leadsync is running. */
   readonly answers: boolean;
-  /** Why the running leadsync is not ready, in its own words, or a sentence that it does not answer. */
+  /** Why the running leadsync is not ready, in its own words, or, if it does not answer, a sentence that says so. */
   readonly unready: readonly string[];
   readonly stale: StaleConfig | undefined;
   /** Whether deliveries travel, or can travel, through Redis. */

@@ -67,9 +67,9 @@ function latePoll({ name, config, status }: SourceView, { now, running }: Proble
 }
 
 /**
- * Returns when a source was last polled, by the current clock. If the last poll has a future time because the clock was set back, returns
- * `now` for a failed poll, which is already reported, and otherwise the time of the last complete listing, which is corrected on such a
- * change. Returns undefined if that time is in the future as well.
+ * Returns when a source was last polled, by the current clock. If the last poll has a future time, the clock was set back. In that case,
+ * returns `now` if that poll failed, because the failure is already reported; otherwise returns the time of the last complete listing,
+ * which the ledger corrects when the clock is set back, or undefined if that time is in the future as well.
  */
 function lastPolledAt(
   { startedAt, status }: PollRow,

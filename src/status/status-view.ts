@@ -67,8 +67,8 @@ function pair<Configured extends { readonly name: string }, Known>(
 }
 
 /**
- * Returns the state of a sink. While the configuration file has faults, it may still have a sink that is active in the ledger, so such a
- * sink is not orphaned.
+ * Returns the state of a sink. While the configuration file has faults, a sink that is missing from its readable part may still be
+ * configured, so it is not orphaned if it is active in the ledger.
  */
 function stateOf({ config, status }: Omit<SinkView, 'state'>, isFaulty: boolean): SinkState {
   if (!config && !(isFaulty && status?.active)) return 'orphaned';
