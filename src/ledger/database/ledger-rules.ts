@@ -43,11 +43,11 @@ const CONSISTENCY: Readonly<Record<string, string>> = {
   'every batch has a delivery': `
     SELECT 1 FROM _batches b WHERE NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no)`,
   'each sink’s counts are those of its deliveries': `
-    SELECT 1 FROM _sinks s LEFT JOIN (
-      SELECT sink_no, sum(state = 'pending') AS pending, sum(state = 'delivered') AS delivered, sum(state = 'dead') AS dead,
-        sum(state = 'skipped') AS skipped FROM _deliveries GROUP BY sink_no) d ON d.sink_no = s.sink_no
-    WHERE s.pending <> coalesce(d.pending, 0) OR s.delivered <> coalesce(d.delivered, 0) OR s.dead <> coalesce(d.dead, 0)
-      OR s.skipped <> coalesce(d.skipped, 0)`,
+    SELECT sink_no FROM (
+      SELECT sink_no, pending, delivered, dead, skipped FROM _sinks
+      UNION ALL
+      SELECT sink_no, -(state = 'pending'), -(state = 'delivered'), -(state = 'dead'), -(state = 'skipped') FROM _deliveries)
+    GROUP BY sink_no HAVING sum(pending) <> 0 OR sum(delivered) <> 0 OR sum(dead) <> 0 OR sum(skipped) <> 0`,
   'each source’s counts are those of its leads': `
     SELECT 1 FROM _sources o WHERE leads <> (SELECT count(*) FROM _leads l WHERE l.source = o.source)
       OR current <> (SELECT count(*) FROM _leads l WHERE l.source = o.source AND l.last_listed_at IS NULL)`,
