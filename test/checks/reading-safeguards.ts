@@ -215,6 +215,24 @@ export const readingSafeguards: readonly Safeguard[] = [
     tests: ['test/source/damaged-listing.test.ts'],
   },
   {
+    name: 'an element that is nested too deeply is rejected alone only if its end is known',
+    without:
+      'two stray quotes with a client’s text of 101 brackets between them hide the leads between them, and the listing counts as complete',
+    file: 'src/source/listing/listed-item.ts',
+    text: 'if (parse(raw) === undefined && !hasKnownEnd(bytes))',
+    instead: 'if (raw === undefined && !hasKnownEnd(bytes))',
+    tests: ['test/source/damaged-listing.test.ts'],
+  },
+  {
+    name: 'an element that is too large is rejected alone only if its end is known',
+    without:
+      'two stray quotes hide the leads between them if these are longer than max_lead_size together, and the listing counts as complete',
+    file: 'src/source/listing/listed-item.ts',
+    text: 'if (!hasKnownEnd) throw endless(',
+    instead: 'if (size < 0) throw endless(',
+    tests: ['test/source/damaged-listing.test.ts'],
+  },
+  {
     name: 'an element waits for what follows it',
     without:
       'a damaged lead whose brackets balance too early is delivered as far as it stands before that place',

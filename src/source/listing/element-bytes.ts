@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
+import { EndCheck } from './known-end.ts';
 
 /** One top-level element of a JSON array, not parsed yet. */
 export type Element = WholeElement | OversizeElement;
@@ -22,6 +23,8 @@ export interface OversizeElement {
   readonly size: number;
   /** SHA-256 over all of its bytes, hex. */
   readonly sha256: string;
+  /** Whether the element certainly ends where its brackets balance; see `EndCheck`. */
+  readonly hasKnownEnd: boolean;
 }
 
 const HEAD_BYTES = 64 * 1024;
@@ -74,15 +77,17 @@ export class ElementBytes {
   }
 }
 
-/** Collects the beginning, the size and the hash of an element that is too large. */
+/** Collects the beginning, the size and the hash of an element that is too large, and checks its end. */
 class SkippedElement {
   readonly #hash = createHash('sha256');
+  readonly #end = new EndCheck();
   readonly #head = Buffer.alloc(HEAD_BYTES);
   #size = 0;
 
   add(part: Buffer): void {
     if (this.#size < HEAD_BYTES) part.copy(this.#head, this.#size);
     this.#hash.update(part);
+    this.#end.add(part);
     this.#size += part.length;
   }
 
@@ -90,6 +95,7 @@ class SkippedElement {
     const head = this.#head.subarray(0, Math.min(this.#size, HEAD_BYTES));
     // The decoder omits a character that is cut in two.
     const text = new StringDecoder('utf8').write(head);
-    return { kind: 'oversize', head: text, size: this.#size, sha256: this.#hash.digest('hex') };
+    const sha256 = this.#hash.digest('hex');
+    return { kind: 'oversize', head: text, size: this.#size, sha256, hasKnownEnd: this.#end.isKnown };
   }
 }

@@ -11,6 +11,8 @@ import { kindOf, leadShape } from './lead-shape.ts';
 /** Maximum nesting of a lead; a deeper lead is rejected unparsed, because recursive code would overflow the stack. */
 const MAX_NESTING = 100;
 const HASH_DIGITS = 32;
+const NOT_JSON = 'is not valid JSON';
+const NOT_UTF_8 = 'is not valid UTF-8';
 
 /** What is wrong with a lead, and in which field. Contains no text of the lead. */
 interface Fault {
@@ -24,10 +26,13 @@ interface Fault {
  * @param position 0-based
  */
 export function listedElement(element: Element, position: number): ListedElement {
-  if (element.kind === 'oversize') {
-    const item = readOversize(element, position);
-    return { position, id: undefined, hash: item.hash, read: () => item };
-  }
+  if (element.kind === 'oversize')
+    return {
+      position,
+      id: undefined,
+      hash: oversizeHash(element),
+      read: () => readOversize(element, position),
+    };
   const { bytes, nesting } = element;
   const hashed = hash('sha256', bytes).slice(0, HASH_DIGITS);
   const read = nesting > MAX_NESTING ? readDeep : readWhole;
@@ -38,8 +43,8 @@ function readWhole({ bytes }: WholeElement, hash: string, position: number): Lis
   const isText = isAscii(bytes) || isUtf8(bytes);
   const raw = isText ? bytes.toString('utf8') : storable(bytes);
   const parsed = parse(raw);
-  if (parsed === undefined && !hasKnownEnd(bytes)) throw endless(position, isText ? 'JSON' : 'UTF-8');
-  if (parsed === undefined || !isText) return malformed(bytes, hash, position, isText ? 'JSON' : 'UTF-8');
+  if (parsed === undefined && !hasKnownEnd(bytes)) throw endless(position, isText ? NOT_JSON : NOT_UTF_8);
+  if (parsed === undefined || !isText) return malformed(bytes, hash, position, isText ? NOT_JSON : NOT_UTF_8);
   const { id, fault } = check(parsed.value, raw);
   const common = { position, raw, hash };
   return fault === undefined
@@ -48,19 +53,28 @@ function readWhole({ bytes }: WholeElement, hash: string, position: number): Lis
 }
 
 /** Rejects one element alone: its end is known, so the elements after it can be read. */
-function malformed(bytes: Buffer, hash: string, position: number, what: 'JSON' | 'UTF-8'): ListedItem {
-  const reason = `is not valid ${what}`;
+function malformed(bytes: Buffer, hash: string, position: number, reason: string): ListedItem {
   return { kind: 'rejected', id: leadingId(bytes), reason, path: '', position, raw: storable(bytes), hash };
 }
 
-function readOversize({ head, size, sha256 }: OversizeElement, position: number): ListedItem {
-  const reason = `is ${Math.ceil(size / 1024 ** 2)} MB long, more than max_lead_size allows; leadsync keeps only its beginning`;
-  const common = { position, raw: head, hash: sha256.slice(0, HASH_DIGITS) };
+function oversizeHash({ sha256 }: OversizeElement): string {
+  return sha256.slice(0, HASH_DIGITS);
+}
+
+function readOversize(element: OversizeElement, position: number): ListedItem {
+  const { head, size, hasKnownEnd } = element;
+  const long = `is ${Math.ceil(size / 1024 ** 2)} MB long, more than max_lead_size allows`;
+  if (!hasKnownEnd)
+    throw endless(position, long, 'If it is a valid lead, raise max_lead_size above its size.');
+  const reason = `${long}; leadsync keeps only its beginning`;
+  const common = { position, raw: head, hash: oversizeHash(element) };
   return { kind: 'rejected', id: leadingId(Buffer.from(head)), reason, path: '', ...common };
 }
 
 function readDeep({ bytes, nesting }: WholeElement, hash: string, position: number): ListedItem {
-  const raw = bytes.toString('utf8');
+  const raw = storable(bytes);
+  // V8 parses JSON without recursion, so the parser can tell whether a deeply nested element is valid.
+  if (parse(raw) === undefined && !hasKnownEnd(bytes)) throw endless(position, NOT_JSON);
   const reason = `is nested ${nesting} levels deep; the limit is ${MAX_NESTING}`;
   return { kind: 'rejected', id: leadingId(bytes), reason, path: '', position, raw, hash };
 }
@@ -79,11 +93,16 @@ function parse(raw: string): { readonly value: unknown } | undefined {
   }
 }
 
-function endless(position: number, what: 'JSON' | 'UTF-8'): SourceError {
+/** Returns the error for an element whose end is unknown. @param fault what is wrong with the element, as the end of a sentence */
+function endless(
+  position: number,
+  fault: string,
+  next = 'Ask the operator of the service to fix it.',
+): SourceError {
   return new SourceError(
     'protocol',
-    `Element ${position + 1} of the listing is not valid ${what}, and leadsync cannot tell where it ends.`,
-    { hint: 'leadsync cannot read the elements after it. Ask the operator of the service to fix it.' },
+    `Element ${position + 1} of the listing ${fault}, and leadsync cannot tell where it ends.`,
+    { hint: `leadsync cannot read the elements after it. ${next}` },
   );
 }
 
