@@ -6,4 +6,6 @@ export interface ListingMark {
   readonly etag: string | undefined;
   /** When the listing was read, in ms since 1970. A service or cache that answers "unchanged" is trusted only for a limited time. */
   readonly readAt?: number | undefined;
+  /** The `max_lead_size` in force, in bytes. A lead that this limit rejected is readable under a higher one, although nothing has changed. */
+  readonly maxLeadSize?: number | undefined;
 }

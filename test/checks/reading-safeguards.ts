@@ -241,4 +241,30 @@ export const readingSafeguards: readonly Safeguard[] = [
     instead: 'if (next !== undefined) yield* this.rest();',
     tests: ['test/source/damaged-listing.test.ts'],
   },
+  {
+    name: 'a rejected content of a known lead is accepted once it is valid as it is',
+    without:
+      'a change that was larger than max_lead_size never arrives after the limit was raised, and is reported as a repeated id',
+    file: 'src/ledger/recording/recording-sql.ts',
+    text: "AND resolved_at IS NULL AND path = 'id' AND lead_id IS NOT NULL\"",
+    instead: 'AND resolved_at IS NULL"',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'a content that is rejected for another reason is stored with its present text',
+    without: 'the beginning of a change that was too large is taken for its whole text',
+    file: 'src/ledger/recording/recording-sql.ts',
+    text: "raw = iif(raw = '', '', excluded.raw),",
+    instead: 'raw = raw,',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'a listing that was read under another size limit is read again',
+    without:
+      'a raised max_lead_size has no effect for an hour if the service answers that nothing has changed',
+    file: 'src/source/listing/listing.ts',
+    text: ' && last?.maxLeadSize === options.max_lead_size',
+    instead: '',
+    tests: ['test/source/listing.test.ts'],
+  },
 ];

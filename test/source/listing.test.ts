@@ -338,7 +338,18 @@ describe('the same listing again', () => {
       url: `${service.url}/api/v1/leads`,
       etag: '"a"',
       readAt: expect.closeTo(Date.now(), -5),
+      maxLeadSize: 8 * 1024 ** 2,
     });
+  });
+
+  test('the listing is read completely once after max_lead_size was changed, because a rejected lead may be readable now', async () => {
+    const stub = await aStub({ leads: 5, etag: 'strong' });
+    const { mark } = await read(aSource(stub).source);
+    const options = { max_lead_size: '16MB' };
+    const again = await read(aSource(stub, { options }).source, mark);
+    expect(stub.requests.at(-1)).toMatchObject({ status: 200 });
+    await read(aSource(stub, { options }).source, again.mark);
+    expect(stub.requests.at(-1)).toMatchObject({ status: 304 });
   });
 
   test('the marker of another address is not used', async () => {

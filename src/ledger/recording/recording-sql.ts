@@ -51,17 +51,19 @@ export function prepareRecording(db: Database.Database) {
     recordPresence: db.prepare(RECORD_PRESENCE),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
-    // A resolved row that is rejected again gets the next number, so that readers that continue after a number find the row again.
+    // A resolved row that is rejected again gets the next number, so that readers that continue after a number find the row again. A content
+    // can be rejected for another reason than before, for example if `max_lead_size` has changed. An erased text stays erased.
     reject: db.prepare(
       `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL,
+         lead_id = coalesce(excluded.lead_id, lead_id), reason = excluded.reason, path = excluded.path, raw = iif(raw = '', '', excluded.raw),
          rejected_id = iif(resolved_at IS NULL, rejected_id, (SELECT max(rejected_id) + 1 FROM rejected_leads))`,
     ),
-    isRejected: db.prepare<[string, string], unknown>(
-      'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',
+    // Rejected elements with a readable id and `path` = 'id' are repeats, which are valid and can be accepted. All other rejected elements
+    // were invalid when they were rejected.
+    isRepeat: db.prepare<[string, string], unknown>(
+      "SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL AND path = 'id' AND lead_id IS NOT NULL",
     ),
-    // Rejected elements with a known lead's id and `path` = 'id' are repeats, which are valid and can be accepted. All other rejected
-    // elements are invalid.
     rejectedAfter: db.prepare<[string, PollId, number], RejectedContentRow>(
       `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
        JOIN _leads l ON l.source = r.source AND l.id = r.lead_id

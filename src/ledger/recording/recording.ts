@@ -138,7 +138,7 @@ export class Recording {
   #recordKnown(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
     if (row.erased_no !== null) this.#recordErased(poll, lead, row);
     else if (row.hash !== lead.hash) {
-      const undecided = !poll.seen.has(row.first_no) && this.#isRejected(poll, lead);
+      const undecided = !poll.seen.has(row.first_no) && this.#isRepeat(poll, lead);
       if (undecided && poll.undecided.add(row.first_no)) addition.undecided.push(row.first_no);
       if (undecided || poll.seen.has(row.first_no)) this.#rejectRepeat(poll, lead);
       else {
@@ -218,9 +218,9 @@ export class Recording {
     this.#owing.textRestored(versionNo, now);
   }
 
-  /** Whether this content is rejected, that is, a listing contained the lead's id more than once, with different contents. */
-  #isRejected(poll: OpenPoll, lead: ListedLead): boolean {
-    return this.#sql.isRejected.get(poll.source, lead.hash) !== undefined;
+  /** Whether this content is rejected because a listing contained the lead's id more than once, with different contents. */
+  #isRepeat(poll: OpenPoll, lead: ListedLead): boolean {
+    return this.#sql.isRepeat.get(poll.source, lead.hash) !== undefined;
   }
 
   #rejectRepeat(poll: OpenPoll, lead: ListedLead): void {

@@ -82,10 +82,14 @@ class Reading {
     };
   }
 
-  /** Whether the marker is recent enough to trust its ETag. Uses the absolute difference, because the clock may have been set back. */
+  /**
+   * Whether the marker is recent enough to trust its ETag, and the listing was read under the present size limit. Uses the absolute
+   * difference of the times, because the clock may have been set back.
+   */
   #isBelieved(last: ListingMark | undefined): last is ListingMark {
-    const agoMs = this.#parts.clock.now().getTime() - (last?.readAt ?? Number.NEGATIVE_INFINITY);
-    return Math.abs(agoMs) < WHOLE_EVERY_MS;
+    const { clock, options } = this.#parts;
+    const agoMs = clock.now().getTime() - (last?.readAt ?? Number.NEGATIVE_INFINITY);
+    return Math.abs(agoMs) < WHOLE_EVERY_MS && last?.maxLeadSize === options.max_lead_size;
   }
 
   async *#blocks(url: string, response: ServiceAnswer): AsyncGenerator<ListedBlock, void, void> {
@@ -95,7 +99,8 @@ class Reading {
         yield* this.#readPage(new ListingBody(response, this.#time.signal, { hashed: false }));
         const etag = response.headers.get('etag') ?? undefined;
         const readAt = this.#parts.clock.now().getTime();
-        this.#mark = etag === undefined ? { url, etag } : { url, etag, readAt };
+        const maxLeadSize = options.max_lead_size;
+        this.#mark = etag === undefined ? { url, etag } : { url, etag, readAt, maxLeadSize };
       } else yield* this.#readPages(url, response);
       last.blocks = this.#sequence.learned;
     } finally {

@@ -362,6 +362,37 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v2 pending']);
     });
 
+    it('the content of a known lead that was rejected is accepted once it is valid as it is, and its whole text is kept', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1, 2]);
+      const changed = changedLead(2, 'B');
+      const tooLarge = { ...changed, kind: 'rejected', reason: 'It is too large.', path: '' } as const;
+      await on.list([1, { ...tooLarge, raw: changed.raw.slice(0, 20) }]);
+      // Also in a listing that breaks off, which never decides between repeats of an id.
+      const partial = { status: 'partial', httpStatus: 200, error: 'incomplete' } as const;
+      expect((await on.list([1, changed], 'main', partial)).summary).toMatchObject({
+        changed: 1,
+        rejected: 0,
+      });
+      await on.list([1, changed]);
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v2 pending']);
+      expect((await on.take('crm', { max: 2 })).batch.deliveries[1]?.raw).toBe(changed.raw);
+      expect((await on.ledger.status()).sources[0]).toMatchObject({ leads: 2, listed: 2, rejected: 0 });
+      expect((await on.list([1, changed])).summary).toMatchObject({ changed: 0, rejected: 0 });
+    });
+
+    it('a content that was rejected and now repeats an id is rejected for that reason, with its whole text', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const other = changedLead(2, 'B');
+      const reason = 'It is too large.';
+      await on.list([1, 2, { ...other, kind: 'rejected', reason, path: '', raw: other.raw.slice(0, 20) }]);
+      expect((await on.list([1, 2, other])).summary).toMatchObject({ changed: 0, rejected: 1 });
+      // The known content disappears, so the content that was rejected is the lead's content now.
+      expect((await on.list([1, other])).summary).toMatchObject({ changed: 1, rejected: 0 });
+      expect((await on.take('crm', { max: 2 })).batch.deliveries[1]?.raw).toBe(other.raw);
+    });
+
     it('it may lack a readable id', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const raw = '{"id":"x"}';
