@@ -229,4 +229,21 @@ export const deliverySafeguards: readonly Safeguard[] = [
     instead: 'Promise.resolve(void [watchWorkers, signal]),',
     tests: ['test/whole/silent-worker.test.ts'],
   },
+  {
+    name: 'forget skips what no attempt holds',
+    without:
+      'a removed sink keeps the deliveries that were claimed, `leadsync forget` reports 0, and they go out when a sink of that name is added',
+    file: 'src/ledger/delivering/declaring.ts',
+    text: '(b.holder IS NULL OR b.leased_until <= +?)',
+    instead: '(b.batch_no IS NULL OR b.leased_until + +? < 0)',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'forget leaves what an attempt holds',
+    without: 'the outcome of a running attempt is not recorded',
+    file: 'src/ledger/delivering/declaring.ts',
+    text: '(b.holder IS NULL OR b.leased_until <= +?)',
+    instead: '(b.holder IS NULL OR b.leased_until > +?)',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
 ];

@@ -29,10 +29,11 @@ export class Declaring {
         'SELECT source AS name, config, leads, iif(leads > 0, origin, NULL) AS origin FROM _sources ORDER BY source',
       ),
       missed: db.prepare<[number], number>('SELECT count(*) FROM _leads WHERE version_no > ?').pluck(),
-      owed: db
-        .prepare<[number, number], number>(
+      // Excludes deliveries in an attempt: those of a batch that a process holds until its lease expires.
+      idle: db
+        .prepare<[number, number, number], number>(
           `SELECT d.delivery_no FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
-           WHERE d.sink_no = +? AND d.state = 'pending' AND (b.batch_no IS NULL OR b.lease = 0) LIMIT +?`,
+           WHERE d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?) LIMIT +?`,
         )
         .pluck(),
       skip: db.prepare(
@@ -79,8 +80,9 @@ export class Declaring {
   forgetChunk(name: string): number {
     const sink = this.#rows.get(name);
     if (!sink || sink.active) return 0;
-    const some = this.#sql.owed.all(sink.sinkNo, FORGET_CHUNK);
-    this.#sql.skip.run(FORGOTTEN, this.#clock.now().getTime(), JSON.stringify(some));
+    const now = this.#clock.now().getTime();
+    const some = this.#sql.idle.all(sink.sinkNo, now, FORGET_CHUNK);
+    this.#sql.skip.run(FORGOTTEN, now, JSON.stringify(some));
     this.#sql.endBatches.run(sink.sinkNo);
     this.#rows.count(name, 'pending', -some.length);
     this.#rows.count(name, 'skipped', some.length);

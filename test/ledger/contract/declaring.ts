@@ -4,6 +4,7 @@ import {
   changedLead,
   delivered,
   LedgerUnderTest,
+  MINUTE,
   type OpenLedger,
   refused,
 } from '../ledger-under-test.ts';
@@ -67,6 +68,22 @@ export function declaringContract(store: () => OpenLedger): void {
       const [row] = await on.ledger.deliveries({ states: ['skipped'] }, { limit: 1 });
       expect(row?.reason).toContain('removed from the configuration');
       expect(await on.owed('drop')).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
+    });
+
+    it('what no attempt holds is skipped: also batches that were claimed and not begun, and batches whose lease has expired', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list([1, 2, 3]);
+      const running = await on.take('crm', { window: 1 });
+      const { refs } = await on.claim('crm', { window: 2 });
+      expect(refs).toHaveLength(1);
+      await on.declare('drop');
+      expect(await on.ledger.forget('crm')).toBe(2);
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 skipped', '3 v1 skipped']);
+      for (const ref of refs) expect(await on.ledger.begin(ref, MINUTE)).toBeUndefined();
+      on.clock.jump(2 * MINUTE);
+      expect(await on.ledger.forget('crm')).toBe(1);
+      expect(await on.settle(running.ref, delivered)).toBeUndefined();
+      expect((await on.ledger.lastDeclaration()).sinks).toMatchObject([{ pending: 0 }, {}]);
     });
 
     it('it is reported with the number of leads that it missed, according to the last declaration', async () => {
