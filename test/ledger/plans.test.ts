@@ -44,7 +44,10 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     'SELECT count(*) FROM _leads WHERE version_no > ?',
     'is asked when a configuration is compared, of sinks that are away',
   ],
-  ['AND (b.holder IS NULL OR b.leased_until <= +?) LIMIT', 'takes all that a forgotten sink is owed, in parts'],
+  [
+    'AND (b.holder IS NULL OR b.leased_until <= +?) LIMIT',
+    'takes all that a forgotten sink is owed, in parts',
+  ],
   [
     "SET next_attempt_at = ? WHERE sink_no = +? AND state = 'pending'",
     'is done when a person resumes a sink',
