@@ -37,6 +37,8 @@ export type PlannedSink =
       readonly backfill: boolean;
       readonly pending: number;
     }
+  /** The sink cannot be renamed, because a removed sink has its new name. leadsync refuses the configuration. */
+  | { readonly kind: 'name-taken'; readonly name: string; readonly formerly: string }
   /** `options`: changed options, except the name. */
   | {
       readonly kind: 'renamed';
@@ -141,7 +143,11 @@ function planSinks(last: LastDeclaration, config: Config, exact: Changes | undef
   const enabled = config.sinks.filter((sink) => sink.enabled);
   const known = new Map(last.sinks.map((sink) => [sink.name, sink]));
   const leads = last.sources.reduce((sum, source) => sum + source.leads, 0);
-  const kept = new Set(enabled.flatMap(({ name, formerly }) => (known.has(name) ? [name] : [formerly])));
+  const kept = new Set(
+    enabled.flatMap(({ name, formerly }) =>
+      known.has(name) && !isNameTaken(name, formerly, known) ? [name] : [formerly],
+    ),
+  );
   const removed = last.sinks.filter(({ name, active }) => active && !kept.has(name));
   const leaving = removed.map(({ name }) => name);
   return [
@@ -176,6 +182,8 @@ function planSink(
   exact: Changes | undefined,
 ): PlannedSink[] {
   const { name, formerly, backfill } = sink;
+  if (formerly !== undefined && isNameTaken(name, formerly, known))
+    return [{ kind: 'name-taken', name, formerly }];
   const before = known.get(name);
   const former = before || formerly === undefined ? undefined : known.get(formerly);
   if (former && formerly) {
@@ -190,6 +198,15 @@ function planSink(
   if (!active) return [{ kind: 'back', name, leads: missed, backfill, pending }];
   const options = optionsOf(name, exact) ?? (config ? differingOptions(config, describeSink(sink)) : []);
   return options.length > 0 ? [{ kind: 'altered', name, options, pending }] : [];
+}
+
+function isNameTaken(
+  name: string,
+  formerly: string | undefined,
+  known: ReadonlyMap<string, LastSink>,
+): boolean {
+  const active = formerly !== undefined && known.get(formerly)?.active === true;
+  return active && known.get(name)?.active === false;
 }
 
 function planExports(
@@ -240,6 +257,8 @@ function describePlannedSink(sink: PlannedSink): string {
       return `sink ${name} is new: ${backfillPart(sink, 'listed before')}${unknownFormerPart(sink)}`;
     case 'back':
       return `sink ${name} is back: ${backfillPart(sink, 'listed in the meantime')}${pendingPart(sink.pending)}`;
+    case 'name-taken':
+      return `sink ${sink.formerly} cannot be renamed to ${name}: the ledger knows an earlier sink ${name}, which was removed. leadsync refuses this configuration; choose another new name, or keep ${sink.formerly}`;
     case 'renamed':
       return `sink ${name} was ${sink.formerly}: its deliveries continue${alteredPart(sink.options)}${pendingPart(sink.pending)}`;
     case 'removed':

@@ -203,4 +203,13 @@ export const operatingSafeguards: readonly Safeguard[] = [
     instead: "openSync(path, 'wx')",
     tests: ['test/platform/lock.test.ts'],
   },
+  {
+    name: 'a sink does not take the name of a removed sink',
+    without:
+      'the rename is ignored in silence: every lead that the sink has under its old name goes out again, and what it was owed stays behind',
+    file: 'src/ledger/database/sink-rows.ts',
+    text: 'taken.active === 0 && this.#get.get(formerly)?.active === 1',
+    instead: 'taken.active === 2',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
 ];

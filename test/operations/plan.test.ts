@@ -29,3 +29,12 @@ test('a former name that no sink had is told when a sink leaves in the same chan
   expect(plannedFor('crmm', {})).not.toContain('formerly');
   expect(plannedFor('crmm', { customers: true })).not.toContain('formerly');
 });
+
+test('a rename to the name of a sink that was removed is refused', () => {
+  const refused =
+    'sink crm cannot be renamed to customers: the ledger knows an earlier sink customers, which was removed. leadsync refuses this configuration; choose another new name, or keep crm';
+  expect(plannedFor('crm', { crm: true, customers: false })).toMatch(
+    new RegExp(`^source main .*\n${refused}$`),
+  );
+  expect(plannedFor('crm', { crm: false, customers: false })).toContain('sink customers is back');
+});

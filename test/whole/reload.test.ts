@@ -379,6 +379,31 @@ test('a renamed sink gets its pending deliveries under the ids that they had', a
   expect((await scene.run('plan')).stdout).toContain('No source, sink or export would change.');
 });
 
+test('a rename to the name of a sink that was removed is refused, and the sink continues under its old name', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 3 } });
+  const daemon = await scene.start();
+  await until('crm has its leads', () => scene.receiver.received.length === 3);
+  const rename = (from: string, to: string, formerly?: string) =>
+    rewrite(scene, ({ sinks }) => {
+      sinks[to] = { ...sinks[from], formerly, backfill: false };
+      delete sinks[from];
+    });
+  rename('crm', 'hub');
+  expect(await hangUp(daemon)).toMatchObject({ generation: 2 });
+  rename('hub', 'crm', 'hub');
+  expect((await scene.run('plan')).stdout).toContain('sink hub cannot be renamed to crm');
+  const refused = await scene.run('reload');
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('The sink hub cannot be renamed to crm');
+  scene.stub.addLeads(1);
+  await until('hub gets the new lead', () => scene.receiver.received.length === 4);
+  expect(String(scene.receiver.received[3]?.headers['webhook-id'])).toMatch(/^hub:/);
+  expect(await daemon.kill('SIGTERM')).toMatchObject({ code: 0 });
+  const again = await scene.run('run');
+  expect(again.stderr).toContain('Choose another new name, or keep the name hub.');
+  expect(again.code).not.toBe(0);
+});
+
 test("a removed sink's pending deliveries stay until the sink is forgotten", async () => {
   const scene = await aScene('in-process', { stub: { leads: 4 } });
   scene.receiver.answerAlways(503);

@@ -37,14 +37,15 @@ export class Installation {
   async declare(config = this.#parts.current.config): Promise<void> {
     const { ledger, role } = this.#parts;
     if (role.kind === 'worker') return;
-    await ledger.declareSources(
-      config.sources.map((source) => ({ name: source.name, config: describeSource(source) })),
-    );
+    // Sinks first, because the ledger may refuse a new name of a sink.
     await ledger.declareSinks(
       enabledSinks(config).map((sink) => {
         const { name, events, backfill, formerly } = sink;
         return { name, events, backfill, formerly, config: describeSink(sink), place: placeOf(sink) };
       }),
+    );
+    await ledger.declareSources(
+      config.sources.map((source) => ({ name: source.name, config: describeSource(source) })),
     );
   }
 

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
 import type { DeclaredSink } from '../contract/declared.ts';
+import { LedgerError } from '../contract/ledger-error.ts';
 import type { WriteBehind } from './transactions.ts';
 
 /** A row of the table `_sinks`. */
@@ -133,7 +134,10 @@ export class SinkRows implements WriteBehind {
     this.#change(name, (row) => ({ ...row, owedThrough }));
   }
 
-  /** Makes exactly these sinks active. Leads that were listed while a sink was not active become the backfill of that sink. */
+  /**
+   * Makes exactly these sinks active. Leads that were listed while a sink was not active become the backfill of that sink.
+   * @throws LedgerError `name-taken` if a sink cannot be renamed
+   */
   declare(sinks: readonly DeclaredSink[], now: number): void {
     const newest = this.#newestVersion.get() ?? 0;
     for (const sink of sinks) this.#renameFormer(sink, sinks);
@@ -177,12 +181,15 @@ export class SinkRows implements WriteBehind {
   }
 
   /**
-   * Renames a sink, unless its old name is still declared or a sink with its new name exists. The ids of its deliveries keep the old name,
-   * because receivers remember these ids.
+   * Renames a sink, unless its old name is still declared or it was renamed before. The ids of its deliveries keep the old name, because
+   * receivers remember these ids. @throws LedgerError `name-taken` if the new name is that of a removed sink: the sink would otherwise
+   * continue as that one, and get leads again that it has under its old name
    */
   #renameFormer({ name, formerly }: DeclaredSink, all: readonly DeclaredSink[]): void {
     if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
-    if (this.#get.get(name) === undefined) this.#rename.run(name, formerly);
+    const taken = this.#get.get(name);
+    if (taken === undefined) this.#rename.run(name, formerly);
+    else if (taken.active === 0 && this.#get.get(formerly)?.active === 1) throw nameTaken(name, formerly);
   }
 
   /**
@@ -195,6 +202,14 @@ export class SinkRows implements WriteBehind {
     for (let n = 2; taken.has(free); n += 1) free = `${name}~${n}`;
     return free === name ? null : free;
   }
+}
+
+function nameTaken(name: string, formerly: string): LedgerError {
+  return new LedgerError(
+    'name-taken',
+    `The sink ${formerly} cannot be renamed to ${name}, because the ledger knows an earlier sink ${name}, which was removed.`,
+    `Choose another new name, or keep the name ${formerly}. To continue with the earlier sink ${name} instead, remove \`formerly\`: it then gets every lead that it missed.`,
+  );
 }
 
 function toSinkRow(row: RawRow): SinkRow {

@@ -37,6 +37,36 @@ export function declaringContract(store: () => OpenLedger): void {
       expect(await on.owed('customers')).toEqual(['1 v1 pending']);
     });
 
+    it('it cannot take the name of a sink that was removed, because it would continue as that one; nothing changes then', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm');
+      await on.declare('hub');
+      await on.attemptAll('hub');
+      await on.list([1, 2]);
+      await expect(on.declare({ ...aSink('crm'), formerly: 'hub' }, 'new')).rejects.toMatchObject({
+        code: 'name-taken',
+        hint: expect.stringContaining('Choose another new name'),
+      });
+      expect((await on.ledger.lastDeclaration()).sinks).toMatchObject([
+        { name: 'crm', active: false },
+        { name: 'hub', active: true, pending: 1 },
+      ]);
+      await on.declare({ ...aSink('crm2'), formerly: 'hub' });
+      expect(await on.owed('crm2')).toEqual(['2 v1 pending']);
+    });
+
+    it('a renamed sink that was removed comes back under its new name, whatever became of its former name', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const customers = { ...aSink('customers'), formerly: 'crm' };
+      await on.declare(customers);
+      await on.declare('other');
+      await on.declare(customers);
+      expect(await on.owed('customers')).toEqual(['1 v1 pending']);
+      expect(await on.owed('crm')).toEqual([]);
+    });
+
     it('a new sink may take the former name, and its deliveries have their own ids', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
