@@ -246,4 +246,13 @@ export const deliverySafeguards: readonly Safeguard[] = [
     instead: '(b.holder IS NULL OR b.leased_until > +?)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
+  {
+    name: 'a lead whose content is gone is skipped at a new sink in a way that its next content goes out',
+    without:
+      'a lead whose content retention had removed never arrives at a sink that was added later, although its content changes',
+    file: 'src/ledger/delivering/newest-content.ts',
+    text: "if (isMissed) return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);",
+    instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
 ];

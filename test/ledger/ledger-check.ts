@@ -5,7 +5,15 @@ import { brokenRules, violationsOf } from '../../src/ledger/database/ledger-rule
 export function faultsOf(file: string): string[] {
   const db = new Database(file);
   try {
-    return [...violationsOf(db, 'what was delivered has its attempt', UNATTEMPTED), ...brokenRules(db)];
+    return [
+      ...violationsOf(db, 'what was delivered has its attempt', UNATTEMPTED),
+      ...violationsOf(
+        db,
+        'every lead is owed to, or skipped for, every sink that subscribes to `created`',
+        UNOWED,
+      ),
+      ...brokenRules(db),
+    ];
   } finally {
     db.close();
   }
@@ -15,3 +23,10 @@ export function faultsOf(file: string): string[] {
 const UNATTEMPTED = `
   SELECT 1 FROM _deliveries d WHERE state = 'delivered'
     AND NOT EXISTS (SELECT 1 FROM _attempts a WHERE a.delivery_no = d.delivery_no AND a.outcome = 'delivered')`;
+
+/** Holds while no sink subscribes to `created` later than it was added. */
+const UNOWED = `
+  SELECT 1 FROM _leads l JOIN _sinks s ON s.active AND s.owed_through >= s.backfill_to AND instr(s.events, 'created')
+  WHERE l.erased_no IS NULL AND NOT EXISTS (
+    SELECT 1 FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no AND d.sink_no = s.sink_no
+    WHERE v.source = l.source AND v.id = l.id)`;

@@ -6,6 +6,9 @@ import { SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 
 const REPLACED = 'a newer delivery of the same lead replaced it';
+/** The reason recorded for a lead that a sink did not get when it was added, because retention or damage had removed its content. */
+export const NOT_STORED =
+  'the content of this lead was no longer stored when this sink was added; its next content goes out';
 /** Greater than the number of every version. */
 const ANY_VERSION = Number.MAX_SAFE_INTEGER;
 
@@ -23,6 +26,7 @@ interface LastDelivery {
   state: DeliveryState;
   event: LeadEvent;
   replay: number;
+  reason: string | null;
 }
 
 /** A pending delivery that can be replaced, that is, no attempt of it is in progress. */
@@ -83,6 +87,8 @@ export class NewestContent {
     for (const { delivery_no } of moving) this.#sql.moveOn.run(versionNo, delivery_no);
     for (const one of replaced) this.#giveWay(sink, one, now, beginning);
     if (isOwed || moving.length > 0) return undefined;
+    const isMissed = last?.reason === NOT_STORED && sink.events.includes('created');
+    if (isMissed) return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
     if (asks) return this.oweBehind(sink, newest, { event: 'updated', replay: 0 }, now);
     // Keeps the event of the delivery that failed, because a sink that already received the lead must not get another `created`.
     const failed = replaced.at(-1) ?? (last?.state === 'dead' ? last : undefined);
@@ -134,6 +140,11 @@ export class NewestContent {
   }
 }
 
+/** Whether a sink never had any content of a lead, by its last delivery of the lead. */
+export function isNewTo(last: LastDelivery | undefined): boolean {
+  return last === undefined || last.reason === NOT_STORED;
+}
+
 /** Returns the last delivery of each replay. If two deliveries of a replay moved to the same version, they would have the same id. */
 function lastOfEachReplay(untouched: readonly Replaceable[]): Replaceable[] {
   return [...new Map(untouched.map((one) => [one.replay, one])).values()];
@@ -143,7 +154,7 @@ function prepare(db: Database.Database) {
   return {
     // CROSS JOIN makes SQLite start with the lead's versions. Otherwise, without statistics, SQLite would scan all deliveries of the sink.
     last: db.prepare<[string, bigint, number], LastDelivery>(
-      `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+      `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay, d.reason FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
        WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
     ),
     replaceable: db.prepare<[ReplaceableParameters], Replaceable>(

@@ -1,8 +1,9 @@
 import type Database from 'better-sqlite3';
+import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { NewestContent } from './newest-content.ts';
+import { isNewTo, NewestContent, NOT_STORED } from './newest-content.ts';
 
 const LISTED_BEFORE = 'listed before leadsync delivered leads of this source to this sink; backfill is off';
 const BACKFILL_CHUNK = 300;
@@ -14,11 +15,18 @@ const BACKFILL_CHUNK = 300;
 export const LOST_TEXT =
   'the text of this lead was lost when the ledger was damaged; it goes out when the source lists the lead again';
 
+/** The deliveries that wait for a text that is lost: their state and reason. */
+const WITHOUT_TEXT = [
+  ['dead', LOST_TEXT],
+  ['skipped', NOT_STORED],
+] as const;
+
 interface CurrentVersion {
   version_no: number;
   current_no: number;
   source: string;
   id: string;
+  has_content: 0 | 1;
 }
 
 /** Creates the deliveries of new and changed leads. Runs inside its caller's transaction. */
@@ -45,15 +53,15 @@ export class Owing {
         `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
          SELECT value, ?, 'created', 'skipped', ?, ?, ? FROM json_each(?)`,
       ),
-      oweAgain: db.prepare<[number, number, number, string]>(
+      oweAgain: db.prepare<[number, number, number, DeliveryState, string]>(
         `UPDATE _deliveries SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
-         WHERE version_no = +? AND sink_no = +? AND state = 'dead' AND reason = ?`,
+         WHERE version_no = +? AND sink_no = +? AND state = ? AND reason = ?`,
       ),
       between: db.prepare<[{ after: number; to: number; limit: number }], CurrentVersion>(
         // The current version of each lead: the version in this range, or a newer version from after the sink was declared.
-        `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
+        `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id, ${HAS_CONTENT} AS has_content FROM _versions v
          JOIN _leads l ON l.source = v.source AND l.id = v.id
-         WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to) AND ${HAS_CONTENT}
+         WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to) AND l.erased_no IS NULL
          ORDER BY v.version_no LIMIT +:limit`,
       ),
     };
@@ -96,13 +104,14 @@ export class Owing {
     for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);
   }
 
-  /** Makes deliveries pending again if they were dead because the text of this version was lost to damage. */
+  /** Makes deliveries pending again that were dead or skipped because the text of this version was lost to damage. */
   textRestored(versionNo: number, now: number): void {
-    for (const sink of this.#rows.all()) {
-      const { changes } = this.#sql.oweAgain.run(now, versionNo, sink.sinkNo, LOST_TEXT);
-      this.#rows.count(sink.name, 'dead', -changes);
-      this.#rows.count(sink.name, 'pending', changes);
-    }
+    for (const { sinkNo, name } of this.#rows.all())
+      for (const [state, reason] of WITHOUT_TEXT) {
+        const { changes } = this.#sql.oweAgain.run(now, versionNo, sinkNo, state, reason);
+        this.#rows.count(name, state, -changes);
+        this.#rows.count(name, 'pending', changes);
+      }
   }
 
   /**
@@ -132,17 +141,20 @@ export class Owing {
       limit: BACKFILL_CHUNK,
     });
     let [owed, skipped] = [0, 0];
-    for (const { current_no: versionNo, source, id } of versions) {
+    for (const { current_no: versionNo, source, id, has_content } of versions) {
       const newest = { versionNo, source, id: BigInt(id) };
       const last = this.newest.last(sink, source, newest.id);
-      const event = last ? 'updated' : 'created';
+      const event = isNewTo(last) ? 'created' : 'updated';
       // A lead that was pending or dead when the sink was removed is owed, whatever the sink's `events` and `backfill` options are.
       if (last?.state === 'pending' || last?.state === 'dead')
-        owed += this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
-      else if (!sink.events.includes(event)) continue;
-      else if (sink.backfill)
+        owed += has_content === 0 || this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
+      else if (!sink.events.includes(event) || (has_content === 0 && event === 'updated')) continue;
+      else if (sink.backfill && has_content === 1)
         owed += this.newest.oweBehind(sink, newest, { event, replay: 0 }, now) === undefined ? 0 : 1;
-      else skipped += this.#sql.skip.run(versionNo, sink.sinkNo, event, LISTED_BEFORE, now, now).changes;
+      else {
+        const reason = sink.backfill ? NOT_STORED : LISTED_BEFORE;
+        skipped += this.#sql.skip.run(versionNo, sink.sinkNo, event, reason, now, now).changes;
+      }
     }
     this.#rows.count(name, 'skipped', skipped);
     const done = versions.length < BACKFILL_CHUNK;

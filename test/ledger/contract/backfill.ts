@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aListedLead } from '../../support/scene/a-lead.ts';
-import { aSink, changedLead, ids, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
+import { aSink, changedLead, ids, LedgerUnderTest, MINUTE, type OpenLedger } from '../ledger-under-test.ts';
 
 const both = ['created', 'updated'] as const;
 
@@ -45,6 +45,56 @@ export function backfillContract(store: () => OpenLedger): void {
       await on.list([1], 'main', broken);
       await on.list([1, old, fresh], 'main', broken);
       expect(await on.owed('now')).toEqual(['1 v1 skipped', '2 v1 skipped', '3 v1 pending']);
+    });
+
+    describe('a lead whose content retention removed before the sink was added', () => {
+      async function withEmptied(sink: Parameters<typeof aSink>[1] = {}): Promise<LedgerUnderTest> {
+        const on = await LedgerUnderTest.with(store(), 'crm');
+        await on.list([1, 2]);
+        await on.attemptAll('crm');
+        on.clock.jump(MINUTE);
+        await on.ledger.removeOld('leads', on.clock.now(), 0);
+        await on.declare('crm', aSink('late', sink));
+        return on;
+      }
+
+      it('it is skipped, with the reason', async () => {
+        const on = await withEmptied();
+        expect(await backfillAll(on, 'late')).toEqual({ owed: 0, skipped: 2 });
+        const [row] = await on.ledger.deliveries({ sink: 'late' }, { limit: 1 });
+        expect(row).toMatchObject({ state: 'skipped', reason: expect.stringContaining('no longer stored') });
+        expect(await backfillAll(on, 'late')).toEqual({ owed: 0, skipped: 0 });
+      });
+
+      it.each([[['created']], [both]] as const)(
+        'it is owed as a new lead once its content changes, to a sink of %j',
+        async (events) => {
+          const on = await withEmptied({ events });
+          await backfillAll(on, 'late');
+          await on.list([changedLead(1, 'B'), 2]);
+          expect(await on.owed('late')).toEqual(['1 v1 skipped', '2 v1 skipped', '1 v2 pending']);
+          const { batch } = await on.take('late');
+          expect(batch.deliveries).toMatchObject([{ event: 'created', version: 2 }]);
+          expect(await on.owed('crm')).toEqual(['1 v1 delivered', '2 v1 delivered']);
+        },
+      );
+
+      it('it is owed as a new lead if its content changed while the sink was away', async () => {
+        const on = await withEmptied();
+        await backfillAll(on, 'late');
+        await on.declare('crm');
+        await on.list([changedLead(1, 'B'), 2]);
+        await on.declare('crm', 'late');
+        expect(await backfillAll(on, 'late')).toEqual({ owed: 1, skipped: 0 });
+        expect((await on.take('late')).batch.deliveries).toMatchObject([{ event: 'created', version: 2 }]);
+      });
+
+      it('with backfill off, it stays skipped', async () => {
+        const on = await withEmptied({ backfill: false });
+        expect(await backfillAll(on, 'late')).toEqual({ owed: 0, skipped: 2 });
+        await on.list([changedLead(1, 'B'), 2]);
+        expect(await on.owed('late')).toEqual(['1 v1 skipped', '2 v1 skipped']);
+      });
     });
 
     it('a returning sink is owed what was listed in the meantime, and nothing twice', async () => {
