@@ -48,6 +48,15 @@ export class Sent {
     }
   }
 
+  /** An attempt that sent nothing leaves no doubt; any other one was cut off, so it is unknown what arrived. */
+  released({ lease }: BatchRef, { deliveries }: Batch, mayHaveArrived: boolean): void {
+    for (const { id } of deliveries) {
+      const tried = this.#of(id);
+      tried.open.delete(lease);
+      tried.isUnsure ||= mayHaveArrived;
+    }
+  }
+
   settled(
     { lease }: BatchRef,
     { deliveries }: Batch,

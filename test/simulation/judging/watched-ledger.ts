@@ -46,6 +46,11 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown, versions
         throw error;
       }
     },
+    release: async (ref, mayHaveArrived) => {
+      const released = await ledger.release(ref, mayHaveArrived);
+      if (released) witness.released(life, ref, mayHaveArrived);
+      return released;
+    },
     clockWentBack: async (byMs) => {
       // Setting the clock moves every lease back, including those of attempts that began after it was set.
       const excuse = () => witness.excuseOpen('the clock was set');

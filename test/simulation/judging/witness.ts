@@ -217,6 +217,15 @@ export class Witness {
       attempt.excuse ??= 'the ledger could not be written';
   }
 
+  /** Records that an attempt was given up. @param mayHaveArrived whether its process says that a lead may have arrived */
+  released(life: Life, ref: BatchRef, mayHaveArrived: boolean): void {
+    const attempt = this.#underWay(life, ref);
+    if (!attempt) return;
+    if (!mayHaveArrived && this.#arrivals.some((one) => one.attempt === attempt))
+      this.blame(`batch ${ref.batch} was released as one that did not arrive, and it arrived`);
+    this.#sent.released(ref, attempt.batch, mayHaveArrived);
+  }
+
   settled(life: Life, ref: BatchRef, outcomes: readonly Outcome[], settled: Settlement | undefined): void {
     const attempt = this.#underWay(life, ref);
     if (!attempt) {
