@@ -56,7 +56,9 @@ export function nextHealth(
   const outcomes = attempted.map((one) => one.outcome);
   const unavailable = outcomes.filter((outcome) => outcome.kind === 'unavailable');
   const gotThrough = outcomes.some((outcome) => outcome.kind === 'delivered');
-  const gone = attempted.filter((one) => !one.ofErased).find(isGone)?.outcome;
+  const gone = attempted
+    .filter((one) => !one.ofErased && !isBefore(one, health.renewedAt, now))
+    .find(isGone)?.outcome;
   const next = gotThrough
     ? { ...health, refusals: 0, refusingSince: undefined, lastDeliveredAt: now }
     : withRefusals(health, attempted, now);
@@ -103,6 +105,11 @@ export function isExplainedByRate({ recent }: SinkHealth, failures: number): boo
   const failed = failuresIn(recent) - failures;
   if (failures > MAX_EXCUSES || others <= 0 || failed <= 0) return false;
   return (failed / others) ** failures >= UNLIKELY;
+}
+
+/** Whether an attempt began before this time. If the time is in the future, the clock was set back, and the two cannot be compared. */
+function isBefore({ startedAt }: AttemptedDelivery, time: Date | undefined, now: Date): boolean {
+  return time !== undefined && time <= now && startedAt < time;
 }
 
 function isGone(one: AttemptedDelivery): one is AttemptedDelivery & { outcome: Unavailable } {

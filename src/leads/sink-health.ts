@@ -28,6 +28,11 @@ export interface SinkHealth {
   /** Set while the sink is paused, by an operator or because its destination is gone. */
   readonly pausedSince: Date | undefined;
   readonly pausedReason: string | undefined;
+  /**
+   * When an operator last resumed the sink or changed its address. The answer to an attempt that began before does not show that the
+   * destination is gone.
+   */
+  readonly renewedAt?: Date | undefined;
 }
 
 /** The health of a sink before its first attempt, and after a resume. */

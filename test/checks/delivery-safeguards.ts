@@ -255,4 +255,20 @@ export const deliverySafeguards: readonly Safeguard[] = [
     instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
+  {
+    name: 'the answer "gone" to an attempt from before a resume does not pause the sink',
+    without: 'a late 410, also one of the former address, pauses a sink that an operator has just resumed',
+    file: 'src/delivery/circuit-breaker.ts',
+    text: ' && !isBefore(one, health.renewedAt, now)',
+    instead: '',
+    tests: ['test/delivery/circuit-breaker.test.ts'],
+  },
+  {
+    name: 'another address of a sink makes answers of the former one old',
+    without: 'a 410 of the former address pauses the sink at its new address',
+    file: 'src/ledger/database/sink-rows.ts',
+    text: "health = iif(place <> :place, json_set(health, '$.renewedAt', :now), health), ",
+    instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
 ];

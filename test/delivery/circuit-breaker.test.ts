@@ -275,6 +275,25 @@ describe('an unavailable destination', () => {
     expect(course.health.pausedSince).toBe(since);
   });
 
+  it('if the attempt began before the sink was resumed or got another address, "gone" is an ordinary failure', () => {
+    const course = new Course();
+    const startedAt = course.now;
+    course.ms += MINUTE;
+    course.health = { ...HEALTHY, renewedAt: course.now };
+    course.ms += SECOND;
+    course.settle(anAttempt({ ...down, gone: true }, { startedAt }));
+    expect(course.health).toMatchObject({ pausedSince: undefined, recent: '-' });
+    course.settle(anAttempt({ ...down, gone: true }, { startedAt: course.now }));
+    expect(course.health.pausedSince).toEqual(course.now);
+  });
+
+  it('it pauses its sink also if the clock was set back to before the resume', () => {
+    const course = new Course();
+    course.health = { ...HEALTHY, renewedAt: new Date(course.ms + HOUR) };
+    course.settle(anAttempt({ ...down, gone: true }, { startedAt: course.now }));
+    expect(course.health.pausedSince).toEqual(course.now);
+  });
+
   it('a paused sink uses up no attempts', () => {
     const course = new Course();
     course.health = { ...HEALTHY, pausedSince: course.now, pausedReason: 'maintenance' };

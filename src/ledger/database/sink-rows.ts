@@ -74,7 +74,7 @@ export class SinkRows implements WriteBehind {
       'UPDATE _sinks SET health = ?, owed_through = ?, pending = ?, delivered = ?, dead = ?, skipped = ? WHERE sink_no = ?',
     );
     this.#move = db.prepare(
-      `UPDATE _sinks SET place = :place, former = iif(place <> :place,
+      `UPDATE _sinks SET place = :place, health = iif(place <> :place, json_set(health, '$.renewedAt', :now), health), former = iif(place <> :place,
          json_insert(former, '$[#]', json_array(place, coalesce(json_extract(former, '$[#-1][2]'), 0), :now)), former) WHERE sink = :name`,
     );
     this.#rename = db.prepare('UPDATE _sinks SET named = coalesce(named, sink), sink = ? WHERE sink = ?');
@@ -236,6 +236,7 @@ function encodeHealth(health: SinkHealth): string {
     probeAt: health.probeAt?.getTime(),
     lastDeliveredAt: health.lastDeliveredAt?.getTime(),
     pausedSince: health.pausedSince?.getTime(),
+    renewedAt: health.renewedAt?.getTime(),
   };
   return JSON.stringify(stored);
 }
@@ -260,5 +261,6 @@ function decodeHealth(text: string): SinkHealth {
     probeAt: date(stored.probeAt),
     lastDeliveredAt: date(stored.lastDeliveredAt),
     pausedSince: date(stored.pausedSince),
+    renewedAt: date(stored.renewedAt),
   };
 }

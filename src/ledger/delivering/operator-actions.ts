@@ -69,13 +69,14 @@ export class OperatorActions {
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;
-    const { heldSince, probeAt } = sink.health;
+    const { heldSince, probeAt, lastDeliveredAt } = sink.health;
+    const renewedAt = this.#clock.now();
     if (heldSince && probeAt) {
-      const now = this.#clock.now().getTime();
+      const now = renewedAt.getTime();
       this.#sql.hurry.run(now, sink.sinkNo, now, probeAt.getTime());
       this.#sql.hurryBatches.run(now, sink.sinkNo, now, probeAt.getTime());
     }
-    this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt: sink.health.lastDeliveredAt });
+    this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt, renewedAt });
     return true;
   }
 }

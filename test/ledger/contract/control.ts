@@ -350,6 +350,30 @@ export function controlContract(store: () => OpenLedger): void {
     });
   });
 
+  it.each([
+    ['an operator resumes the sink', (on: LedgerUnderTest) => on.ledger.resume('crm'), [2n]],
+    [
+      'the sink gets another address',
+      (on: LedgerUnderTest) => on.declare(aSink('crm', { place: 'b' })),
+      [2n],
+    ],
+    [
+      'a start declares the same address',
+      (on: LedgerUnderTest) => on.declare(aSink('crm', { place: 'a' })),
+      [],
+    ],
+  ])('an attempt ends with "gone" after %s', async (_, renew, attempted) => {
+    const on = await LedgerUnderTest.with(store(), aSink('crm', { place: 'a' }));
+    await on.list([1, 2]);
+    const { ref } = await on.take('crm', { window: 1 });
+    on.clock.jump(1_000);
+    await renew(on);
+    on.clock.jump(1_000);
+    const outcomes = [{ ...unavailable, gone: true }];
+    await on.ledger.settle(ref, { outcomes, startedAt: on.clock.in(-2_000), durationMs: 2_000 });
+    expect((await on.attemptAll('crm')).flat()).toEqual(attempted);
+  });
+
   describe('the queries of operators', () => {
     it('status counts deliveries for every sink', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', aSink('drop', { backfill: false }));
