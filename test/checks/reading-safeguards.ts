@@ -267,4 +267,13 @@ export const readingSafeguards: readonly Safeguard[] = [
     instead: '',
     tests: ['test/source/listing.test.ts'],
   },
+  {
+    name: 'the blocks of the last listing are forgotten once its leads are marked as gone',
+    without:
+      'after an empty listing whose end could not be recorded, the leads count as gone for as long as the listing stays as it was before',
+    file: 'src/ledger/recording/polls.ts',
+    text: 'poll.blocks.forgetLast();',
+    instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
 ];

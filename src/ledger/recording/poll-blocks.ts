@@ -15,7 +15,7 @@ export interface BlockMemory {
  * lead is listed with another content, its block has another hash, and `Recording` examines the lead individually and ignores the content.
  */
 export class PollBlocks {
-  readonly last: BlockMemory | undefined;
+  #last: BlockMemory | undefined;
   readonly #leads = new Map<string, Uint32Array>();
   /** Leads whose content changed in this poll. The blocks of the last listing contain their older content. */
   readonly #changed = new Set<number>();
@@ -26,7 +26,17 @@ export class PollBlocks {
   #open: { readonly hash: string | undefined; readonly size: number; readonly leads: number[] } | undefined;
 
   constructor(last: BlockMemory | undefined) {
-    this.last = last;
+    this.#last = last;
+  }
+
+  /** The blocks of the last complete listing. */
+  get last(): BlockMemory | undefined {
+    return this.#last;
+  }
+
+  /** Forgets the last listing. Call it before a lead that it contains is marked as gone: its blocks then no longer show what is listed. */
+  forgetLast(): void {
+    this.#last = undefined;
   }
 
   /**
@@ -35,7 +45,7 @@ export class PollBlocks {
    */
   begin({ hash, size }: Omit<ListedBlock, 'elements'>): Uint32Array | undefined {
     this.#close();
-    const known = hash === undefined ? undefined : this.#unchanged(this.last?.leads.get(hash));
+    const known = hash === undefined ? undefined : this.#unchanged(this.#last?.leads.get(hash));
     if (hash !== undefined && known) this.#leads.set(hash, known);
     else {
       this.#isSame = false;
@@ -68,7 +78,7 @@ export class PollBlocks {
   /** Ends the listing. Returns its blocks, and whether the listing is the same as the last complete listing. */
   end(): { readonly memory: BlockMemory; readonly isSame: boolean } {
     this.#close();
-    const { last } = this;
+    const last = this.#last;
     const isSame =
       this.#isSame &&
       last?.hasEveryLead === true &&

@@ -194,6 +194,7 @@ export class Polls {
       const rows = this.#sql.listedAfter.all(source, BigInt(after));
       const missing = rows.filter((row) => !seen.has(row.first_no));
       if (missing.length > 0) {
+        poll.blocks.forgetLast();
         await this.#transactions.write(() => {
           const now = this.#clock.now().getTime();
           for (const row of missing) {

@@ -64,6 +64,18 @@ export function blocksContract(store: () => OpenLedger): void {
       expect(await list(on, [[1, 2], [3]])).toMatchObject({ lookedInto: 0, status: 'unchanged' });
     });
 
+    it('no block is known after an empty listing whose end could not be recorded: its leads may count as gone', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await list(on, [[1, 2], [3]]);
+      const poll = await on.ledger.startPoll('main');
+      const unfit = { url: 1n as unknown as string, etag: undefined };
+      await expect(
+        on.ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: unfit }),
+      ).rejects.toThrow();
+      await on.ledger.finishPoll(poll, { status: 'failed', httpStatus: 200, error: 'ledger' });
+      expect(await list(on, [[1, 2], [3]])).toMatchObject({ listed: 3, status: 'success' });
+    });
+
     it('a block with a rejected element is not known, so that each poll reports the rejection', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const listing = [[aRejected(7n), 1], [2]];
