@@ -216,7 +216,8 @@ test('whatever bytes are damaged in one to three elements, no false lead is list
       const isSound = (raw: string, at: number) => !broken.has(at) && isListable(raw, maxLeadSize);
       const others = texts.filter(isSound);
       const isBroken = (raw: string) => elements.some((one, at) => broken.has(at) && isIn(one, raw));
-      expect(listed.filter((raw) => !others.includes(raw) && !isBroken(raw))).toEqual([]);
+      // Bytes that were added to two elements can together leave a lead as it was.
+      expect(listed.filter((raw) => !texts.includes(raw) && !isBroken(raw))).toEqual([]);
       const before = texts.slice(0, Math.min(...broken.keys())).filter(isSound);
       expect(before.every((raw) => listed.includes(raw))).toBe(true);
       if (error === undefined) expect(others.every((raw) => listed.includes(raw))).toBe(true);

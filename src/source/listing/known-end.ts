@@ -1,6 +1,6 @@
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-const SPACES: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
+const SPACES: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 /** The characters of a value that is not a string, an object or an array. */
 const BARE = /^[-+.\w]*$/;
 /** Maximum number of open brackets to remember. An element that is nested more deeply has no known end. */
@@ -28,9 +28,10 @@ export class EndCheck {
   /** The last byte outside strings that is not white space. */
   #before = 0;
   #inText = false;
-  #escaped = false;
-  /** Whether the current string, as far as it was read, ends with an opening brace and white space. */
-  #endsInBrace = false;
+  /** Whether the last part ended with the backslash of an escape. */
+  #isEscaped = false;
+  /** Whether the current string, as far as earlier parts contained it, ended with an opening brace and white space. */
+  #endedInBrace = false;
 
   /** Whether the bytes so far show none of the signs. */
   get isKnown(): boolean {
@@ -42,40 +43,56 @@ export class EndCheck {
     if (first === undefined || !this.#isKnown) return;
     this.#isBare ??= first !== OPEN_OBJECT && first !== OPEN_ARRAY && first !== QUOTE;
     if (this.#isBare) this.#isKnown = BARE.test(part.toString('latin1'));
-    else this.#isKnown = part.every((byte) => (this.#inText ? this.#readInText(byte) : this.#read(byte)));
+    else
+      for (let at = 0; at < part.length && this.#isKnown; )
+        at = this.#inText ? this.#readText(part, at) : this.#readBetween(part, at);
   }
 
-  /** Returns false if the byte is one of the signs. */
-  #readInText(byte: number): boolean {
-    if (byte === QUOTE && !this.#escaped) {
-      this.#inText = false;
-      return !this.#endsInBrace;
-    }
-    this.#escaped = byte === BACKSLASH && !this.#escaped;
-    if (!SPACES.has(byte)) this.#endsInBrace = byte === OPEN_OBJECT;
-    return true;
-  }
-
-  /** Returns false if the byte, which is outside strings, is one of the signs. */
-  #read(byte: number): boolean {
-    const [open, before] = [this.#open, this.#before];
-    if (byte > 0x20) this.#before = byte;
-    switch (byte) {
-      case QUOTE:
-        this.#inText = true;
-        this.#endsInBrace = false;
-        return true;
-      case OPEN_OBJECT:
-      case OPEN_ARRAY: {
-        const isInPlaceOfKey = byte === OPEN_OBJECT && before === COMMA && open.at(-1) === OPEN_OBJECT;
-        return !isInPlaceOfKey && open.push(byte) <= MAX_OPEN;
+  /** Reads a string up to its closing quote. Returns the offset after it, or the length of the part. */
+  #readText(part: Buffer, from: number): number {
+    let at = this.#isEscaped ? from + 1 : from;
+    while (at < part.length) {
+      const byte = part[at++];
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) {
+        this.#inText = this.#isEscaped = false;
+        this.#isKnown = !this.#endsInBrace(part, from, at - 1);
+        return at;
       }
-      case CLOSE_OBJECT:
-        return open.pop() === OPEN_OBJECT;
-      case CLOSE_ARRAY:
-        return open.pop() === OPEN_ARRAY;
-      default:
-        return true;
     }
+    this.#isEscaped = at > part.length;
+    this.#endedInBrace = this.#endsInBrace(part, from, part.length);
+    return part.length;
+  }
+
+  /** Whether the current string, as far as this offset, ends with an opening brace and white space. */
+  #endsInBrace(part: Buffer, from: number, to: number): boolean {
+    let at = to - 1;
+    while (at >= from && SPACES.has(part[at])) at--;
+    return at < from ? this.#endedInBrace : part[at] === OPEN_OBJECT;
+  }
+
+  /** Reads bytes outside strings up to the next quote or sign. Returns the offset after it, or the length of the part. */
+  #readBetween(part: Buffer, from: number): number {
+    for (let at = from; at < part.length; at++) {
+      const byte = part[at] ?? 0;
+      if (byte <= 0x20) continue;
+      if (byte === QUOTE) {
+        this.#inText = true;
+        this.#endedInBrace = false;
+      } else this.#isKnown = this.#hasPlace(byte);
+      this.#before = byte;
+      if (this.#inText || !this.#isKnown) return at + 1;
+    }
+    return part.length;
+  }
+
+  /** Whether a byte can stand where it stands outside strings; false if it is one of the signs. */
+  #hasPlace(byte: number): boolean {
+    const open = this.#open;
+    if (byte === OPEN_OBJECT && this.#before === COMMA && open.at(-1) === OPEN_OBJECT) return false;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) return open.push(byte) <= MAX_OPEN;
+    if (byte === CLOSE_OBJECT) return open.pop() === OPEN_OBJECT;
+    return byte !== CLOSE_ARRAY || open.pop() === OPEN_ARRAY;
   }
 }
