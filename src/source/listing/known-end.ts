@@ -50,19 +50,21 @@ export class EndCheck {
 
   /** Reads a string up to its closing quote. Returns the offset after it, or the length of the part. */
   #readText(part: Buffer, from: number): number {
-    let at = this.#isEscaped ? from + 1 : from;
-    while (at < part.length) {
-      const byte = part[at++];
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) {
-        this.#inText = this.#isEscaped = false;
-        this.#isKnown = !this.#endsInBrace(part, from, at - 1);
-        return at;
+    const unescaped = this.#isEscaped ? from + 1 : from;
+    for (let at = unescaped; ; ) {
+      // `indexOf` is much faster than a loop, and a long string has few quotes.
+      const quote = part.indexOf(QUOTE, at);
+      const end = quote === -1 ? part.length : quote;
+      this.#isEscaped = isEscaped(part, unescaped, end);
+      if (quote !== -1 && this.#isEscaped) {
+        at = quote + 1;
+        continue;
       }
+      const endsInBrace = this.#endsInBrace(part, from, end);
+      if (quote === -1) this.#endedInBrace = endsInBrace;
+      else [this.#inText, this.#isKnown] = [false, !endsInBrace];
+      return Math.min(end + 1, part.length);
     }
-    this.#isEscaped = at > part.length;
-    this.#endedInBrace = this.#endsInBrace(part, from, part.length);
-    return part.length;
   }
 
   /** Whether the current string, as far as this offset, ends with an opening brace and white space. */
@@ -95,4 +97,11 @@ export class EndCheck {
     if (byte === CLOSE_OBJECT) return open.pop() === OPEN_OBJECT;
     return byte !== CLOSE_ARRAY || open.pop() === OPEN_ARRAY;
   }
+}
+
+/** Whether an odd number of backslashes stands before this offset. */
+function isEscaped(part: Buffer, from: number, to: number): boolean {
+  let at = to;
+  while (at > from && part[at - 1] === BACKSLASH) at--;
+  return (to - at) % 2 === 1;
 }
