@@ -246,8 +246,8 @@ export const readingSafeguards: readonly Safeguard[] = [
     without:
       'a change that was larger than max_lead_size never arrives after the limit was raised, and is reported as a repeated id',
     file: 'src/ledger/recording/recording-sql.ts',
-    text: "AND resolved_at IS NULL AND path = 'id' AND lead_id IS NOT NULL\"",
-    instead: 'AND resolved_at IS NULL"',
+    text: "AND (path = 'id' AND lead_id IS NOT NULL OR raw = '')",
+    instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
@@ -274,6 +274,41 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/recording/polls.ts',
     text: 'poll.blocks.forgetLast();',
     instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'a content that was erased while it was rejected is never accepted',
+    without:
+      'the erased text of a person is recorded and delivered once the fault for which it was rejected is gone',
+    file: 'src/ledger/recording/recording-sql.ts',
+    text: "OR raw = '')`",
+    instead: ')`',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'an erased repeat of an id is not accepted at the end of a listing',
+    without: 'every poll of the listing that has only the erased content fails at its end',
+    file: 'src/ledger/recording/recording-sql.ts',
+    text: " AND r.raw <> ''",
+    instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'the listing marker is removed when leads are marked as gone',
+    without:
+      'a poll that breaks off after it marked leads as gone leaves them gone for as long as the service answers 304',
+    file: 'src/ledger/recording/polls.ts',
+    text: 'this.#sql.clearMark.run(source);',
+    instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'the listing marker is removed when a lead is listed again',
+    without:
+      'a poll that breaks off after a gone lead came back is followed by a 304 for the listing without it',
+    file: 'src/ledger/recording/recording.ts',
+    text: 'this.#sql.relist.run(poll.source, lead.id);\n      this.#sql.clearMark.run(poll.source);',
+    instead: 'this.#sql.relist.run(poll.source, lead.id);',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
 ];

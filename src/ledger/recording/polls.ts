@@ -10,7 +10,7 @@ import { IdSet } from './id-set.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
-import { RECORD_PRESENCE } from './recording-sql.ts';
+import { CLEAR_MARK, RECORD_PRESENCE } from './recording-sql.ts';
 
 /** How far the service's clock may be behind leadsync's clock before a new lead could count as old, in ms. */
 const MAX_CLOCK_SKEW_MS = 3_600_000;
@@ -202,6 +202,7 @@ export class Polls {
             this.#sql.recordPresence.run(source, BigInt(row.id), lastListedAt, now);
           }
           this.#sql.lessCurrent.run(missing.length, source);
+          this.#sql.clearMark.run(source);
         });
       }
       const last = rows.at(-1);
@@ -234,6 +235,7 @@ function prepare(db: Database.Database) {
       'UPDATE polls SET finished_at = ?, status = ?, leads_listed = ?, leads_new = ?, leads_changed = ?, leads_rejected = ?, bytes = ?, http_status = ?, error = ? WHERE poll_id = ?',
     ),
     recordPresence: db.prepare(RECORD_PRESENCE),
+    clearMark: db.prepare(CLEAR_MARK),
     unlist: db.prepare('UPDATE _leads SET last_listed_at = ? WHERE source = ? AND id = ?'),
     listedAfter: db.prepare<[string, bigint], { id: string; first_no: number }>(
       'SELECT CAST(id AS TEXT) AS id, first_no FROM _leads WHERE source = ? AND id > ? AND last_listed_at IS NULL ORDER BY _leads.id LIMIT 1000',

@@ -25,6 +25,12 @@ export interface RejectedContentRow {
 export const RECORD_PRESENCE =
   'INSERT OR REPLACE INTO _presence (source, id, last_listed_at, noted_at) VALUES (?, ?, ?, ?)';
 
+/**
+ * Removes the listing marker of a source. A marker says what the ledger holds, so it is removed in the transaction that departs from that:
+ * if the poll breaks off, the next one must read the whole listing.
+ */
+export const CLEAR_MARK = 'UPDATE _sources SET mark = NULL WHERE source = ? AND mark IS NOT NULL';
+
 /** The statements of `Recording`. */
 export function prepareRecording(db: Database.Database) {
   return {
@@ -60,20 +66,20 @@ export function prepareRecording(db: Database.Database) {
          rejected_id = iif(resolved_at IS NULL, rejected_id, (SELECT max(rejected_id) + 1 FROM rejected_leads))`,
     ),
     // Rejected elements with a readable id and `path` = 'id' are repeats, which are valid and can be accepted. All other rejected elements
-    // were invalid when they were rejected.
-    isRepeat: db.prepare<[string, string], unknown>(
-      "SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL AND path = 'id' AND lead_id IS NOT NULL",
+    // were invalid when they were rejected, and may be valid now. A text that was erased is never accepted.
+    isBarred: db.prepare<[string, string], unknown>(
+      `SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL AND (path = 'id' AND lead_id IS NOT NULL OR raw = '')`,
     ),
     rejectedAfter: db.prepare<[string, PollId, number], RejectedContentRow>(
       `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
        JOIN _leads l ON l.source = r.source AND l.id = r.lead_id
-       WHERE r.source = ? AND r.last_poll_id = ? AND r.resolved_at IS NULL AND r.path = 'id' AND r.rejected_id > ? ORDER BY r.rejected_id LIMIT 200`,
+       WHERE r.source = ? AND r.last_poll_id = ? AND r.resolved_at IS NULL AND r.path = 'id' AND r.raw <> '' AND r.rejected_id > ? ORDER BY r.rejected_id LIMIT 200`,
     ),
     rejectedContent: db.prepare<[number], { hash: string; raw: string }>(
       'SELECT hash, raw FROM rejected_leads WHERE rejected_id = ?',
     ),
     resolve: db.prepare('UPDATE rejected_leads SET resolved_at = ? WHERE rejected_id = ?'),
-    clearMark: db.prepare('UPDATE _sources SET mark = NULL WHERE source = ? AND mark IS NOT NULL'),
+    clearMark: db.prepare(CLEAR_MARK),
     setFirstListed: db.prepare(
       'UPDATE _sources SET first_listed_at = ? WHERE source = ? AND first_listed_at IS NULL',
     ),

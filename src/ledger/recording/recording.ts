@@ -138,7 +138,7 @@ export class Recording {
   #recordKnown(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
     if (row.erased_no !== null) this.#recordErased(poll, lead, row);
     else if (row.hash !== lead.hash) {
-      const undecided = !poll.seen.has(row.first_no) && this.#isRepeat(poll, lead);
+      const undecided = !poll.seen.has(row.first_no) && this.#isBarred(poll, lead);
       if (undecided && poll.undecided.add(row.first_no)) addition.undecided.push(row.first_no);
       if (undecided || poll.seen.has(row.first_no)) this.#rejectRepeat(poll, lead);
       else {
@@ -149,6 +149,7 @@ export class Recording {
     if (poll.seen.add(row.first_no)) addition.seen.push(row.first_no);
     if (row.last_listed_at !== null) {
       this.#sql.relist.run(poll.source, lead.id);
+      this.#sql.clearMark.run(poll.source);
       this.#sql.recordPresence.run(poll.source, lead.id, null, addition.now);
       addition.back += 1;
     }
@@ -206,7 +207,6 @@ export class Recording {
     this.#sql.setVersion.run(versionNo, version, hash, poll.source, id);
     this.#owing.updated(versionNo, poll.source, id, now);
     poll.blocks.changed(row.first_no);
-    // The listing marker belongs to a listing with the old content. If this poll fails partway, the next poll must read the whole listing.
     this.#sql.clearMark.run(poll.source);
     poll.changed += 1;
   }
@@ -218,9 +218,12 @@ export class Recording {
     this.#owing.textRestored(versionNo, now);
   }
 
-  /** Whether this content is rejected because a listing contained the lead's id more than once, with different contents. */
-  #isRepeat(poll: OpenPoll, lead: ListedLead): boolean {
-    return this.#sql.isRepeat.get(poll.source, lead.hash) !== undefined;
+  /**
+   * Whether this content is not accepted yet, although it is valid: a listing contained the lead's id more than once, with different
+   * contents, or the content was erased while it was rejected.
+   */
+  #isBarred(poll: OpenPoll, lead: ListedLead): boolean {
+    return this.#sql.isBarred.get(poll.source, lead.hash) !== undefined;
   }
 
   #rejectRepeat(poll: OpenPoll, lead: ListedLead): void {

@@ -23,6 +23,31 @@ async function eraseOne(on: LedgerUnderTest, subject = ONE, tell: readonly strin
 /** Registers the tests of what the ledger promises to persons who ask to be erased. */
 export function erasingContract(store: () => OpenLedger): void {
   describe('erasing', () => {
+    it('a content that was erased while it was rejected is kept out once it is valid, and polls go on', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1, 2]);
+      const [erased, newer] = [changedLead(2, 'Y'), changedLead(2, 'Z')];
+      await on.list([1, { ...erased, kind: 'rejected', reason: 'It is wrong.', path: '' }]);
+      await on.ledger.erase({ leads: [], rejected: [{ source: 'main', hash: erased.hash }] }, []);
+      expect((await on.list([1, erased])).summary).toMatchObject({ changed: 0, rejected: 1 });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending']);
+      await on.list([1, newer, erased]);
+      expect((await on.list([1, erased])).summary).toMatchObject({ status: 'success', changed: 0 });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v2 pending']);
+    });
+
+    it('a repeated id whose content was erased does not make polls fail', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const erased = aListedLead({ id: 2, client_email: 'y@example.com' });
+      await on.list([1, 2, erased]);
+      const person = await on.ledger.findPerson({ kind: 'email', contact: 'y@example.com' });
+      expect(person.rejected).toHaveLength(1);
+      await on.ledger.erase(person, []);
+      expect((await on.list([1, erased])).summary).toMatchObject({ status: 'success', changed: 0 });
+      expect((await on.list([1, changedLead(2, 'B')])).summary).toMatchObject({ changed: 1 });
+    });
+
     it('a person is found by any content that a lead ever had, however it is spelled', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([

@@ -303,6 +303,18 @@ export function recordingContract(store: () => OpenLedger): void {
       },
     );
 
+    it('leads that are gone, or listed again, remove the marker, in a poll that breaks off', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2], 'main', success);
+      const poll = await on.ledger.startPoll('main');
+      const unfit = { url: 1n as unknown as string, etag: undefined };
+      await expect(on.ledger.finishPoll(poll, { ...success, mark: unfit })).rejects.toThrow();
+      expect(await on.ledger.listingMark('main')).toBeUndefined();
+      await on.list([1], 'main', success);
+      await on.list([1, 2], 'main', { status: 'partial', httpStatus: 200, error: 'incomplete' });
+      expect(await on.ledger.listingMark('main')).toBeUndefined();
+    });
+
     it('a complete listing that cannot be recognised again removes the marker', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'main', success);
