@@ -51,14 +51,14 @@ export function nextHealth(
   random: Random,
 ): SinkHealth {
   // While a sink is held, erasure notices count too: they are its probes, and a failed probe keeps it held.
-  const attempted = health.heldSince ? all : all.filter((one) => !isErasedOnly(one));
+  const attempted = all.filter(
+    (one) => (health.heldSince || !isErasedOnly(one)) && !isOutdated(one, health, now),
+  );
   if (attempted.length === 0) return health;
   const outcomes = attempted.map((one) => one.outcome);
   const unavailable = outcomes.filter((outcome) => outcome.kind === 'unavailable');
   const gotThrough = outcomes.some((outcome) => outcome.kind === 'delivered');
-  const gone = attempted
-    .filter((one) => !one.ofErased && !isBefore(one, health.renewedAt, now))
-    .find(isGone)?.outcome;
+  const gone = attempted.filter((one) => !one.ofErased).find(isGone)?.outcome;
   const next = gotThrough
     ? { ...health, refusals: 0, refusingSince: undefined, lastDeliveredAt: now }
     : withRefusals(health, attempted, now);
@@ -107,9 +107,18 @@ export function isExplainedByRate({ recent }: SinkHealth, failures: number): boo
   return (failed / others) ** failures >= UNLIKELY;
 }
 
-/** Whether an attempt began before this time. If the time is in the future, the clock was set back, and the two cannot be compared. */
-function isBefore({ startedAt }: AttemptedDelivery, time: Date | undefined, now: Date): boolean {
-  return time !== undefined && time <= now && startedAt < time;
+/**
+ * Whether an attempt failed that began before an operator resumed the sink or changed its address. Such a failure says nothing about the
+ * destination as it is now. If the time is in the future, the clock was set back, and the two cannot be compared.
+ */
+function isOutdated(
+  { startedAt, outcome }: AttemptedDelivery,
+  { renewedAt }: SinkHealth,
+  now: Date,
+): boolean {
+  return (
+    outcome.kind === 'unavailable' && renewedAt !== undefined && renewedAt <= now && startedAt < renewedAt
+  );
 }
 
 function isGone(one: AttemptedDelivery): one is AttemptedDelivery & { outcome: Unavailable } {

@@ -29,8 +29,7 @@ export interface SinkHealth {
   readonly pausedSince: Date | undefined;
   readonly pausedReason: string | undefined;
   /**
-   * When an operator last resumed the sink or changed its address. The answer to an attempt that began before does not show that the
-   * destination is gone.
+   * When an operator last resumed the sink or changed its address. The failure of an attempt that began before does not count.
    */
   readonly renewedAt?: Date | undefined;
 }

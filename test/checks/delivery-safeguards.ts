@@ -256,10 +256,11 @@ export const deliverySafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
-    name: 'the answer "gone" to an attempt from before a resume does not pause the sink',
-    without: 'a late 410, also one of the former address, pauses a sink that an operator has just resumed',
+    name: 'the failure of an attempt from before a resume does not count',
+    without:
+      'a late 410 or Retry-After, also one of the former address, pauses or holds a sink that an operator has just resumed',
     file: 'src/delivery/circuit-breaker.ts',
-    text: ' && !isBefore(one, health.renewedAt, now)',
+    text: ' && !isOutdated(one, health, now)',
     instead: '',
     tests: ['test/delivery/circuit-breaker.test.ts'],
   },

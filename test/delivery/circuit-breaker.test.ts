@@ -275,14 +275,17 @@ describe('an unavailable destination', () => {
     expect(course.health.pausedSince).toBe(since);
   });
 
-  it('if the attempt began before the sink was resumed or got another address, "gone" is an ordinary failure', () => {
+  it('if it failed before the sink was resumed or got another address, the failure does not count', () => {
     const course = new Course();
     const startedAt = course.now;
     course.ms += MINUTE;
     course.health = { ...HEALTHY, renewedAt: course.now };
     course.ms += SECOND;
-    course.settle(anAttempt({ ...down, gone: true }, { startedAt }));
-    expect(course.health).toMatchObject({ pausedSince: undefined, recent: '-' });
+    for (const failure of [{ ...down, gone: true }, down, asking(HOUR)])
+      course.settle(anAttempt(failure, { startedAt }));
+    expect(course.health).toEqual({ ...HEALTHY, renewedAt: course.health.renewedAt });
+    course.settle(anAttempt(delivered, { startedAt }));
+    expect(course.health.recent).toBe('+');
     course.settle(anAttempt({ ...down, gone: true }, { startedAt: course.now }));
     expect(course.health.pausedSince).toEqual(course.now);
   });

@@ -362,17 +362,22 @@ export function controlContract(store: () => OpenLedger): void {
       (on: LedgerUnderTest) => on.declare(aSink('crm', { place: 'a' })),
       [],
     ],
-  ])('an attempt ends with "gone" after %s', async (_, renew, attempted) => {
-    const on = await LedgerUnderTest.with(store(), aSink('crm', { place: 'a' }));
-    await on.list([1, 2]);
-    const { ref } = await on.take('crm', { window: 1 });
-    on.clock.jump(1_000);
-    await renew(on);
-    on.clock.jump(1_000);
-    const outcomes = [{ ...unavailable, gone: true }];
-    await on.ledger.settle(ref, { outcomes, startedAt: on.clock.in(-2_000), durationMs: 2_000 });
-    expect((await on.attemptAll('crm')).flat()).toEqual(attempted);
-  });
+  ])(
+    'the failure of an attempt counts only if the sink is the same as when it began: %s',
+    async (_, renew, attempted) => {
+      for (const failure of [{ gone: true }, { httpStatus: 429, retryAfterMs: HOUR }]) {
+        const on = await LedgerUnderTest.with(store(), aSink('crm', { place: 'a' }));
+        await on.list([1, 2]);
+        const { ref } = await on.take('crm', { window: 1 });
+        on.clock.jump(1_000);
+        await renew(on);
+        on.clock.jump(1_000);
+        const outcomes = [{ ...unavailable, ...failure }];
+        await on.ledger.settle(ref, { outcomes, startedAt: on.clock.in(-2_000), durationMs: 2_000 });
+        expect((await on.attemptAll('crm')).flat()).toEqual(attempted);
+      }
+    },
+  );
 
   describe('the queries of operators', () => {
     it('status counts deliveries for every sink', async () => {
