@@ -8,7 +8,7 @@ import {
 } from '../config/changes/compare-configs.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
 import { didYouMean } from '../config/faults/suggest.ts';
-import type { LastDeclaration } from '../ledger/contract/declared.ts';
+import { isNameTaken, type LastDeclaration } from '../ledger/contract/declared.ts';
 import { countOf } from '../platform/text/format.ts';
 import { originOf } from '../source/http-source.ts';
 
@@ -37,7 +37,7 @@ export type PlannedSink =
       readonly backfill: boolean;
       readonly pending: number;
     }
-  /** The sink cannot be renamed, because a removed sink has its new name. leadsync refuses the configuration. */
+  /** The sink cannot be renamed, because another sink has its new name. leadsync refuses the configuration. */
   | { readonly kind: 'name-taken'; readonly name: string; readonly formerly: string }
   /** `options`: changed options, except the name. */
   | {
@@ -145,7 +145,7 @@ function planSinks(last: LastDeclaration, config: Config, exact: Changes | undef
   const leads = last.sources.reduce((sum, source) => sum + source.leads, 0);
   const kept = new Set(
     enabled.flatMap(({ name, formerly }) =>
-      known.has(name) && !isNameTaken(name, formerly, known) ? [name] : [formerly],
+      cannotTakeName(name, formerly, known) ? [name, formerly] : [known.has(name) ? name : formerly],
     ),
   );
   const removed = last.sinks.filter(({ name, active }) => active && !kept.has(name));
@@ -182,7 +182,7 @@ function planSink(
   exact: Changes | undefined,
 ): PlannedSink[] {
   const { name, formerly, backfill } = sink;
-  if (formerly !== undefined && isNameTaken(name, formerly, known))
+  if (formerly !== undefined && cannotTakeName(name, formerly, known))
     return [{ kind: 'name-taken', name, formerly }];
   const before = known.get(name);
   const former = before || formerly === undefined ? undefined : known.get(formerly);
@@ -200,13 +200,14 @@ function planSink(
   return options.length > 0 ? [{ kind: 'altered', name, options, pending }] : [];
 }
 
-function isNameTaken(
+function cannotTakeName(
   name: string,
   formerly: string | undefined,
   known: ReadonlyMap<string, LastSink>,
 ): boolean {
-  const active = formerly !== undefined && known.get(formerly)?.active === true;
-  return active && known.get(name)?.active === false;
+  const taken = known.get(name);
+  const former = formerly === undefined ? undefined : known.get(formerly);
+  return taken !== undefined && former !== undefined && isNameTaken(taken, former);
 }
 
 function planExports(
@@ -258,7 +259,7 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'back':
       return `sink ${name} is back: ${backfillPart(sink, 'listed in the meantime')}${pendingPart(sink.pending)}`;
     case 'name-taken':
-      return `sink ${sink.formerly} cannot be renamed to ${name}: the ledger knows an earlier sink ${name}, which was removed. leadsync refuses this configuration; choose another new name, or keep ${sink.formerly}`;
+      return `sink ${sink.formerly} cannot be renamed to ${name}: the ledger knows another sink ${name}. leadsync refuses this configuration; choose another new name, or keep ${sink.formerly}`;
     case 'renamed':
       return `sink ${name} was ${sink.formerly}: its deliveries continue${alteredPart(sink.options)}${pendingPart(sink.pending)}`;
     case 'removed':

@@ -204,12 +204,12 @@ export const operatingSafeguards: readonly Safeguard[] = [
     tests: ['test/platform/lock.test.ts'],
   },
   {
-    name: 'a sink does not take the name of a removed sink',
+    name: 'a sink does not take the name of another sink',
     without:
       'the rename is ignored in silence: every lead that the sink has under its old name goes out again, and what it was owed stays behind',
     file: 'src/ledger/database/sink-rows.ts',
-    text: 'taken.active === 0 && this.#get.get(formerly)?.active === 1',
-    instead: 'taken.active === 2',
+    text: 'else if (former && isNameTaken(toSinkRow(taken), toSinkRow(former))) throw nameTaken(name, formerly);',
+    instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
 ];

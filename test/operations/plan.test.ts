@@ -10,7 +10,7 @@ const main = { name: 'main', leads: 200, config: undefined, origin: undefined };
 function plannedFor(formerly: string, last: Record<string, boolean>): string {
   const drop = { type: 'csv', directory: './drop' };
   const install = new Install({ sinks: { customers: { ...drop, formerly } } });
-  const sinks = Object.entries(last).map(([name, active]) => ({ ...crm, name, active }));
+  const sinks = Object.entries(last).map(([name, active]) => ({ ...crm, name, active, renamed: false }));
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
   return describePlan(planOf({ sources: [main], sinks, exports: [] }, config)).join('\n');
 }
@@ -30,11 +30,14 @@ test('a former name that no sink had is told when a sink leaves in the same chan
   expect(plannedFor('crmm', { customers: true })).not.toContain('formerly');
 });
 
-test('a rename to the name of a sink that was removed is refused', () => {
+test('a rename to the name of another sink is refused, whether that one is removed or in the same change', () => {
   const refused =
-    'sink crm cannot be renamed to customers: the ledger knows an earlier sink customers, which was removed. leadsync refuses this configuration; choose another new name, or keep crm';
-  expect(plannedFor('crm', { crm: true, customers: false })).toMatch(
-    new RegExp(`^source main .*\n${refused}$`),
-  );
-  expect(plannedFor('crm', { crm: false, customers: false })).toContain('sink customers is back');
+    'sink crm cannot be renamed to customers: the ledger knows another sink customers. leadsync refuses this configuration; choose another new name, or keep crm';
+  for (const last of [
+    { crm: true, customers: false },
+    { crm: true, customers: true },
+    { crm: false, customers: false },
+  ])
+    expect(plannedFor('crm', last)).toMatch(new RegExp(`^source main .*\n${refused}$`));
+  expect(plannedFor('crm', { crm: false, customers: true })).not.toContain('renamed');
 });

@@ -39,9 +39,22 @@ export interface LastDeclaration {
   readonly sinks: readonly {
     readonly name: string;
     readonly active: boolean;
+    /** Whether its deliveries have another name than its own in their ids, as after a rename. */
+    readonly renamed: boolean;
     readonly config: string | undefined;
     readonly pending: number;
     /** The number of leads that were new or changed while the sink was not declared. */
     readonly missed: number;
   }[];
+}
+
+type KnownSink = Pick<LastDeclaration['sinks'][number], 'active' | 'renamed'>;
+
+/**
+ * Whether a sink cannot be renamed, because the ledger knows another sink with its new name.
+ * @param taken the sink that has the new name
+ * @param former the sink that has the former name. If that one is not active and `taken` was renamed before, this rename is already done.
+ */
+export function isNameTaken(taken: KnownSink, former: KnownSink): boolean {
+  return former.active || !(taken.active || taken.renamed);
 }

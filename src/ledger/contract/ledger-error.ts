@@ -9,7 +9,7 @@ export type LedgerErrorCode =
   | 'damaged'
   | 'unwritable'
   | 'missing'
-  | 'name-taken' // a sink cannot be renamed, because a removed sink has its new name
+  | 'name-taken' // a sink cannot be renamed, because another sink has its new name
   | 'unexpected';
 
 /** The ledger cannot do what the caller asked; it recorded nothing of that call, or only chunks before the failure. */

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
-import type { DeclaredSink } from '../contract/declared.ts';
+import { type DeclaredSink, isNameTaken } from '../contract/declared.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { WriteBehind } from './transactions.ts';
 
@@ -17,6 +17,8 @@ export interface SinkRow {
   readonly health: SinkHealth;
   /** The number of deliveries in each state. */
   readonly counts: Readonly<Record<DeliveryState, number>>;
+  /** Whether its deliveries have another name than its own in their ids, as after a rename. */
+  readonly renamed: boolean;
   /** The last configuration as JSON, without secrets. */
   readonly config: string | undefined;
 }
@@ -34,6 +36,7 @@ interface RawRow {
   delivered: number;
   dead: number;
   skipped: number;
+  named: string | null;
   config: string | null;
 }
 
@@ -182,14 +185,15 @@ export class SinkRows implements WriteBehind {
 
   /**
    * Renames a sink, unless its old name is still declared or it was renamed before. The ids of its deliveries keep the old name, because
-   * receivers remember these ids. @throws LedgerError `name-taken` if the new name is that of a removed sink: the sink would otherwise
-   * continue as that one, and get leads again that it has under its old name
+   * receivers remember these ids. @throws LedgerError `name-taken` if another sink has the new name: the sink would otherwise continue as
+   * that one, and get leads again that it has under its old name
    */
   #renameFormer({ name, formerly }: DeclaredSink, all: readonly DeclaredSink[]): void {
     if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
     const taken = this.#get.get(name);
+    const former = this.#get.get(formerly);
     if (taken === undefined) this.#rename.run(name, formerly);
-    else if (taken.active === 0 && this.#get.get(formerly)?.active === 1) throw nameTaken(name, formerly);
+    else if (former && isNameTaken(toSinkRow(taken), toSinkRow(former))) throw nameTaken(name, formerly);
   }
 
   /**
@@ -207,8 +211,8 @@ export class SinkRows implements WriteBehind {
 function nameTaken(name: string, formerly: string): LedgerError {
   return new LedgerError(
     'name-taken',
-    `The sink ${formerly} cannot be renamed to ${name}, because the ledger knows an earlier sink ${name}, which was removed.`,
-    `Choose another new name, or keep the name ${formerly}. To continue with the earlier sink ${name} instead, remove \`formerly\`: it then gets every lead that it missed.`,
+    `The sink ${formerly} cannot be renamed to ${name}, because the ledger knows another sink ${name}.`,
+    `Choose another new name, or keep the name ${formerly}. To continue with the other sink ${name} instead, remove \`formerly\`: it then gets every lead that it missed.`,
   );
 }
 
@@ -223,6 +227,7 @@ function toSinkRow(row: RawRow): SinkRow {
     backfillTo: row.backfill_to,
     health: decodeHealth(row.health),
     counts: { pending: row.pending, delivered: row.delivered, dead: row.dead, skipped: row.skipped },
+    renamed: row.named !== null,
     config: row.config ?? undefined,
   };
 }

@@ -29,11 +29,14 @@ export class Declaring {
         'SELECT source AS name, config, leads, iif(leads > 0, origin, NULL) AS origin FROM _sources ORDER BY source',
       ),
       missed: db.prepare<[number], number>('SELECT count(*) FROM _leads WHERE version_no > ?').pluck(),
-      // Excludes deliveries in an attempt: those of a batch that a process holds until its lease expires.
+      // Excludes deliveries in an attempt: those of a batch that a process holds until its lease expires. Takes other batches as a whole,
+      // because a late outcome must match its batch.
       idle: db
         .prepare<[number, number, number], number>(
-          `SELECT d.delivery_no FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
-           WHERE d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?) LIMIT +?`,
+          `WITH some AS (SELECT d.delivery_no, d.batch_no FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
+           WHERE d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?) LIMIT +?)
+           SELECT delivery_no FROM some UNION
+           SELECT o.delivery_no FROM (SELECT DISTINCT batch_no FROM some WHERE batch_no IS NOT NULL) s CROSS JOIN _deliveries o ON o.batch_no = s.batch_no`,
         )
         .pluck(),
       skip: db.prepare(
@@ -61,9 +64,10 @@ export class Declaring {
         config: config ?? undefined,
         origin: origin ?? undefined,
       })),
-      sinks: this.#rows.all().map(({ name, active, config, counts, owedThrough }) => ({
+      sinks: this.#rows.all().map(({ name, active, renamed, config, counts, owedThrough }) => ({
         name,
         active,
+        renamed,
         config,
         pending: counts.pending,
         missed: active ? 0 : (this.#sql.missed.get(owedThrough) ?? 0),

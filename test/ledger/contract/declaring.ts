@@ -3,6 +3,7 @@ import {
   aSink,
   changedLead,
   delivered,
+  ids,
   LedgerUnderTest,
   MINUTE,
   type OpenLedger,
@@ -54,6 +55,20 @@ export function declaringContract(store: () => OpenLedger): void {
       ]);
       await on.declare({ ...aSink('crm2'), formerly: 'hub' });
       expect(await on.owed('crm2')).toEqual(['2 v1 pending']);
+    });
+
+    it('it cannot take the name of a sink that is declared until then, or of one that is removed like itself', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'hub');
+      await on.list([1]);
+      for (const before of [['crm', 'hub'], []]) {
+        await on.declare(...before);
+        const rename = on.declare({ ...aSink('hub'), formerly: 'crm' });
+        await expect(rename).rejects.toMatchObject({ code: 'name-taken' });
+      }
+      await on.declare('hub');
+      // The former name of a sink that goes on under its own name has no effect, as after a rename.
+      await on.declare({ ...aSink('hub'), formerly: 'crm' });
+      expect(await on.owed('hub')).toEqual(['1 v1 pending']);
     });
 
     it('a renamed sink that was removed comes back under its new name, whatever became of its former name', async () => {
@@ -116,6 +131,18 @@ export function declaringContract(store: () => OpenLedger): void {
       expect((await on.ledger.lastDeclaration()).sinks).toMatchObject([{ pending: 0 }, {}]);
     });
 
+    it('a batch is skipped as a whole, so that a late outcome of it never meets a part of it', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 1200));
+      const { ref, batch } = await on.take('crm', { max: 1200, window: 1 });
+      await on.declare();
+      on.clock.jump(2 * MINUTE);
+      const forgotten = on.ledger.forget('crm');
+      while ((await on.ledger.deliveries({ states: ['skipped'] }, { limit: 1 })).length === 0);
+      expect(await on.settle(ref, ...batch.deliveries.map(() => delivered))).toBeUndefined();
+      expect(await forgotten).toBe(1200);
+    });
+
     it('it is reported with the number of leads that it missed, according to the last declaration', async () => {
       const on = await LedgerUnderTest.with(store(), { ...aSink('crm'), config: '{"url":"a"}' });
       await on.ledger.declareSources([{ name: 'main', config: '{"base_url":"b"}' }]);
@@ -124,7 +151,7 @@ export function declaringContract(store: () => OpenLedger): void {
       await on.list([1, changedLead(2, 'B'), 3]);
       expect(await on.ledger.lastDeclaration()).toEqual({
         sources: [{ name: 'main', config: '{"base_url":"b"}', leads: 3 }],
-        sinks: [{ name: 'crm', active: false, config: '{"url":"a"}', pending: 2, missed: 2 }],
+        sinks: [{ name: 'crm', active: false, renamed: false, config: '{"url":"a"}', pending: 2, missed: 2 }],
       });
     });
 
