@@ -124,7 +124,7 @@ function describeError(error: unknown, { host }: URL): [what: string, hint: stri
     default:
       return [
         `The mail server ${host} does not work (${codeOf(error) ?? 'unknown'})${status}.`,
-        'Check whether the server runs, and whether host and port are correct.',
+        'Check that the server is running, and that the host and port are correct.',
       ];
   }
 }

@@ -63,7 +63,6 @@ const report = z.object({
       message: z.string(),
       assertionResults: z.array(
         z.object({
-          fullName: z.string(),
           ancestorTitles: z.array(z.string()),
           title: z.string(),
           status: z.string(),
@@ -189,16 +188,28 @@ async function runTests(args: readonly string[], bench: Bench, bail = true): Pro
   const broken = testResults.find((file) => file.message !== '' && file.assertionResults.length === 0);
   if (failed === undefined && broken) throw new ToolFailure(`The tests do not load: ${broken.message}`);
   if (failed)
-    return { failed: failed.fullName, again: [relative(bench.copy, failed.file), onlyTest(failed)] };
+    return {
+      failed: pathOf(failed).join(' › '),
+      again: [relative(bench.copy, failed.file), onlyTest(failed)],
+    };
   if (end === 0) return { passed: numPassedTests };
   // The first failure ends the run, sometimes before it stands in the report: then all of them are run.
   if (!bail) throw new ToolFailure(`vitest ended with ${end} and reports no failure.`);
   return runTests(args, bench, false);
 }
 
+interface TestTitles {
+  readonly ancestorTitles: readonly string[];
+  readonly title: string;
+}
+
+function pathOf({ ancestorTitles, title }: TestTitles): string[] {
+  return [...ancestorTitles, title];
+}
+
 /** The argument of vitest that runs one test alone. */
-function onlyTest({ ancestorTitles, title }: { ancestorTitles: string[]; title: string }): string {
-  const name = [...ancestorTitles, title].join(' > ');
+function onlyTest(test: TestTitles): string {
+  const name = pathOf(test).join(' > ');
   return `--testNamePattern=^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
 }
 

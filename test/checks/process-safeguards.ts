@@ -69,7 +69,7 @@ export const processSafeguards: readonly Safeguard[] = [
     tests: ['test/faults/ledger/ledger-lost.test.ts'],
   },
   {
-    name: 'the copy of an upgrade is removed with what retention removes',
+    name: 'the copy of the ledger that an upgrade makes is removed when retention removes old data',
     without: 'personal data stays in the copy for as long as nobody upgrades again',
     file: 'src/daemon/upkeep/retain.ts',
     text: '  await removeUpgradeCopies(retention, ledger, clock);',

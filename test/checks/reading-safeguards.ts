@@ -12,7 +12,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'a block of a listing is recorded before the next one is compared',
-    without: 'of a lead that stands twice in a listing the older content may be taken',
+    without: 'if a lead occurs twice in a listing, its older content may be recorded',
     file: 'src/daemon/joints/poll.ts',
     text: '      await recording;\n      const elements',
     instead: '      const elements',

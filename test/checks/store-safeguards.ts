@@ -37,7 +37,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a file of an export that is gone is not begun in its middle',
     without:
-      'an export whose temporary file is removed while it is made lacks its first rows, and counts as made',
+      'an export whose temporary file is removed while it is made lacks its first rows, and counts as complete',
     file: 'src/exports/files/export.ts',
     text: '{ flag: constants.O_WRONLY | constants.O_APPEND }',
     instead: '{ mode: FILE_MODE }',
@@ -45,7 +45,8 @@ export const storeSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'an export of several files lacks none of them',
-    without: 'a file that is removed before the others are written is missing, and the export counts as made',
+    without:
+      'a file that is removed before the others are written is missing, and the export counts as complete',
     file: 'src/exports/files/export.ts',
     text: 'for (const file of created) await stat(file);',
     instead: '',
@@ -62,7 +63,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a storage must list what it took',
     without:
-      'a web server that answers everything with 200 is taken for a storage: an export is lost, and counts as made',
+      'a web server that answers everything with 200 is taken for a storage: an export is lost, and counts as complete',
     file: 'src/exports/destinations/s3.ts',
     text: 'if (listed === size) continue;',
     instead: 'continue;',

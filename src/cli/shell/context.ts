@@ -34,7 +34,7 @@ export interface GlobalOptions {
   readonly config: string;
 }
 
-/** Returns the text that shows a command to people. `words` is the command without its program: `status`. */
+/** Formats a command as the user should type it, for messages. `words` is the command without the program name, for example `status`. */
 export type ShowCommand = (words: string) => string;
 
 /**

@@ -10,7 +10,7 @@ import type { Emit } from '../../telemetry/events.ts';
 const ROWS_PER_PART = 1000;
 /** Maximum number of parts of each table that one pass copies. */
 const PARTS_PER_PASS = 2;
-/** Duty cycle: after each part, the mirror sleeps this many times as long as the part took. */
+/** Ratio of rest to work: after each part, the mirror sleeps for this many times as long as the part took. */
 const REST = 3;
 /** Minimum wait after the destination was unavailable, in ms. */
 const AFTER_FAILURE_MS = 30_000;

@@ -70,8 +70,9 @@ export class NewestContent {
   }
 
   /**
-   * Owes a sink the newest content of a lead instead of older contents that certainly did not arrive. A delivery that may have arrived
-   * keeps its id and content until it is settled. Returns the number of the delivery that it adds, if any.
+   * Owes a sink the newest content of a lead in place of older contents that are known not to have arrived. A delivery that may have arrived
+   * keeps its id and content until it is settled, unless the sink subscribes to updates and the delivery is alone in its batch. Returns the
+   * number of the delivery that it adds, if any.
    * @param beginning the batch whose attempt is about to begin; its deliveries may also be replaced
    */
   oweNewest(sink: SinkRow, newest: NewestVersion, now: number, beginning?: number): number | undefined {

@@ -22,7 +22,10 @@ const MAX_REASONS = 5;
 
 /** The changes that one chunk makes. If the transaction fails, they are undone in the state of the poll. */
 interface Addition {
-  /** The time inside the transaction, in ms since 1970. The transaction may have waited for the write lock before. */
+  /**
+   * The time inside the transaction, in ms since 1970. It may be later than the time of the call, because the transaction first waits for
+   * the write lock.
+   */
   now: number;
   /** The version numbers of new leads that were listed before the sinks were configured. */
   readonly old: number[];
@@ -244,7 +247,10 @@ export class Recording {
       poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
   }
 
-  /** Accepts the rejected content of leads whose known content the listing did not contain. The caller calls it at the end of a listing. */
+  /**
+   * Accepts, for each undecided lead (see `OpenPoll.undecided`), the first content that was rejected as a repeat, because the listing did
+   * not contain the known content. Must be called at the end of a listing.
+   */
   async acceptUndecided(poll: OpenPoll): Promise<void> {
     for (let after = 0; poll.undecided.size > 0; await turn()) {
       const rows = this.#sql.rejectedAfter.all(poll.source, poll.id, after);

@@ -36,9 +36,11 @@ const PLACES = [
   /** In a PostgreSQL transaction that may have written something, before and after COMMIT. */
   'postgres-commit',
   'postgres-committed',
-  /** In the exchange of a damaged ledger: its log has been emptied; it has its second name; the recovered ledger is in its place. */
+  /** While a damaged ledger is replaced: its write-ahead log has been emptied. */
   'recover-log-emptied',
+  /** The damaged ledger also has the name under which it is kept. */
   'recover-kept',
+  /** The recovered ledger has taken its place. */
   'recover-exchanged',
   /** The steps of writing a file. */
   'file-write',

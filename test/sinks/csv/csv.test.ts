@@ -286,7 +286,7 @@ describe('the folder', () => {
     expect(readdirSync(directory).sort()).toEqual([names.young, names.foreign, NAME, names.file].sort());
   });
 
-  test('is read back past a named pipe that somebody put there', async () => {
+  test('is read back without the named pipe that somebody put there', async () => {
     const directory = tempDir();
     const sink = openCsv({ directory });
     await sink.deliver(aBatch([aDelivery({ id: 'drop:main:1:1:cafe', leadId: 1n })]), NEVER);

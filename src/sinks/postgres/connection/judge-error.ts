@@ -31,7 +31,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '42703':
     'Restore the column. Or drop the whole schema: leadsync creates it again, and `leadsync replay` fills it.',
   '42501': 'Grant the user that right.',
-  '53100': "Free space on the server's disk; leads wait until then.",
+  '53100': 'Free up disk space on the server; leads wait until there is enough.',
   '53300': 'Raise max_connections on the server, or lower `concurrency`.',
   '57014': 'Check what holds locks or slows the server down, or raise `timeout`.',
   '57P': 'Start the server again, unless that happens by itself.',
