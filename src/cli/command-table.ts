@@ -190,7 +190,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
   ],
 };
 
-/** `usage` is the name followed by the arguments: `pause <sink>`. */
+/** Returns the entry of a command. `usage` is the command's name followed by its arguments: `pause <sink>`. */
 function entry(usage: string, summary: string, load: ListedCommand['load']): ListedCommand {
   const [name = '', ...args] = usage.split(' ');
   return { name, args, summary, load };

@@ -9,8 +9,8 @@ import { defaultConfigFile } from './shell/default-config.ts';
 import { EXIT_CODE_MEANINGS } from './shell/exit-code.ts';
 
 /**
- * Returns the command line for these words: the command that they name, or the list of all commands if they name none. Loads only the
- * commands that will run or be shown in full. Calls `exit` with the exit code of the command that ran.
+ * Returns the Commander program for these words. It contains the command that the words name, or every command if they name none. Loads
+ * only the commands that will run or whose full help will be shown. The action of a command calls `exit` with its exit code.
  */
 export async function program(
   words: readonly string[],
@@ -57,7 +57,7 @@ export async function program(
   return root;
 }
 
-/** Returns a function that decides whether a command needs more than its entry in the list of commands. */
+/** Returns a function that decides whether a command must be loaded: it will run, or its full help will be shown. */
 function isShownAtLength(asked: string, about: string): (command: ListedCommand) => boolean {
   if (asked === 'man' || asked === 'completion') return () => true;
   return ({ name }) => name === (asked === 'help' ? about : asked);

@@ -17,7 +17,10 @@ export function configWarnings(config: Config): readonly string[] {
   ];
 }
 
-/** Returns a warning for each file that every user may change, or that holds secrets and every user may read. */
+/**
+ * Returns a warning for the data directory if every user may enter or change it, and for each file that every user may change, or that
+ * holds secrets and every user may read.
+ */
 function exposedFiles({ file, secretFiles, exposedSecrets, dataDir }: Config): readonly string[] {
   const dataDirRights = rightsOfOthers(dataDir);
   const exposed = dataDirRights.has('write') ? 'write to' : dataDirRights.has('enter') ? 'enter' : undefined;

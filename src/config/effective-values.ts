@@ -13,11 +13,11 @@ import type { YamlTree } from './reading/yaml-tree.ts';
 
 /** One value that is in effect. */
 export interface ConfigValue {
-  /** `sinks.crm.url` */
+  /** The path of the option: `sinks.crm.url`. */
   readonly path: string;
-  /** The value as in YAML, with absolute paths. A secret reads `[secret]`. */
+  /** The value as in YAML, with absolute paths and masked secrets. Reads `[not set]` if its variable is not set here. */
   readonly value: string;
-  /** `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x`, or `default`. */
+  /** Where the value comes from: `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x`, or `default`. */
   readonly origin: string;
 }
 
@@ -87,7 +87,7 @@ class ValueCollector {
     else this.#plain(value, path);
   }
 
-  /** A URL that is not declared secret may still hold a password. */
+  /** Collects a value that is not declared secret. Masks the credentials in its URLs; a value that has some counts as an inline secret. */
   #plain(value: unknown, path: Path): void {
     const shown = this.#read.tree.unreadAt(path) ? NOT_SET : this.#shown(value, path);
     if (shown.includes(SECRET)) this.#addInlineSecret(path);
@@ -153,7 +153,7 @@ function namesUnder(tree: YamlTree, section: string): string[] {
   return Object.keys(tree.valueAt([section]) ?? {});
 }
 
-/** Whether a value is shown as a secret: its schema declares a secret, or says nothing about the value. */
+/** Whether a value is masked as a secret: its schema declares a secret, or says nothing about the value. */
 function isSecret(schema: JsonSchema): boolean {
   const { description: _, default: __, ...form } = schema;
   return Object.keys(form).length === 0 || takesSecretFile(schema);
@@ -168,7 +168,7 @@ function maskSecret(value: string, path: Path): string {
   return `${url.protocol}//${url.host}${inside === '' ? '' : `/${SECRET}`}`;
 }
 
-/** Path segments this long are random and grant access, as in Slack's webhook URLs. */
+/** Matches a path segment that is long enough to be random and to grant access, as in the URLs of Slack webhooks. */
 const RANDOM_SEGMENT = /[\w-]{20,}/;
 
 /** Whether a value grants access. A URL grants access only through its password, its query or a random path segment. */

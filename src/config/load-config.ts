@@ -99,7 +99,7 @@ function parse<Result>(
   return config;
 }
 
-/** Editors on Windows may begin a file with a byte order mark. */
+/** Removes a byte order mark, with which editors on Windows may begin a file. */
 function withoutByteOrderMark(text: string): string {
   return text.replace(/^\uFEFF/, '');
 }

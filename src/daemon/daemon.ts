@@ -67,8 +67,8 @@ export class Daemon {
   }
 
   /**
-   * Starts leadsync. If a part fails to start, closes the parts that are already open. @throws DataDirInUse, DataDirUnusable, LedgerError,
-   * AdminAddressError
+   * Starts leadsync. If a part fails to start, closes the parts that are already open.
+   * @throws DataDirInUse, DataDirUnusable, NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
    */
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
@@ -139,7 +139,7 @@ export class Daemon {
   }
 
   async #openAdmin(listen: NonNullable<DaemonOptions['admin']>): Promise<void> {
-    const { serveAdmin } = await import('./api/serve-admin.ts'); // lazy: without an admin address, this memory is not needed
+    const { serveAdmin } = await import('./api/serve-admin.ts'); // lazy: without an admin address, the server would only use memory
     await serveAdmin(listen, this.#parts, this.#closers, {
       unready: () => this.#unready(),
       state: () => this.#reloader.state,
@@ -207,7 +207,7 @@ export class Daemon {
     return this.#installation.mirrorOnce(signal);
   }
 
-  /** Computes the client key of every lead once; `run` does so continuously. */
+  /** Computes every missing client key once; `run` does so continuously. */
   computeMissingClientKeys(signal: AbortSignal): Promise<void> {
     return computeMissingClientKeys(this.#parts.ledger, this.config.clientKey, signal);
   }
@@ -249,8 +249,8 @@ export class Daemon {
   }
 
   /**
-   * Stops in order: no new polls or claims, then `graceMs` for attempts in progress, then closes everything.
-   * Returns false if something was aborted or could not be closed; no lead is lost even then.
+   * Stops in order: no new polls or claims, then `graceMs` for attempts in progress, then closes everything. Returns false if this took
+   * longer than `graceMs` plus `CLOSING_MS`, or if a part could not be closed; no lead is lost even then.
    */
   async stop(reason: string, graceMs: number): Promise<boolean> {
     this.#emit({ type: 'stopping', signal: reason, graceMs });

@@ -34,7 +34,7 @@ export const command = defineCommand<{ json?: boolean }>({
   },
 });
 
-/** Ignores an unreadable ledger, so that the other checks still run. */
+/** Returns undefined for a ledger that cannot be read, so that the other checks still run. @throws any other error */
 function unknownLedger(error: unknown): undefined {
   if (!(error instanceof LedgerError)) throw error;
 }

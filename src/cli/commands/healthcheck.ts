@@ -6,7 +6,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, readableConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync healthcheck`: checks whether the running leadsync answers. For containers; needs no other program. */
+/** `leadsync healthcheck`: checks whether the running leadsync answers. For containers, whose images may lack a program such as curl. */
 export const command = defineCommand<{ at?: Address }>({
   examples: ['leadsync healthcheck', 'leadsync healthcheck --at 127.0.0.1:9465'],
   notes: 'It requests /livez from the leadsync that holds the data directory, and waits up to 3 seconds.',

@@ -74,8 +74,10 @@ const ON_THIS_MACHINE =
 const ELSEWHERE = 'Then paste the complete address of the last page here:\n';
 
 /**
- * Returns the address of the browser's last page, from the browser or as the user pasted it. Asks again if an address does not belong
- * to this login. @throws CommandFailure
+ * Returns the address of the browser's last page, from the browser or as the user pasted it. Asks again if a pasted address does not belong
+ * to this login.
+ * @throws CommandFailure if the user stops the login, if the input ends after a wrong address, or if it ends while no browser can return
+ * the code
  */
 async function answerTo(
   login: Login,

@@ -20,7 +20,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync preview`: shows what a sink would send for a lead, produced by the code that sends it. */
+/** `leadsync preview`: shows what a sink would send for a lead. The code that sends leads also produces the preview. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync preview --sink crm --lead 42',
@@ -114,7 +114,7 @@ function printed({ target, fields, content }: Preview): string {
   return `${head}\n${text}${text.endsWith('\n') ? '' : '\n'}`;
 }
 
-/** Returns a note on the delivery's state if the state affects whether the preview will be sent. */
+/** Returns a note if the sink is disabled, or if the delivery's state affects whether the preview will be sent; undefined otherwise. */
 function noteOn(
   { state, reason, settledAt, delivery }: Upcoming,
   { name, enabled }: SinkConfig,

@@ -25,10 +25,10 @@ interface Options {
   readonly memory: number;
 }
 
-/** Default maximum of rows on a terminal or in a table. */
+/** Default maximum number of rows, for output to a terminal or as a table. */
 const DEFAULT_ROWS = 1_000;
 const MAX_SECONDS = 86_400;
-/** Minimum of `--memory`, in bytes. A query process without a query already uses almost as much. */
+/** Minimum of `--memory`, in bytes. A query process uses almost this much before it runs a query. */
 const MIN_BYTES = 128 * 1024 ** 2;
 
 /** `leadsync query SQL`: runs a query on the ledger. */
@@ -125,7 +125,7 @@ function documented(name: string): Query {
   );
 }
 
-/** Returns the columns of a table or view. @throws CommandFailure if no table or view has that name */
+/** Returns the columns of a table or view as a text table. @throws CommandFailure if no table or view has that name */
 function columnsOf(name: string, width: number | undefined): string {
   const found = relations.find((one) => one.name === name);
   if (found)

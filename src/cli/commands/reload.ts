@@ -7,7 +7,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { lenientConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** Maximum duration of a reload, in ms. A reload waits for sinks and the queue, but not for polls. */
+/** Maximum time that the command waits for a reload, in ms. A reload waits for sinks and the queue, but not for polls. */
 const RELOAD_MS = 30_000;
 
 /** `leadsync reload`: makes the running leadsync apply its changed configuration. */
@@ -57,7 +57,10 @@ export const command = defineCommand<{ json?: boolean }>({
   },
 });
 
-/** Returns the failure for a file whose faults may have led to a wrong address of the running leadsync. */
+/**
+ * Returns the failure for a request that may have gone to a wrong address, because the faults of the file may hide the address of the
+ * running leadsync.
+ */
 function notReached(faults: readonly Fault[], address: string, why: string): CommandFailure {
   return new CommandFailure(
     ExitCode.configuration,

@@ -72,7 +72,7 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
   command.option('--all', 'every lead in the ledger');
 }
 
-/** Refuses a missing selection, so that omitting an option does not send everything again. */
+/** Requires either a selection or `--all`, so that omitting an option does not send everything again. @throws CommandFailure */
 function requireChoice(options: Options): void {
   requireOrder(options);
   const { sink: _, ...leads } = filterOf(options);

@@ -71,7 +71,7 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
   command.option('--all', 'every dead or pending delivery of every sink');
 }
 
-/** Refuses a missing selection, so that omitting an option does not retry everything. */
+/** Requires either a selection or `--all`, so that omitting an option does not retry everything. @throws CommandFailure */
 function requireChoice(options: Options, ids: readonly string[]): void {
   requireOrder(options);
   refuseAllWithSelection(options.all, ids.length > 0 || options.state !== undefined || hasSelection(options));
@@ -101,7 +101,7 @@ async function retryAll(
   return ExitCode.done;
 }
 
-/** Retries deliveries by id, and reports why any of them was not retried. */
+/** Makes the deliveries with these ids due now. Reports each delivery that it could not change, with the reason. Returns the exit code. */
 async function retryEach(
   ids: readonly string[],
   filter: DeliveryFilter,

@@ -30,7 +30,10 @@ export const command = defineCommand<{ deliver: boolean }>({
   },
 });
 
-/** Runs a daemon until the first stop signal; the second one ends the process immediately. SIGHUP reloads the configuration. */
+/**
+ * Runs a daemon until the first stop signal, or until it cannot continue. Returns the exit code. A second stop signal ends the process
+ * immediately. SIGHUP reloads the configuration.
+ */
 export async function untilStopped(options: DaemonOptions): Promise<number> {
   const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143), { hangup: 'reloads' });
   const started = Promise.withResolvers<Daemon>();

@@ -12,7 +12,7 @@ interface Options {
   readonly log?: string;
 }
 
-/** `leadsync support-bundle`: collects diagnostics in one file, to send to a helper. */
+/** `leadsync support-bundle`: collects diagnostics in one file, which the operator can send to a person who helps with a problem. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync support-bundle',

@@ -46,7 +46,7 @@ function separated(words: readonly string[]): string[] {
   return words.map((word, at) => (at === words.length - 1 ? word : `${word},`));
 }
 
-/** Joins words to lines of at most `WIDTH` characters. */
+/** Joins words into lines of at most `WIDTH` characters. */
 function inLines(words: readonly string[]): string {
   return words.reduce((text, word) => {
     const line = text.slice(text.lastIndexOf('\n') + 1);
@@ -82,8 +82,8 @@ function sinkValidator({ options, setup }: SinkType): Validator {
 }
 
 /**
- * Returns the fault that the option's schema finds in an answer; undefined if there is none. Accepts every answer with a variable, because
- * the value of the variable is not known yet.
+ * Returns the fault of an answer: an invalid `${`, or what the option's schema finds; undefined if there is none. Does not apply the schema
+ * to an answer with a variable, because the value of the variable is not known yet.
  */
 function faultOf(
   answer: string,

@@ -54,8 +54,9 @@ function namesIn(sql: string): string[] {
 }
 
 /**
- * Reads a value for a user's own SQL, which declares no types. An age becomes a time; any other text becomes the value that the same
- * characters have in SQL. SQLite orders every number before every text, so a number bound as text would compare wrongly without an error.
+ * Reads a value for a user's own SQL, which declares no types. An age becomes a time, a text in SQL quotes becomes that text, and a number
+ * becomes a number; any other text stays unchanged. SQLite orders every number before every text, so a number bound as text would compare
+ * wrongly without an error.
  */
 function ownValue(text: string, now: Date): QueryValue {
   const quoted = QUOTED.exec(text)?.[1];

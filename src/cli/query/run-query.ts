@@ -34,8 +34,9 @@ export type QueryResult =
   | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number };
 
 /**
- * Runs a query in a process of its own and forwards its output. Kills the process after `timeoutMs`, because SQLite cannot be
- * interrupted here. @throws CommandFailure if the query is invalid, or exceeds its time or memory
+ * Runs a query in a process of its own and forwards its output. Kills the process after `timeoutMs`, because better-sqlite3 cannot
+ * interrupt a query. `rows` is undefined if the reader closed the output.
+ * @throws CommandFailure if the query is invalid, or exceeds its time or memory
  */
 export async function runQuery(
   job: Omit<QueryJob, 'parent'>,

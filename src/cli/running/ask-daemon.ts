@@ -6,14 +6,17 @@ import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import type { StaleConfig } from '../../status/problem.ts';
 import type { Address } from '../shell/address.ts';
 
-/** Maximum time that a command waits for an answer of the running leadsync, in ms. Longer than leadsync waits for its own parts. */
+/**
+ * Maximum time that a command waits for an answer of the running leadsync, in ms. Longer than leadsync takes to answer `/readyz`, even if
+ * its parts do not respond.
+ */
 const ANSWER_MS = 3_000;
 const MAX_BYTES = 64 * 1024;
 
 /** The answer of a running leadsync, or a short reason why there is none. */
 export type DaemonAnswer = { readonly status: number; readonly body: string } | { readonly failure: string };
 
-/** The running leadsync's `admin.token`, if it is available. */
+/** The `admin.token` of the running leadsync; `unknown` if this process cannot read it, undefined if there is none. */
 type Token = LedgerConfig['adminToken'];
 
 /** The leadsync that a command sends its requests to. */

@@ -38,7 +38,7 @@ export interface GlobalOptions {
 export type ShowCommand = (words: string) => string;
 
 /**
- * Returns a function for the text of a command as this user types it. Adds the `-c` of the current command, because without it the shown
+ * Returns a function that formats a command as this user should type it. Adds the `-c` of the current command, because without it the shown
  * command would use another ledger.
  */
 export function commandFormatter({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
@@ -49,8 +49,8 @@ export function commandFormatter({ config }: GlobalOptions, { env }: Pick<Surrou
 }
 
 /**
- * Rewrites the commands in a text for standard output to the form in which this user types them. In standard error they are rewritten
- * anyway.
+ * Rewrites the commands in a text for standard output to the form in which this user types them. Texts for standard error do not need this,
+ * because `commandLine` rewrites everything that is written there.
  */
 export function withTypedCommands(text: string, { env }: Pick<Surroundings, 'env'>): string {
   return rewriteCommands(text, env);
@@ -89,8 +89,8 @@ export function exportStatesOf({ dataDir }: Pick<LedgerConfig, 'dataDir'>): Expo
 }
 
 /**
- * Like `ledgerConfigOf`, but ignores faults, for read-only commands: a mistake in the file does not hide leads. Writes a note about the
- * faults to standard error. @throws ConfigError if not even data_dir can be read
+ * Like `ledgerConfigOf`, but leaves out the faulty parts of the file, so that read-only commands work despite a mistake in it. Writes a
+ * note about the faults to standard error. @throws ConfigError if not even data_dir can be read
  */
 export function readableConfigOf(options: GlobalOptions, surroundings: Surroundings): LedgerConfig {
   const config = lenientConfigOf(options, surroundings);

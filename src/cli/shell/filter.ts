@@ -67,13 +67,13 @@ export function requireOrder({ since, until }: FilterOptions): void {
     );
 }
 
-/** Returns the options that the ledger can filter by. */
+/** Returns the options that the ledger can filter by, without those that are not set. */
 export function filterOf({ sink, source, lead, since, until }: FilterOptions): FilterOptions {
   const filter = { sink, source, lead, since, until };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
-/** Whether the options select anything. */
+/** Whether any of the options is set. Without any, a filter matches everything. */
 export function hasSelection(options: FilterOptions): boolean {
   return Object.keys(filterOf(options)).length > 0;
 }

@@ -5,7 +5,10 @@ import { type Surroundings, withLedger } from './context.ts';
 
 const NOTHING_YET: LastDeclaration = { sources: [], sinks: [] };
 
-/** Returns the configuration that the ledger last recorded. Before the first run there is no ledger, so everything is new. */
+/**
+ * Returns the configuration that the ledger last recorded. If there is no ledger yet, returns an empty configuration, so that everything
+ * counts as new.
+ */
 export async function lastDeclaration(config: Config, surroundings: Surroundings): Promise<LastDeclaration> {
   try {
     return await withLedger(config, surroundings, (ledger) => ledger.lastDeclaration());

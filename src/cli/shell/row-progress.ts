@@ -19,7 +19,7 @@ export class RowProgress {
     if (this.#stream.isTTY === true) this.#show(doing);
   };
 
-  /** Sets the number of rows of a table that are `done` so far: written, sorted by day, copied. */
+  /** Sets the number of rows of a table that were processed so far. `done` says how, for display: `written`, `sorted` or `copied`. */
   readonly reportProgress = (table: string, rows: number, done: string): void => {
     this.#tables.set(table, rows);
     const now = performance.now();

@@ -4,7 +4,7 @@ import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { readLeadId } from './filter.ts';
 
-/** Maximum characters of a subject: more than any email address has. */
+/** Number of characters after which reading from standard input stops: more than any email address has. */
 const MAX_CHARACTERS = 1_000;
 
 /**
@@ -25,8 +25,8 @@ async function firstLine(stdin: Surroundings['stdin']): Promise<string> {
 }
 
 /**
- * Parses a subject: digits alone are a lead id, a text with an `@` is an email address, and everything else must be a phone number,
- * which begins with `+` or `0`, or contains spaces or signs. @throws CommandFailure
+ * Parses a subject: digits alone are a lead id, and a text with an `@` is an email address. Everything else must be a phone number, which
+ * begins with `+` or `0`, or contains spaces or punctuation. @throws CommandFailure
  */
 function readSubject(text: string): Subject {
   if (/^[1-9]\d{0,18}$/.test(text)) return { kind: 'lead', lead: readLeadId(text) };

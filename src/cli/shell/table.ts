@@ -1,4 +1,4 @@
-/** A column of a table. Numbers are aligned right. */
+/** A column of a table. `align` is `right` for numbers. */
 export interface Column {
   readonly head: string;
   readonly align?: 'right';

@@ -8,7 +8,7 @@ const REST_OF_LINE = '\u001b[K';
 const REST_OF_SCREEN = '\u001b[J';
 const CTRL_C = '\u0003';
 
-/** Uses the whole terminal until it is closed. Restores the terminal however the process ends, except after SIGKILL. */
+/** Uses the whole terminal until `close`. Restores the terminal however the process ends, except after SIGKILL. */
 export class FullScreen {
   readonly #stdout: Surroundings['stdout'];
   readonly #stdin: Surroundings['stdin'];
@@ -40,7 +40,7 @@ export class FullScreen {
     return this.#stdout.rows || 24;
   }
 
-  /** Replaces the shown lines. Leaves out lines that do not fit. */
+  /** Replaces the shown lines. Cuts lines at the width of the terminal, and leaves out lines that do not fit its height. */
   show(lines: readonly string[]): void {
     if (!this.#open) return;
     const fitting = lines.length <= this.rows ? lines : [...lines.slice(0, this.rows - 1), '…'];

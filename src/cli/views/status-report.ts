@@ -12,7 +12,7 @@ import type { Problem, ProblemContext } from '../../status/problem.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { table } from '../shell/table.ts';
 
-/** Maximum names that the report lists for one problem. */
+/** Maximum number of names that the report lists for one problem, in addition to the name in its message. */
 const MAX_NAMES = 10;
 
 /** Facts for a report that are not in the ledger, and the width of the terminal. */

@@ -12,7 +12,7 @@ export interface FrameContent {
   readonly sinks: readonly SinkView[];
   readonly throughput: ReadonlyMap<string, Throughput>;
   readonly given: ReportContext;
-  /** A note above the problems: why the content is out of date, or that the configuration has faults; undefined if neither is so. */
+  /** A note above the problems: why the content is out of date, or that the configuration has faults; undefined if neither applies. */
   readonly unread: string | undefined;
 }
 

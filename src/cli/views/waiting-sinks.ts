@@ -6,8 +6,8 @@ import { commandFormatter, type GlobalOptions, type Surroundings } from '../shel
 import { problemLines } from './status-report.ts';
 
 /**
- * Reports on standard error which of the given sinks hold back pending leads, and why. If `sinks` is undefined, considers all sinks.
- * leadsync attempts no delivery, not even a due one, while its sink is paused or held.
+ * Reports on standard error which of the given sinks hold back pending leads, and why. If `sinks` is undefined, considers all sinks. While
+ * a sink is paused or held, leadsync does not attempt its deliveries, not even due ones, except for the probes of a held sink.
  */
 export async function reportWaitingSinks(
   config: LedgerConfig,

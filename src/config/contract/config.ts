@@ -98,7 +98,7 @@ export interface SinkConfig {
 
 /** How batches travel to where they are attempted. */
 export interface QueueConfig {
-  /** The Redis of BullMQ; undefined if this process attempts the deliveries itself. */
+  /** Address of the Redis server that BullMQ uses; undefined if this process attempts the deliveries itself. */
   readonly redisUrl: Secret | undefined;
   /** The prefix of every key in Redis. */
   readonly prefix: string;

@@ -51,7 +51,7 @@ export function innermostIssues(issue: Issue): readonly Issue[] {
   return [issue];
 }
 
-/** Returns how to write a value of the expected type, for two typical mistakes. */
+/** Returns how to write a value of the expected type if the mistake is one of two typical ones; otherwise an empty text. */
 function howToWrite({ expected, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
   if (expected === 'string' && ['number', 'boolean'].includes(typeof input)) return ': put it in quotes';
   const isMap = expected === 'object' || expected === 'record';

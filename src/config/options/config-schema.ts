@@ -60,7 +60,7 @@ function describe(schema: unknown): JsonSchema {
   return description === undefined ? {} : { description };
 }
 
-/** A `${…}` in place of a value that is not free text: a number, an enum, a text with a pattern. */
+/** The schema of a text with `${…}`, which may replace a value that is not free text: a number, an enum, a text with a pattern. */
 const VARIABLE: JsonSchema = { type: 'string', pattern: '\\$\\{' };
 
 /** Returns a schema that also accepts `${…}` wherever leadsync replaces it, except in the properties named in `except`. */

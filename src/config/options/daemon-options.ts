@@ -6,12 +6,12 @@ import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
-/** Minimum length of a passphrase, in characters: a thief of the files could find a short one by trying offline. */
+/** Minimum length of a passphrase, in characters. A thief of the files could find a shorter one by brute force, offline. */
 const SHORTEST_PASSPHRASE = 16;
 /** Minimum length of the token, in characters. A guessable token would expose leads to every client that reaches the address. */
 const SHORTEST_TOKEN = 16;
 
-/** Characters that an HTTP header can hold without encoding. */
+/** Matches a token: at least `SHORTEST_TOKEN` characters, all of which an HTTP header can hold without encoding. */
 const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 
 const WRONG_ADDRESS = 'must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off';

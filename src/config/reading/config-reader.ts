@@ -46,7 +46,10 @@ export class ConfigReader {
     return [...this.#secretFiles];
   }
 
-  /** Returns the configuration. If there are faults, adds them to the list, and returns a part of it or undefined. */
+  /**
+   * Returns the configuration without the parts that have faults, and adds each fault to the list. Returns undefined if `daemonOptions`
+   * rejects the top level.
+   */
   read(): Omit<Config, 'exposedSecrets'> | undefined {
     const daemon = this.#validate(daemonOptions, this.#tree.root, []);
     const sources = this.#entries('sources').map(([name, value]) => this.#readSource(name, value));
@@ -106,7 +109,10 @@ export class ConfigReader {
     };
   }
 
-  /** Reads the required sections one by one, if need be without their secrets, so that faults elsewhere do not hide them. */
+  /**
+   * Reads the sections that a `LedgerConfig` needs one by one, if need be without their secrets, so that faults elsewhere do not hide them.
+   * Returns undefined if data_dir has a fault.
+   */
   #readEssentials(root: unknown) {
     if (!isMap(root)) return undefined;
     const read = <Schema extends z.ZodType>(name: string, schema: Schema) =>
@@ -164,7 +170,7 @@ export class ConfigReader {
     return { name, poll, options };
   }
 
-  /** Returns the source's poll schedule. Validates the whole source. */
+  /** Returns a source's name and poll schedule, together with its options if they are valid. Validates the whole source. */
   #readPoll(name: string, value: unknown): LedgerConfig['sources'][number] | undefined {
     const at = ['sources', name];
     const whole = this.#readSource(name, value);

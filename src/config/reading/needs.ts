@@ -26,10 +26,10 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
   }
 }
 
-/** The ledger uses the options that every sink has: which events are owed, when to retry. */
+/** Names of the options that every sink has. The ledger needs their values: which events are owed, when to retry. */
 const COMMON: ReadonlySet<string> = new Set(Object.keys(sinkOptions(ANY_TYPE).shape));
 
-/** Built on first use, because building it takes longer than reading a file. */
+/** The schema of the top-level options. Built on first use, because building it takes longer than reading a file. */
 let daemonSchema: JsonSchema | undefined;
 
 /** Whether a path in a top-level section is the path of a secret, or leads into one. */

@@ -86,7 +86,7 @@ export class TreeValidator {
     return true;
   }
 
-  /** Replaces the text of a variable with its number or boolean where the schema expects one. */
+  /** Replaces the text of a variable with its number or boolean where the schema expects one. Returns whether it replaced the text. */
   #readVariable(root: unknown, issue: Issue, at: Path): boolean {
     const place = valueAt(root, issue.path.slice(0, -1));
     const key = issue.path.at(-1);

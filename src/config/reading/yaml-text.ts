@@ -62,7 +62,7 @@ function addSyntaxFaults(errors: readonly YAMLParseError[], text: string, faults
   }
 }
 
-/** Returns the offset of visible text: not in an indentation, and not below the last line with text. */
+/** Returns the offset of an error, moved to visible text: past an indentation, and not below the last line with text. */
 function visibleOffset(error: YAMLParseError, text: string): number {
   const blanks = /^ */.exec(text.slice(error.pos[0]))?.[0].length ?? 0;
   return Math.min(error.pos[0] + blanks, text.trimEnd().length);

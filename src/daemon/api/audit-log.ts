@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { disk } from '../../platform/files/files.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** Size at which the file is rotated. */
+/** Size at which the file is rotated, in bytes. */
 const MAX_BYTES = 10 * 1024 * 1024;
 /** Maximum number of rotated files. */
 const MAX_ROTATED_FILES = 4;

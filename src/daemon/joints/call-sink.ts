@@ -9,7 +9,7 @@ import type { AttemptLease } from './attempt-lease.ts';
 /** Parameters of one call of a sink. */
 export interface SinkCall {
   readonly clock: Clock;
-  /** Aborts when leadsync stops. */
+  /** Aborts when leadsync stops and the grace period for attempts in progress is over. */
   readonly stop: AbortSignal;
   readonly lease: AttemptLease;
   readonly traceparent: string | undefined;
@@ -19,7 +19,7 @@ export interface SinkCall {
 export const REPORT_HINT = 'This is a fault in leadsync: please report it.';
 /** Explicit abort reason: without one, each abort would create an error with a stack trace. */
 const DONE = 'done';
-/** Maximum time for a sink to react to an abort, in ms. `STOP_MS` applies while leadsync stops. */
+/** Maximum time for a sink to react to an abort, in ms. `STOP_MS` applies instead if `SinkCall.stop` has aborted. */
 const ABORT_MS = 1_000;
 const STOP_MS = 500;
 
@@ -82,8 +82,8 @@ function isOutcome(value: Outcome | null | undefined): boolean {
 }
 
 /**
- * Returns what is reported for an error other than `SinkUnavailable`, which is a bug in the sink. Leaves out the message of the error,
- * because it may contain a lead's data.
+ * Returns the failure to report for an error other than `SinkUnavailable`. Such an error is a bug in the sink, unless another version has
+ * replaced the program on disk. Leaves out the error's message, because it may contain a lead's data.
  */
 function faultOf(error: unknown): SinkUnavailable {
   const { message, hint } = replacedProgram() ?? {

@@ -95,7 +95,10 @@ async function attempt(
   parts.onSettled(settled.sink);
 }
 
-/** Withholds erased leads from a sink that does not take `erased` events: a lead without content would fail the whole batch. */
+/**
+ * Withholds erased leads from a sink that does not take `erased` events, and gives them the outcome `refused`: a lead without content would
+ * fail the whole batch.
+ */
 async function withoutErased(
   { erasedRefusal: reason }: OpenSink,
   batch: Batch,

@@ -66,7 +66,9 @@ export async function dispatch(
   }
 }
 
-/** Reports that an operator paused or resumed the sink, mostly in another process. Attempts report holding and recovery themselves. */
+/**
+ * Reports that an operator paused or resumed the sink, usually through another process. Attempts report holding and recovery themselves.
+ */
 function reportChanges(
   sink: string,
   before: SinkHealth | undefined,

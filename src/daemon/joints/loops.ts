@@ -4,7 +4,9 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 const AFTER_FAULT_MS = 1_000;
 
-/** The loops of a daemon. Each runs until the stop; a fault in one is reported and does not end the others. */
+/**
+ * The loops of a daemon. Each runs until `stop`. If a loop throws, `Loops` reports the error and restarts that loop; the others continue.
+ */
 export class Loops {
   readonly #clock: Clock;
   readonly #telemetry: Pick<Telemetry, 'emit' | 'logger'>;

@@ -92,7 +92,7 @@ interface Progress {
   ended: boolean;
 }
 
-/** Copies the next parts of new rows of a table. Reads each part while the destination writes the part before. */
+/** Copies the next parts of new rows of a table. Reads each part while the destination writes the previous one. */
 async function copyNew(
   mirror: Mirror,
   progress: Progress,
@@ -120,8 +120,8 @@ async function readNew(ledger: LedgerQueries, table: string, after: number): Pro
 }
 
 /**
- * Copies the lead contents that the destination lacks; most contents arrived with their leads. Runs before the versions are written, so
- * that no version is there without its content.
+ * Copies the lead contents that the destination lacks. The destination has most contents already, from the deliveries of the leads. Runs
+ * before the versions are written, so that no version is there without its content.
  */
 async function copyContents(
   mirror: Mirror,
@@ -182,7 +182,10 @@ function isSameRenamed(one: Overview['renamed'], other: Overview['renamed']): bo
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Copies one part, then sleeps in proportion if the mirror runs in the background. */
+/**
+ * Calls `bring` to copy one part. If the mirror runs in the background, then sleeps `REST` times as long as that took.
+ * @throws the reason of `signal` if it has aborted
+ */
 async function withDutyCycle(
   { clock, isBackground }: MirrorParts,
   signal: AbortSignal,

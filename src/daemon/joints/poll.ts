@@ -31,7 +31,7 @@ export interface PollFailure {
 
 type FailureReport = Omit<EventOf<'poll-failed'>, 'retryInMs' | 'failures'>;
 
-/** Numbers of leads that a poll has recorded so far, and when it last reported them. */
+/** Numbers of leads that a poll has listed and recorded so far, and when it last reported them (`reportedMs`, by the monotonic clock). */
 interface Progress {
   listed: number;
   new: number;

@@ -4,7 +4,7 @@ import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.t
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
-/** What the watchdog works with. */
+/** What `watchWorkers` works with. */
 export interface WatchParts {
   readonly ledger: Pick<LedgerDelivering, 'unbegunBatches'>;
   readonly carrier: Pick<Carrier, 'offer' | 'unready' | 'workers'>;
@@ -15,7 +15,9 @@ export interface WatchParts {
 const CHECK_INTERVAL_MS = 3_000;
 /** Consecutive silent checks before a worker is replaced. Counts checks and not time, because a process may be frozen for a while. */
 const CHECKS_BEFORE_REPLACING = 4;
-/** Maximum of that number, which doubles each time the new worker is silent as well. This many checks take ten minutes. */
+/**
+ * Maximum number of silent checks before a worker is replaced: ten minutes. The number doubles each time the new worker is silent as well.
+ */
 const MAX_CHECKS_BEFORE_REPLACING = 200;
 
 /**

@@ -9,7 +9,7 @@ import { createLogger, type Logger, type LogStream } from '../../telemetry/logge
 
 /** How long `run` waits for destinations and Redis to show whether there was an earlier ledger, in ms. */
 const RUN_PATIENCE_MS = 300_000;
-/** How long `sync` waits for them, in ms: shorter, because a person or a script waits for `sync`. */
+/** How long `sync` waits for destinations and Redis, in ms: shorter, because a person or a script waits for `sync`. */
 const SYNC_PATIENCE_MS = 10_000;
 
 const NOT_STARTED =
@@ -62,7 +62,7 @@ async function serveProbes(
   reasons: () => readonly string[],
   logger: Logger,
 ) {
-  const { startAdmin } = await import('../../admin/server.ts'); // lazy: without an admin address, this memory is not needed
+  const { startAdmin } = await import('../../admin/server.ts'); // lazy: without an admin address, the server would only use memory
   const loadedAt = new Date().toISOString();
   const instance = randomUUID();
   const { dataDir } = config;

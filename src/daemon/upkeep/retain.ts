@@ -5,7 +5,9 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 const EVERY_MS = 3_600_000;
-/** Duty cycle: after each part, sleep three times as long as it took, because deliveries come first. */
+/**
+ * Ratio of rest to work: after each part, `retainOnce` sleeps for this many times as long as the part took, because deliveries come first.
+ */
 const REST = 3;
 /** Maximum age of the ledger copy that an upgrade leaves, in ms. A shorter `retention` removes it sooner. */
 const UPGRADE_COPY_MS = 7 * 24 * 3_600_000;

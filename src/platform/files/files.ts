@@ -92,7 +92,8 @@ export const disk: Files = {
 };
 
 /**
- * Codes of errors from syncing a folder that are always fatal. After others, leadsync may just lack the right to sync an existing parent.
+ * Codes of errors from syncing a folder that are always fatal. An error with another code may only mean that leadsync lacks the right to
+ * sync an existing parent.
  */
 const FAILED_DISK: readonly (string | undefined)[] = ['EIO', 'ENOSPC', 'EDQUOT'];
 

@@ -38,7 +38,8 @@ function makePrivate(file: string): void {
 }
 
 /**
- * Whether a process holds the lock. Creates no file. Delays a process that takes the lock at the same moment by less than 1 ms.
+ * Whether a process holds the lock. Creates no file. While this function checks, for less than 1 ms, another process cannot take the lock:
+ * `acquireLock` waits, or throws LockHeld if its `waitMs` is 0.
  * @throws Error if this user may not read the file, or if its folder cannot be reached
  */
 export function isLocked(file: string): boolean {

@@ -56,7 +56,10 @@ export function isProcessDead(folder: string, name: string): boolean {
 /** Minimum age of a lock file that can show that a process is dead, in ms: the process may be about to lock a younger file. */
 const SETTLED_MS = 60_000;
 
-/** Returns the names of the processes that have a lock file in a folder and are known to be dead. */
+/**
+ * Returns the names of the processes that are known to be dead by their lock files in a folder. Leaves out lock files younger than
+ * `SETTLED_MS`.
+ */
 export function deadProcesses(folder: string, now: Date): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)

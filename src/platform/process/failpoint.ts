@@ -73,8 +73,9 @@ const PARKED = 2;
 let threadState: Int32Array | undefined;
 
 /**
- * Returns the state to pass to a thread that calls `parkWhenAsked`. From this call on, `freeze` waits until that thread is parked. If it
- * did not, it might freeze the thread inside a transaction, and every other process would wait for the lock until this process continues.
+ * Returns the state to pass to a thread that calls `parkWhenAsked`. From this call on, `freeze` waits until that thread is parked.
+ * Otherwise `freeze` could stop the thread inside a transaction, and every other process would wait for the lock until this process
+ * continues.
  */
 export function threadToPark(): Int32Array {
   threadState = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

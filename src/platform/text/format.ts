@@ -30,7 +30,7 @@ export function printMomentAndAge(at: Date, now: Date): string {
   return `${printMoment(at)} (${printAge(at, now)})`;
 }
 
-/** Returns the distance of a time from now, in its largest unit: `12 s ago`, `in 5 min`. */
+/** Returns the distance of a time from now, in one unit as in `printLength`: `12 s ago`, `in 5 min`. */
 export function printAge(at: Date, now: Date): string {
   const ms = now.getTime() - at.getTime();
   const length = printLength(Math.abs(ms));
@@ -46,7 +46,7 @@ export function printAgo(at: Date, now: Date): string {
   return ms < 1000 ? 'now' : `${printSpan(ms < MINUTE_MS ? Math.floor(ms / 1000) * 1000 : ms)} ago`;
 }
 
-/** Returns a length of time in its largest unit, rounded down: `90 s`, `5 min`. */
+/** Returns a length of time in the largest unit of which it has at least two, rounded down: `90 s`, `5 min`. */
 export function printLength(ms: number): string {
   if (ms < 120_000) return `${Math.floor(ms / 1_000)} s`;
   if (ms < 2 * HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Skip a multiple that is closer than this fraction of the period: a timer may fire slightly early. */
+/** Fraction of the period. `nextBeat` skips a multiple that is closer than this, because a timer may fire slightly early. */
 const OVER = 0.1;
 
 /**

@@ -6,7 +6,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
   w: 604_800_000,
 };
-/** An age: `7d`. */
+/** Matches an age: `7d`. */
 export const AGE = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/i;
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i;
 const [FIRST_MS, LAST_MS] = [Date.parse('0000-01-01'), Date.parse('9999-12-31T23:59:59.999Z')];
