@@ -5,14 +5,14 @@ export interface Extraction {
    * query.
    */
   readonly order: readonly string[];
-  /** Whether several rows may have the same values in `order`. A page then contains all rows with the same values. */
+  /** Whether several rows may have the same values in `order`. If so, a page never ends between two such rows. */
   readonly ties?: true;
   /**
    * The SQL condition for rows that were added or changed at `:since` (`:sinceMs` in ms since 1970) or later. It may select more rows but
    * never fewer, so that no row is missing between two exports. Without this condition, every export contains the whole relation.
    */
   readonly since?: string;
-  /** The time by whose day the rows are partitioned. If undefined, all rows are in one file. */
+  /** The time column by whose day the rows are partitioned. If undefined, all rows are in one file. */
   readonly day?: string;
 }
 
@@ -29,8 +29,8 @@ const ERASED =
   '(source, lead_id) IN (SELECT source, id FROM _erased WHERE erased_at >= :sinceMs OR coalesce(finished_at, :sinceMs) >= :sinceMs)';
 
 /**
- * The SQL condition for a source whose first poll with new leads ended at `:since` or later. Only then is it known which leads are
- * backfill.
+ * The SQL condition for a source whose first poll with new leads ended at `:since` or later, or has not ended. leadsync knows which leads
+ * are backfill only after that poll.
  */
 const FIRST_POLL_ENDED = `source IN (SELECT o.source FROM _sources o WHERE (SELECT coalesce(p.finished_at, :since) FROM polls p
    WHERE p.source = o.source AND p.leads_new > 0 ORDER BY p.poll_id LIMIT 1) >= :since)`;

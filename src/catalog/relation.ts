@@ -20,7 +20,7 @@ export interface Column {
   readonly means: string;
   /** Whether the column is never null. */
   readonly required: boolean;
-  /** The possible values, if the column always has one of a few words. */
+  /** The possible values, if the column can have only a few. */
   readonly values?: readonly string[];
   /** Whether the column may contain personal data. An erasure searches such columns. */
   readonly personal?: boolean;
@@ -60,7 +60,7 @@ export function maybe(name: string, type: ColumnType, means: string): Column {
   return { name, type, means, required: false };
 }
 
-/** Returns the column, marked as possibly containing personal data, which its comment then says. */
+/** Returns a copy of the column that is marked as possibly containing personal data. Appends `says` to its comment. */
 export function personal(column: Column, says = 'Personal data.'): Column {
   return { ...column, means: `${column.means} ${says}`, personal: true };
 }

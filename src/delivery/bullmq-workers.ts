@@ -3,7 +3,10 @@ import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker.ts';
 import type { CarriedSink, Pulse, Workers } from './carrier.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
-/** The workers of this process, one for each sink. While Redis refuses commands, there are none. */
+/**
+ * The workers of this process, one for each sink. There are none while Redis refuses commands, unless the reason is that its memory is
+ * full.
+ */
 export class BullmqWorkers implements Workers {
   #sinks: readonly CarriedSink[] = [];
   readonly #running: RunningAttempts;

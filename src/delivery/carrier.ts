@@ -24,8 +24,8 @@ export interface Carrier {
    */
   offer(refs: readonly BatchRef[]): Promise<void>;
   /**
-   * Carries batches for these sinks only, from now on. Restarts the sinks in `restarted`. Running attempts continue, and do not count
-   * towards the concurrency of the restarted sinks.
+   * Carries batches for these sinks only, from now on. Restarts the workers of the sinks in `restarted`. Running attempts continue, and do
+   * not count towards the concurrency of the restarted sinks.
    */
   serve(sinks: readonly CarriedSink[], restarted?: readonly string[]): Promise<void>;
   /** Returns the leases of the running attempts of all sinks in this process. */

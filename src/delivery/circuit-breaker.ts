@@ -31,7 +31,7 @@ const LAST_PROBE_MS = 60_000;
 export const MIN_CONCURRENT_BATCHES = 2;
 /** Number of concurrent batches assumed for a destination that asks for a pause and has no limit yet; half of it becomes the limit. */
 const PAUSED_PLACES = 16;
-/** A limit that reaches this number is removed: no sink has that many concurrent batches. */
+/** A limit that reaches this number is removed, because no sink may have more batches in flight anyway. */
 const MOST_PLACES = 1_000;
 /** Maximum Retry-After that leadsync honours, in ms. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
@@ -109,7 +109,7 @@ export function isExplainedByRate({ recent }: SinkHealth, failures: number): boo
 
 /**
  * Whether an attempt failed that began before an operator resumed the sink or changed its address. Such a failure says nothing about the
- * destination as it is now. If the time is in the future, the clock was set back, and the two cannot be compared.
+ * destination as it is now. If `renewedAt` is in the future, the clock was set back, and the two times cannot be compared.
  */
 function isOutdated(
   { startedAt, outcome }: AttemptedDelivery,
@@ -126,9 +126,9 @@ function isGone(one: AttemptedDelivery): one is AttemptedDelivery & { outcome: U
 }
 
 /**
- * Returns the health with the refusals added that may be the endpoint's fault, which are the first refusals of leads. Leads that an
- * operator retried do not count, because they may still be wrong; nor do erasure notices, because an endpoint may accept leads and not
- * know this event.
+ * Returns the health with a new count of refusals. Counts only refusals that may be the endpoint's fault: the first refusal of each lead.
+ * Does not count the refusal of a lead that an operator retried, because the lead may still be wrong, or of an erasure notice, because an
+ * endpoint may accept leads without knowing that event.
  */
 function withRefusals(health: SinkHealth, attempted: readonly AttemptedDelivery[], now: Date): SinkHealth {
   const telling = attempted.filter(
@@ -185,9 +185,9 @@ function failuresIn(recent: string): number {
 }
 
 /**
- * Returns the health of a sink that is held until the next probe. If the destination asks for a wait, that wait is kept exactly until many
- * probes in a row have failed, and is a minimum afterwards. If it asks while the sink is not held yet and the destination is not down, the
- * limit on concurrent batches is halved; otherwise the limit is removed.
+ * Returns the health of a sink that is held until the next probe. If the destination asks for a wait, leadsync waits exactly that long
+ * before each of the first `PROBES_BELIEVED` probes, and at least that long before later probes. Halves the limit on concurrent batches if
+ * the destination asks for a wait while the sink is not held yet and the destination is not down; otherwise removes the limit.
  */
 function held(health: SinkHealth, outcomes: readonly Outcome[], now: Date, random: Random): SinkHealth {
   const probes = health.heldSince ? health.probes + 1 : 0;

@@ -5,9 +5,9 @@ import type { Random } from '../platform/time/clock.ts';
 import { isErasedOnly, isExplainedByRate, nextHealth } from './circuit-breaker.ts';
 import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
 
-/** The wait after a failure while no lead is delivered, if the retry schedule is empty, in ms. */
+/** Wait after a failure while no lead is delivered, in ms, if the retry schedule is empty. */
 const SOON_MS = 5_000;
-/** The maximum of that wait, if the retry schedule begins later, in ms. */
+/** Maximum of that wait, in ms, if the first wait of the retry schedule is longer. */
 const LATEST_SOON_MS = 60_000;
 /** Maximum wait after a failure that the sink's failure rate explains, in ms. Shorter if the retry schedule begins sooner. */
 export const EXCUSED_WAIT_MS = 1_000;

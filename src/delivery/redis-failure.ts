@@ -10,7 +10,7 @@ export interface RedisFailure {
 }
 
 const SILENT = 'it does not answer';
-/** The consequence of an unusable Redis. */
+/** The consequence of an unusable Redis, as a sentence for hints. */
 export const LEADS_WAIT = 'Polls continue, and leads wait safely in the ledger.';
 
 /** The errors by which Redis refuses commands, by the first word of its answer. */

@@ -5,7 +5,10 @@ import type { AttemptBatch } from './carrier.ts';
 /** Maximum time for aborted attempts to end and to release their leases, in ms. */
 const ABORT_MS = 1_500;
 
-/** The running attempts of this process. Runs each lease once, and ends all attempts when the process stops. */
+/**
+ * The running attempts of this process. Never runs two attempts under the same lease at the same time, and ends all attempts when the
+ * process stops.
+ */
 export class RunningAttempts {
   readonly #attempt: AttemptBatch;
   readonly #clock: Clock;
@@ -31,7 +34,10 @@ export class RunningAttempts {
     return [...this.#running.values()].map(({ lease }) => lease);
   }
 
-  /** Starts an attempt. Does nothing if it is already running, or after `stop`: dispatch then offers the batch again later. */
+  /**
+   * Starts an attempt, and resolves when it has ended. Starts nothing if the attempt is already running, or after `stop`: dispatch then
+   * offers the batch again later.
+   */
   start(ref: BatchRef): Promise<void> {
     const key = `${ref.batch}-${ref.lease}`;
     const count = this.#countOf(ref.sink);

@@ -38,12 +38,12 @@ export interface ListedElement {
   readonly position: number;
   /** The id, if the element begins with it; undefined if only parsing reveals it. */
   readonly id: LeadId | undefined;
-  /** The hash of the element: that of the `ListedLead` which `read` returns. */
+  /** The hash of the element, which is also the hash of the item that `read` returns. */
   readonly hash: string;
   /**
    * Parses the element.
-   * @throws SourceError `protocol` if the element is not JSON in UTF-8 and its end is uncertain, which makes the rest of the listing
-   * unreadable
+   * @throws SourceError `protocol` if the element is not valid JSON or is too large, and its end is uncertain, which makes the rest of the
+   * listing unreadable
    */
   read(): ListedItem;
 }

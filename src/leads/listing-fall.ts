@@ -8,7 +8,7 @@ export interface ListingSize {
   readonly leads: number;
 }
 
-/** Fewer leads than this may vanish from a listing without being a problem, unless none is left. */
+/** Minimum number of leads that have to vanish from a listing to be a problem, unless the listing is empty. */
 const FEW_LEADS = 20;
 
 /**

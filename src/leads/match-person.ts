@@ -1,7 +1,10 @@
 import { isSamePhone, normalisedEmail, normalisedPhone } from './contact.ts';
 import type { Subject } from './person.ts';
 
-/** Whether the JSON of a lead, as received, is about a person. Searches all text of a rejected lead, which may be any JSON or not JSON. */
+/**
+ * Whether the JSON of a lead, as received, is about a person. If the field for the email address or phone number is not a string, searches
+ * all text: a rejected lead may be any JSON, or no JSON.
+ */
 export function matchesPerson(raw: string, subject: Subject): boolean {
   if (subject.kind === 'lead' || raw === '') return false;
   const parsed = parsedOf(raw);

@@ -34,8 +34,8 @@ export interface Unavailable {
 }
 
 /**
- * leadsync did not try this lead, or tried it only in a part of the batch that was refused as a whole: the destination had refused every
- * lead tried before, or the time was up. The lead waits for the next attempt.
+ * leadsync did not try this lead, because the destination had refused every lead tried before, or because the time was up. It may have
+ * tried the lead in a part of the batch that was refused as a whole. The lead waits for the next attempt.
  */
 export interface Untried {
   readonly kind: 'untried';

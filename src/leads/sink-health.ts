@@ -49,7 +49,7 @@ export const HEALTHY: SinkHealth = {
   pausedReason: undefined,
 };
 
-/** What a delivery waits for, although it may be due, in each state in which its sink receives nothing. */
+/** What a pending delivery waits for, even if it is due, by the state in which its sink receives nothing. */
 export const WAIT_REASONS = {
   paused: 'waits until its sink is resumed',
   held: 'waits until its sink works again',

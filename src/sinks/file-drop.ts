@@ -5,7 +5,7 @@ import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { creationFailure, folderFailure } from './folder-failure.ts';
 import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from './sink.ts';
 
-/** Leads are personal data: readers have to belong to the group. */
+/** Readable only by the owner and the group, because leads are personal data. */
 const FILE_MODE = 0o640;
 const FOLDER_MODE = 0o750;
 /** Maximum difference between this clock and that of a file server, in ms. */

@@ -71,8 +71,8 @@ export interface StoredLead extends LeadKey {
 }
 
 /**
- * Copies the history of a ledger to a destination. Independent of deliveries: neither waits for the other. Each method is one small
- * transaction and may throw SinkUnavailable. `table` is a name in catalog/mirrored.ts, `ledger` the id of a ledger.
+ * Copies the history of a ledger to a destination. Independent of deliveries: neither waits for the other. Each method uses only small
+ * transactions and may throw SinkUnavailable. `table` is a name in catalog/mirrored.ts, `ledger` the id of a ledger.
  */
 export interface Mirror {
   /** Time between two rounds, in ms. */
@@ -81,7 +81,10 @@ export interface Mirror {
   lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number>;
   /** Whether the stored row with this row's number has the same values in the columns that never change. */
   has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean>;
-  /** Reassigns the ledger's last rows, up to `count`, to a lost ledger, which keeps the rows that the present ledger no longer contains. */
+  /**
+   * Reassigns the ledger's last rows, up to `count`, to a lost ledger, which keeps the rows that the present ledger no longer contains.
+   * Deletes them instead if they are derived from other rows.
+   */
   markLost(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
   /** Returns the numbers of rows that may have changed since they were written, in ascending order. */
   unsettled(
@@ -94,7 +97,7 @@ export interface Mirror {
   /** Upserts rows by their keys. Returns the number of rows that the destination refused; all other rows were written. */
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
   /**
-   * Returns the former names under which the destination still has these sinks; the mirror has to write the deliveries of these sinks
+   * Returns the former names under which the destination still has these sinks. The caller then has to write the deliveries of these sinks
    * again.
    */
   formerNames(
@@ -102,7 +105,7 @@ export interface Mirror {
     renamed: readonly RenamedSink[],
     signal: AbortSignal,
   ): Promise<readonly FormerName[]>;
-  /** Writes the present state of sinks and sources, and replaces former names of sinks. */
+  /** Writes the present state of sinks and sources, replaces former names of sinks, and deletes client keys that are no longer valid. */
   writeOverview(
     ledger: string,
     overview: Overview,
@@ -177,7 +180,7 @@ export class SinkUnavailable extends Error {
   }
 }
 
-/** The lease of an attempt expired before the sink sent anything. */
+/** The lease of an attempt expired. The sink did not make the request, commit or rename that it was about to make. */
 export class LeaseOver extends SinkUnavailable {
   constructor() {
     super('The lease of the attempt expired before leadsync could send.', { hint: '', unsent: true });
@@ -193,7 +196,7 @@ export interface SinkParts {
   readonly concurrency: number;
   /** Maximum deliveries per batch. 1 turns batching off. */
   readonly batchMax: number;
-  /** Deadline of one request, transaction or file, including the destination's whole answer, in ms. */
+  /** Deadline of one request, transaction or file, in ms. For a request, it applies until the headers of the answer have arrived. */
   readonly timeoutMs: number;
   /** The user agent, `leadsync/0.1.0`, for protocols that have one. */
   readonly userAgent: string;
@@ -216,7 +219,7 @@ export interface SinkSetup {
   readonly option: string;
   /** The question: `the folder to drop files in`. */
   readonly question: string;
-  /** The answer for an empty line. May name a variable: `${NAME}`. */
+  /** The answer that an empty line stands for. May refer to an environment variable: `${NAME}`. */
   readonly standard: string;
   /** Returns the entry in `sinks`, in lines that begin with two spaces. `answer` is YAML. */
   entry(answer: string): string;

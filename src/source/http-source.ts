@@ -22,8 +22,9 @@ export interface SourceParts {
   readonly tokenKey: Secret | undefined;
   readonly emit: Emit;
   /**
-   * For `leadsync check`: tries the client's credentials even if a token for them is stored, and emits `token-fallback` for a stored
-   * token that does not match the configuration. Does not change stored tokens or store new ones in their place.
+   * For `leadsync check`: tries the client's credentials even if a token for them is stored, and emits `token-fallback` for a stored token
+   * that does not match the configuration. Replaces neither, but restores a token that was set aside and matches the configuration again.
+   * Renews and stores the token of a login as usual.
    */
   readonly trial?: boolean;
   /** The real disk if absent. */

@@ -1,6 +1,6 @@
 import { type Query, since } from '../query.ts';
 
-/** Returns one row for each gap between two leads of a source, with the number of clock hours without a lead. */
+/** Returns one row for each gap of at least one clock hour between two leads of a source, with the number of clock hours without a lead. */
 export const quietHours: Query = {
   name: 'quiet-hours',
   asks: 'When did no lead come for an hour or more?',

@@ -1,6 +1,6 @@
 import type { Query } from '../query.ts';
 
-/** Returns, for each number of leads, how many clients have this many, in all sources and at any time. */
+/** Returns one row for each number of leads, with the number of clients that have that many leads, in all sources and of all time. */
 export const repeatClients: Query = {
   name: 'repeat-clients',
   asks: 'How many clients come again?',

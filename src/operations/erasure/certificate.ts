@@ -10,7 +10,7 @@ export interface PlaceReport {
   /** Whether the place could not be reached now and a later erasure must try it again. */
   readonly again: boolean;
   readonly what: string;
-  /** Files that still contain the person's data. A person must remove them. */
+  /** Files that still contain the data of the erased person. An operator must remove them. */
   readonly files?: readonly string[];
 }
 

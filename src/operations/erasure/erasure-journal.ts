@@ -34,7 +34,8 @@ export async function recordErasures(dataDir: string, leads: readonly LeadKey[])
 }
 
 /**
- * Erases the leads of the journal that this ledger still has because it was restored from a backup. Returns their number.
+ * Erases the leads of the journal that are not erased in this ledger, for example because it was restored from a backup. Returns their
+ * number.
  * @throws DataDirUnusable, LedgerError
  */
 export async function reapplyErasures(ledger: Ledger, { dataDir, sinks }: Config): Promise<number> {

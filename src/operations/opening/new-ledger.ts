@@ -8,7 +8,10 @@ import { ledgerFile } from './open-ledger.ts';
 /** Wait before the next attempt to ask the places that did not answer, in ms. */
 const RETRY_MS = 1_000;
 
-/** There is no ledger, and with a new one every lead would go to every sink again. */
+/**
+ * There is no ledger, and leadsync may not create one: `ledger.create` is `never`, or there are traces of an earlier ledger. With a new
+ * ledger, every lead would go to every sink again.
+ */
 export class NewLedgerRefused extends Error {
   override readonly name = 'NewLedgerRefused';
   readonly hint =
@@ -69,7 +72,10 @@ export async function requireNewInstallation(config: Config, waiting: WaitOption
   );
 }
 
-/** Returns the traces as soon as one place shows any, or an empty list when all places have answered. */
+/**
+ * Asks all places repeatedly until at least one shows a trace or all have answered. Returns the traces.
+ * @throws InstallationUnknown, StoppedBeforeStart
+ */
 async function findTraces(
   config: Config,
   missing: string,

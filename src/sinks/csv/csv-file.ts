@@ -19,7 +19,7 @@ const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => strin
   _leadsync_delivery_id: (_, delivery) => delivery.id,
 };
 
-/** Returns the text of a cell in a form that is safe to open. */
+/** Returns the text of a cell in a form that is safe to open in a spreadsheet. */
 export type MakeSafe = (cell: string) => string;
 
 /** Returns a complete CSV file (RFC 4180) in UTF-8: the header, and one row per delivery. */

@@ -38,7 +38,10 @@ function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
   };
 }
 
-/** Inserts the lead's text as received, to the last digit. The poll has verified that it is JSON. */
+/**
+ * Returns the fields of an event as JSON without braces. `data` is the lead's text as received, to the last digit; the poll has verified
+ * that it is JSON.
+ */
 function eventFields(delivery: Delivery, type: string = delivery.event): string {
   const { event, firstSeenAt, changedAt, raw, source, replay } = delivery;
   const at = event === 'created' ? firstSeenAt : changedAt;

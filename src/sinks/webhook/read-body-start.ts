@@ -8,8 +8,8 @@ export const READ_MS = 1000;
 const LIMIT_CHARACTERS = 1000;
 
 /**
- * Returns the beginning of a body, or undefined if it is empty. Closes the connection if the body is longer. Never throws: for a body
- * that breaks off, returns the part that arrived.
+ * Returns the beginning of a body, or undefined if it is empty. Closes the connection if the body is longer than `LIMIT_BYTES` or takes
+ * longer than `READ_MS`. Never throws: for a body that breaks off, returns the part that arrived.
  */
 export async function readBodyStart(body: Readable): Promise<string | undefined> {
   const chunks: Buffer[] = [];

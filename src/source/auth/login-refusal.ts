@@ -4,8 +4,8 @@ import { SourceError } from '../contract/source.ts';
 export const REFUSED_WAIT_MS = 180_000;
 
 /**
- * Returns how long to wait before the second try, in ms; 0 if it is due. If the clock was set back, so that the refusal lies in the future,
- * the wait is never longer than `REFUSED_WAIT_MS`.
+ * Returns the wait before the second try, in ms; 0 if the try is due or the login was not refused. If the clock was set back, so that the
+ * refusal lies in the future, the wait is never longer than `REFUSED_WAIT_MS`.
  */
 export function waitAfterRefusalMs(refusedAt: Date | undefined, now: Date): number {
   if (refusedAt === undefined) return 0;

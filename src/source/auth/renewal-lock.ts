@@ -3,7 +3,7 @@ import { acquireLock, LockHeld } from '../../platform/files/lock.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
 
-/** Interval at which a waiting process checks the lock, in ms; up to as much again is added as jitter. */
+/** Interval at which a waiting process checks the lock, in ms, without its jitter of up to the same length. */
 const LOOK_EVERY_MS = 50;
 
 /**

@@ -26,7 +26,7 @@ export function isBetter(token: Token, stored: StoredToken): boolean {
   return token.origin === 'authorization_code' && stored.token.origin === 'client_credentials';
 }
 
-/** Whether a token was received after the other; a login's token counts as newer than the client's own. */
+/** Whether `token` was received after `other`. A login's token always counts as newer than the client's own. */
 export function isNewer(token: Token, other: Token): boolean {
   if (token.origin !== other.origin) return token.origin === 'authorization_code';
   return token.receivedAt.getTime() > other.receivedAt.getTime();

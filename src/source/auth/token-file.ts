@@ -36,7 +36,7 @@ const content = z.strictObject({
 /** Suffix of files that were set aside. */
 const UNUSABLE = '.unusable';
 
-/** Whose token is stored, and where. All processes on a data directory share the file. */
+/** The account whose token is stored, and the file that stores it. All processes that use the data directory share the file. */
 export interface TokenFileParts {
   /** The source's name, which is also the name of the file. */
   readonly name: string;
@@ -102,8 +102,8 @@ export class TokenFile {
   }
 
   /**
-   * Whether leadsync may use only a login's tokens: the configuration says so, or a person has logged in. Earlier versions recorded
-   * a login only by its tokens. @throws SourceError `token-file`
+   * Whether leadsync may use only a login's tokens: the configuration says so, or a person has logged in. A stored login token also shows
+   * this, because earlier versions recorded a login only by its tokens. @throws SourceError `token-file`
    */
   async needsLogin(stored: StoredToken): Promise<boolean> {
     const grant = await this.#grant();
@@ -214,7 +214,7 @@ export class TokenFile {
     });
   }
 
-  /** @throws SourceError `token-file` */
+  /** Removes the stored token. @throws SourceError `token-file` */
   async remove(): Promise<void> {
     await this.#onDisk('removed', () => this.#files.remove(this.#path));
   }

@@ -31,7 +31,7 @@ const deriveKey = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scryp
 export class Seal {
   readonly #secret: Secret;
   readonly #plainKey: Buffer | undefined;
-  /** Cached for the life of the process: deriving a key takes about 100 ms. */
+  /** The key derived last. It is cached, because deriving a key takes about 100 ms. */
   #derived: { readonly salt: string; readonly key: Promise<Buffer> } | undefined;
 
   constructor(secret: Secret) {

@@ -18,7 +18,10 @@ export interface Token {
 
 const LONGEST_MARGIN_MS = 60_000;
 
-/** Returns when to renew a token: a minute before it expires, or a tenth of its lifetime if that is shorter. */
+/**
+ * Returns when to renew a token: one minute or a tenth of its lifetime before it expires, whichever is shorter. Undefined if it is unknown
+ * when the token expires.
+ */
 function renewalAt({ receivedAt, expiresAt }: Token): Date | undefined {
   if (expiresAt === undefined) return undefined;
   const lifetimeMs = expiresAt.getTime() - receivedAt.getTime();

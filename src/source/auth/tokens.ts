@@ -28,8 +28,8 @@ export interface TokensParts {
   readonly random: Random;
   readonly emit: Emit;
   /**
-   * Tries the client's own credentials even if a token for them is stored: a valid token does not prove that the secret is still
-   * right. Leaves the stored token unchanged, and does not store the token that it obtains instead.
+   * Tries the client's own credentials even if a token for them is stored: a valid token does not prove that the secret is still right.
+   * Leaves that stored token unchanged, and does not store the new one.
    */
   readonly trial: boolean;
 }
@@ -242,8 +242,9 @@ export class Tokens {
   }
 
   /**
-   * Ends a login when its refresh token is refused for the second time. The first refusal does not end it, because services sometimes
-   * refuse a valid token, in a fail-over or while a replica is behind. @param waitMs the rest of the wait after the first refusal
+   * Records that the service refused a login's refresh token, and returns the error. Ends the login at the second refusal. The first does
+   * not end it, because services sometimes refuse a valid token, in a fail-over or while a replica is behind.
+   * @param waitMs the rest of the wait after the first refusal
    */
   async #refusedLogin(token: Token, waitMs: number, cause: GrantRefused): Promise<SourceError> {
     const { source, file, clock, trial } = this.#parts;
@@ -257,7 +258,10 @@ export class Tokens {
     return loginNeeded(source, why, cause);
   }
 
-  /** Returns undefined if there is no refresh token or the service refuses it: the client's credentials then obtain a token. */
+  /**
+   * Refreshes the client's own token. Returns undefined if there is no refresh token, or if the service refuses it; the caller then obtains
+   * a token with the client credentials grant.
+   */
   async #refresh({ refreshToken, origin }: Token): Promise<Token | undefined> {
     if (refreshToken === undefined) return undefined;
     const { source, endpoint, file, emit } = this.#parts;

@@ -11,7 +11,7 @@ export interface UnchangedListing {
   readonly mark?: ListingMark | undefined;
 }
 
-/** The listing has changed, or the service cannot tell. */
+/** The listing has changed, or the service cannot tell whether it has. */
 export interface ChangedListing {
   readonly kind: 'changed';
   readonly httpStatus: number;
@@ -20,7 +20,10 @@ export interface ChangedListing {
    * complete. A caller that stops early closes the connection. @throws SourceError
    */
   readonly blocks: AsyncIterable<ListedBlock>;
-  /** Valid after `blocks` has ended. `mark` is undefined if the source reads the listing in pages, which cannot be recognised again. */
+  /**
+   * Returns the number of decoded bytes and the new listing marker. Must be called after `blocks` has ended. `mark` is undefined if the
+   * source reads the listing in pages, because such a listing cannot be recognised again.
+   */
   end(): { readonly bytes: number; readonly mark: ListingMark | undefined };
 }
 

@@ -4,7 +4,10 @@ import { constants, createBrotliDecompress, createGunzip } from 'node:zlib';
 /** The content codings that leadsync can decode, for Accept-Encoding (RFC 9110, section 12.5.3). */
 export const READ_CODINGS = 'gzip, br';
 
-/** Decoders return data immediately, and return a truncated body as far as it goes: its reader detects the missing end. */
+/**
+ * Options with which decoders return data immediately, and return a truncated body as far as it goes. The reader of the body detects that
+ * its end is missing.
+ */
 const GZIP = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
 const BROTLI = {
   flush: constants.BROTLI_OPERATION_FLUSH,

@@ -5,7 +5,7 @@ export interface PauseParts {
   readonly clock: Clock;
   /** Minimum wait for the next part that counts as a pause, in ms. */
   readonly pauseMs: number;
-  /** Aborts the connection: a pending read ends only if it fails. */
+  /** Aborts the connection, which makes a pending read fail. A pending read cannot be ended in another way. */
   readonly cut: () => void;
 }
 

@@ -8,7 +8,7 @@ import { decoded, READ_CODINGS } from './content-coding.ts';
 
 /** One request to the service. */
 export interface ServiceCall {
-  /** The subject of messages: `The token endpoint`. */
+  /** The subject of messages, for example `The token endpoint`. */
   readonly subject: string;
   readonly url: string;
   readonly method: 'GET' | 'POST';
@@ -24,7 +24,7 @@ export interface ServiceAnswer {
   readonly body: Readable;
 }
 
-/** The connections for calls to a service, and the time for Retry-After. */
+/** The connections for calls to a service, and the clock for the dates in Retry-After. */
 export interface ServiceConnection {
   readonly dispatcher: Dispatcher;
   now(): Date;

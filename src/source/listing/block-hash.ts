@@ -15,8 +15,8 @@ export class BlockHash {
   #bytesAtEnd = 0;
 
   /**
-   * Adds bytes. @param end offset after the last element that is known to have ended; 0 if it ended before these bytes; undefined if no
-   * element has ended
+   * Adds bytes. @param end offset in `bytes` after the last element that has ended since the last call; 0 if it ended before these bytes;
+   * undefined if no element has ended since
    */
   add(bytes: Buffer, end: number | undefined): void {
     if (end !== undefined) {

@@ -10,9 +10,9 @@ const BLOCK_ELEMENTS = 400;
 const BLOCK_BYTES = 384 * 1024;
 /** Maximum bytes to buffer for a comparison with the last listing. A longer block is split again in every poll. */
 const LONGEST_HELD_BYTES = 2 * BLOCK_BYTES;
-/** Average number of elements between block boundaries. Boundaries depend on content alone, so they do not move with insertions. */
+/** Average number of elements between two boundaries that the content defines. An insertion does not move these boundaries. */
 const ENDS_ONE_IN = 251;
-/** The bytes that decide whether an element ends a block: how many of its first bytes, and about how many samples of the rest. */
+/** Bytes that decide whether an element ends a block: all of its first `BEGINNING_BYTES`, and about `SAMPLES` bytes of the rest. */
 const BEGINNING_BYTES = 24;
 const SAMPLES = 16;
 const NOTHING = Buffer.alloc(0);
@@ -52,7 +52,10 @@ export class Blocks {
     return this.#position;
   }
 
-  /** Whether bytes have arrived that are not in a yielded block. */
+  /**
+   * Whether complete elements, or bytes that are buffered for a comparison, have arrived that are not in a yielded block. Ignores an
+   * incomplete element.
+   */
   get isWaiting(): boolean {
     return this.#elements.length > 0 || this.#heldBytes > 0 || this.#splitter.isWaiting;
   }
@@ -68,7 +71,7 @@ export class Blocks {
       yield* this.#expected ? this.#compare(part, this.#expected) : this.#split(part);
   }
 
-  /** Yields the complete elements that have arrived, as a block. @throws SourceError as `push` */
+  /** Yields all complete elements that have arrived, without waiting until their block is full. @throws SourceError as `push` */
   *flush(): Generator<ListedBlock, void, void> {
     try {
       while (this.#heldBytes > 0) {
@@ -87,7 +90,10 @@ export class Blocks {
     if (this.#elements.length > 0) yield this.#finish();
   }
 
-  /** Yields the last block; call it when the body has ended. @throws SourceError `incomplete` if the array has not ended */
+  /**
+   * Yields the rest of the listing. Must be called when the body has ended.
+   * @throws SourceError `incomplete` if the array has not ended; otherwise as `push`
+   */
   *end(): Generator<ListedBlock, void, void> {
     yield* this.flush();
     this.#splitter.end();

@@ -31,7 +31,9 @@ const HEAD_BYTES = 64 * 1024;
 const FIRST_BYTES = 4096;
 const NOTHING = Buffer.alloc(0);
 
-/** Collects the parts of one element after another; buffers at most `maxBytes` of each element. */
+/**
+ * Assembles elements one after another from their parts. Buffers at most `maxBytes` of an element, and only the beginning of a larger one.
+ */
 export class ElementBytes {
   readonly #maxBytes: number;
   #held = NOTHING;

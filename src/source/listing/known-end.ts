@@ -15,10 +15,10 @@ export function hasKnownEnd(element: Buffer): boolean {
 
 /**
  * Checks whether an element that is not known to be valid JSON certainly ends where its brackets balance. A missing or stray quote or
- * bracket moves that end, and the element could then swallow the elements after it, which would be lost silently. Three signs show this:
- * brackets that do not match, an object in place of a key, and a string that ends like the beginning of an object: its closing quote is
- * then probably the first quote of that object's first key. A valid string can end like that too; treating its end as unknown is the safe
- * choice. The element can arrive in parts.
+ * bracket moves that end, and the element could then swallow the elements after it, which would be lost silently. Three signs show such a
+ * fault: brackets that do not match, an object in place of a key, and a string that ends like the beginning of an object: its closing quote
+ * is then probably the first quote of that object's first key. A valid string can end like that too; treating its end as unknown is the
+ * safe choice. The element can arrive in parts.
  */
 export class EndCheck {
   #isKnown = true;
@@ -30,10 +30,10 @@ export class EndCheck {
   #inText = false;
   /** Whether the last part ended with the backslash of an escape. */
   #isEscaped = false;
-  /** Whether the current string, as far as earlier parts contained it, ended with an opening brace and white space. */
+  /** Whether the part of the current string that arrived in earlier parts ended with an opening brace, apart from white space. */
   #endedInBrace = false;
 
-  /** Whether the bytes so far show none of the signs. */
+  /** Whether the bytes so far show none of the signs. A number or a word must consist of characters that such a value can contain. */
   get isKnown(): boolean {
     return this.#isKnown;
   }
@@ -67,7 +67,7 @@ export class EndCheck {
     }
   }
 
-  /** Whether the current string, as far as this offset, ends with an opening brace and white space. */
+  /** Whether the current string, up to this offset, ends with an opening brace, apart from white space. */
   #endsInBrace(part: Buffer, from: number, to: number): boolean {
     let at = to - 1;
     while (at >= from && SPACES.has(part[at])) at--;
@@ -89,7 +89,7 @@ export class EndCheck {
     return part.length;
   }
 
-  /** Whether a byte can stand where it stands outside strings; false if it is one of the signs. */
+  /** Returns false if a byte outside strings is one of the signs. Otherwise returns true, and records an opening or closing bracket. */
   #hasPlace(byte: number): boolean {
     const open = this.#open;
     if (byte === OPEN_OBJECT && this.#before === COMMA && open.at(-1) === OPEN_OBJECT) return false;

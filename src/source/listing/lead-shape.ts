@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * A lead as the service describes it (description, section 2), checked as far as leadsync relies on it. Every field is required and must
+ * A lead as the service's description specifies it (section 2), checked as far as leadsync relies on it. Every field is required and must
  * have its type; unknown fields are allowed everywhere. `created_at` is the only field whose format is checked here, because leadsync
  * computes times from it. What strangers typed, such as an email address or a phone number, is never a reason to reject a lead. The id is
  * checked separately, digit by digit.

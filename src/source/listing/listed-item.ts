@@ -8,7 +8,7 @@ import type { Element, OversizeElement, WholeElement } from './element-bytes.ts'
 import { hasKnownEnd } from './known-end.ts';
 import { kindOf, leadShape } from './lead-shape.ts';
 
-/** Maximum nesting of a lead; a deeper lead is rejected unparsed, because recursive code would overflow the stack. */
+/** Maximum nesting of a lead. A deeper lead is rejected, because recursive code would overflow the stack. */
 const MAX_NESTING = 100;
 const HASH_DIGITS = 32;
 const NOT_JSON = 'is not valid JSON';
@@ -141,7 +141,7 @@ function writtenId(id: number, raw: string): string {
   return short !== undefined && Number(short) === id ? short : (readIdText(raw) ?? '');
 }
 
-/** How many bytes of an unparsed element are searched for its id. */
+/** Number of bytes at the beginning of an unparsed element in which to search for its id. */
 const BEGINNING_BYTES = 48;
 
 /** Returns the id of an unparsed element, if it is the first field and has at most 15 digits. */

@@ -89,7 +89,7 @@ function faultOfType(contentType: string | null): SourceError | undefined {
   });
 }
 
-/** Returns the error code in `WWW-Authenticate: Bearer … error="invalid_token"` (RFC 6750, section 3). */
+/** Returns `, ` and the error code in `WWW-Authenticate: Bearer … error="invalid_token"` (RFC 6750, section 3); empty if there is none. */
 function bearerError(header: string | null): string {
   const code = /\berror="([a-z_]{1,40})"/.exec(header ?? '')?.[1];
   return code === undefined ? '' : `, ${code}`;

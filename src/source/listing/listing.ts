@@ -149,7 +149,7 @@ class Reading {
       }
       yield* blocks.end();
     } catch (error) {
-      // Leads before the fault are valid, and a listing that always breaks off would never deliver them otherwise.
+      // Leads before the fault are valid. Without this, the leads of a listing that always breaks off would never be delivered.
       if (!this.#time.signal.aborted) yield* blocks.flush();
       throw error;
     } finally {

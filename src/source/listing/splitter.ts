@@ -25,7 +25,7 @@ type Form = 'brackets' | 'text' | 'bare';
  */
 export class Splitter {
   readonly #element: ElementBytes;
-  /** An element that is complete unless the next byte shows that it is damaged. */
+  /** An element that has ended. The next byte that is not white space may still show that the element is damaged. */
   #unconfirmed: Element | undefined;
   #place: Place = 'before-array';
   #form: Form = 'brackets';
@@ -70,24 +70,24 @@ export class Splitter {
     this.#bytesRead += chunk.length;
   }
 
-  /** Whether an element has ended and no byte has followed it. */
+  /** Whether an element has ended and nothing but white space has followed it. */
   get isWaiting(): boolean {
     return this.#unconfirmed !== undefined;
   }
 
-  /** Yields the element that has ended and that no byte has followed, if there is one. */
+  /** Yields the element that has ended and that nothing but white space has followed, if there is one. */
   *rest(): Generator<Element, void, void> {
     const element = this.#unconfirmed;
     this.#unconfirmed = undefined;
     if (element) yield element;
   }
 
-  /** Offset of the end of the last yielded element in the last chunk. */
+  /** Offset in the last chunk at which the last yielded element ends; 0 if it ended in an earlier chunk. */
   get at(): number {
     return this.#at;
   }
 
-  /** Abandons the rest of the last chunk, right after the last yielded element. */
+  /** Stops reading the last chunk after the last yielded element. The caller processes the rest of the chunk itself. */
   leave(): void {
     this.#bytesRead += this.#at;
   }
@@ -109,8 +109,8 @@ export class Splitter {
   }
 
   /**
-   * Yields the ended element if a comma or a closing bracket follows. Keeps the element if no byte follows, and drops it before any other
-   * byte.
+   * Yields the ended element if a comma or a closing bracket follows. Keeps the element if only white space follows, and drops it before
+   * any other byte.
    */
   *#confirm(chunk: Buffer, from: number): Generator<Element, void, void> {
     const next = chunk[firstNoSpace(chunk, from)];

@@ -35,7 +35,8 @@ export async function registerLedger(client: ClientBase, schema: string, ledger:
 
 /**
  * Returns the number of a lost ledger, under which the schema keeps rows that the ledger itself has lost. Chooses a lost ledger whose row
- * numbers from `firstNumber` on are free, and adds one if there is none.
+ * numbers from `firstNumber` on are free, and adds one if there is none. `firstNumber` is SQL with the parameters `values`, of which the
+ * first is the id of the ledger.
  */
 export async function lostLedgerNumber(
   client: ClientBase,

@@ -149,7 +149,7 @@ async function renameSinks(
       );
 }
 
-/** Writes the present state of sinks and sources, and deletes client keys that are no longer valid. */
+/** Renames sinks, writes the present state of sinks and sources, and deletes client keys that are no longer valid. */
 export async function writeOverview(
   client: ClientBase,
   schema: string,

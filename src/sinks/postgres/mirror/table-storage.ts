@@ -16,8 +16,8 @@ interface TableStorage {
   /** The condition that a row may have changed since it was written. Undefined if rows never change. */
   readonly unsettled?: string | undefined;
   /**
-   * Returns the assignment that moves the rows whose number is at least `firstNumber` to a lost ledger. Undefined if a row contains the
-   * ledger's name and not its number.
+   * Returns the assignment, for UPDATE, that moves the rows whose number is at least `firstNumber` to a lost ledger. Undefined if the rows
+   * contain the ledger's id instead of its number.
    */
   readonly assignLost?: (
     client: ClientBase,

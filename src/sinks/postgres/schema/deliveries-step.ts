@@ -7,8 +7,8 @@ const ENDING =
   "CASE WHEN f.event = 'erased' THEN '^:erased$' WHEN f.replay THEN '^:r[0-9]{1,18}$' ELSE '^$' END";
 
 /**
- * The rows of the former table with the parts of their ids: `named`, the sink's first name (null if the id has another form), and `rest`.
- * If a lost ledger used a number several times, `turn` numbers the rows that have this number.
+ * SQL for the rows of the former table with the parts of their ids: `named`, the sink's first name (null if the id has another form), and
+ * `rest`, which follows the lead's version. If a lost ledger used a number several times, `turn` numbers the rows that have this number.
  */
 const FORMER = `SELECT f.*, i.rest,
     CASE WHEN i.at > 1 AND left(i.rest, 8) ~ '^[0-9a-f]{8}$' AND substr(i.rest, 9) ~ ${ENDING} THEN left(f.delivery_id, i.at - 1) END AS named,

@@ -16,7 +16,8 @@ interface DependentView {
 }
 
 /**
- * The users' views over the tables $1, directly or through other views, in the order in which they can be created. $2 are leadsync's views.
+ * SQL for the users' views over the tables $1, directly or through other views, in the order in which they can be created. Excludes
+ * leadsync's own views, $2.
  */
 const VIEWS = `
   WITH RECURSIVE dependent AS (
