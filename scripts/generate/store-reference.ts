@@ -38,6 +38,7 @@ such tables change without notice, and columns that begin with \`_leadsync_\` co
 | true, false | 1, 0 | \`boolean\` |
 | JSON | text | \`json\` if its text must not change, otherwise \`jsonb\` |
 | NUL, a lone surrogate | U+FFFD; \`_leadsync_replaced\` is true, and \`_leadsync_original\` has the JSON as received | the same |
+| \`leads._leadsync_raw\` | always the JSON as received | the same with \`raw: true\`; otherwise null if the other columns hold the whole lead |
 | a repeated key in a lead | the first one; for \`service_slug\` and \`created_at\` the last one | the last one |
 | a \`created_at\` without an offset | read as UTC | the same |
 | a 60th second | the next minute | the same |

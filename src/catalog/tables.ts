@@ -81,7 +81,13 @@ export const tables: readonly Relation[] = [
       ),
       always('_leadsync_version', 'integer', 'Number of the content, counted from 1 for each lead.'),
       always('_leadsync_hash', 'text', 'Hash of the content: equal texts have equal hashes.'),
-      personal(always('_leadsync_raw', 'json', RAW)),
+      personal(
+        maybe(
+          '_leadsync_raw',
+          'json',
+          `${RAW} In PostgreSQL, null if the other columns hold everything that the lead has, unless the sink has \`raw: true\`.`,
+        ),
+      ),
       replaced,
       original,
     ],

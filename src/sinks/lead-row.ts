@@ -1,6 +1,6 @@
 import { mayHoldUnstorable, safeRaw, storable } from '../leads/content-facts.ts';
 import type { Delivery } from '../leads/delivery.ts';
-import { type LeadAnswer, readLead } from '../leads/lead.ts';
+import { type Lead, type LeadAnswer, readLead } from '../leads/lead.ts';
 
 /** A column of the table `leads` whose value comes from a delivery. */
 export type LeadColumn =
@@ -29,7 +29,25 @@ export type LeadColumn =
 export interface LeadRow {
   readonly columns: Readonly<Record<LeadColumn, string | number | boolean | null>>;
   readonly answers: readonly LeadAnswer[];
+  /** Whether the columns other than `_leadsync_raw` hold everything that the lead has, so that its JSON can be built from them. */
+  readonly isWhole: boolean;
 }
+
+const FIELDS = [
+  'id',
+  'service_name',
+  'service_slug',
+  'created_at',
+  'client_name',
+  'client_email',
+  'client_phone_number',
+  'client_address',
+  'service_question_answers',
+  'all_details_one_liner',
+];
+const FIELDS_OF_ANSWER = 3;
+/** A time that PostgreSQL stores exactly and that can be written again as it was. */
+const PLAIN_TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z$/;
 
 /** ISO 8601. PostgreSQL would also accept `now`, `infinity` and others. */
 const TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$/i;
@@ -67,7 +85,18 @@ export function rowOf(delivery: Delivery): LeadRow {
     _leadsync_replaced: safe !== null,
     _leadsync_original: safe === null ? null : delivery.raw,
   };
-  return { columns, answers };
+  return { columns, answers, isWhole: safe === null && hasOnlyColumns(lead) };
+}
+
+function hasOnlyColumns(lead: Lead): boolean {
+  const { client_address: address, service_question_answers: answers } = lead;
+  return (
+    Object.keys(lead).length === FIELDS.length &&
+    FIELDS.every((name) => Object.hasOwn(lead, name)) &&
+    (address === null || Object.keys(address).length === 1) &&
+    answers.every((answer) => Object.keys(answer).length === FIELDS_OF_ANSWER) &&
+    PLAIN_TIME.test(lead.created_at)
+  );
 }
 
 /**

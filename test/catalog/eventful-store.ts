@@ -19,7 +19,7 @@ export const VALUES: Values = {
 
 /** Leads of all kinds, delivered, refused, held up and pending; one that changed, one that is gone, two that were rejected. */
 export async function eventful(): Promise<TwoStores> {
-  const stores = await TwoStores.open();
+  const stores = await TwoStores.open({ raw: true });
   await stores.list(oddLeads());
   await stores.attempt(2, delivered);
   await stores.attempt(2, refused);

@@ -25,9 +25,9 @@ export class TwoStores {
   readonly on: LedgerUnderTest;
   readonly events: Event[] = [];
 
-  private constructor() {
+  private constructor(raw: boolean) {
     const { url, schema } = this.postgres;
-    this.sink = openPostgres({ url, schema });
+    this.sink = openPostgres({ url, schema, raw });
     this.on = new LedgerUnderTest(this.disk.open);
     onTestFinished(async () => {
       await this.sink.close();
@@ -35,8 +35,9 @@ export class TwoStores {
     });
   }
 
-  static async open(): Promise<TwoStores> {
-    const stores = new TwoStores();
+  /** @param raw whether PostgreSQL stores the JSON of every lead, as the ledger does */
+  static async open({ raw = false } = {}): Promise<TwoStores> {
+    const stores = new TwoStores(raw);
     await stores.on.declare(aSink('warehouse', { events: EVERYTHING }), aSink('crm', { events: EVERYTHING }));
     return stores;
   }

@@ -148,7 +148,7 @@ describe('the page of the PostgreSQL sink is right about', () => {
 
   function aDatabase() {
     const database = startDatabase();
-    const sink = openPostgres({ url: database.url, schema: database.schema });
+    const sink = openPostgres({ url: database.url, schema: database.schema, raw: true });
     onTestFinished(async () => {
       await sink.close();
       await database.close();

@@ -4,7 +4,7 @@ import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.ts';
 import { duration, secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import { rowOf } from '../lead-row.ts';
+import { type LeadRow, rowOf } from '../lead-row.ts';
 import {
   type AttemptUnderWay,
   defineSink,
@@ -49,6 +49,12 @@ const postgresOptions = z.strictObject({
     .describe(
       'How often leadsync copies polls, deliveries, attempts, versions and rejected leads there, on a separate connection. `false` turns the mirror off.',
     ),
+  raw: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether `_leadsync_raw` has the JSON of every lead as received. If not, only of leads with anything that no other column holds, which halves the size of `leads`.',
+    ),
 });
 
 /** Keeps one row per lead in tables that leadsync creates. Can list its leads, find and erase a person, and hold the mirror. */
@@ -84,13 +90,15 @@ class PostgresSink implements Sink {
   readonly #schema: string;
   readonly #parts: SinkParts;
   readonly #database: Database;
+  readonly #keepsRaw: boolean;
   readonly mirror: Mirror | undefined;
   /** The preparation of the schema: once per process, and again after a failure. */
   #prepared: Promise<void> | undefined;
   readonly #closing = new AbortController();
 
-  constructor({ url, schema, mirror }: z.output<typeof postgresOptions>, parts: SinkParts) {
+  constructor({ url, schema, mirror, raw }: z.output<typeof postgresOptions>, parts: SinkParts) {
     this.#schema = schema;
+    this.#keepsRaw = raw;
     this.#parts = parts;
     this.#database = new Database(url.reveal(), parts.concurrency, parts);
     if (mirror !== false)
@@ -125,7 +133,7 @@ class PostgresSink implements Sink {
 
   /** Creates missing tables and writes the rows in one transaction, then rolls it back. */
   async test({ deliveries }: Batch, signal: AbortSignal): Promise<TestResult> {
-    const rows = deliveries.map(rowOf);
+    const rows = deliveries.map((delivery) => this.#rowOf(delivery));
     const refused = await this.#database.run('TRY', signal, async (client) => {
       await migrate(client, this.#schema, this.#parts.userAgent);
       await upsert(client, this.#schema, rows);
@@ -137,7 +145,17 @@ class PostgresSink implements Sink {
 
   preview({ deliveries }: Batch): readonly Preview[] {
     const schema = quoted(this.#schema);
-    return deliveries.map(rowOf).map((row) => ({ target: `row of ${schema}.leads`, fields: row.columns }));
+    return deliveries.map((delivery) => ({
+      target: `row of ${schema}.leads`,
+      fields: this.#rowOf(delivery).columns,
+    }));
+  }
+
+  /** Returns the row to store. Leaves out the lead's JSON if the other columns hold everything that it has. */
+  #rowOf(delivery: Delivery): LeadRow {
+    const row = rowOf(delivery);
+    if (this.#keepsRaw || !row.isWhole) return row;
+    return { ...row, columns: { ...row.columns, _leadsync_raw: null } };
   }
 
   async *storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
@@ -232,7 +250,7 @@ class PostgresSink implements Sink {
     signal: AbortSignal,
     { confirmLease }: AttemptUnderWay,
   ): Promise<Delivered | Refused> {
-    const rows = part.map(rowOf);
+    const rows = part.map((delivery) => this.#rowOf(delivery));
     const refused = await this.#database.run('READ WRITE', signal, async (client) => {
       await upsert(client, this.#schema, rows);
       confirmLease(); // only the commit follows

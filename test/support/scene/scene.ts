@@ -120,7 +120,8 @@ export async function openScene(
       ),
       crm: { type: 'webhook', url: receiver.url, secret: SECRET, ...options.sinks?.crm },
       drop: { type: 'csv', directory: drop, batch: { max: 100, wait: '500ms' }, ...options.sinks?.drop },
-      warehouse: { type: 'postgres', url: databaseUrl, schema, ...options.sinks?.warehouse },
+      // With the JSON of every lead, so that tests can compare it with what the service listed.
+      warehouse: { type: 'postgres', url: databaseUrl, schema, raw: true, ...options.sinks?.warehouse },
     },
     ...(carrier === 'bullmq' ? { queue: queueOn(options.redisUrl ?? requireRedisUrl()) } : {}),
     ...options.config,

@@ -11,7 +11,8 @@ const BYTES_AT_ONCE = 4_000_000;
 interface ReceivedTable {
   readonly table: string;
   readonly id: string;
-  readonly raw: string;
+  /** SQL for the lead's JSON, with `t` as the row. `schema` is quoted. */
+  readonly raw: (schema: string) => string;
   /** The columns of the primary key, in order. */
   readonly key: readonly (readonly [column: string, type: string])[];
 }
@@ -21,7 +22,7 @@ export const receivedTables: readonly ReceivedTable[] = [
   {
     table: 'leads',
     id: 'id',
-    raw: '_leadsync_raw',
+    raw: (schema) => `coalesce(t._leadsync_raw, ${schema}._lead_json(t))`,
     key: [
       ['source', 'text'],
       ['id', 'bigint'],
@@ -30,7 +31,7 @@ export const receivedTables: readonly ReceivedTable[] = [
   {
     table: '_contents',
     id: 'lead_id',
-    raw: 'raw',
+    raw: () => 't.raw',
     key: [
       ['source', 'text'],
       ['lead_id', 'bigint'],
@@ -40,7 +41,7 @@ export const receivedTables: readonly ReceivedTable[] = [
   {
     table: 'rejected_leads',
     id: 'lead_id',
-    raw: 'raw',
+    raw: () => 't.raw',
     key: [
       ['source', 'text'],
       ['hash', 'text'],
@@ -74,10 +75,10 @@ export async function findInTable(
   const afterKey = key.map(([, type], at) => `$${at + 1}::${type}`).join(', ');
   const { rows } = await client.query<FoundRow>(
     `SELECT source, lead, raw, key FROM (
-      SELECT source, ${id}::text AS lead, ${raw}::text AS raw, ARRAY[${key.map(([column]) => `${column}::text`).join(', ')}] AS key,
-        row_number() OVER part AS place, sum(octet_length(${raw}::text)) OVER part - octet_length(${raw}::text) AS bytes_before
-      FROM (SELECT * FROM ${quoted(schema)}.${table} WHERE $1::text IS NULL OR (${order}) > (${afterKey})
-        ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}) t
+      SELECT source, ${id}::text AS lead, raw_text AS raw, ARRAY[${key.map(([column]) => `${column}::text`).join(', ')}] AS key,
+        row_number() OVER part AS place, sum(octet_length(raw_text)) OVER part - octet_length(raw_text) AS bytes_before
+      FROM (SELECT t.*, ${raw(quoted(schema))}::text AS raw_text FROM ${quoted(schema)}.${table} t
+        WHERE $1::text IS NULL OR (${order}) > (${afterKey}) ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}) found
       WINDOW part AS (ORDER BY ${order})
     ) p WHERE bytes_before < ${BYTES_AT_ONCE} ORDER BY place`,
     key.map(([, type], at) => after?.[at] ?? (type === 'text' ? null : '0')),

@@ -40,7 +40,10 @@ export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
  */
 export async function upsert(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
   // Always in the same order, so that two writers of the same leads do not deadlock.
-  const sorted = rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const keyed = rows
+    .map((row) => ({ row, key: keyOf(row.columns) }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const sorted = keyed.map(({ row }) => row);
   const { rows: written } = await client.query(
     upsertLeads(quoted(schema)),
     names.map((name) =>
@@ -50,9 +53,13 @@ export async function upsert(client: ClientBase, schema: string, rows: readonly 
       ),
     ),
   );
-  const keys = new Set(written.map(({ source, id }) => `${source} ${id}`));
-  const unwritten = sorted.filter((row) => !keys.has(keyOf(row)));
-  await expectStored(client, quoted(schema), unwritten);
+  const keys = new Set(written.map(keyOf));
+  const unwritten = keyed.filter(({ key }) => !keys.has(key));
+  await expectStored(
+    client,
+    quoted(schema),
+    unwritten.map(({ row }) => row),
+  );
 }
 
 function upsertLeads(schema: string): string {
@@ -96,6 +103,6 @@ async function expectStored(client: ClientBase, schema: string, rows: readonly L
   if (stored.length < rows.length) throw new NotWritten(`${schema}.leads`);
 }
 
-function keyOf({ columns }: LeadRow): string {
-  return `${columns.source} ${columns.id}`;
+function keyOf({ source, id }: Pick<LeadRow['columns'], 'source' | 'id'>): string {
+  return `${source} ${id}`;
 }

@@ -1,6 +1,7 @@
 import { answersStep } from './answers-step.ts';
 import { deliveriesStep } from './deliveries-step.ts';
 import { presenceStep } from './presence-step.ts';
+import { rawStep } from './raw-step.ts';
 import { versionsStep } from './versions-step.ts';
 
 const HEX = '[0-9a-fA-F]';
@@ -283,6 +284,7 @@ export const migrations: readonly string[] = [
   deliveriesStep,
   answersStep,
   versionsStep,
+  rawStep,
 ];
 
 /** The tables that a step replaces with views of the same names. The key is the step's SQL. */
