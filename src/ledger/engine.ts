@@ -25,7 +25,9 @@ export interface LedgerEngine extends Omit<Ledger, 'claim' | 'begin' | 'unknownE
   undoBegin(refs: readonly Pick<BatchRef, 'batch' | 'lease'>[]): Promise<void>;
   /** Begins a block of the listing. Returns true if the block is known; all of its leads then count as seen in this poll. */
   beginBlock(poll: PollId, block: Omit<ListedBlock, 'elements'>): Promise<boolean>;
-  /** Returns the indexes of the elements whose content is not known. The other elements count as seen in this poll. */
+  /**
+   * Returns the indexes of the elements whose content is not known or whose lead was gone. The other elements count as seen in this poll.
+   */
   unknownIndexes(
     poll: PollId,
     elements: readonly Pick<ListedElement, 'id' | 'hash'>[],

@@ -14,7 +14,7 @@ interface DeliveringParts {
   readonly judge: Judge;
   readonly rows: SinkRows;
   readonly owing: Owing;
-  /** The process that makes the attempts. */
+  /** The name under which this process holds leases. */
   readonly holder: string;
 }
 

@@ -24,7 +24,7 @@ export interface ClaimRequest {
   readonly activeLeases?: ActiveLeases | undefined;
 }
 
-/** The leases in use, and by how many ms `claim` extends each expired lease. */
+/** The leases in use. If one of them has expired, `claim` extends it until `leaseMs` ms from now. */
 export interface ActiveLeases {
   readonly leases: readonly number[];
   readonly leaseMs: number;
@@ -32,7 +32,7 @@ export interface ActiveLeases {
 
 /** The batches that `claim` leased. */
 export interface ClaimResult {
-  /** The batches to offer to the carrier, oldest first: new batches, and batches whose lease has expired. */
+  /** The batches to offer to the carrier: first the batches whose lease had expired, then new batches. */
   readonly refs: readonly BatchRef[];
   /**
    * When to claim again: at the next due time, probe or lease expiry. Undefined if only a new delivery or an operator can cause another

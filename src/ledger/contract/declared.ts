@@ -39,11 +39,14 @@ export interface LastDeclaration {
   readonly sinks: readonly {
     readonly name: string;
     readonly active: boolean;
-    /** Whether its deliveries have another name than its own in their ids, as after a rename. */
+    /** Whether the ids of the sink's deliveries contain a name other than its present one, for example after a rename. */
     readonly renamed: boolean;
     readonly config: string | undefined;
     readonly pending: number;
-    /** The number of leads that were new or changed while the sink was not declared. */
+    /**
+     * The number of leads that the sink has missed: those that were new or changed while it was not declared, and those that an unfinished
+     * backfill has not reached. 0 for a declared sink.
+     */
     readonly missed: number;
   }[];
 }
@@ -53,7 +56,8 @@ type KnownSink = Pick<LastDeclaration['sinks'][number], 'active' | 'renamed'>;
 /**
  * Whether a sink cannot be renamed, because the ledger knows another sink with its new name.
  * @param taken the sink that has the new name
- * @param former the sink that has the former name. If that one is not active and `taken` was renamed before, this rename is already done.
+ * @param former the sink that has the former name. If it is not active, and `taken` is active or was itself renamed, nothing is left to
+ * rename.
  */
 export function isNameTaken(taken: KnownSink, former: KnownSink): boolean {
   return former.active || !(taken.active || taken.renamed);

@@ -17,7 +17,7 @@ export interface FeedPage {
   readonly entries: readonly FeedEntry[];
   /** Where the next page begins. */
   readonly cursor: FeedCursor;
-  /** Whether there are more entries than this page contains; the reader then requests the next page immediately. */
+  /** Whether more entries may follow this page; the reader then requests the next page immediately. */
   readonly more: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface LeadEntry {
   readonly source: string;
   readonly lead: string;
   readonly version: number;
-  /** The top-level fields that changed; empty for a new lead. */
+  /** The top-level fields that changed. Empty for a new lead, and if the previous content had been removed. */
   readonly changedFields: readonly string[];
   /** The content as JSON; undefined unless the reader asked for it. */
   readonly raw: string | undefined;
@@ -78,6 +78,6 @@ export interface RecentAttempt {
   /** When the attempt ended. For consecutive attempts that failed in the same way, when the last of them ended. */
   readonly at: Date;
   readonly outcome: Outcome['kind'];
-  /** The time from when the lead was first seen until it was delivered, in ms; undefined unless the lead was new. */
+  /** The time from when the lead was first seen until it was delivered, in ms; undefined unless this attempt delivered a new lead. */
   readonly speedMs: number | undefined;
 }

@@ -38,9 +38,10 @@ export interface LedgerControl {
    */
   forget(sink: string): Promise<number | undefined>;
   /**
-   * Makes dead or pending deliveries due now, with a new retry schedule. If a lead has several deliveries to a sink, retries only the last.
-   * A lead that never arrived is sent with its newest content. Works in chunks, so that other processes can write between chunks; after a
-   * crash, the caller calls it again for the rest. Returns how many deliveries it made due.
+   * Makes dead or pending deliveries due now, with a new retry schedule. Does not retry a dead delivery if the sink has a later delivery of
+   * the same lead that was not skipped. A lead that is known not to have arrived is sent with its newest content. Works in chunks, so that
+   * other processes can write between chunks; after a crash, the caller calls it again for the rest. Returns how many deliveries it made
+   * due.
    */
   retry(filter: DeliveryFilter): Promise<number>;
   /**
@@ -56,8 +57,8 @@ export interface LedgerControl {
    */
   clockAt(): Promise<Date>;
   /**
-   * Moves due times back by as many ms as the clock was set back, so that deliveries are not delayed by that. Works in chunks; after a
-   * crash, the next call moves some deliveries a second time, which makes them due early. Returns how many deliveries it moved.
+   * Moves due times back by as many ms as the clock was set back, so that the clock change does not delay deliveries. Works in chunks;
+   * after a crash, the next call moves some deliveries a second time, which makes them due early. Returns how many deliveries it moved.
    */
   clockWentBack(byMs: number): Promise<number>;
   /**
@@ -67,7 +68,8 @@ export interface LedgerControl {
   computeClientKeys(secret: string | undefined): Promise<boolean>;
   /**
    * Deletes one chunk of the data of a kind that is older than `before`: the content of leads or of earlier versions, attempts, or rejected
-   * leads. The caller passes the returned `next` as `after` until `next` is undefined. Keeps every id, and content that is still owed.
+   * leads. The caller passes the returned `next` as `after` until `next` is undefined. Keeps the id of every lead, and content that a
+   * pending or dead delivery may still send.
    */
   removeOld(
     kind: RetainedKind,

@@ -38,7 +38,10 @@ export interface LedgerDelivering {
   claim(request: ClaimRequest): Promise<ClaimResult>;
   /** Returns those leased batches of a sink whose attempts have not begun. The caller may offer them to the carrier again. */
   unbegunBatches(sink: string): Promise<readonly BatchRef[]>;
-  /** Returns the number of a sink's batches in flight, and whether more could be claimed now. */
+  /**
+   * Returns the number of a sink's batches in flight, and whether other deliveries are due, even if no more batches may be in flight. `due`
+   * is false while the sink is paused, held or not configured.
+   */
   activity(sink: string): Promise<{ readonly inFlight: number; readonly due: boolean }>;
   /**
    * Begins the one attempt that a lease allows, and returns the batch. The lease then lasts `leaseMs`. Returns undefined if there is
@@ -47,8 +50,8 @@ export interface LedgerDelivering {
    */
   begin(ref: BatchRef, leaseMs: number): Promise<BegunAttempt | undefined>;
   /**
-   * Records the outcomes of an attempt. Fenced: if the lease is no longer current, records nothing and returns undefined.
-   * Many batches share one commit.
+   * Records the outcomes of an attempt. Fenced: if the lease is no longer current, records nothing and returns undefined. Concurrent calls
+   * share one commit.
    */
   settle(ref: BatchRef, attempt: Attempt): Promise<Settlement | undefined>;
   /**
@@ -57,7 +60,10 @@ export interface LedgerDelivering {
    * @param mayHaveArrived whether any lead of the batch may have reached the destination
    */
   release(ref: BatchRef, mayHaveArrived: boolean): Promise<boolean>;
-  /** Returns the processes that are attempting batches: the `holder` names under which they opened the ledger. */
+  /**
+   * Returns the processes that have begun attempts and not settled them, by the `holder` names under which they opened the ledger. Some of
+   * them may be dead.
+   */
   holders(): Promise<readonly string[]>;
   /** Ends the leases of a process that is known to be dead, so that its batches are due immediately. Returns how many leases it ended. */
   reclaimLeases(holder: string): Promise<number>;

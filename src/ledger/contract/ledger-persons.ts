@@ -12,17 +12,18 @@ import type {
 /** The methods for a person's requests: find, disclose and erase what the ledger holds about them. */
 export interface LedgerPersons {
   /**
-   * Returns the leads and rejected leads of a person. Looks a lead up by its id. For an email address or a phone number, reads every
-   * version of every lead, in chunks.
+   * Returns the leads and rejected leads of a person. If the subject is a lead, looks it up by its id. If the subject is an email address
+   * or a phone number, reads every version of every lead and every rejected lead, in chunks.
    */
   findPerson(subject: Subject, source?: string): Promise<Person>;
   /** Returns every row that the ledger holds about a person. */
   personRecord(person: Person): Promise<PersonRecord>;
   /**
-   * Erases the content of a person's leads and rejected leads for ever, and skips their pending deliveries. A lead keeps its id and hash,
-   * so that no poll records it again, even with different content. For each sink in `notifySinks` that received, or may have received, a
-   * lead, records one delivery of the event `erased` as owed. Does not interrupt attempts in progress, but counts their deliveries. First
-   * records which leads to erase, then erases each lead in its own transaction; after a crash, the caller calls it again for the rest.
+   * Erases the content of a person's leads and rejected leads permanently, and skips their pending deliveries. A lead keeps its id and
+   * hash, so that no poll records it again, even with different content. For each sink in `notifySinks` that received, or may have
+   * received, a lead, records one delivery of the event `erased` as owed. Does not interrupt attempts in progress, but counts their
+   * deliveries. First records which leads to erase, then erases each lead in its own transaction; after a crash, the caller calls it again
+   * for the rest.
    */
   erase(person: Person, notifySinks: readonly string[]): Promise<ErasureCounts>;
   /** Returns, for each sink that may have received some of these leads, the progress of the erasure there. */
@@ -30,8 +31,8 @@ export interface LedgerPersons {
   /** Returns the former destinations to which sinks may have written some of these leads before the sinks were reconfigured. */
   formerDestinations(leads: readonly LeadKey[]): Promise<readonly FormerDestination[]>;
   /**
-   * Returns the leads that were erased here but perhaps not at every destination, because `finishErasing` was not called for them. The
-   * caller continues the erasure that a killed process left unfinished.
+   * Returns the leads whose erasure began, but for which `finishErasing` was not called. Their content may still be in the ledger or at a
+   * destination. The caller erases them again, to finish an erasure that a killed process left unfinished.
    */
   unfinishedErasures(): Promise<readonly UnfinishedErasure[]>;
   /** Records that these leads are erased at every destination. */

@@ -32,11 +32,11 @@ export interface LedgerPolling {
   listingMark(source: string): Promise<ListingMark | undefined>;
   /** Returns when the source last returned a complete listing, or confirmed that its listing is unchanged. */
   lastCompleteAt(source: string): Promise<Date | undefined>;
-  /** Starts a poll. An earlier poll of the same source that never finished is recorded as failed. */
+  /** Starts a poll. Records an earlier poll of the same source as failed if it never finished. */
   startPoll(source: string): Promise<PollId>;
   /**
-   * Begins a block of the listing. Returns the elements of the block whose content is not known, in order. The caller passes these to
-   * `record` before it begins the next block. Known elements count as seen in this poll. Writes nothing.
+   * Begins a block of the listing. Returns, in order, the elements of the block whose content is not known or whose lead was gone. The
+   * caller passes them to `record` before it begins the next block. The other elements count as seen in this poll. Writes nothing.
    */
   unknownElements(poll: PollId, block: ListedBlock): Promise<readonly ListedElement[]>;
   /**

@@ -35,12 +35,12 @@ export interface LedgerQueries {
   backlog(): Promise<readonly Backlog[]>;
   /** Returns the status of every source and sink that was ever configured. */
   status(): Promise<LedgerStatus>;
-  /** Returns one page of deliveries, newest first. `before` is the last delivery of the previous page. */
+  /** Returns one page of deliveries, newest first. `before` is the id of the last delivery of the previous page. */
   deliveries(
     filter: DeliveryFilter,
     page: { limit: number; before?: string | undefined },
   ): Promise<readonly DeliveryRow[]>;
-  /** Returns the history of a lead in order of time, even if every listing of the lead was rejected. Empty if the lead was never listed. */
+  /** Returns the history of a lead in order of time, even if it was rejected in every listing. Empty if the lead was never listed. */
   trace(lead: LeadId, source?: string): Promise<readonly TraceEntry[]>;
   /** Returns the inputs of alerts. Measures delivery times only for leads that are new since `recent`. */
   vitals(recent: Date): Promise<Vitals>;
@@ -49,7 +49,10 @@ export interface LedgerQueries {
    * complete listing, whose leads do not count as new.
    */
   polledHours(source: string, from: PollId | Date): Promise<PolledHours>;
-  /** Returns, for each source that has a lead with that id, the next delivery of the lead to the sink, including the lead's content. */
+  /**
+   * Returns, for each source that has a lead with that id, the next delivery of the lead to the sink, including the lead's content. Leaves
+   * out a lead without content, unless the sink has a delivery of the event `erased` for it.
+   */
   upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
   /** Returns the cursor at the end of the change feed. From this cursor, `feed` returns only later events. */
   feedCursor(): Promise<FeedCursor>;

@@ -34,16 +34,23 @@ export interface LedgerUpkeep {
   /** The unique id of this ledger, which never changes while it is open. Consists of letters and digits. */
   readonly id: string;
   readonly opening: Opening;
-  /** Returns why the ledger records nothing: the file is damaged, or the last write failed. Undefined if neither is the case. */
+  /**
+   * Returns why the ledger may be unable to record: the damage to the file or, if there is none, the last transient error of a write.
+   * `startPoll` or `settle` clears that error when it next succeeds. Undefined if there is neither.
+   */
   failing(): LedgerError | undefined;
   /** Records damage that the caller found in the file; `failing` returns it from then on. */
   reportDamage(damage: LedgerError): void;
   /**
-   * Checks the file for damage in a separate process. Returns the damage, and `failing` returns it from then on. Returns undefined if there
-   * is no damage, or if the signal aborts the check.
+   * Checks the file for damage in a separate process. Returns the damage, which `failing` also returns from then on, or an error with
+   * another code than `damaged` if the file could not be checked. Returns undefined if there is no damage, or if the signal aborts the
+   * check.
    */
   inspect(signal: AbortSignal): Promise<LedgerError | undefined>;
-  /** Whether the open file or its write-ahead log was removed, or replaced by another file with the same name. */
+  /**
+   * Whether the open file or its write-ahead log was removed, replaced by another file with the same name, or overwritten with another
+   * ledger.
+   */
   isReplaced(): Promise<boolean>;
   /** Whether another process has written to the ledger since the previous call. */
   changedElsewhere(): Promise<boolean>;
@@ -53,16 +60,16 @@ export interface LedgerUpkeep {
   releaseMemory(): Promise<void>;
   /**
    * Stores the number of the last poll in a file beside the ledger. If an older copy takes the ledger's place, the next opening recognises
-   * it by that number. Ignores disk errors.
+   * the copy by that number. Ignores disk errors.
    */
   recordProgress(): Promise<void>;
   /**
-   * Removes overwritten content from the disk: empties the write-ahead log and deletes the copies that upgrades left. Returns false if a
-   * connection still reads an older state, because the log then still contains the content.
+   * Removes overwritten content from the disk: empties the write-ahead log and deletes the copies that upgrades left. Returns false if
+   * another connection reads an older state or writes, because the log then still contains the content.
    */
   scrub(): Promise<boolean>;
   /**
-   * Deletes the copies that upgrades made before the given time. They still contain content that was removed from the ledger since then.
+   * Deletes the copies that upgrades made before the given time. These copies contain content that has since been removed from the ledger.
    */
   removeUpgradeCopies(before: Date): Promise<void>;
 }

@@ -6,9 +6,10 @@ import type { LedgerQueries } from './ledger-queries.ts';
 import type { LedgerUpkeep } from './ledger-upkeep.ts';
 
 /**
- * The record of leads, deliveries and attempts. Changes that must agree are written in one transaction. When a method's promise resolves,
- * the change is on disk. Every method may throw `LedgerError`; it has then recorded nothing or, if it works in chunks, only the chunks
- * before the failure. Methods that use the database are asynchronous, so that the ledger can run in another thread.
+ * The record of leads, deliveries and attempts. The ledger writes changes that depend on each other in one transaction. When a method's
+ * promise resolves, the method's changes are on disk. Every method may fail with a `LedgerError`. It has then recorded nothing or, if it
+ * works in chunks, only the chunks before the failure. Methods that use the database are asynchronous, so that the ledger can run in
+ * another thread.
  */
 export interface Ledger
   extends LedgerUpkeep,

@@ -46,7 +46,10 @@ export interface LeadRow {
   readonly goneAt: number | null;
 }
 
-/** A version of a lead, valid from `validFrom`, in ms since 1970. The first version has no changed fields. */
+/**
+ * A version of a lead, valid from `validFrom`, in ms since 1970. `changedFields` is null for the first version, and if the previous content
+ * had been removed.
+ */
 export interface StoredVersion {
   readonly version: number;
   readonly validFrom: number;

@@ -40,7 +40,8 @@ export interface SourceStatus {
 /** The states of a poll. */
 export const POLL_STATUSES = ['running', 'success', 'unchanged', 'partial', 'failed'] as const;
 /**
- * `unchanged`: the same listing as before. `partial`: the poll recorded part of the listing and then failed. `failed`: it recorded nothing.
+ * `unchanged`: the same listing as before. `partial`: the poll recorded part of the listing and then failed. `failed`: it recorded nothing,
+ * or leadsync stopped before the poll finished.
  */
 export type PollStatus = (typeof POLL_STATUSES)[number];
 
@@ -101,8 +102,8 @@ export interface Vitals {
     /** When the most recent of the present dead deliveries became dead. */
     readonly lastDeadAt: Date | undefined;
     /**
-     * How long deliveries took from owed to delivered, in ms, for the last few thousand leads that are new since `recent` and were owed
-     * when first seen.
+     * How long new leads took from owed to delivered, in ms. Includes those of the last few thousand deliveries of all sinks that were owed
+     * at or after `recent`, and as soon as leadsync first saw the lead.
      */
     readonly recentMs: readonly number[];
   })[];
@@ -113,7 +114,7 @@ export interface PolledHours {
   readonly hours: readonly { readonly hour: Date; readonly leads: number }[];
   /** When the last poll that found a new lead started. */
   readonly lastNewAt: Date | undefined;
-  /** When the last poll that read the complete listing started. */
+  /** When the last poll that read the complete listing, or found it unchanged, started. */
   readonly until: Date | undefined;
   /** The last poll of the range, to continue after it; undefined if the range is empty. */
   readonly through: PollId | undefined;

@@ -1,6 +1,6 @@
 /**
- * A migration that adds the erased leads. The rows of these leads keep their id and hash but no content, so that no poll records them
- * again. Deliveries and leadsync's log still contain their ids.
+ * A migration that adds the table of erased leads. The rows of these leads keep their id and hash but no content, so that no poll records
+ * them again. Deliveries and leadsync's log still contain their ids.
  */
 export const erasures = `
   CREATE TABLE _erased (

@@ -28,7 +28,10 @@ export class GroupCommit {
     });
   }
 
-  /** Commits the waiting work, and resolves when none is left. Never rejects. Returns undefined if no work waits. */
+  /**
+   * Commits the waiting work, and resolves when none is left. Never rejects. Returns undefined if no work waits and no commit is in
+   * progress.
+   */
   flush(): Promise<void> | undefined {
     if (this.#waiting.length === 0) return this.#flushing;
     this.#flushing ??= this.#flushAll().finally(() => {
@@ -45,7 +48,10 @@ export class GroupCommit {
     }
   }
 
-  /** Runs the entries together without savepoints, because an entry hardly ever throws. */
+  /**
+   * Runs the entries in one transaction without savepoints, because an entry hardly ever throws. If one throws, runs the others again, each
+   * in its own savepoint. Returns the functions that settle the callers' promises.
+   */
   async #together(entries: readonly Entry[]): Promise<readonly (() => void)[]> {
     let current: Entry | undefined;
     try {

@@ -3,12 +3,12 @@ import type Database from 'better-sqlite3';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk, writeFileDurably } from '../../platform/files/files.ts';
 
-/** For each ledger that has been at this path, the number of its last poll, by ledger id. */
+/** The high-water mark: for each ledger that has been at this path, the number of its last poll, by ledger id. */
 type Mark = Readonly<Record<string, unknown>>;
 
 /**
- * Whether the mark beside the ledger is ahead of the ledger, which means that an older copy was written over the ledger. The identity of
- * the file does not show this, because an overwritten file keeps its inode number and birth time.
+ * Whether the high-water mark beside the ledger shows a later poll than the ledger contains, which means that an older copy was written
+ * over the ledger. The identity of the file does not show this, because an overwritten file keeps its inode number and birth time.
  */
 export function isBehindMark(db: Database.Database): boolean {
   const { id, lastPoll } = progressOf(db);
@@ -17,8 +17,8 @@ export function isBehindMark(db: Database.Database): boolean {
 }
 
 /**
- * Writes the number of the last committed poll to the mark beside the ledger. Ignores errors of the disk and the ledger, because other
- * calls report them and the only consequence of a missing mark is that leadsync cannot recognise an older copy.
+ * Writes the number of the last committed poll to the high-water mark, a file beside the ledger. Ignores errors of the disk and the ledger,
+ * because other calls report them and the only consequence of a missing mark is that leadsync cannot recognise an older copy.
  */
 export async function writeMark(db: Database.Database): Promise<void> {
   try {
@@ -46,7 +46,10 @@ function readMark(path: string): Mark {
   }
 }
 
-/** Measures progress by poll numbers. Every poll takes a new number, whatever the poll finds, and no number is reused. */
+/**
+ * Returns the ledger's id and the number of its last poll, which measures its progress: every poll takes a new number, whatever the poll
+ * finds, and no number is reused.
+ */
 function progressOf(db: Database.Database): { id: string; lastPoll: number } {
   const row = db
     .prepare<[], { id: string; lastPoll: number }>(

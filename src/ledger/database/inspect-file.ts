@@ -37,13 +37,16 @@ export function ledgerSize(file: string): number | undefined {
 
 /** SQLite treats a file of 1 byte as empty. */
 const EMPTY_BYTES = 1;
-/** The page that SQLite writes into a new file before the first commit, and the offset of the schema number in it. */
+/**
+ * The first page, which SQLite writes into a new file before the first commit: its size in bytes, and the offset of the schema number in
+ * it.
+ */
 const FIRST_PAGE = { bytes: 4_096, schemaNumberAt: 60 };
 
 /**
  * Whether a ledger has no content: its file is missing or empty, or has only the first page, while the write-ahead log, which had
  * everything else, is missing or unreadable.
- * @throws LedgerError as `ledgerSize`
+ * @throws LedgerError as `ledgerSize`, or if SQLite cannot open the file
  */
 export function isBlank(file: string): boolean {
   const size = ledgerSize(file) ?? 0;
@@ -52,8 +55,8 @@ export function isBlank(file: string): boolean {
 }
 
 /**
- * Returns the schema number. If there is no log, reads the file directly, because SQLite would create a log for a ledger that never
- * existed.
+ * Returns the schema number of a ledger. If there is no write-ahead log, reads the number directly from the file's header, because SQLite
+ * would create a log beside the file.
  */
 function schemaNumberIn(file: string): number {
   if ((ledgerSize(`${file}-wal`) ?? 0) === 0)
@@ -74,8 +77,9 @@ export type InspectionResult = { readonly faults: readonly string[] } | { readon
 
 /**
  * Checks a ledger's file for damage in a separate process, because a large file takes minutes. That process ends when the signal aborts or
- * this process ends. `whole` also compares each index with its table. Returns undefined if there is no damage or the signal aborted the
- * check. If the returned error has another code than `damaged`, it says what prevented the check.
+ * this process ends. `whole` also compares each index with its table, and checks that every row to which another row refers exists. Returns
+ * undefined if there is no damage, if the signal aborted the check, or if an upgrade has replaced the program on disk. If the returned
+ * error has another code than `damaged`, it says what prevented the check.
  */
 export function inspectFile(
   file: string,

@@ -25,7 +25,8 @@ function inspected(): InspectionResult {
     const found = db.prepare<[], string>(`PRAGMA ${pragma}(${MAX_FINDINGS})`).pluck().all();
     const broken = found.filter((one) => one !== 'ok');
     if (broken.length > 0) return { faults: broken };
-    // The rules apply only to the tables of this version. A ledger of an earlier version has them after the first start, which upgrades it.
+    // The rules apply only to the tables of this version. A ledger of an earlier version gets them when this version first starts and
+    // upgrades it.
     const contradicting = schemaNumber(db) === migrations.length ? contradictions(db) : [];
     if (contradicting.length > 0 || how !== 'whole') return { faults: contradicting };
     const lost = db

@@ -20,8 +20,8 @@ export class LedgerAccess {
   }
 
   /**
-   * Returns the damage to the file. If the file is not damaged, returns the error of a failed write until a later write succeeds. Undefined
-   * if there is neither.
+   * Returns the damage to the file. If the file is not damaged, returns the last transient error that `trackFailure` caught, until
+   * `trackRecovery` clears it. Undefined if there is neither.
    */
   failing(): LedgerError | undefined {
     return this.#damage ?? this.#failing;
@@ -47,14 +47,14 @@ export class LedgerAccess {
     return this.#commits.run(work);
   }
 
-  /** Commits the waiting work, and resolves when none is left. Returns undefined if no work waits. */
+  /** Commits the waiting work, and resolves when none is left. Returns undefined if no work waits and no commit is in progress. */
   flush(): Promise<void> | undefined {
     return this.#commits.flush();
   }
 
   /**
-   * As `trackFailure`, but for work that always writes. If the work succeeds, the disk accepts writes again, so an earlier failure is
-   * cleared.
+   * As `trackFailure`, but for work that always writes. If the work succeeds, clears an earlier failure, because the disk accepts writes
+   * again.
    */
   async trackRecovery<T>(work: () => Promise<T>): Promise<T> {
     const result = await this.trackFailure(work);

@@ -12,7 +12,8 @@ export const BUSY_MS = 5_000;
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
 /**
- * Opens or creates the file. Only this user may read it and the files that SQLite creates beside it, because they contain personal data.
+ * Opens the file, or creates it so that only this user may read it and the files that SQLite creates beside it, because they contain
+ * personal data. Does not change the permissions of an existing file.
  */
 export function connect(file: string): Database.Database {
   if (!existsSync(file)) makePrivateFile(file);
@@ -99,10 +100,13 @@ function birthOf(file: string): bigint | undefined {
   return birthtimeNs === 0n || birthtimeNs === ctimeNs ? undefined : birthtimeNs;
 }
 
-/** How long `scrub` waits for readers at most, in ms. Other writers have to wait for the same time. */
+/** Maximum time that `scrub` waits for other connections, in ms. Other writers have to wait for the same time. */
 const SCRUB_MS = 50;
 
-/** Empties the write-ahead log, so that no overwritten content is left in it. Returns false if a connection still reads an older state. */
+/**
+ * Empties the write-ahead log, so that no overwritten content is left in it. Returns false if another connection reads an older state or
+ * writes.
+ */
 export function scrub(db: Database.Database): boolean {
   db.pragma(`busy_timeout = ${SCRUB_MS}`);
   try {

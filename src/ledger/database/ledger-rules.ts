@@ -1,6 +1,9 @@
 import type Database from 'better-sqlite3';
 
-/** Returns a sentence for each invariant that the ledger violates. Every ledger satisfies each of them, whatever happened to its process. */
+/**
+ * Returns a sentence for each invariant that the ledger violates. A ledger satisfies all invariants, even if its process was killed at any
+ * moment.
+ */
 export function brokenRules(db: Database.Database): string[] {
   const faults = [...violationsOf(db, EVERY_VERSION_IS_OWED, UNOWED), ...contradictions(db)];
   const integrity = db.pragma('integrity_check', { simple: true });
@@ -9,15 +12,15 @@ export function brokenRules(db: Database.Database): string[] {
 }
 
 /**
- * Returns a sentence for each pair of tables that contradict each other: rows of one that lack their counterpart in the other, or counts
- * that are not those of the rows. SQLite finds no damage in such a file. Such a file results if the log of one ledger (`ledger.db-wal`) is
- * applied to another.
+ * Returns a sentence for each invariant between tables that the ledger violates: rows lack their counterparts in another table, or a stored
+ * count differs from the number of rows. SQLite finds no damage in such a file, which results, for example, if the write-ahead log of one
+ * ledger is applied to another.
  */
 export function contradictions(db: Database.Database): string[] {
   return Object.entries(CONSISTENCY).flatMap(([rule, sql]) => violationsOf(db, rule, sql));
 }
 
-/** Returns a sentence if the query finds rows that violate an invariant. */
+/** Returns one sentence if the query finds rows that violate the invariant `rule`, and otherwise an empty array. */
 export function violationsOf(db: Database.Database, rule: string, sql: string): string[] {
   const broken = Number(db.prepare(`SELECT count(*) FROM (${sql})`).pluck().get());
   if (broken === 0) return [];

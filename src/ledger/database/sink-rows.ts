@@ -17,7 +17,7 @@ export interface SinkRow {
   readonly health: SinkHealth;
   /** The number of deliveries in each state. */
   readonly counts: Readonly<Record<DeliveryState, number>>;
-  /** Whether its deliveries have another name than its own in their ids, as after a rename. */
+  /** Whether the ids of the sink's deliveries contain a name other than its present one, for example after a rename. */
   readonly renamed: boolean;
   /** The last configuration as JSON, without secrets. */
   readonly config: string | undefined;
@@ -47,8 +47,8 @@ interface OpenRow {
 }
 
 /**
- * Reads and writes the rows of sinks, with their health and counts. Inside a transaction, a row is read once and written once, because no
- * other connection can change it there.
+ * Reads and writes the rows of sinks, with their health and counts. Inside a transaction, reads each row once and writes it once, because
+ * no other connection can change the row meanwhile.
  */
 export class SinkRows implements WriteBehind {
   readonly #db: Database.Database;
@@ -184,9 +184,10 @@ export class SinkRows implements WriteBehind {
   }
 
   /**
-   * Renames a sink, unless its old name is still declared or it was renamed before. The ids of its deliveries keep the old name, because
-   * receivers remember these ids. @throws LedgerError `name-taken` if another sink has the new name: the sink would otherwise continue as
-   * that one, and get leads again that it has under its old name
+   * Renames a sink, unless its old name is still declared or nothing is left to rename (see `isNameTaken`). The ids of its deliveries keep
+   * the old name, because receivers remember these ids.
+   * @throws LedgerError `name-taken` if another sink has the new name. The destination would otherwise continue with the deliveries of that
+   * sink, and receive leads again that it received under the old name.
    */
   #renameFormer({ name, formerly }: DeclaredSink, all: readonly DeclaredSink[]): void {
     if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
@@ -198,7 +199,7 @@ export class SinkRows implements WriteBehind {
 
   /**
    * Returns the name to use in the delivery ids of a new sink if a renamed sink already uses the new sink's own name in its ids. Returns
-   * null if the own name is free.
+   * null if the new sink's own name is free.
    */
   #nameInIds(name: string): string | null {
     const taken = new Set(this.#namesInIds.all());
@@ -232,7 +233,7 @@ function toSinkRow(row: RawRow): SinkRow {
   };
 }
 
-/** Stores dates as milliseconds since 1970, because the views read them in that form. */
+/** Returns the JSON in which the ledger stores a health. Dates become ms since 1970, because the views read them in that form. */
 function encodeHealth(health: SinkHealth): string {
   const stored: StoredHealth = {
     ...health,

@@ -39,7 +39,7 @@ export function copyBeforeUpgrade(db: Database.Database, schema: number): Upgrad
   }
 }
 
-/** Removes the copies that upgrades left. They may contain personal data that was since erased from the ledger. */
+/** Removes the copies that upgrades left. They may contain personal data that has since been erased from the ledger. */
 export function removeUpgradeCopies(file: string): void {
   removeCopies(file, () => true);
 }

@@ -46,8 +46,8 @@ const FIRST_LISTED = `LEFT JOIN (WITH first AS MATERIALIZED (SELECT source, (SEL
     WHERE p.source = _sources.source AND p.leads_new > 0 ORDER BY p.poll_id LIMIT 1) AS first_listed_at FROM _sources)
     SELECT * FROM first) o ON o.source = v.source`;
 /**
- * Whether a lead counts as backfill: it is not known to be created at `first_listed_at` or later, or only a later backfill recorded it as
- * owed to this sink.
+ * Whether a lead counts as backfill: it is not known to have been created at `first_listed_at` or later, or only a later backfill recorded
+ * it as owed to this sink.
  */
 const IS_BACKFILL = `CAST(NOT coalesce(${at('v.created_at')} >= o.first_listed_at, 0) OR ${OWED_AT} > v.first_seen_at AS INTEGER)`;
 

@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
  * but no more than every second batch.
  */
 const NEWEST_EVERY = 4;
-/** A lead is newer than the backlog if it became due this much later than the oldest due lead, in ms. */
+/** A lead is newer than the backlog if it became due at least this much later than the oldest due lead, in ms. */
 const NEWER_BY_MS = 1_000;
 /** Maximum deliveries that the search for the newest leads passes over because they wait for an older content of their lead. */
 const MAX_BLOCKED = 100;
@@ -135,8 +135,9 @@ export class Claiming {
 
   /**
    * Returns batches of the newest due leads, so that a backlog, whose oldest delivery became due at `since`, does not delay them. Returns
-   * as many batches as the newest leads have turns in the next `places` batches. Deliveries that became due together stay in order of age.
-   * Leads that do not fill a batch wait as usual, so that a sink that writes files does not write many small files.
+   * at most as many batches as the newest leads have turns in the next `places` batches. Leaves out deliveries that became due less than
+   * `NEWER_BY_MS` after `since`, so that deliveries that became due together are attempted in order of age. Leads that do not fill a batch
+   * wait as usual, so that a sink that writes files does not write many small files.
    */
   #newest(
     { sinkNo }: SinkRow,

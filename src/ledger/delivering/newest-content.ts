@@ -6,7 +6,7 @@ import { SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 
 const REPLACED = 'a newer delivery of the same lead replaced it';
-/** The reason recorded for a lead that a sink did not get when it was added, because retention or damage had removed its content. */
+/** The reason recorded for a delivery that a backfill skipped, because retention or damage had removed the lead's content. */
 export const NOT_STORED =
   'the content of this lead was no longer stored when this sink was added; its next content goes out';
 /** Greater than the number of every version. */
@@ -70,9 +70,9 @@ export class NewestContent {
   }
 
   /**
-   * Owes a sink the newest content of a lead in place of older contents that are known not to have arrived. A delivery that may have arrived
-   * keeps its id and content until it is settled, unless the sink subscribes to updates and the delivery is alone in its batch. Returns the
-   * number of the delivery that it adds, if any.
+   * Owes a sink the newest content of a lead in place of older contents that are known not to have arrived. A delivery that may have
+   * arrived keeps its id and content until it is settled, unless the sink subscribes to updates and the delivery is alone in its batch.
+   * Returns the number of the delivery that it adds, if any.
    * @param beginning the batch whose attempt is about to begin; its deliveries may also be replaced
    */
   oweNewest(sink: SinkRow, newest: NewestVersion, now: number, beginning?: number): number | undefined {
@@ -125,8 +125,8 @@ export class NewestContent {
   }
 
   /**
-   * Owes a version, behind every earlier delivery of the same lead to this sink, so that an older content never overtakes a newer content.
-   * Returns the number of the new delivery, or undefined if this delivery already exists.
+   * Owes a version to a sink, behind every earlier delivery of the same lead to this sink, so that an older content never overtakes a newer
+   * content. Returns the number of the new delivery, or undefined if this delivery already exists.
    */
   oweBehind(
     sink: SinkRow,
@@ -141,7 +141,10 @@ export class NewestContent {
   }
 }
 
-/** Whether a sink never had any content of a lead, by its last delivery of the lead. */
+/**
+ * Whether a sink has never been owed any content of a lead: it has no delivery of the lead, or the last one was skipped with the reason
+ * `NOT_STORED`.
+ */
 export function isNewTo(last: LastDelivery | undefined): boolean {
   return last === undefined || last.reason === NOT_STORED;
 }

@@ -33,7 +33,8 @@ export class OperatorActions {
   }
 
   /**
-   * Makes these deliveries due now, except those that are being attempted or have changed since `retriable`. Returns how many it made due.
+   * Makes these deliveries due now. Leaves out those that are in a leased batch, that are neither pending nor dead any more, that are dead
+   * and followed by a later delivery of the lead, or whose lead has no content. Returns how many it made due.
    */
   retry(deliveries: readonly number[]): number {
     const now = this.#clock.now().getTime();

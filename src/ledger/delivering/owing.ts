@@ -67,7 +67,7 @@ export class Owing {
     };
   }
 
-  /** Reads the active sinks. The caller calls it first in each transaction that owes leads. */
+  /** Reads the active sinks. Must be called first in each transaction that calls `created` or `updated`. */
   load(): void {
     this.#sinks = this.#rows.all().filter((row) => row.active);
   }
@@ -99,7 +99,10 @@ export class Owing {
     this.#rows.count(sink.name, 'skipped', versions.length);
   }
 
-  /** Owes a lead's new content to every sink that subscribes to changes or has not received the lead yet. */
+  /**
+   * Owes a lead's new content to every sink that subscribes to updates, and to every other sink whose last delivery of the lead is pending
+   * or dead, or was skipped with the reason `NOT_STORED`.
+   */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);
   }

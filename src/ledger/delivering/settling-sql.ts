@@ -8,11 +8,11 @@ import { OVERTAKEN } from './order-sql.ts';
 /** A delivery of a batch, with its lead's content. */
 export interface DeliveryRow {
   delivery_no: number;
-  /** Whether the lead was erased since, and this is not the delivery of the event `erased`. */
+  /** Whether the lead has been erased and the event of this delivery is not `erased`. */
   gone: 0 | 1;
   /**
-   * The number of the lead's current version if it is newer than this version; null if it is not, or if the delivery may have arrived and
-   * so keeps its version.
+   * The number of the lead's current version, if that version is newer and the delivery may change to it. Null otherwise, for example if
+   * the delivery may have arrived and so keeps its version.
    */
   newest: number | null;
   delivery: string;

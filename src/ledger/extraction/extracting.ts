@@ -22,12 +22,15 @@ const [LARGE_ROWS, STRETCH_CELLS] = [2_000, 40_000];
 /** Maximum wait for the lock of another process, in ms. */
 const BUSY_MS = 5_000;
 
-/** Latest first: each step back moves the earliest timestamp to consider, so that an earlier step may count as well. */
+/**
+ * The steps by which the clock was set back, latest first: each step moves the earliest timestamp to consider further back, so that an
+ * earlier step may count as well.
+ */
 const CLOCK_STEPS = 'SELECT from_at, to_at FROM _clock_set_back ORDER BY from_at DESC';
 /** Maximum time from a step of the clock until the step is recorded, in ms. */
 const STEP_NOTED_MS = 86_400_000;
 /**
- * How far before `to_at` the timestamps of rows may be that were written between the step and its recording, in ms. The daemon detects a
+ * Maximum time by which the timestamps of rows written between the step and its recording may precede `to_at`, in ms. The daemon detects a
  * step within a second or two.
  */
 const STEP_MARGIN_MS = 60_000;

@@ -25,7 +25,7 @@ type RejectedRow = VersionRow<string | null> & RejectedKey;
 
 /**
  * The key of a rejected lead, and the key of the lead with its id. `lead` is undefined if the rejected lead has no id, or if the lead is
- * known anyway.
+ * known: `leads` then decides by its versions whether it is the person's.
  */
 interface RejectedFound {
   readonly key: RejectedKey;

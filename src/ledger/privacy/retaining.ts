@@ -16,13 +16,13 @@ interface OldRows {
 interface Sql {
   readonly end: Database.Statement<[number, number], number | null>;
   readonly old: Database.Statement<[{ after: number; end: number; before: number; time: string }], number>;
-  /** Statements that are all run with the same rows. */
+  /** The statements that remove or empty rows. Each takes the numbers of the same rows, as a JSON array. */
   readonly remove: readonly Database.Statement<[string]>[];
 }
 
 /**
  * Removes data past its retention. Goes through each table in small chunks, by row number, so that other writers wait only briefly. A lead
- * keeps its row, its id and its hash. It keeps its content while that content is owed.
+ * keeps its row, its id and its hash. It keeps its content while a delivery of that content is pending or dead.
  */
 export class Retaining {
   readonly #sql: Readonly<Record<RetainedKind, Sql>>;
@@ -41,8 +41,8 @@ export class Retaining {
   }
 
   /**
-   * Removes rows, inside the caller's transaction. Keeps content that has become owed since `find`. Returns how many rows it removed or
-   * emptied.
+   * Removes rows, inside the caller's transaction. Keeps content of which a delivery has become pending or dead since `find`. Returns how
+   * many rows it removed or emptied.
    */
   remove(kind: RetainedKind, rows: readonly number[]): number {
     const given = JSON.stringify(rows);

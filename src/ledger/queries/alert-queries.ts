@@ -3,7 +3,7 @@ import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
 import { dateOf } from './delivery-rows.ts';
 import type { StatusQueries } from './status-queries.ts';
 
-/** How many of the newest deliveries may be measured. */
+/** Number of the newest deliveries of all sinks among which delivery times are measured. */
 const NEWEST_DELIVERIES = 5_000;
 /** Maximum polls per call of `polledHours`. */
 const MAX_POLLS = 1_000;

@@ -27,8 +27,9 @@ export function filterSql(filter: DeliveryFilter): FilterSql {
 }
 
 /**
- * Parses a delivery's id, for which there is no column. It consists of sink, source, lead, version, hash, and the time of a replay or
- * `erased`.
+ * Returns the condition for a delivery's id, followed by the values of its parameters. There is no column for the id, which consists of
+ * sink, source, lead, version, the start of the hash and, if it applies, the time of a replay or `erased`. A text that is not an id matches
+ * no delivery.
  */
 function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
   const match = /^([^:]+):([^:]+):(\d{1,19}):(\d{1,9}):([0-9a-f]{8})(?::(?:r(\d{1,15})|(erased)))?$/.exec(id);

@@ -27,7 +27,7 @@ export function startingAt(after: Cursor, until: Date | undefined): Cursor {
 
 /**
  * Merges lists that are sorted newest first, and returns the first `limit` rows for which `fits` returns true. Reads no more rows than
- * necessary.
+ * necessary, and at most `MAX_ROWS_READ`.
  */
 export function newestRows<Row extends Cursor>(
   lists: readonly Iterator<Row>[],

@@ -14,7 +14,7 @@ const MAX_WAITING = 200;
 
 type Result<Name extends keyof PageQueries> = ReturnType<PageQueries[Name]>;
 
-/** The query took too long, or too many queries are waiting. */
+/** The query has no result: it took too long, too many queries were waiting, or the thread ended or could not be started. */
 export class LedgerBusy extends Error {
   override readonly name = 'LedgerBusy';
   readonly hint: string;

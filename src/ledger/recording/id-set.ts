@@ -1,4 +1,4 @@
-/** A bit set of small non-negative integers. A million integers take 125 KB. */
+/** A bit set of small non-negative integers. Takes one bit for each integer up to the largest: about 125 KB for a million. */
 export class IdSet {
   #bits = new Uint8Array(1024);
   #size = 0;

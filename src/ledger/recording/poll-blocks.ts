@@ -9,10 +9,10 @@ export interface BlockMemory {
 }
 
 /**
- * The blocks of a listing that a poll is recording. If a block of the last complete listing occurs again, it contains the same leads with
- * their known content: only polls change leads, and blocks with leads in `#changed`, which this poll has changed, do not count as known. An
- * erasure, even one by another process, keeps a lead's id and hash, so its block stays valid and nothing has to be written. If an erased
- * lead is listed with another content, its block has another hash, and `Recording` examines the lead individually and ignores the content.
+ * The blocks of a listing that a poll is recording. If a block of the last complete listing occurs again, its leads still have their known
+ * content, so nothing has to be written: only polls change leads, and a block with a lead that this poll has changed (see `#changed`) does
+ * not count as known. An erasure, even by another process, keeps the lead's id and hash, so the block stays valid. If an erased lead is
+ * listed with another content, its block has another hash, and `Recording` examines the lead individually and ignores the content.
  */
 export class PollBlocks {
   #last: BlockMemory | undefined;
@@ -34,7 +34,10 @@ export class PollBlocks {
     return this.#last;
   }
 
-  /** Forgets the last listing. Call it before a lead that it contains is marked as gone: its blocks then no longer show what is listed. */
+  /**
+   * Forgets the last listing. Must be called before a lead of that listing is marked as gone, because its blocks then no longer show which
+   * leads count as listed.
+   */
   forgetLast(): void {
     this.#last = undefined;
   }

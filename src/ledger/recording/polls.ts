@@ -81,7 +81,7 @@ export class Polls {
     for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
     const poll = await this.#transactions.write(() => this.#add(source));
     this.#open.set(poll.id, poll);
-    // Unless this poll succeeds, the next poll cannot rely on these blocks.
+    // If this poll records a part of the listing and then fails, the next poll cannot rely on these blocks.
     this.#blocks.delete(source);
     return poll.id;
   }
@@ -259,8 +259,8 @@ function prepare(db: Database.Database) {
 
 /**
  * Returns the creation time before which a new lead counts as old, in ms since 1970. All leads of a source's first poll are old. If that
- * poll fails partway, the following polls add to the same first listing, and only leads that were created well before the first poll
- * recorded leads are old. After a complete listing, no new lead is old.
+ * poll fails partway, the following polls add to the same first listing, and only leads that were created more than `MAX_CLOCK_SKEW_MS`
+ * before leadsync first recorded leads of the source are old. After a complete listing, no new lead is old.
  */
 function oldBefore(row: SourceRow | undefined): number {
   if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;

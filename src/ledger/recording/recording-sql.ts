@@ -26,8 +26,9 @@ export const RECORD_PRESENCE =
   'INSERT OR REPLACE INTO _presence (source, id, last_listed_at, noted_at) VALUES (?, ?, ?, ?)';
 
 /**
- * Removes the listing marker of a source. A marker says what the ledger holds, so it is removed in the transaction that departs from that:
- * if the poll breaks off, the next one must read the whole listing.
+ * Removes the listing marker of a source. The marker means that the ledger agrees with the last complete listing. A transaction that
+ * changes a lead, or marks it as gone or as listed again, therefore removes the marker: if the poll then fails, the next poll reads the
+ * whole listing.
  */
 export const CLEAR_MARK = 'UPDATE _sources SET mark = NULL WHERE source = ? AND mark IS NOT NULL';
 
@@ -57,8 +58,8 @@ export function prepareRecording(db: Database.Database) {
     recordPresence: db.prepare(RECORD_PRESENCE),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
-    // A resolved row that is rejected again gets the next number, so that readers that continue after a number find the row again. A content
-    // can be rejected for another reason than before, for example if `max_lead_size` has changed. An erased text stays erased.
+    // A resolved row that is rejected again gets the next number, so that readers that continue after a number find the row again. A
+    // content can be rejected for a different reason than before, for example if `max_lead_size` has changed. An erased text stays erased.
     reject: db.prepare(
       `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL,

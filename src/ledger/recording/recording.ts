@@ -20,7 +20,7 @@ import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } fr
 /** Maximum distinct reasons for rejected leads that a poll reports. */
 const MAX_REASONS = 5;
 
-/** The changes that one chunk makes. If the transaction fails, they are undone in the state of the poll. */
+/** The changes that one chunk makes. If the transaction fails, `#add` undoes them in the state of the poll. */
 interface Addition {
   /**
    * The time inside the transaction, in ms since 1970. It may be later than the time of the call, because the transaction first waits for
@@ -66,14 +66,14 @@ export class Recording {
     return known !== undefined;
   }
 
-  /** Returns the indexes of the elements whose content is not known. Counts the other elements as seen. */
+  /** Returns the indexes of the elements whose content is not known or whose lead was gone. Counts the other elements as seen. */
   unknownIndexes(poll: OpenPoll, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): number[] {
     return elements.flatMap(({ id, hash }, place) =>
       id !== undefined && this.#known(poll, id, hash) ? [] : [place],
     );
   }
 
-  /** Stores the items and owes the leads in one transaction. When it resolves, all of them are on disk; if it rejects, none is. */
+  /** Stores the items and owes the leads in one transaction. When the promise resolves, all of them are on disk; if it rejects, none is. */
   async record(poll: OpenPoll, items: readonly ListedItem[]): Promise<RecordCounts> {
     const before = { ...poll };
     // Filters before the transaction, because a chunk with nothing new must not take the write lock.
@@ -222,8 +222,8 @@ export class Recording {
   }
 
   /**
-   * Whether this content is not accepted yet, although it is valid: a listing contained the lead's id more than once, with different
-   * contents, or the content was erased while it was rejected.
+   * Whether this content must not be recorded now, although it is valid: it was rejected because a listing contained the lead's id more
+   * than once, with different contents, or it was erased while it was rejected.
    */
   #isBarred(poll: OpenPoll, lead: ListedLead): boolean {
     return this.#sql.isBarred.get(poll.source, lead.hash) !== undefined;

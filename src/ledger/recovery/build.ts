@@ -22,7 +22,7 @@ export interface Recovered {
   readonly leadsWithoutText: number;
   readonly erased: number;
   readonly deliveries: Readonly<Record<DeliveryState, number>>;
-  /** Deliveries that were restored only from indexes and attempts. */
+  /** Deliveries whose rows were lost, restored from indexes and attempts. */
   readonly deliveriesRestored: number;
   /** Lost deliveries that are owed again. Their leads may arrive for a second time. */
   readonly deliveriesRepeated: number;

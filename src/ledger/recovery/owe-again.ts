@@ -65,7 +65,7 @@ export function oweAgain(db: Database.Database, now: number, updates: boolean): 
 /** The lead `l` was listed while the sink was configured, or the sink's backfill had reached it. */
 const COVERED = '(l.version_no <= :through OR (:active AND l.version_no > :after))';
 
-/** The current version `v` of the lead `l` has no text, for another reason than damage. */
+/** The current version `v` of the lead `l` has no text, for a reason other than damage. */
 const EMPTIED = `(v.raw = json_object('id', v.id) AND v.version_no NOT IN (SELECT version_no FROM lost_texts))`;
 
 const WITHOUT_DELIVERY =

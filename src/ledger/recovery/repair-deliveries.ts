@@ -64,7 +64,7 @@ const ASKED_FOR = `
     FROM (SELECT DISTINCT sink_no, event FROM _deliveries WHERE event <> 'erased' ORDER BY sink_no, event) GROUP BY sink_no) AS asked
   WHERE k.sink_no = asked.sink_no AND k.sink IN (SELECT value FROM json_each(?))`;
 
-/** Deletes deliveries for whose number the index has other values, because either the row or the index is wrong. */
+/** Deletes each delivery whose values differ from those that the index has for its number, because either the row or the index is wrong. */
 const CONTRADICTED = `
   DELETE FROM _deliveries AS d WHERE EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no)
     AND NOT EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no AND s.version_no = d.version_no

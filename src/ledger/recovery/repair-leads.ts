@@ -56,7 +56,10 @@ const FROM_LEADS = `
 /** The version `v` has a text. */
 const HAS_TEXT = "v.raw <> json_object('id', v.id)";
 
-/** Restores erasures. A finished erasure leaves no text, so a row that records a finished erasure of a lead with a text is wrong. */
+/**
+ * Restores lost erasures from the index of `_erased` and from `_leads`. First deletes each row that records a finished erasure of a lead
+ * with a text: a finished erasure leaves no text, so the row is wrong.
+ */
 const ERASED = `
   DELETE FROM _erased AS e WHERE finished_at IS NOT NULL
     AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = e.source AND v.id = e.id AND ${HAS_TEXT});

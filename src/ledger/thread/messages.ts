@@ -7,7 +7,7 @@ type LocalMember = 'id' | 'opening' | 'failing' | 'reportDamage';
 /** A method of an engine that its proxy calls by message. */
 export type EngineMethod = Exclude<keyof LedgerEngine, LocalMember>;
 
-/** A record instead of an array, so that the compiler reports a missing method. */
+/** The methods that the proxy calls by message. A record instead of an array, so that the compiler reports a missing method. */
 const METHODS: Readonly<Record<EngineMethod, true>> = {
   activity: true,
   databaseStats: true,
