@@ -17,7 +17,7 @@ export function addAboutCommands(root: Command, { stdout, clock }: Surroundings)
   const completion = root
     .command('completion')
     .description('prints a completion script for bash, zsh or fish')
-    .addArgument(new Argument('<shell>', 'the shell that will read it').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'the shell that will read the script').choices(SHELLS))
     .action(async (shell: Shell) => {
       const { completionScript } = await import('./completion/script.ts');
       stdout.write(completionScript(shell, root));

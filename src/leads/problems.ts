@@ -110,7 +110,7 @@ export const PROBLEMS = {
   },
   listing_shrunk: {
     severity: 'warning',
-    means: 'A source lists far fewer leads than within the last week.',
+    means: 'A source lists far fewer leads than it did in the last week.',
     alert: true,
     status: true,
     section: 'listing-shrunk',

@@ -71,7 +71,9 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     ...Object.entries(config.alerts.to).map(([name, to]) =>
       start('alerts', name, async () => {
         await openDestination(to, parts.clock).check(signal);
-        return to.type === 'email' ? 'The mail server accepts leadsync.' : 'The server answers.';
+        return to.type === 'email'
+          ? 'The mail server accepts the connection and the login.'
+          : 'The server answers.';
       }),
     ),
   ];

@@ -239,7 +239,7 @@ describe('an export that fails', () => {
     mkdirSync(join(install.folder, 'data', 'exports', 'nightly.lock'), { recursive: true });
     const { code, stderr } = await install.run(['export', '--name', 'nightly']);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/exports may not be written to by leadsync \(SQLITE_CANTOPEN\)\.\nAllow the user/);
+    expect(stderr).toMatch(/exports is not writable for leadsync \(SQLITE_CANTOPEN\)\.\nAllow the user/);
   });
 
   test('into a folder that was there and is gone does not make it anew: it may be a mount point', async () => {

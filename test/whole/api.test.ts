@@ -129,7 +129,7 @@ test('the API shows what happened to each lead, and retries what failed once the
   expect((await reload({ TOKEN })).code).toBe(0);
   const wrong = await reload({ TOKEN: 'another-token-entirely' });
   expect(wrong.code).toBe(1);
-  expect(wrong.stderr).toContain('requires another admin.token');
+  expect(wrong.stderr).toContain('requires a different admin.token');
 });
 
 test('an unknown name is answered with the names that exist', async () => {

@@ -3,7 +3,7 @@ import { type Query, since } from '../query.ts';
 /** Returns one row for each day and service that has leads. */
 export const leadsByDay: Query = {
   name: 'leads-by-day',
-  asks: 'How many leads came per day and service?',
+  asks: 'How many leads were created per day and service?',
   notes: 'By the UTC day on which the service created the lead. A day without leads has no row.',
   parameters: [since],
   sql: `

@@ -3,7 +3,7 @@ import { type Query, since } from '../query.ts';
 /** Returns one row for each gap of at least one clock hour between two leads of a source, with the number of clock hours without a lead. */
 export const quietHours: Query = {
   name: 'quiet-hours',
-  asks: 'When did no lead come for an hour or more?',
+  asks: 'When was no lead created for an hour or more?',
   notes:
     'Whole hours without a lead between two leads of a source, the longest gap first. For the time since the last lead, see pipe-alive.',
   parameters: [since],

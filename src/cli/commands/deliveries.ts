@@ -74,7 +74,7 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
     .addOption(new Option('--state <state...>', 'only deliveries in one of these states').choices(STATES));
   declareFilter(command, surroundings, 'owed');
   command
-    .option('--limit <n>', 'maximum deliveries, newest first', readLimit, 50)
+    .option('--limit <n>', 'maximum number of deliveries, newest first', readLimit, 50)
     .option('--before <delivery>', 'continue after this delivery, the last one of the previous list')
     .option('--json', 'print the deliveries as JSON');
 }

@@ -30,7 +30,7 @@ export const command = defineCommand<Options>({
     'leadsync erase --yes',
   ],
   notes:
-    'The person is a lead id, an email address or a phone number. An address or number selects every lead that ever had it, even if only PostgreSQL still holds its content. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.\nWithout --yes it shows what it would erase, and changes nothing. Ids and hashes are kept, so that no poll brings the leads back. Webhooks that received the leads are owed a lead.erased event, which a running leadsync delivers. Each erase also continues earlier ones that did not reach every place; without a person, it does only that.\nWorks while leadsync is running. Exit 0 if every place was reached, else 1.',
+    'The person is a lead id, an email address or a phone number. An address or number selects every lead that ever had it, even if only PostgreSQL still holds its content. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.\nWithout --yes it shows what it would erase, and changes nothing. Ids and hashes are kept, so that no poll records the leads again. Webhooks that received the leads are owed a lead.erased event, which a running leadsync delivers. Each erase also continues earlier ones that did not reach every place; without a person, it does only that.\nWorks while leadsync is running. Exit 0 if every place was reached, else 1.',
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')
@@ -66,7 +66,7 @@ function noPersonFound(given: string | undefined, { unasked }: PersonToErase): C
     : new CommandFailure(
         ExitCode.notDone,
         `The ledger holds no person with that id, address or number.${unaskedSinks(unasked)}`,
-        'If the person was erased before, or `retention` removed the content, only the lead id is left: look it up in a place that still has data of the person, and erase that id.',
+        'If the person was erased before, or `retention` removed the content, the ledger has only the lead id. Find the id in a place that still has the data of the person, and erase by that id.',
       );
 }
 

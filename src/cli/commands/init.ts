@@ -34,7 +34,7 @@ function nextSteps(file: string, text: string): string {
   const option = file === 'leadsync.yaml' ? '' : ` -c ${printable(file)}`;
   const example = text === exampleConfig(sinkTypes);
   const steps = [
-    ...(example ? ['Enter the address of your service and your destinations in it.'] : []),
+    ...(example ? ['Enter the address of your service and your destinations in the file.'] : []),
     `Set its environment variables: ${listed(variablesIn(text))}.`,
     `Check the file with \`leadsync validate${option}\`, and the connections with \`leadsync check${option}\`.`,
     `Start with \`leadsync run${option}\`.`,

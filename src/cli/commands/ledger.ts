@@ -16,7 +16,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 export const command = defineCommand<object>({
   examples: ['leadsync ledger backup ledger-backup.db', 'leadsync ledger accept'],
   notes:
-    'backup writes a consistent copy that is readable by you alone; leadsync may be running. docs/operating.md describes how to restore it.\nleadsync does not create a ledger by itself if there are signs of an earlier one; accept does. With a new ledger every listed lead goes again to every sink without `backfill: false`.',
+    'backup writes a consistent copy that is readable by you alone; leadsync may be running. docs/operating.md describes how to restore it.\nleadsync does not create a ledger by itself if there are signs of an earlier one; accept does. With a new ledger, every listed lead is delivered again to every sink, except sinks with `backfill: false`.',
   run: async (options, surroundings, [action, file]) => {
     if (action === 'backup') return backUp(options, surroundings, file);
     if (action === 'accept') return accept(options, surroundings);
@@ -32,7 +32,7 @@ function accept(options: GlobalOptions, surroundings: Surroundings): number {
   const config = ledgerConfigOf(options, surroundings);
   const { made, aside } = acceptNewLedger(config, surroundings);
   const { stdout } = surroundings;
-  for (const path of aside) stdout.write(`${printable(path)} holds the rest of the old ledger.\n`);
+  for (const path of aside) stdout.write(`${printable(path)} holds what is left of the old ledger.\n`);
   stdout.write(
     made
       ? withTypedCommands(

@@ -72,7 +72,7 @@ function notReached(faults: readonly Fault[], address: string, why: string): Com
 function wrongToken(address: string): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `The running leadsync at ${address} requires another admin.token than this configuration provides.`,
+    `The running leadsync at ${address} requires a different admin.token from the one in this configuration.`,
     'Provide its admin.token to this command as well, or send it SIGHUP: kill -HUP PID.',
   );
 }

@@ -117,7 +117,9 @@ function reasonsIn(body: string): readonly string[] | undefined {
     const { ready, reasons } = JSON.parse(body) as { ready?: unknown; reasons?: unknown };
     if (Array.isArray(reasons)) return reasons.filter((reason) => typeof reason === 'string');
     if (typeof ready !== 'boolean') return undefined;
-    return ready ? [] : ['it reports the reason only with admin.token, which is not available here.'];
+    return ready
+      ? []
+      : ['leadsync reports the reason only to a client with admin.token, which is not available here.'];
   } catch {
     return undefined; // the server is not a leadsync
   }

@@ -33,7 +33,7 @@ export class LedgerError extends Error {
 
 /** The hint for a damaged ledger. */
 export const RECOVER =
-  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger from it. A recent backup may have more: restore it after removing ledger.db-wal and ledger.db-shm.';
+  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger from it. A recent backup may contain more: to restore it, first remove ledger.db-wal and ledger.db-shm.';
 
 /** As `toLedgerError`, but for a read-only connection, which writes only the temporary files of its queries and the shared-memory file. */
 export function toReadingError(error: unknown, file: string): LedgerError {
@@ -42,7 +42,7 @@ export function toReadingError(error: unknown, file: string): LedgerError {
     return new LedgerError(
       'unwritable',
       `The ledger ${file} cannot be opened (${code}).`,
-      'To read it, this user needs permission to read the file and to write ledger.db-shm beside it. Run this as the user that leadsync runs as, or copy a backup to a folder of your own.',
+      'To read the ledger, this user needs permission to read the file and to write ledger.db-shm beside it. Run this command as the user that leadsync runs as, or copy a backup to a folder of your own.',
       error,
     );
   if (!code.startsWith('SQLITE_FULL')) return toLedgerError(error, file);
@@ -70,7 +70,7 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
     return new LedgerError(
       'busy',
       `Another process kept the ledger ${file} locked for too long.`,
-      'End the process that holds a write transaction on it.',
+      'Find the process that holds a write transaction on the ledger, and end it.',
       error,
     );
   }

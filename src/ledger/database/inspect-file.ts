@@ -23,7 +23,7 @@ export function ledgerSize(file: string): number | undefined {
     throw new LedgerError(
       'unwritable',
       `The ledger ${file} cannot be reached (${code}).`,
-      'Run this as the user that leadsync runs as, or give this user access to data_dir.',
+      'Run this command as the user that leadsync runs as, or give this user access to data_dir.',
       error,
     );
   }

@@ -170,7 +170,7 @@ function explained(error: unknown, target: string): unknown {
   return new LedgerError(
     'full',
     `The disk has no space left for the recovered ledger ${target}. Nothing was changed.`,
-    'It needs as much space as the damaged ledger. Free that much, then run the command again.',
+    'The recovered ledger needs as much space as the damaged one. Free that much space, then run the command again.',
     error,
   );
 }

@@ -78,6 +78,6 @@ function ended(): LedgerError {
   return new LedgerError(
     'unexpected',
     'The recovery process was killed. Nothing was changed.',
-    'The machine may have run out of memory. Free some, then run the command again.',
+    'The machine may have run out of memory. Free some memory, then run the command again.',
   );
 }

@@ -37,7 +37,7 @@ const HINT =
 
 const NO_PERMISSION: DiskFailure = {
   what: 'is not open to this user',
-  hint: 'Run this as the user that leadsync runs as, or as root.',
+  hint: 'Run this command as the user that leadsync runs as, or as root.',
 };
 /** Meaning of error codes for a command that only checks the lock and writes nothing. */
 const WHEN_CHECKING = {

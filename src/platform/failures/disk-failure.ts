@@ -13,7 +13,7 @@ const NO_FOLDER: DiskFailure = {
   hint: 'There is a file where a folder has to be: move it away, or set another folder.',
 };
 const NO_RIGHT: DiskFailure = {
-  what: 'may not be written to by leadsync',
+  what: 'is not writable for leadsync',
   hint: 'Allow the user that leadsync runs as to list the folder, and to create and write files in it.',
 };
 const FULL: DiskFailure = {
@@ -43,7 +43,7 @@ const KNOWN: Readonly<Record<string, DiskFailure>> = {
     what: 'does not allow a file of this size',
     hint: 'Write smaller files (a lower `batch.max`, fewer tables), or use another file system.',
   },
-  EIO: { what: 'is on a failing disk', hint: 'Check the system log; the disk may be dying.' },
+  EIO: { what: 'is on a failing disk', hint: 'Check the system log; the disk may be failing.' },
   ENOTSUP: { what: 'is on a file system that does not allow files', hint: 'Set another folder.' },
   ESTALE: { what: 'is on a stale network mount', hint: 'Mount it again.' },
   ENAMETOOLONG: { what: 'has a path that is too long', hint: 'Choose a shorter name or path.' },

@@ -83,7 +83,7 @@ export function networkFailure(error: unknown): NetworkFailure & { code: string 
 function byFamily(code: string): NetworkFailure {
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO|CERT_)/.test(code)) {
     return {
-      what: 'does not agree with leadsync on TLS',
+      what: 'could not set up a TLS connection with leadsync',
       hint: 'Check that the port uses TLS, and which versions.',
     };
   }

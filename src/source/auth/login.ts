@@ -106,7 +106,7 @@ class StartedLogin implements Login {
     if (answer.get('state') !== this.#parts.secrets.state)
       return {
         message: 'That address belongs to a different login.',
-        hint: 'Open the address that was printed last, then copy the address that the browser ends at.',
+        hint: 'Open the address that was printed last, then copy the address that the browser shows at the end.',
       };
     return undefined;
   }
@@ -141,7 +141,7 @@ class StartedLogin implements Login {
 function nothingStored(error: SourceError): SourceError {
   const { code, message, hint, httpStatus } = error;
   if (code === 'credentials') return error;
-  const next = `${hint} Nothing was stored: when that is fixed, start the login again.`;
+  const next = `${hint} leadsync stored nothing. Fix the problem, then start the login again.`;
   return new SourceError(code, message, { hint: next, httpStatus, cause: error });
 }
 

@@ -110,7 +110,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   unauthorized_client: {
     code: 'credentials',
     what: 'does not allow this client to use this grant',
-    hint: 'If the client needs a person to agree, run `leadsync login`; otherwise have the service allow the grant.',
+    hint: 'If the client requires a person to agree, run `leadsync login`; otherwise have the service allow the grant.',
   },
   unsupported_grant_type: {
     code: 'credentials',

@@ -31,7 +31,7 @@ export const sourceOptions = z.strictObject({
     .enum(['client_credentials', 'authorization_code'])
     .optional()
     .describe(
-      'How leadsync authenticates: `client_credentials`, as the client itself; `authorization_code`, as a person who has logged in (`leadsync login`). Absent: as the client until a person has logged in, and from then on as that person. leadsync never switches by itself.',
+      'How leadsync authenticates: `client_credentials`, as the client itself; `authorization_code`, as a person who has logged in (`leadsync login`). Absent: as the client until a person has logged in, and from then on as that person. leadsync never switches back to the client by itself.',
     ),
   leads_path: z
     .string()

@@ -171,7 +171,7 @@ describe('leadsync login', () => {
       const stdin = new PassThrough();
       const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
       const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
-      expect(stderr).toContain('Nothing was stored: when that is fixed, start the login again.');
+      expect(stderr).toContain('leadsync stored nothing. Fix the problem, then start the login again.');
       expect(stderr).not.toMatch(/(asks|tries) again|retries/);
       expect(code).not.toBe(0);
       expect(existsSync(tokenFile)).toBe(false);

@@ -110,7 +110,7 @@ describe('leadsync status', () => {
     );
     writeFileSync(install.configFile, readFileSync(install.configFile, 'utf8').replace('wacth: true\n', ''));
     const bare = await install.run(['status']);
-    expect(bare.stdout).toContain('not ready: it reports the reason only with admin.token');
+    expect(bare.stdout).toContain('not ready: leadsync reports the reason only to a client with admin.token');
     expect(bare.code).toBe(0);
   });
 

@@ -70,7 +70,7 @@ test('leadsync check looks at each destination, and sends it nothing', async () 
   };
   const { stdout } = await new Install({ alerts: { to } }).run(['check']);
   expect(stdout.split('\n').filter((line) => line.includes(' alerts '))).toEqual([
-    'ok      alerts oncall: The mail server accepts leadsync.',
+    'ok      alerts oncall: The mail server accepts the connection and the login.',
     'ok      alerts ops: The server answers.',
     expect.stringMatching(/^FAILED {2}alerts gone: .*refuses the connection/),
   ]);

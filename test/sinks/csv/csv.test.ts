@@ -266,7 +266,7 @@ describe('the folder', () => {
     const error = await failure(
       openCsv({ directory }, { ...disk, probeFolder: failing('EACCES') }).check(NEVER),
     );
-    expect(error.message).toBe(`The folder ${directory} may not be written to by leadsync (EACCES).`);
+    expect(error.message).toBe(`The folder ${directory} is not writable for leadsync (EACCES).`);
   });
 
   test('loses the temporary files of attempts that were killed, and no others', async () => {

@@ -356,7 +356,7 @@ describe('connections that fail', () => {
 
   test('a port that does not speak TLS is said plainly', async () => {
     const error = await failure(open({ url: receiver.url.replace('http:', 'https:') }).check(NEVER));
-    expect(error.message).toContain('does not agree with leadsync on TLS');
+    expect(error.message).toContain('could not set up a TLS connection with leadsync');
   });
 
   test('a reset after the request, and something that is no HTTP, are said plainly', async () => {

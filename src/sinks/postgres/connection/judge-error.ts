@@ -34,7 +34,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '53100': 'Free up disk space on the server; leads wait until there is enough.',
   '53300': 'Raise max_connections on the server, or lower `concurrency`.',
   '57014': 'Check what holds locks or slows the server down, or raise `timeout`.',
-  '57P': 'Start the server again, unless that happens by itself.',
+  '57P': 'Start the server again, unless it restarts by itself.',
 };
 
 /** Returns what an error of PostgreSQL or of the connection means; `what` names the statement or lead. Does not interpret the message. */
