@@ -39,7 +39,7 @@ export function addProbes(
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));
 }
 
-/** Treats a check that fails or times out as not ready. The error goes to the log only. */
+/** Returns the reasons of `ready`, or `UNKNOWN` if it fails or takes too long. Reports an error to `onFault` only, not to the client. */
 async function reasonsOf(
   ready: ProbeOptions['ready'],
   onFault: ProbeOptions['onFault'],

@@ -6,7 +6,7 @@ export type BoardQueues = () => Promise<readonly BaseAdapter[]>;
 
 const PATH = '/queues';
 
-/** Allows the inline styles of Bull Board's page. Everything else comes from this server. */
+/** Allows the inline styles and `data:` images of Bull Board's page. Everything else must come from this server. */
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; frame-ancestors 'none'";
 

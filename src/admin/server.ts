@@ -64,7 +64,7 @@ export interface AdminServer {
 }
 
 const MAX_CONNECTIONS = 256;
-/** Maximum age of the overview that pages share, in ms. */
+/** Maximum age of the cached overview, which the pages and the API share, in ms. */
 const OVERVIEW_MS = 1_000;
 
 /**

@@ -34,15 +34,15 @@ export interface Entry {
   readonly wellSinceMs: number | undefined;
   /** Time of the notice that the condition is over. */
   readonly overMs: number | undefined;
-  /** How often the condition has started recently, not counting returns before it was over. */
+  /** Number of recent starts of the condition. A condition that returns before it is over has not started again. */
   readonly times: number;
 }
 
 const MINUTE_MS = 60_000;
 const REMIND_MS = 24 * 60 * MINUTE_MS;
 /**
- * Time for which a condition must have been absent before it counts as over, in ms. Doubles each time the condition starts again soon after
- * it was over.
+ * Time for which a condition must have been absent before it counts as over, in ms. Doubles, up to `MAX_CALM_MS`, each time the condition
+ * starts again soon after it was over.
  */
 const CALM_MS = 5 * MINUTE_MS;
 const MAX_CALM_MS = 60 * MINUTE_MS;

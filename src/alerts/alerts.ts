@@ -21,7 +21,7 @@ export interface AlertParts {
 /** Maximum time that a stop waits for messages in progress, in ms. */
 const STOP_MS = 1_000;
 
-/** Alerts people: tracks which conditions were reported, and retries each notice until it arrives. */
+/** Sends alerts: tracks which conditions were reported, and keeps an outbox of unsent notices for each destination. */
 export class Alerts {
   readonly #parts: AlertParts;
   readonly #file: AlertFile;

@@ -41,7 +41,7 @@ export class ArrivalModel {
   readonly #leads = new Map<number, number>();
   #model: Model | undefined;
 
-  /** Adds the results of polls. An hour may be added several times. */
+  /** Adds the results of polls. If an hour is added several times, its leads add up. */
   add(hours: readonly HourOfPolls[]): void {
     for (const { hour, leads } of hours) {
       const at = Math.floor(hour.getTime() / HOUR_MS);
@@ -63,7 +63,7 @@ export class ArrivalModel {
     return Math.exp(logarithm);
   }
 
-  /** Returns the model at the start of a silence. Uses only earlier hours, because the hours of the silence would make it look probable. */
+  /** Returns the model at the start of a silence. Uses only earlier hours, because the silent hours would make silence look probable. */
   #modelAt(hour: number): Model {
     if (this.#model?.hour === hour) return this.#model;
     for (const at of this.#leads.keys()) if (at < hour - HISTORY_HOURS) this.#leads.delete(at);

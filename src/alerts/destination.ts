@@ -6,7 +6,7 @@ import type { Message } from './notice.ts';
 export interface Destination {
   /** Sends one message. @throws DestinationError */
   send(message: Message, signal: AbortSignal): Promise<void>;
-  /** Tests whether a message can be sent, without sending one. @throws DestinationError */
+  /** Checks that the server answers and, if the protocol has a login, accepts it. Sends no message. @throws DestinationError */
   check(signal: AbortSignal): Promise<void>;
 }
 

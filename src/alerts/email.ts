@@ -92,7 +92,7 @@ async function connectTo({ protocol, hostname, port, username, password }: URL) 
   });
 }
 
-/** Maximum time for sending one mail, in ms. Each step also has its own limit. */
+/** Maximum time for sending one mail or for one check, in ms. Each step also has its own limit. */
 const TOTAL_MS = 4 * TIMEOUT_MS;
 
 /** Describes an error by nodemailer's code. Leaves out the server's own text, which can hold anything. */

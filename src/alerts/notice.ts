@@ -87,7 +87,7 @@ function lengthOf({ since, at }: Notice): number {
   return Math.max(0, at.getTime() - since.getTime());
 }
 
-/** Returns a text shortened and in one line. Reasons can contain any text from destinations and services. */
+/** Shortens a text and puts it on one line, because a reason can contain any text of a destination or a service. */
 function inOneLine(text: string): string {
   const line = blanked(text).replace(/\s+/g, ' ').trim();
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH).toWellFormed()}…` : line;

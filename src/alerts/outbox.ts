@@ -42,7 +42,7 @@ export class Outbox {
     await this.#sending;
   }
 
-  /** Uses a new destination, and retries immediately, because the new address may work. */
+  /** Replaces the destination and ends the backoff, because the new address may work. The next `pump` can send. */
   use(destination: Destination): void {
     this.#destination = destination;
     this.#failures = 0;
@@ -65,8 +65,8 @@ export class Outbox {
   }
 
   /**
-   * Starts to send the waiting notices if they are due and no message is being sent. Does not wait for the destination; calls `done` with
-   * the result.
+   * Starts to send the waiting notices if they are due and no message is being sent. Does not wait for the destination. Calls `done` with
+   * the result, unless `signal` cancels the message.
    */
   pump(signal: AbortSignal, done: (sent: SendResult) => void): void {
     const [first] = this.#waiting;

@@ -22,7 +22,7 @@ export const slack = defineDestination({
   },
 });
 
-/** Characters that would start a link or a mention (https://docs.slack.dev/messaging/formatting-message-text). */
+/** Escapes of Slack's control characters, which start links and mentions (https://docs.slack.dev/messaging/formatting-message-text). */
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 function bodyOf(message: Message): string {

@@ -6,7 +6,7 @@ import { folderFailure } from './contract/export-failed.ts';
 /** Time to wait for the lock, in ms. A process that only checks whether the export is locked holds the lock for less than this. */
 const LOOK_MS = 20;
 
-/** Locks an export against other runs, in the data directory's folder for exports. @throws LockHeld, ExportFailed */
+/** Locks an export against other runs, with a file in `folder`. @throws LockHeld if another process holds the lock, ExportFailed */
 export function lockExport(folder: string, name: string): { release(): void } {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });

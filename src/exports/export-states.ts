@@ -9,21 +9,21 @@ import { folderFailure } from './contract/export-failed.ts';
 const time = z.coerce.date();
 
 const schema = z.object({
-  /** Its configuration without secrets, for commands that show what a change would do. */
+  /** Configuration of the export without secrets, for commands that show what a change would do. */
   config: z.string(),
-  /** When it was first configured. */
+  /** When the export was first configured. */
   since: time,
   /** The last run that succeeded. */
   done: z
     .object({
       startedAt: time,
       finishedAt: time,
-      /** The time in its rows; absent if the export was made by a version of leadsync that did not write `_exported_at`. */
+      /** Value of `_exported_at` in the rows; absent if a version of leadsync that did not write this column made the export. */
       exportedAt: time.optional(),
       place: z.string(),
       rows: z.number(),
       bytes: z.number(),
-      /** The configuration at that time. */
+      /** Configuration of the export at the time of the run, without secrets. */
       config: z.string(),
     })
     .optional(),

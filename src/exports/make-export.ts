@@ -14,7 +14,7 @@ export interface ExportRun {
   readonly at: Date;
   /** Export rows that were added or changed from this time on; undefined for all. */
   readonly since: Date | undefined;
-  /** The value of `_exported_at` in its rows. Always later than in the previous run, even if the clock was set back. */
+  /** Value of `_exported_at` in the rows of this run. Always later than in the previous run, even if the clock was set back. */
   readonly exportedAt: Date;
   /** Whether no run of this export has ever succeeded. */
   readonly first: boolean;
@@ -22,7 +22,7 @@ export interface ExportRun {
 
 /** An export at its destination. */
 export interface ExportMade {
-  /** Its path or address. */
+  /** Path or address of the export. */
   readonly place: string;
   readonly rows: number;
   readonly bytes: number;

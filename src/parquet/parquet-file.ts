@@ -10,7 +10,7 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 type ColumnSource = Parameters<ParquetWriter['write']>[0]['columnData'][number];
 
 const DAY_MS = 86_400_000;
-/** Number of cells by which the cardinality of a column is estimated. */
+/** Maximum number of cells in the sample from which the cardinality of a column is estimated. */
 const SAMPLE = 64;
 
 type Rows = readonly (readonly ParquetCell[])[];
@@ -87,7 +87,7 @@ export class ParquetFile {
     this.#writer = writerOf(columns, this.#bytes, about);
   }
 
-  /** Returns the first bytes of the file. If not called, the first group includes them. */
+  /** Returns the first bytes of the file. If the caller omits this call, the first group includes them. */
   begin(): Buffer {
     return this.#taken();
   }
@@ -200,7 +200,7 @@ function inUtf8(cells: readonly ParquetCell[]): (Uint8Array | null)[] {
   });
 }
 
-/** Returns a writer that caches its last result: most rows have the same time as the row before. */
+/** Returns `write` with a cache of its last result, because most rows have the same time as the row before. */
 function repeating(write: ColumnEncoding['write']) {
   let last: ParquetCell = null;
   let written: unknown = null;

@@ -21,8 +21,8 @@ const parsers: ParquetParsers = {
 export type ParquetRow<Column extends string> = Readonly<Record<Column, unknown>>;
 
 /**
- * Returns the rows of a Parquet file with these columns, with one row group in memory at a time; none if a column is missing.
- * Throws if the file is not Parquet or is damaged.
+ * Yields these columns of every row of a Parquet file, with one row group in memory at a time. Yields nothing if the file lacks one of the
+ * columns. Throws if the file is not Parquet or is damaged.
  */
 export async function* readParquet<Column extends string>(
   content: Buffer | { readonly path: string },

@@ -16,7 +16,7 @@ import {
 
 /** Texts of alerts state no ages, because people read them later and each notice has a line for the start. */
 const ALERT_TEXT = { command: commandInText };
-/** A source counts as silent if, by its history, a time without new leads as long as the present one is less probable than this. */
+/** A source counts as silent if, by its history, the probability of so long a time without new leads is less than this. */
 const MAX_SILENCE_PROBABILITY = 1 / 1000;
 /** Time for which `deliveries_dead` holds after the last delivery died, in ms. */
 const RECENTLY_DEAD_MS = 3_600_000;

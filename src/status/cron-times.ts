@@ -13,7 +13,10 @@ const QUARTER_MS = 15 * MINUTE_MS;
  * clocks may change in the skipped days.
  */
 const CHANGE_MS = 2 * HOUR_MS;
-/** Upper bound of the days between two matching days. Two leap days around a year such as 2100 are 8 years apart. */
+/**
+ * Maximum number of days that a search looks ahead. Two leap days around a year such as 2100 are 8 years apart. An expression that matches
+ * less often, such as 29 February on a Monday, can count as one that never matches.
+ */
 const FURTHEST_DAYS = 9 * 366;
 
 /**

@@ -59,7 +59,7 @@ function findSinkProblems(sink: SinkView, context: ProblemContext): Problem[] {
   return [...findStateProblems(sink, context), ...stuck(sink, context), ...listOf(died)];
 }
 
-/** Returns a list with the problem that keeps a sink from getting deliveries, or an empty list if the sink is healthy. */
+/** Returns a list with the problem that the state of a sink causes, or an empty list if it causes none. */
 export function findStateProblems(
   { name, state, status }: SinkView,
   { now, command }: NowAndCommand,

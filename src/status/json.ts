@@ -91,7 +91,7 @@ function sinkJson(view: SinkView) {
 
 /**
  * Returns a sink for the overview. Maps the states `new` and `retrying` to `healthy`. The reason and time of a paused sink are those of the
- * pause; for any other sink, they are those of the hold. A sink that is paused, disabled or not configured has no next attempt.
+ * pause; for any other sink, they are those of the hold. Only a sink that is held, retrying or healthy has a next attempt.
  */
 export function sinkOverview(view: SinkView) {
   const { state, status } = view;

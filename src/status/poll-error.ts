@@ -3,7 +3,7 @@ export function pollError({ code, reason }: { readonly code: string; readonly re
   return `${code}: ${reason}`;
 }
 
-/** Splits a stored error into code and reason. The error of a poll that a stop of leadsync cut off has no code. */
+/** Splits a stored error into code and reason. If a stop of leadsync interrupted the poll, the error has no code. */
 export function readPollError(error: string): { code: string | undefined; reason: string } {
   const [, code, reason = error] = /^([a-z-]+): (.*)$/s.exec(error) ?? [];
   return { code, reason };

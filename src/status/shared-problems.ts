@@ -7,7 +7,7 @@ import { type Problem, problem, type StaleConfig, type TextOptions } from './pro
 
 /**
  * The problems that status, pages and alerts share: the condition, the text and the next step of each. The callers supply the facts and
- * decide how long a problem must last. Each function returns undefined if there is no problem.
+ * decide how long a problem must last. A function of return type `Found` returns undefined if there is no problem.
  */
 
 type Found = Problem | undefined;

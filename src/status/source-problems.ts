@@ -8,7 +8,7 @@ import type { SourceView } from './status-view.ts';
 
 /** Maximum duration of a poll, in ms: the default `deadline` plus a margin. */
 const LONGEST_POLL_MS = 15 * 60_000;
-/** Maximum time to the next poll after a failure, in ms. A service can ask for a pause of an hour. */
+/** Maximum time from a failed poll to the next one, in ms. leadsync follows a `Retry-After` of up to one hour. */
 const LATE_AFTER_FAILURE_MS = 75 * 60_000;
 
 /** Returns the problems of one source, according to its last polls. */

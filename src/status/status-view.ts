@@ -2,9 +2,9 @@ import type { LedgerConfig } from '../config/contract/config.ts';
 import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/contract/status-rows.ts';
 
 /**
- * State of a sink: `healthy`; `held` while its destination does not work; `paused` by an operator; `disabled` in the configuration;
- * `orphaned` if the configuration no longer has it; `new` until leadsync has run with it; `retrying` while failed leads wait for a retry,
- * although other leads may succeed.
+ * State of a sink: `healthy`; `held` while its destination does not work; `paused` by an operator, or by leadsync because the destination
+ * answered that it is gone for good; `disabled` in the configuration; `orphaned` if the configuration no longer has it; `new` until
+ * leadsync has run with it; `retrying` while failed leads wait for a retry, although other leads may succeed.
  */
 export type SinkState = 'healthy' | 'held' | 'paused' | 'disabled' | 'orphaned' | 'new' | 'retrying';
 

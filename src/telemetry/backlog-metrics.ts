@@ -27,7 +27,7 @@ export class BacklogMetrics {
   readonly #owedAt = new Map<string, Date | undefined>();
   #underWay: Promise<void> | undefined;
 
-  /** @param parts a `read` that takes longer than `patienceMs` counts as failed */
+  /** @param parts `read` returns the backlog of every sink; a read that takes longer than `patienceMs` counts as failed */
   constructor(
     make: Instruments,
     sinks: readonly string[],

@@ -106,7 +106,7 @@ function plain(value: unknown): unknown {
   return value;
 }
 
-/** Returns a text shortened and without control characters, which could forge or hide a line. */
+/** Shortens a text and replaces control characters with spaces, because they could forge or hide a line. */
 function clean(text: string, max: number): string {
   // Cuts first, because the text can have many megabytes. `blanked` also replaces half a surrogate pair at the cut.
   const blank = blanked(text.slice(0, max));

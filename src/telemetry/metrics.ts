@@ -41,7 +41,10 @@ export interface MetricNames {
 export interface Metrics {
   readonly registry: Registry;
   readonly observe: (event: Event) => void;
-  /** Replaces the names that have metrics. Creates the series of new names, and removes those of names that are gone. */
+  /**
+   * Replaces the names that have metrics. Creates the series of new names, and removes the series of all others. The backlog series of a
+   * removed sink return at the next scrape if the ledger still has the sink.
+   */
   readonly rename: (names: MetricNames) => void;
 }
 

@@ -125,7 +125,10 @@ export class OtelTracing implements Tracing {
     };
   }
 
-  /** Derives the ids of a poll from its number, so that another process can link to the poll without an exchange of ids. */
+  /**
+   * Derives the trace id and the span id of a poll from the ledger's id and the poll's number, so that another process can link to the poll
+   * without an exchange of ids.
+   */
   #idsOf(poll: number): SpanIds {
     const digest = hash('sha256', `${this.#ledgerId} poll ${poll}`);
     return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
@@ -181,7 +184,10 @@ function reasonOf(error: unknown): string {
   return `The receiver of traces ${networkFailure(error).what}.`;
 }
 
-/** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#batch-span-processor */
+/**
+ * Returns the options of the batch span processor that the environment sets; ignores values that are not positive integers
+ * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#batch-span-processor).
+ */
 function batchOptions(env: TracingParts['env']) {
   const read = (name: string) => {
     const value = Number(env[`OTEL_BSP_${name}`] || Number.NaN);

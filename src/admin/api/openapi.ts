@@ -5,8 +5,8 @@ import type { Operations } from '../contract/operations.ts';
 import { addApi } from './register.ts';
 
 /**
- * Returns the OpenAPI document of the API (https://spec.openapis.org/oas/v3.1.0), generated from its routes. Builds it with a separate
- * server that does not listen, so that only a process that serves the document loads the packages for it.
+ * Returns the OpenAPI document of the API (https://spec.openapis.org/oas/v3.1.0), generated from its routes. Adds the routes to a separate
+ * server that does not listen, so that the admin server does not need the package that generates the document.
  */
 export async function describeApi(version: string): Promise<string> {
   const app = Fastify();

@@ -87,8 +87,8 @@ const ExportOverview = z.object({
 });
 
 /**
- * How fast a sink got the leads that were first seen in the last 24 hours, in seconds. Excludes backfills, and leads that already existed
- * when leadsync first listed their source.
+ * Time in which the leads first seen in the last 24 hours were delivered to a sink: median and 95th percentile, in seconds. Excludes
+ * backfills, and leads that already existed when leadsync first listed their source.
  */
 const SpeedToLead = z.object({
   sink: z.string(),
@@ -99,13 +99,11 @@ const SpeedToLead = z.object({
   created_to_delivered_p95_seconds: z.number().nullable(),
 });
 
-/**
- * State of the whole installation as of `at`. Concurrent requests share one answer, so `at` can be a second ago.
- */
+/** State of the whole installation at the time `at`. leadsync caches the answer for 1 s, so `at` can be earlier than the request. */
 export const Overview = z.object({
   version: z.string(),
   at: time,
-  /** Whether there is no problem. */
+  /** Whether `problems` is empty. */
   healthy: z.boolean(),
   problems: z.array(Problem),
   sources: z.array(SourceOverview),
@@ -205,7 +203,7 @@ export const Content = z.object({
   raw: z.string(),
   /** JSON text of the previous version; null for the first. */
   raw_before: z.string().nullable(),
-  /** The newest answers, newest first, each as far as the ledger keeps it. */
+  /** The newest answers, newest first, each truncated as in the ledger. */
   answers: z.array(
     z.object({
       delivery_id: z.string(),
@@ -255,10 +253,10 @@ export const PollRow = z.object({
 
 /** A value of the configuration in force, with its origin. Secrets are masked. */
 const ConfigValue = z.object({
-  /** `sinks.crm.url` */
+  /** Path of the option, for example `sinks.crm.url`. */
   path: z.string(),
   value: z.string(),
-  /** `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x`, `default` */
+  /** Where the value was set, for example `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x` or `default`. */
   origin: z.string(),
 });
 
@@ -270,7 +268,7 @@ export const Configuration = z.object({
   values: z.array(ConfigValue),
 });
 
-/** Result of a reload. Further fields depend on `applied`. */
+/** Result of a reload. Has the further fields `changes` and `restart` if the file was applied, otherwise `faults`. */
 export const ReloadResult = z.looseObject({ applied: z.boolean(), generation: count });
 
 /** Result of a test event. */

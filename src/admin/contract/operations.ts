@@ -47,7 +47,8 @@ export interface Operations {
   /** Returns undefined if the source never listed the lead. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
   /**
-   * Returns the personal data of a version, by default of the current one. `withAudit` records the client before it calls this operation.
+   * Returns the personal data of one version of a lead, by default of the current version. Returns undefined if the ledger has no such lead
+   * or version. `withAudit` records the client before it calls this operation.
    */
   reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;

@@ -9,7 +9,7 @@ import { TokenThrottle } from './token-throttle.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route needs no credential: the probes, the login page and its assets. */
+    /** Whether the route needs no credential: `/livez`, `/readyz`, the login and the logout. Assets are exempt without this option. */
     open?: boolean;
   }
 }
@@ -17,7 +17,7 @@ declare module 'fastify' {
 /** Name of the cookie that holds the session id. */
 export const SESSION_COOKIE = 'leadsync_session';
 
-/** What `Access` needs to authenticate clients. `monotonicMs` times sessions and wrong tokens, in ms. */
+/** What `Access` needs to authenticate clients. `monotonicMs` returns the time of a monotonic clock, in ms. */
 export interface AccessOptions {
   /** Token that a client must send. Undefined if none is configured; a reload can change it. */
   readonly token: () => string | undefined;
@@ -32,7 +32,7 @@ export interface AccessOptions {
 /** A client without a valid credential. */
 export interface AnonymousClient {
   readonly who?: undefined;
-  /** Whether the client sent a wrong token that its address had not sent before in this window. */
+  /** Whether the client sent a wrong token that its address had not yet sent in the current window of `TokenThrottle`. */
   readonly guess: boolean;
   /** Seconds for which the server rejects all tokens from this address without checking them; 0 if it checks them. */
   readonly waitSeconds: number;
@@ -104,8 +104,8 @@ export function sendChallenge(request: FastifyRequest, reply: FastifyReply): Ret
 }
 
 /**
- * Returns the address of the login page, which afterwards leads back to the requested page. After a POST, it leads back to the page with
- * the form, because the form has to be sent again.
+ * Returns the address of the login page, which redirects to the requested page after the login. For a POST, it redirects to the page with
+ * the form, because the reader has to send the form again.
  */
 function loginFor({ method, headers, url }: FastifyRequest): string {
   if (method === 'GET') return `/login?next=${encodeURIComponent(url)}`;
@@ -113,7 +113,7 @@ function loginFor({ method, headers, url }: FastifyRequest): string {
   return `/login?unsent=1&next=${encodeURIComponent(page ? page.pathname + page.search : '/')}`;
 }
 
-/** Compares in constant time. */
+/** Whether two tokens are equal. Compares them in constant time. */
 function isSame(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }

@@ -12,7 +12,7 @@ export interface AuditEntry extends Partial<Actor> {
 /** Appends an entry, and resolves when it is on disk. */
 export type Audit = (entry: AuditEntry) => Promise<void>;
 
-/** Records an action before it happens. @throws RequestError if the audit log cannot be written; the caller then does not act */
+/** Records an action before it happens. @throws RequestError if the audit log cannot be written; the caller must then not act */
 export type RecordAudit = (
   what: string,
   details?: Readonly<Record<string, string | number | boolean | undefined>>,

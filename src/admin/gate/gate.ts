@@ -13,7 +13,7 @@ const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
-  // With `no-referrer`, browsers would not name the page that posts a form (https://fetch.spec.whatwg.org/#append-a-request-origin-header).
+  // With `no-referrer`, browsers would send `Origin: null` with a form (https://fetch.spec.whatwg.org/#append-a-request-origin-header).
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -89,8 +89,8 @@ export function rejectBadAddress(request: FastifyRequest, reply: FastifyReply): 
 }
 
 /**
- * Rejects an anonymous client and returns true; if the route is open, only returns false. In both cases, the audit log records the address
- * that sent a wrong token, and never the token.
+ * Returns false if the route is open; otherwise rejects the client and returns true. In both cases, records a new wrong token in the audit
+ * log: the address that sent it, never the token itself.
  */
 async function rejectAnonymous(
   request: FastifyRequest,
@@ -98,7 +98,7 @@ async function rejectAnonymous(
   { guess, waitSeconds }: AnonymousClient,
   record: RecordAudit,
 ): Promise<boolean> {
-  // The answer is the same if this fails. An operator sees the failure of the audit log with the next action.
+  // The answer does not depend on the audit log. If the log cannot be written, the next action fails and reports it to the operator.
   if (guess) await record('token refused', { address: clientAddress(request) }).catch(() => undefined);
   if (isOpen(request)) return false;
   if (waitSeconds === 0) await sendChallenge(request, reply);
@@ -138,9 +138,8 @@ function routeError(allowed: readonly string[]): RequestError {
 }
 
 /**
- * Whether a request can come from a page of this server. Browsers name the origin of a request
- * (https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/); other clients send neither header and are
- * accepted.
+ * Whether a request can come from a page of this server, according to the headers `Origin` (https://fetch.spec.whatwg.org/#origin-header)
+ * and `Sec-Fetch-Site` (https://www.w3.org/TR/fetch-metadata/). Clients other than browsers send neither header, and are accepted.
  */
 function isOwnPage({ headers, host }: FastifyRequest): boolean {
   const { origin, 'sec-fetch-site': site } = headers;
@@ -148,7 +147,7 @@ function isOwnPage({ headers, host }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Knows which methods each path has. */
+/** Finds the methods that a path supports, from the routes that were added. */
 class Routes {
   readonly #routes: { readonly path: RegExp; readonly method: string }[] = [];
 

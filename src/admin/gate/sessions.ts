@@ -8,7 +8,7 @@ const MAX_SESSIONS = 1_000;
 /** Sessions of logged-in readers, in memory. A restart or a new token ends all sessions. */
 export class Sessions {
   readonly #now: () => number;
-  /** End and token of each session, by the hash of its id, so that a memory dump holds no usable id. */
+  /** Expiry and token hash of each session, by the hash of the session id, so that a memory dump holds no usable id. */
   readonly #ends = new Map<string, { readonly atMs: number; readonly token: string }>();
 
   /** @param now a monotonic clock, in ms */
@@ -16,7 +16,7 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** Starts a session under a token that was checked. Returns its id. */
+  /** Starts a session for a token that the caller has checked. Returns the session id. */
   begin(token: string): string {
     const id = randomBytes(32).toString('base64url');
     const [oldest] = this.#ends.keys();

@@ -25,7 +25,7 @@ export class TokenThrottle {
     this.#now = now;
   }
 
-  /** Returns for how many more seconds tokens from this address are rejected without a check; 0 if they are checked. */
+  /** Returns the remaining seconds for which all tokens from this address are rejected without a check; 0 if they are checked. */
   waitSeconds(address: string): number {
     const tried = this.#of(address);
     return tried && tried.wrong.size >= MAX_WRONG ? Math.ceil((tried.untilMs - this.#now()) / 1000) : 0;

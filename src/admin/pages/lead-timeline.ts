@@ -79,8 +79,8 @@ function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Tim
 }
 
 /**
- * Returns the entry that says how a dead or skipped delivery ended, because its attempts do not say so. Returns nothing for other
- * deliveries.
+ * Returns the entry that says how a dead or skipped delivery ended, because its attempts do not say so. Returns an empty array for any
+ * other delivery.
  */
 function settled({ state, settled_at, reason, sink }: Delivery): TimelineEntry[] {
   if (settled_at === null || (state !== 'dead' && state !== 'skipped')) return [];

@@ -39,8 +39,8 @@ export interface RegisteredPages {
 }
 
 /**
- * Adds the pages and their assets to a server. The server itself authenticates clients and checks the origin of changes before a page
- * is called.
+ * Adds the pages and their assets to a server. The gate of the server (`addGate`) authenticates the client and checks the origin of a POST
+ * before a page handles the request.
  */
 export function registerPages(app: FastifyInstance, parts: PageParts): RegisteredPages {
   const assetAddress = serveAssets(app);

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { withinDeadline } from '../../platform/time/deadline.ts';
 
-/** Maximum time for one page of a listing, in ms: a storage that sends a byte now and then would never finish it. */
+/** Maximum time for one page of a listing, in ms. The socket timeout alone would let a storage send one byte at a time for ever. */
 const PAGE_MS = 300_000;
 
 /** The keys of a bucket that begin with a prefix. */

@@ -5,13 +5,13 @@ export interface Destination {
   /** The folder that an export is written to, under its final name. */
   readonly folder: string;
   /**
-   * Creates the folder. A folder that is the final destination is created only if `first`, that is, if no run has succeeded yet. @throws
-   * ExportFailed
+   * Creates the folder. If the folder is the final destination, creates it only if `first`, that is, if no run has succeeded yet; otherwise
+   * the folder must exist. @throws ExportFailed
    */
   prepare(first: boolean): Promise<void>;
   /** Removes everything that killed runs of this export have left behind. @throws ExportFailed */
   tidy(signal: AbortSignal): Promise<void>;
-  /** Moves an export from the folder to its destination, completely or not at all. @throws ExportFailed */
+  /** Moves an export from the folder to its destination. Until the move is complete, `list` omits the export. @throws ExportFailed */
   bring(file: string, signal: AbortSignal): Promise<void>;
   /** Returns the file names of this export at the destination, oldest first. @throws ExportFailed */
   list(signal: AbortSignal): Promise<readonly string[]>;

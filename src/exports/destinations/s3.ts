@@ -19,7 +19,7 @@ import { objectsIn, uploadsIn } from './bucket-listing.ts';
 import type { Destination } from './destination.ts';
 import { bucketInWords, storageFailure } from './storage-failure.ts';
 
-/** Name of the last object of an export that has several files, as in Hadoop and Spark. An export without this object is incomplete. */
+/** Name of the last object of an export with several files, as in Hadoop and Spark. Such an export is incomplete without this object. */
 const COMPLETE = '_SUCCESS';
 /** Minimum part size in bytes; larger if a file would otherwise have too many parts. Two parts are in memory during an upload. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -153,8 +153,9 @@ export class S3 implements Destination {
   }
 
   /**
-   * Checks that the storage lists the objects. A web server or a proxy may answer every request with success, and a storage may
-   * change a key, for example remove `..` or a leading `/`; `keep` and `erase` would never find that object. @throws ExportFailed
+   * Checks that the storage lists the objects with their sizes. A web server or a proxy may answer every request with success, and a
+   * storage may change a key, for example remove `..` or a leading `/`. `keep` and `erase` would never find an object with a changed key.
+   * @throws ExportFailed
    */
   async #requireListed(
     start: string,

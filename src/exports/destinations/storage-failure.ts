@@ -10,7 +10,7 @@ const ANOTHER_REGION = ['is in another region', 'Correct `region` or `endpoint`.
 const LATER = 'If this persists, check the log of the storage, or ask its operator.';
 const ITSELF = 'Check that `endpoint` is the address of the storage itself.';
 
-/** The meaning of errors that the operator has to fix. The key is the name of the error in S3 or in the SDK. */
+/** Cause and next step of known errors. The key is the error's name in S3 or in the SDK, its code in Node, or its HTTP status. */
 const KNOWN = new Map<string, readonly [what: string, hint: string]>(
   Object.entries({
     NoSuchBucket: ['does not exist', 'Create it, or correct `bucket`.'],
@@ -39,7 +39,7 @@ const KNOWN = new Map<string, readonly [what: string, hint: string]>(
   }),
 );
 
-/** Names of errors that do not come from the storage: its answer was not in the form of S3. */
+/** Names of errors that the SDK throws if the answer of the storage is not in the form of S3. They are not its error codes. */
 const NO_CODES: ReadonlySet<string> = new Set(['Error', 'TypeError', 'SyntaxError', 'RangeError', 'Unknown']);
 
 /** The parts of a bucket's configuration that messages name. */
@@ -73,7 +73,7 @@ export function storageFailure(target: Bucket, error: unknown): ExportFailed {
 function nameOf(error: unknown, status: number | undefined): string {
   const code = codeOf(error);
   const { name = '' } = error as { name?: string };
-  // The SDK calls a reset a timeout.
+  // The SDK reports a reset connection as a TimeoutError.
   if (code !== undefined && KNOWN.has(code)) return code;
   if (name === 'TimeoutError' && code === 'ECONNRESET') return code;
   if (status !== undefined && NO_CODES.has(name))

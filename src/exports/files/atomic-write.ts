@@ -20,7 +20,7 @@ export class TemporaryRemoved extends Error {
 const GONE: readonly (string | undefined)[] = ['ENOENT', 'SQLITE_READONLY_DBMOVED'];
 
 /**
- * Writes a file or a folder atomically and durably: `make` writes to a temporary name beside it, which is synced and then renamed.
+ * Writes a file or a folder atomically and durably: `make` writes it under a temporary name beside `path`; it is then synced and renamed.
  * @throws PathExists (before `make` runs, if the path exists from the start); TemporaryRemoved; the error from Node if a step fails
  */
 export async function writeAtomically(

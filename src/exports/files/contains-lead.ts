@@ -19,7 +19,7 @@ const PERSONAL: ReadonlySet<string> = new Set(
 /** Columns that identify the lead of a row, and the content that an erasure empties. */
 const OF_WHOM = ['source', 'id', 'lead_id', 'hash', 'raw'];
 
-/** Whether an exported file or folder contains any of these leads. Throws if it cannot be read. */
+/** Whether an exported file or folder contains personal data of any of these leads. Throws if one of the files cannot be read. */
 export async function fileContainsAny(searched: SearchedLeads, path: string): Promise<boolean> {
   if ((await lstat(path)).isDirectory()) {
     for (const name of await readdir(path))

@@ -57,7 +57,7 @@ function parquet(columns: readonly Column[], about: About): Encoder {
   };
 }
 
-/** RFC 4180, in UTF-8, with a header. */
+/** Encodes a table as CSV (RFC 4180) in UTF-8, with a header. */
 function csv(columns: readonly Column[]): Encoder {
   return textAfter(csvLine(columns.map(({ name }) => name)));
 }

@@ -21,7 +21,10 @@ export interface ExportRequest {
   readonly output: string;
   readonly format: ExportFormat;
   readonly relations: readonly Relation[];
-  /** `file`: one file with one table; `folder`: a file for each table; `days`: also a folder for each day. */
+  /**
+   * `file`: one file, with one table or, in the format `sqlite`, with all of them. `folder`: a folder with a file for each table. `days`:
+   * the same, except that a table whose rows belong to days becomes a folder with a file for each day.
+   */
   readonly layout: 'file' | 'folder' | 'days';
   /** Export rows that were added or changed from this time on; undefined for all. */
   readonly since: Date | undefined;
@@ -29,7 +32,10 @@ export interface ExportRequest {
   readonly exportedAt: Date;
 }
 
-/** Reports progress: how many rows of a table were written so far. With the layout `days`, also how many were sorted, which comes first. */
+/**
+ * Reports progress: how many rows of a table the export has written so far. With the layout `days`, the export first sorts all rows of a
+ * table by day, and reports them as `sorted`.
+ */
 export type ReportProgress = (table: string, rows: number, done: 'sorted' | 'written') => void;
 
 /** The files contain personal data, so only this user may read them. */
@@ -192,7 +198,7 @@ function aboutOf({ extract, request: { exportedAt, since } }: Work, { name }: Re
   };
 }
 
-/** Yields a request for each stretch of a relation. */
+/** Yields a request for each stretch (a range of keys) of a relation. */
 function* stretchesOf<Make>(
   { extract, request: { since, exportedAt } }: Work,
   relation: Relation,

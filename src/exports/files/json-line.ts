@@ -1,7 +1,7 @@
 import type { Column, ColumnType } from '../../catalog/relation.ts';
 import type { Cell } from '../../ledger/extraction/run-sql.ts';
 
-/** Returns a row as a line of JSON: integers with all digits, answers as nested JSON, and a lead's own JSON as a string. */
+/** Returns a row as a line of JSON: integers with all digits, `jsonb` cells as nested JSON, and a lead's own JSON as a string. */
 export function jsonLine(columns: readonly Column[], row: readonly Cell[]): string {
   const members = columns.map(
     ({ name, type }, at) => `${JSON.stringify(name)}:${jsonOf(row[at] ?? null, type)}`,

@@ -47,7 +47,7 @@ const { file } = workerData as { file: string };
 let extract: LedgerExtract | undefined;
 let current: { readonly parts: Iterator<Rows>; readonly make: (rows: Rows) => Piece | Sorted };
 
-// Undefined: continue with the last request.
+// A message that is undefined continues the last request.
 parentPort?.on('message', (request: PieceRequest | undefined) => {
   const response = next(request);
   parentPort?.postMessage(response, 'result' in response ? [response.result.bytes.buffer] : []);

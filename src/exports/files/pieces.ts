@@ -3,7 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { PieceRequest, PieceResponse, PieceResult } from './piece-thread.ts';
 
-/** Each thread uses about 50 MB with leads of 1 KB, and a whole export about 280 MB. The largest lead needs many times its size. */
+/**
+ * Number of worker threads. With leads of 1 KB, each thread uses about 50 MB, and the whole export about 280 MB. The largest lead needs
+ * many times its size.
+ */
 const THREADS = 2;
 
 /**

@@ -12,7 +12,7 @@ const NO_DAY = '__HIVE_DEFAULT_PARTITION__';
 /** Serialized rows, grouped by day. Any thread can make them and transfer them to another thread. */
 export interface Sorted {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Number of bytes of each day, in order. */
+  /** Number of bytes of each day, in the order of `bytes`. */
   readonly days: readonly (readonly [day: string, length: number])[];
 }
 

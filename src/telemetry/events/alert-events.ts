@@ -27,7 +27,7 @@ export const alertEvents = {
     message: ({ to, notices }) => `Alerts sent to ${to}: ${count(notices, 'notice')}.`,
   }),
 
-  /** leadsync retries. The waits grow up to a maximum. */
+  /** leadsync retries with exponential backoff. */
   'alert-unsent': eventKind<{ to: string; reason: string; hint: string; retryInMs: number }>({
     level: 'warn',
     fields: ['to', 'reason', 'hint', 'retryInMs'],

@@ -44,7 +44,10 @@ export const sinkEvents = {
       `Sink ${sink}: ${delivered} delivered, ${refused} refused, ${unavailable} unavailable, in ${printSeconds(durationMs)}.${reason === undefined ? '' : ` ${reason}`}`,
   }),
 
-  /** The carrier may offer a batch twice; leadsync attempts it only once. */
+  /**
+   * The lease of a batch expired before the attempt began, or before leadsync recorded its result. In the first case, which is normal when
+   * the carrier offers a batch twice, leadsync attempts nothing.
+   */
   'batch-stale': eventKind<{ sink: string; batch: string }>({
     level: 'debug',
     fields: ['sink', 'batch'],

@@ -4,9 +4,9 @@ import type { Content } from './content.ts';
 
 /** A question that the reader must confirm before an action. */
 export interface Confirmation {
-  /** Title of the page: `Retry deliveries`. */
+  /** Title of the page, for example `Retry deliveries`. */
   readonly title: string;
-  /** `Retry 1,240 deliveries?` */
+  /** Question in the heading, for example `Retry 1,240 deliveries?`. */
   readonly question: string;
   /** Effect of the action. */
   readonly consequences: Content;
@@ -20,7 +20,7 @@ export interface Confirmation {
   readonly back: string;
 }
 
-/** Returns the question as a form, in a section with an id by which the dialog extracts the section from the page. */
+/** Returns the question as a form in the section `#ask`, which htmx extracts from the page to show it in the dialog. */
 export function confirmationForm(
   action: string,
   { question, consequences, confirmLabel, fields = [], form, back }: Confirmation,

@@ -24,7 +24,7 @@ export interface ParsedFilter<Filter> {
   readonly filter: Filter | undefined;
   /** Fault of each invalid field. */
   readonly faults: Readonly<Record<string, string>>;
-  /** Parameters of the address that are not fields. */
+  /** Parameters of the address that are neither fields nor the cursor. */
   readonly unknown: readonly string[];
   /** Cursor of the page. */
   readonly after: string | undefined;

@@ -38,8 +38,8 @@ export interface Page {
 }
 
 /**
- * Surroundings of a page for one request. The live part is updated from `address`; a reader with a session (`canLogOut`) gets a button
- * to log out.
+ * Surroundings of a page for one request. The browser updates the live part from `address`, every `refreshMs`. A reader with a session
+ * (`canLogOut`) gets a button to log out.
  */
 export interface Frame {
   readonly assetAddress: (name: AssetName) => string;

@@ -15,7 +15,7 @@ const LASTS_SECONDS = 30;
 /** Browsers drop a cookie of more than 4,096 bytes, its attributes included. */
 const MAX_BYTES = 3_500;
 
-/** Leaves a notice for the next page. It uses a cookie rather than the address, so that a link cannot forge a notice. */
+/** Stores a notice for the next page in a cookie, shortened to fit. If the address held the notice, a link could forge it. */
 export function leaveNotice(reply: FastifyReply, { kind, text, lines = [] }: Notice): void {
   const fittingLines: string[] = [];
   let left = MAX_BYTES;

@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly heading?: Content;
   /** Whether cells are aligned right. */
   readonly number?: boolean;
-  /** Whether cells may break anywhere: for text of any length from outside. */
+  /** Whether the text of a cell may wrap at any character: for text of any length from outside. */
   readonly text?: boolean;
 }
 
@@ -19,7 +19,7 @@ interface TableOptions<Row> {
   readonly name: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** Returns a permanent id of a row, with which a live update keeps the reader's selection and focus. */
+  /** Returns the HTML id of a row, which must not change, so that a live update keeps the reader's selection and focus. */
   readonly key: (row: Row) => string;
   /** Text in place of a table without rows. */
   readonly empty: Content;
