@@ -52,7 +52,7 @@ export const sinkEvents = {
     level: 'debug',
     fields: ['sink', 'batch'],
     message: ({ sink, batch }) =>
-      `Sink ${sink}: batch ${batch} arrived with an expired lease; nothing was done or recorded.`,
+      `Sink ${sink}: the lease of batch ${batch} has expired, so leadsync records nothing for it; it attempts the batch again under a new lease.`,
   }),
 
   /** Level `debug`, because `delivery-dead` reports the end of the delivery at a higher level. */

@@ -90,7 +90,7 @@ export class Database {
         await inTransaction(await this.#pool.get(), options, stop, work);
         return undefined;
       } catch (error) {
-        const judged = this.#judge(error, stop, what);
+        const judged = this.#judge(error, stop, { what, timeoutMs });
         if (judged instanceof SinkUnavailable) throw judged;
         if (judged !== 'again') return judged;
         if (tries === TRIES) throw this.#contended(error);
@@ -98,18 +98,19 @@ export class Database {
     }
   }
 
-  #judge(cause: unknown, stop: AbortSignal, what: string): Judged {
+  #judge(
+    cause: unknown,
+    stop: AbortSignal,
+    { what, timeoutMs }: { what: string; timeoutMs: number },
+  ): Judged {
     if (cause instanceof SinkUnavailable) return cause;
     if (stop.aborted)
       return new SinkUnavailable(`The transaction on ${this.where} was interrupted.`, { hint: '', cause });
     if (!(cause instanceof DeadlinePassed)) return judgeError(this.where, cause, what);
-    return new SinkUnavailable(
-      `${this.where} did not finish a transaction within ${this.#timeoutMs / 1000} s.`,
-      {
-        hint: 'Check whether the server can be reached, and what holds locks or slows it down; or raise `timeout`.',
-        cause,
-      },
-    );
+    return new SinkUnavailable(`${this.where} did not finish a transaction within ${timeoutMs / 1000} s.`, {
+      hint: 'Check whether the server can be reached, and what holds locks or slows it down; or raise `timeout`.',
+      cause,
+    });
   }
 
   #contended(cause: unknown): SinkUnavailable {
