@@ -6,7 +6,7 @@ import type { BegunAttempt } from './contract/ledger-delivering.ts';
 import type { PollId } from './contract/status-rows.ts';
 import type { BegunBatch } from './delivering/settling.ts';
 
-/** The result of `claim`, and those of the claimed batches whose attempts began in the same commit. */
+/** The result of `claim`, and the claimed batches whose attempts began in the same commit. */
 export interface ClaimAndBeginResult {
   readonly claimed: ClaimResult;
   readonly begun: readonly BegunBatch[];

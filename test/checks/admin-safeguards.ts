@@ -38,7 +38,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'a change is asked for by a page of our own',
-    without: 'a page of another origin pauses sinks for whoever is logged in',
+    without: 'a page of another origin pauses sinks with the session of whoever is logged in',
     file: 'src/admin/gate/gate.ts',
     text: "if (request.method === 'POST' && !isOwnPage(request))",
     instead: "if (request.method === '' && !isOwnPage(request))",

@@ -29,7 +29,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   },
   {
     name: 'the lease is looked at right before anything leaves',
-    without: 'a process that stood still brings an older content after a newer one',
+    without: 'a process that was suspended brings an older content after a newer one',
     file: 'src/daemon/joints/attempt-lease.ts',
     text: 'throw new LeaseOver();',
     instead: 'void LeaseOver;',
@@ -37,7 +37,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   },
   {
     name: 'the lease is looked at once the connection is there',
-    without: 'a process that stood still while it connected brings an older content after a newer one',
+    without: 'a process that was suspended while it connected brings an older content after a newer one',
     file: 'src/sinks/webhook/when-connected.ts',
     text: '        before();\n',
     instead: '        void before;\n',
@@ -45,7 +45,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   },
   {
     name: 'the lease is looked at before the COMMIT',
-    without: 'a process that stood still in a transaction commits what is old by then',
+    without: 'a process that was suspended in a transaction commits what is old by then',
     file: 'src/sinks/postgres/postgres.ts',
     text: 'confirmLease(); // only the commit follows',
     instead: 'void confirmLease;',
@@ -69,7 +69,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   },
   {
     name: 'the lease is looked at before the rename',
-    without: 'a process that stood still drops a file that was read and taken away',
+    without: 'a process that was suspended writes a file again that its reader has already read and removed',
     file: 'src/platform/files/files.ts',
     text: '    beforeRename();\n',
     instead: '    void beforeRename;\n',

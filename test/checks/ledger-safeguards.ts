@@ -60,7 +60,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'what this process attempts is not offered again',
-    without: 'a process that stood still sends everything under way twice',
+    without: 'a process that was suspended sends everything under way twice',
     file: 'src/ledger/delivering/claiming.ts',
     text: '    this.#extendLeases(sink, request.activeLeases, now);\n',
     instead: '',

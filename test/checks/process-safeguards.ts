@@ -4,7 +4,8 @@ import type { Safeguard } from './safeguard.ts';
 export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'the ledger’s thread takes the process with it when it dies',
-    without: 'a leadsync that can neither record nor deliver goes on, and nobody starts another',
+    without:
+      'a leadsync that can neither record nor deliver keeps running, so that no supervisor restarts it',
     file: 'src/ledger/thread/open-in-thread.ts',
     text: '    throw error;\n',
     instead: '    void error;\n',

@@ -167,7 +167,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
-    name: 'a block is the last one again only when all its bytes are',
+    name: 'a block counts as unchanged only if all its bytes are those of the last listing',
     without: 'a changed lead passes for the one that is known',
     file: 'src/source/listing/blocks.ts',
     text: 'hashOfBlock(held) === expected.hash',
@@ -215,7 +215,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     tests: ['test/source/damaged-listing.test.ts'],
   },
   {
-    name: 'an element that is nested too deeply is rejected alone only if its end is known',
+    name: 'an element that is nested too deeply is rejected without ending the listing only if its end is known',
     without:
       'two stray quotes with a client’s text of 101 brackets between them hide the leads between them, and the listing counts as complete',
     file: 'src/source/listing/listed-item.ts',
@@ -224,7 +224,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     tests: ['test/source/damaged-listing.test.ts'],
   },
   {
-    name: 'an element that is too large is rejected alone only if its end is known',
+    name: 'an element that is too large is rejected without ending the listing only if its end is known',
     without:
       'two stray quotes hide the leads between them if these are longer than max_lead_size together, and the listing counts as complete',
     file: 'src/source/listing/listed-item.ts',
@@ -242,7 +242,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     tests: ['test/source/damaged-listing.test.ts'],
   },
   {
-    name: 'a rejected content of a known lead is accepted once it is valid as it is',
+    name: 'rejected content of a known lead is accepted once the same content is valid',
     without:
       'a change that was larger than max_lead_size never arrives after the limit was raised, and is reported as a repeated id',
     file: 'src/ledger/recording/recording-sql.ts',

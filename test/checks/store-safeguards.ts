@@ -271,7 +271,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/exports/since.test.ts'],
   },
   {
-    name: 'incremental exports that reach back behind a clock that was set back',
+    name: 'an incremental export after the clock was set back has every row that was recorded since the last one',
     without: 'leads that came after the step fall between two exports',
     file: 'src/ledger/extraction/extracting.ts',
     text: 'if (from_at >= earliest - STEP_NOTED_MS)',

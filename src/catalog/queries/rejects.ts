@@ -4,7 +4,8 @@ import type { Query } from '../query.ts';
 export const rejects: Query = {
   name: 'rejects',
   asks: "Which listed elements break the service's description?",
-  notes: '`open` counts the elements that still have the fault: no later listing had them corrected.',
+  notes:
+    '`open` counts the elements that still have the fault: no later listing has contained a corrected version.',
   parameters: [],
   sql: `
 SELECT source, reason, path, count(*) AS rejected,

@@ -75,7 +75,10 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
   declareFilter(command, surroundings, 'owed');
   command
     .option('--limit <n>', 'maximum number of deliveries, newest first', readLimit, 50)
-    .option('--before <delivery>', 'continue after this delivery, the last one of the previous list')
+    .option(
+      '--before <delivery>',
+      'only deliveries older than this one, usually the last one of the previous list',
+    )
     .option('--json', 'print the deliveries as JSON');
 }
 

@@ -111,8 +111,9 @@ export class TreeValidator {
   }
 
   /**
-   * Returns the issue's message. If it quotes the path of a secret's file, puts the variable's name in place of its value, which may be
-   * secret. No other message quotes a value, so a message that holds the same word by chance stays unchanged.
+   * Returns the issue's message. If the message quotes the path of a secret's file, and that path contains an environment variable, shows the
+   * reference to the variable (`${NAME}`) in place of its value, which may be secret. No other message quotes a value, so other messages stay
+   * as they are, even if they contain the same text by chance.
    */
   #messageOf(issue: Issue, path: Path): string {
     const replaced = this.#tree.interpolationAt(path);

@@ -172,7 +172,7 @@ export class Settling {
     return { sink: name, verdicts: judgement.verdicts, before, after: judgement.health, revived };
   }
 
-  /** Puts untried deliveries that the sink wants to be attempted by themselves into a separate batch, which is due now. */
+  /** Puts the untried deliveries that are marked `apart` into a batch of their own, which is due now. */
   #setApart({ sinkNo }: SinkRow, deliveries: readonly number[], now: number): void {
     const { lastInsertRowid } = this.#sql.addBatch.run(sinkNo, now, now);
     this.#sql.assign.run(lastInsertRowid, JSON.stringify(deliveries));

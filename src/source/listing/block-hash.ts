@@ -15,8 +15,8 @@ export class BlockHash {
   #bytesAtEnd = 0;
 
   /**
-   * Adds bytes. @param end offset in `bytes` after the last element that has ended since the last call; 0 if it ended before these bytes;
-   * undefined if no element has ended since
+   * Adds bytes. @param end offset in `bytes` after the newest element that was completed since the previous call; 0 if that element ended
+   * with the previous bytes and only these bytes show it; undefined if no element was completed
    */
   add(bytes: Buffer, end: number | undefined): void {
     if (end !== undefined) {

@@ -126,8 +126,8 @@ function header({ name }: Page, { canLogOut }: Frame): VNode {
 }
 
 /**
- * Returns a line with the number of problems and the first problem. The line is hidden on the overview, which lists all problems, and if
- * there are none. A script sets the icon of the page from the line.
+ * Returns a line with the number of problems and the first problem. The line is hidden if there are no problems, and on the overview, which
+ * lists them all. A script sets the page's icon from the line.
  */
 function stateLine({ name }: Page, { problems, assetAddress }: Frame, state: State): VNode {
   const hidden = name === 'Overview' || state === 'well';

@@ -94,7 +94,7 @@ export async function missingContents(client: ClientBase, rows: readonly History
   return found.map(({ no }) => Number(no));
 }
 
-/** Writes contents to `_contents`. Skips a content that no longer exists: the ledger then has only the lead's id. */
+/** Writes the content of versions to `_contents`. Skips versions whose content was removed, of which the ledger has only the lead's id. */
 export async function writeContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<void> {
   const [raw, lead] = [placeOf('lead_contents', 'raw'), placeOf('lead_contents', 'lead_id')];
   const kept = rows.filter(({ values }) => values[raw] !== `{"id":${values[lead]}}`);
