@@ -83,10 +83,10 @@ async function record(
   let isNews = false;
   try {
     for await (const listed of listing.blocks) {
-      reach('listing-read');
       // After a block of new leads, more new leads are likely: read them while the ledger records that block.
       const block: ListedBlock = isNews ? readAhead(listed) : listed;
       await recording;
+      reach('listing-read');
       const elements = await parts.ledger.unknownElements(id, block);
       const { items, fault } = readAll(elements);
       isNews = items.length === block.size;

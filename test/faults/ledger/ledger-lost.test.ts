@@ -238,7 +238,7 @@ test('an accepted new ledger is used without asking again; the remains of the ol
   const accepted = await scene.run('ledger', 'accept');
   expect(accepted).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/ledger\.db\.left-.*-wal holds the rest/),
+    stdout: expect.stringMatching(/ledger\.db\.left-.*-wal holds what is left/),
   });
   expect(await scene.run('ledger', 'accept')).toMatchObject({
     code: 0,
