@@ -5,7 +5,7 @@ import { secret } from '../platform/options/option-types.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { DestinationError, defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';
-import { TIMEOUT_MS } from './post.ts';
+import { TIMEOUT_MS } from './post-json.ts';
 
 const WRONG_SERVER =
   'must be a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { webhookOptions } from '../sinks/webhook/options.ts';
 import { defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';
-import { postJson, reachServer } from './post.ts';
+import { postJson, reachServer } from './post-json.ts';
 
 /** Posts notices as text to an incoming webhook of Slack or a compatible service (Mattermost, Rocket.Chat). */
 export const slack = defineDestination({

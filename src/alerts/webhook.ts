@@ -3,7 +3,7 @@ import { webhookOptions } from '../sinks/webhook/options.ts';
 import { readSigningKey, sign } from '../sinks/webhook/signature.ts';
 import { defineDestination } from './destination.ts';
 import { jsonOf } from './notice.ts';
-import { postJson, reachServer } from './post.ts';
+import { postJson, reachServer } from './post-json.ts';
 
 /** Posts notices as JSON, signed like leads. */
 export const webhook = defineDestination({

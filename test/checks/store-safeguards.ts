@@ -153,7 +153,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'blanks are no address',
     without: 'a tab counts as an email address, in one store and not in the other',
-    file: 'src/sinks/postgres/schema/presence-step.ts',
+    file: 'src/sinks/postgres/schema/presence-migration.ts',
     text: 'btrim(l.${column}, ${BLANKS})',
     instead: "btrim(l.${column}, ' ')",
     tests: ['test/catalog/speed-to-lead.test.ts'],
@@ -185,7 +185,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a client’s first time is that of the lead to the microsecond',
     without: 'a join of v_clients with its leads by time loses rows in PostgreSQL',
-    file: 'src/sinks/postgres/schema/presence-step.ts',
+    file: 'src/sinks/postgres/schema/presence-migration.ts',
     text: 'min(coalesce(l.created_at, k.created_at)) AS first',
     instead: 'min(k.created_at) AS first',
     tests: ['test/catalog/far-times.test.ts'],
@@ -201,7 +201,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'PostgreSQL no longer shows a lead as gone once it is back',
     without: 'analysts write off leads that the service lists',
-    file: 'src/sinks/postgres/schema/presence-step.ts',
+    file: 'src/sinks/postgres/schema/presence-migration.ts',
     text: 'WHERE p.last_listed_at IS NOT NULL AND p.noted_at',
     instead: 'WHERE p.noted_at',
     tests: ['test/catalog/speed-to-lead.test.ts'],

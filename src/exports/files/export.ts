@@ -11,7 +11,7 @@ import type { ExportFormat } from '../contract/export-format.ts';
 import { writeAtomically } from './atomic-write.ts';
 import { type About, type Encoder, type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import { Pieces } from './pieces.ts';
-import { type Sorted, Spill } from './spill.ts';
+import { type Sorted, Spill } from './spill-file.ts';
 import { stamped, withStamp } from './stamp.ts';
 
 /** Which tables to export, and how. */

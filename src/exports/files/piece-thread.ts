@@ -4,7 +4,7 @@ import type { Relation } from '../../catalog/relation.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { LedgerExtract, type Rows, type Stretch } from '../../ledger/extraction/extracting.ts';
 import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';
-import { type Place, type Sorted, sortedByDay, spilledParts } from './spill.ts';
+import { type Place, type Sorted, sortedByDay, spilledParts } from './spill-file.ts';
 import { stamped, withStamp } from './stamp.ts';
 
 /** A worker thread of an export: reads rows of a table in parts, and encodes or sorts each part. */

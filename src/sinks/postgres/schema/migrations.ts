@@ -1,8 +1,8 @@
-import { answersStep } from './answers-step.ts';
-import { deliveriesStep } from './deliveries-step.ts';
-import { presenceStep } from './presence-step.ts';
-import { rawStep } from './raw-step.ts';
-import { versionsStep } from './versions-step.ts';
+import { answersStep } from './answers-migration.ts';
+import { deliveriesStep } from './deliveries-migration.ts';
+import { presenceStep } from './presence-migration.ts';
+import { rawStep } from './raw-migration.ts';
+import { versionsStep } from './versions-migration.ts';
 
 const HEX = '[0-9a-fA-F]';
 const [HIGH, LOW] = [String.raw`\\u[dD][89abAB]${HEX}{2}`, String.raw`\\u[dD][c-fC-F]${HEX}{2}`];
