@@ -14,8 +14,8 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'a block of a listing is recorded before the next one is compared',
     without: 'if a lead occurs twice in a listing, its older content may be recorded',
     file: 'src/daemon/joints/poll.ts',
-    text: '      await recording;\n      const elements',
-    instead: '      const elements',
+    text: '      await recording;\n      reach(',
+    instead: '      reach(',
     tests: ['test/daemon/joints/polling.test.ts'],
   },
   {
