@@ -11,8 +11,8 @@ const BYTES_AT_ONCE = 4_000_000;
 interface ReceivedTable {
   readonly table: string;
   readonly id: string;
-  /** SQL for the lead's JSON, with `t` as the row. `schema` is quoted. */
-  readonly raw: (schema: string) => string;
+  /** SQL for the lead's JSON, with `stored` as the row. */
+  readonly raw: string;
   /** The columns of the primary key, in order. */
   readonly key: readonly (readonly [column: string, type: string])[];
 }
@@ -22,7 +22,9 @@ export const receivedTables: readonly ReceivedTable[] = [
   {
     table: 'leads',
     id: 'id',
-    raw: (schema) => `coalesce(t._leadsync_raw, ${schema}._lead_json(t))`,
+    // The fields that `matchesPerson` reads. Not by `_lead_json`, which a schema from before an upgrade does not have.
+    raw: `coalesce(stored._leadsync_raw, json_build_object('id', stored.id, 'client_email', stored.client_email,
+      'client_phone_number', stored.client_phone_number))`,
     key: [
       ['source', 'text'],
       ['id', 'bigint'],
@@ -31,7 +33,7 @@ export const receivedTables: readonly ReceivedTable[] = [
   {
     table: '_contents',
     id: 'lead_id',
-    raw: () => 't.raw',
+    raw: 'stored.raw',
     key: [
       ['source', 'text'],
       ['lead_id', 'bigint'],
@@ -41,7 +43,7 @@ export const receivedTables: readonly ReceivedTable[] = [
   {
     table: 'rejected_leads',
     id: 'lead_id',
-    raw: () => 't.raw',
+    raw: 'stored.raw',
     key: [
       ['source', 'text'],
       ['hash', 'text'],
@@ -75,9 +77,9 @@ export async function findInTable(
   const afterKey = key.map(([, type], at) => `$${at + 1}::${type}`).join(', ');
   const { rows } = await client.query<FoundRow>(
     `SELECT source, lead, raw, key FROM (
-      SELECT source, ${id}::text AS lead, raw_text AS raw, ARRAY[${key.map(([column]) => `${column}::text`).join(', ')}] AS key,
-        row_number() OVER part AS place, sum(octet_length(raw_text)) OVER part - octet_length(raw_text) AS bytes_before
-      FROM (SELECT t.*, ${raw(quoted(schema))}::text AS raw_text FROM ${quoted(schema)}.${table} t
+      SELECT source, ${id}::text AS lead, _leadsync_text AS raw, ARRAY[${key.map(([column]) => `${column}::text`).join(', ')}] AS key,
+        row_number() OVER part AS place, sum(octet_length(_leadsync_text)) OVER part - octet_length(_leadsync_text) AS bytes_before
+      FROM (SELECT stored.*, ${raw}::text AS _leadsync_text FROM ${quoted(schema)}.${table} stored
         WHERE $1::text IS NULL OR (${order}) > (${afterKey}) ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}) found
       WINDOW part AS (ORDER BY ${order})
     ) p WHERE bytes_before < ${BYTES_AT_ONCE} ORDER BY place`,

@@ -4,13 +4,15 @@
  */
 export const rawStep = `
   ALTER TABLE leads ALTER COLUMN _leadsync_raw DROP NOT NULL;
-  CREATE FUNCTION _lead_json(l leads) RETURNS json LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $json$
-    SELECT json_build_object('id', l.id, 'service_name', l.service_name, 'service_slug', l.service_slug,
-      'created_at', to_char(l.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  CREATE FUNCTION _lead_json(l leads) RETURNS json LANGUAGE sql STABLE PARALLEL SAFE AS $json$
+    SELECT pg_catalog.json_build_object('id', l.id, 'service_name', l.service_name, 'service_slug', l.service_slug,
+      'created_at', pg_catalog.to_char(l.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       'client_name', l.client_name, 'client_email', l.client_email, 'client_phone_number', l.client_phone_number,
-      'client_address', CASE WHEN l.client_address IS NULL THEN NULL ELSE json_build_object('friendly_address', l.client_address) END,
+      'client_address', CASE WHEN l.client_address IS NULL THEN NULL ELSE pg_catalog.json_build_object('friendly_address', l.client_address) END,
       'service_question_answers', l.service_question_answers, 'all_details_one_liner', l.all_details_one_liner)
   $json$;
+  -- A view runs its functions with the rights of the reader. This one reads nothing but its argument.
+  GRANT EXECUTE ON FUNCTION _lead_json(leads) TO PUBLIC;
 
   CREATE OR REPLACE FUNCTION _keep_superseded() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $keep$
   DECLARE mirrored boolean;

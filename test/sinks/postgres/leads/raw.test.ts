@@ -3,6 +3,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Subject } from '../../../../src/leads/person.ts';
 import { aBatch, aDelivery } from '../../../support/scene/a-delivery.ts';
 import { aLead } from '../../../support/scene/a-lead.ts';
+import { uniqueName } from '../../../support/servers/services.ts';
 import { type Database, openPostgres, startDatabase } from '../database.ts';
 
 const NEVER = new AbortController().signal;
@@ -92,4 +93,28 @@ test.each<Subject>([
   ]);
   const found = await sink.findPerson?.(subject, NEVER);
   expect(found?.leads).toEqual([{ source: 'main', leadId: 1n }]);
+});
+
+test('a person is found in a schema that the upgrade has not reached yet', async () => {
+  const sink = await deliver([aLead({ id: 1, client_email: 'ada@example.com' })], true);
+  await database.query('DROP FUNCTION _lead_json(leads) CASCADE');
+  const found = await sink.findPerson?.({ kind: 'email', contact: 'ada@example.com' }, NEVER);
+  expect(found?.leads).toEqual([{ source: 'main', leadId: 1n }]);
+});
+
+test('a reader of lead_versions needs no right to execute a function', async () => {
+  const role = uniqueName('reader');
+  await database.query('ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC');
+  onTestFinished(async () => {
+    await database.query('ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC');
+    await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+  await deliver([aLead({ id: 1 })]);
+  const { schema, query } = database;
+  await query(
+    `CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT ON lead_versions TO ${role}`,
+  );
+  await query(`INSERT INTO _versions (no, lead_id, valid_from, poll_id, ledger_no, version, is_current, source, hash)
+    VALUES (1, 1, now(), 1, 1, 1, true, 'main', 'h0')`);
+  await query(`BEGIN; SET LOCAL ROLE ${role}; SELECT raw FROM lead_versions; COMMIT`);
 });
