@@ -30,7 +30,7 @@ export const command = defineCommand<Options>({
     'leadsync erase --yes',
   ],
   notes:
-    'The person is a lead id, an email address or a phone number. An address or number selects every lead that ever had it, even if only PostgreSQL still holds its content. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.\nWithout --yes it shows what it would erase, and changes nothing. Ids and hashes are kept, so that no poll records the leads again. Webhooks that received the leads are owed a lead.erased event, which a running leadsync delivers. Each erase also continues earlier ones that did not reach every place; without a person, it does only that.\nWorks while leadsync is running. Exit 0 if every place was reached, else 1.',
+    'The person is a lead id, an email address or a phone number. An address or number selects every lead that ever had it, even if only PostgreSQL still holds its content. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.\nWithout --yes it shows what it would erase, and changes nothing. Ids and hashes are kept, so that no poll records the leads again. Webhooks that received the leads are owed a lead.erased event, which a running leadsync delivers. Each erase also continues earlier ones that did not reach every place; without a person, it does only that.\nWorks while leadsync is running. Exit 0 if every place was searched and reached, else 1.',
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')
@@ -39,7 +39,7 @@ export const command = defineCommand<Options>({
   run: async (options, surroundings, [given]) => {
     const subject = given === undefined ? undefined : await subjectOf(given, surroundings.stdin);
     const config = configOf(options, surroundings);
-    const { clock, stdout } = surroundings;
+    const { clock, stdout, stderr } = surroundings;
     return withLedger(config, surroundings, async (ledger) => {
       requireName('source', options.source, sourceNames(config, await ledger.status()));
       // The search changes nothing, so a stop signal may end the process immediately.
@@ -51,7 +51,9 @@ export const command = defineCommand<Options>({
       const certificate = await eraseEverywhere(config, person, { ledger, clock, signal: stop.signal });
       stop.release();
       stdout.write(options.json ? printJson(certificateJson(certificate)) : certificateText(certificate));
-      return certificate.places.every(({ reached }) => reached) ? ExitCode.done : ExitCode.notDone;
+      for (const sink of person.unasked) stderr.write(`${unsearched(sink)}\n`);
+      const isDone = certificate.places.every(({ reached }) => reached) && person.unasked.length === 0;
+      return isDone ? ExitCode.done : ExitCode.notDone;
     });
   },
 });
@@ -71,7 +73,11 @@ function noPersonFound(given: string | undefined, { unasked }: PersonToErase): C
 }
 
 function unaskedSinks(sinks: readonly string[]): string {
-  return sinks.map((sink) => ` Sink ${printable(sink)} could not be asked.`).join('');
+  return sinks.map((sink) => ` Sink ${printable(sink)} could not be searched.`).join('');
+}
+
+function unsearched(sink: string): string {
+  return `Sink ${printable(sink)} could not be searched, so it may have more leads of this person, which the ledger does not know. Run the same command again once it answers.`;
 }
 
 function unconfirmed({ leads, rejected, unasked }: PersonToErase): CommandFailure {
