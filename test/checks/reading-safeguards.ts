@@ -246,8 +246,8 @@ export const readingSafeguards: readonly Safeguard[] = [
     without:
       'a change that was larger than max_lead_size never arrives after the limit was raised, and is reported as a repeated id',
     file: 'src/ledger/recording/recording-sql.ts',
-    text: "AND (path = 'id' AND lead_id IS NOT NULL OR raw = '')",
-    instead: '',
+    text: "OR resolved_at IS NULL AND path = 'id' AND lead_id IS NOT NULL)",
+    instead: 'OR resolved_at IS NULL)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
@@ -281,8 +281,8 @@ export const readingSafeguards: readonly Safeguard[] = [
     without:
       'the erased text of a person is recorded and delivered once the fault for which it was rejected is gone',
     file: 'src/ledger/recording/recording-sql.ts',
-    text: "OR raw = '')`",
-    instead: ')`',
+    text: "(raw = '' OR resolved_at",
+    instead: '(resolved_at',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {

@@ -10,7 +10,7 @@ const main = { name: 'main', leads: 200, config: undefined, origin: undefined };
 function plannedFor(formerly: string, last: Record<string, boolean>): string {
   const drop = { type: 'csv', directory: './drop' };
   const install = new Install({ sinks: { customers: { ...drop, formerly } } });
-  const sinks = Object.entries(last).map(([name, active]) => ({ ...crm, name, active, renamed: false }));
+  const sinks = Object.entries(last).map(([name, active]) => ({ ...crm, name, active, nameInIds: name }));
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
   return describePlan(planOf({ sources: [main], sinks, exports: [] }, config)).join('\n');
 }

@@ -39,8 +39,8 @@ export interface LastDeclaration {
   readonly sinks: readonly {
     readonly name: string;
     readonly active: boolean;
-    /** Whether the ids of the sink's deliveries contain a name other than its present one, for example after a rename. */
-    readonly renamed: boolean;
+    /** The name in the ids of the sink's deliveries: its own, or its first one if it was renamed. */
+    readonly nameInIds: string;
     readonly config: string | undefined;
     readonly pending: number;
     /**
@@ -51,14 +51,13 @@ export interface LastDeclaration {
   }[];
 }
 
-type KnownSink = Pick<LastDeclaration['sinks'][number], 'active' | 'renamed'>;
+type KnownSink = Pick<LastDeclaration['sinks'][number], 'name' | 'active' | 'nameInIds'>;
 
 /**
  * Whether a sink cannot be renamed, because the ledger knows another sink with its new name.
- * @param taken the sink that has the new name
- * @param former the sink that has the former name. If it is not active, and `taken` is active or was itself renamed, nothing is left to
- * rename.
+ * @param taken the sink that has the new name. It is the renamed sink itself if the ids of its deliveries contain the former name.
+ * @param former the sink that has the former name
  */
 export function isNameTaken(taken: KnownSink, former: KnownSink): boolean {
-  return former.active || !(taken.active || taken.renamed);
+  return taken.nameInIds !== former.name && (former.active || !taken.active);
 }

@@ -17,8 +17,8 @@ export interface SinkRow {
   readonly health: SinkHealth;
   /** The number of deliveries in each state. */
   readonly counts: Readonly<Record<DeliveryState, number>>;
-  /** Whether the ids of the sink's deliveries contain a name other than its present one, for example after a rename. */
-  readonly renamed: boolean;
+  /** The name in the ids of its deliveries: its own, or its first one if it was renamed. */
+  readonly nameInIds: string;
   /** The last configuration as JSON, without secrets. */
   readonly config: string | undefined;
 }
@@ -228,7 +228,7 @@ function toSinkRow(row: RawRow): SinkRow {
     backfillTo: row.backfill_to,
     health: decodeHealth(row.health),
     counts: { pending: row.pending, delivered: row.delivered, dead: row.dead, skipped: row.skipped },
-    renamed: row.named !== null,
+    nameInIds: row.named ?? row.sink,
     config: row.config ?? undefined,
   };
 }

@@ -64,10 +64,10 @@ export class Declaring {
         config: config ?? undefined,
         origin: origin ?? undefined,
       })),
-      sinks: this.#rows.all().map(({ name, active, renamed, config, counts, owedThrough }) => ({
+      sinks: this.#rows.all().map(({ name, active, nameInIds, config, counts, owedThrough }) => ({
         name,
         active,
-        renamed,
+        nameInIds,
         config,
         pending: counts.pending,
         missed: active ? 0 : (this.#sql.missed.get(owedThrough) ?? 0),

@@ -69,7 +69,7 @@ export function prepareRecording(db: Database.Database) {
     // Rejected elements with a readable id and `path` = 'id' are repeats, which are valid and can be accepted. All other rejected elements
     // were invalid when they were rejected, and may be valid now. A text that was erased is never accepted.
     isBarred: db.prepare<[string, string], unknown>(
-      `SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL AND (path = 'id' AND lead_id IS NOT NULL OR raw = '')`,
+      `SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND (raw = '' OR resolved_at IS NULL AND path = 'id' AND lead_id IS NOT NULL)`,
     ),
     rejectedAfter: db.prepare<[string, PollId, number], RejectedContentRow>(
       `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r

@@ -71,6 +71,25 @@ export function declaringContract(store: () => OpenLedger): void {
       expect(await on.owed('hub')).toEqual(['1 v1 pending']);
     });
 
+    it('its option may stay when a new sink has taken its former name and is removed again', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const hub = { ...aSink('hub'), formerly: 'crm' };
+      await on.declare(hub);
+      await on.declare(aSink('hub'), 'crm');
+      await on.declare(hub);
+      expect(await on.owed('hub')).toEqual(['1 v1 pending']);
+    });
+
+    it('a new sink with a former name of another in its ids counts as a sink of its own', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.declare({ ...aSink('hub'), formerly: 'crm' });
+      await on.declare('hub', 'crm', 'other');
+      await on.declare('hub');
+      const rename = on.declare('hub', { ...aSink('crm'), formerly: 'other' });
+      await expect(rename).rejects.toMatchObject({ code: 'name-taken' });
+    });
+
     it('a renamed sink that was removed comes back under its new name, whatever became of its former name', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
@@ -151,7 +170,9 @@ export function declaringContract(store: () => OpenLedger): void {
       await on.list([1, changedLead(2, 'B'), 3]);
       expect(await on.ledger.lastDeclaration()).toEqual({
         sources: [{ name: 'main', config: '{"base_url":"b"}', leads: 3 }],
-        sinks: [{ name: 'crm', active: false, renamed: false, config: '{"url":"a"}', pending: 2, missed: 2 }],
+        sinks: [
+          { name: 'crm', active: false, nameInIds: 'crm', config: '{"url":"a"}', pending: 2, missed: 2 },
+        ],
       });
     });
 

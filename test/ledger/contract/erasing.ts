@@ -33,6 +33,9 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending']);
       await on.list([1, newer, erased]);
       expect((await on.list([1, erased])).summary).toMatchObject({ status: 'success', changed: 0 });
+      // Not even after a listing without it, which resolves its rejection.
+      await on.list([1, newer]);
+      expect((await on.list([1, erased])).summary).toMatchObject({ status: 'success', changed: 0 });
       expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v2 pending']);
     });
 

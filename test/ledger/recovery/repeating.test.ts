@@ -196,7 +196,7 @@ test('on a full disk, recovery ends with the next step and leaves the damaged le
     expect.objectContaining({
       code: 'full',
       message: expect.stringContaining('Nothing was changed'),
-      hint: expect.stringContaining('as much space as the damaged ledger'),
+      hint: expect.stringContaining('as much space as the damaged one'),
     }),
   );
   expect(readFileSync(used.file).equals(before)).toBe(true);
