@@ -108,17 +108,15 @@ export function isExplainedByRate({ recent }: SinkHealth, failures: number): boo
 }
 
 /**
- * Whether an attempt failed that began before an operator resumed the sink or changed its address. Such a failure says nothing about the
- * destination as it is now. If `renewedAt` is in the future, the clock was set back, and the two times cannot be compared.
+ * Whether an attempt failed, or was refused, that began before an operator resumed the sink or changed its address. Its outcome says nothing
+ * about the destination as it is now. If `renewedAt` is in the future, the clock was set back, and the two times cannot be compared.
  */
 function isOutdated(
   { startedAt, outcome }: AttemptedDelivery,
   { renewedAt }: SinkHealth,
   now: Date,
 ): boolean {
-  return (
-    outcome.kind === 'unavailable' && renewedAt !== undefined && renewedAt <= now && startedAt < renewedAt
-  );
+  return outcome.kind !== 'delivered' && renewedAt !== undefined && renewedAt <= now && startedAt < renewedAt;
 }
 
 function isGone(one: AttemptedDelivery): one is AttemptedDelivery & { outcome: Unavailable } {
@@ -201,7 +199,7 @@ function held(health: SinkHealth, outcomes: readonly Outcome[], now: Date, rando
   return {
     ...health,
     heldSince: health.heldSince ?? now,
-    heldReason: reasonOf(outcomes),
+    heldReason: reasonOf(outcomes) ?? health.heldReason,
     probeAt: new Date(now.getTime() + (isBelieved ? askedMs : Math.max(backOff, askedMs))),
     probes,
     places: isPause ? halved(health.places) : undefined,

@@ -11,7 +11,7 @@ import {
 import { EXCUSED_WAIT_MS, judgeBy } from '../../src/delivery/judge.ts';
 import type { AttemptedDelivery, Verdict } from '../../src/leads/judgement.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
-import { HEALTHY } from '../../src/leads/sink-health.ts';
+import { HEALTHY, REFUSALS_BEFORE_HOLD } from '../../src/leads/sink-health.ts';
 import {
   anAttempt,
   asking,
@@ -24,6 +24,7 @@ import {
   SECOND,
   scheduleMs,
   times,
+  untried,
 } from './course.ts';
 
 describe('an unavailable destination', () => {
@@ -281,7 +282,7 @@ describe('an unavailable destination', () => {
     course.ms += MINUTE;
     course.health = { ...HEALTHY, renewedAt: course.now };
     course.ms += SECOND;
-    for (const failure of [{ ...down, gone: true }, down, asking(HOUR)])
+    for (const failure of [{ ...down, gone: true }, down, asking(HOUR), ...times(100, refused)])
       course.settle(anAttempt(failure, { startedAt }));
     expect(course.health).toEqual({ ...HEALTHY, renewedAt: course.health.renewedAt });
     course.settle(anAttempt(delivered, { startedAt }));
@@ -295,6 +296,16 @@ describe('an unavailable destination', () => {
     course.health = { ...HEALTHY, renewedAt: new Date(course.ms + HOUR) };
     course.settle(anAttempt({ ...down, gone: true }, { startedAt: course.now }));
     expect(course.health.pausedSince).toEqual(course.now);
+  });
+
+  it('if a probe tried nothing, its sink stays held for the same reason', () => {
+    const course = new Course();
+    course.oneByOne(...times(REFUSALS_BEFORE_HOLD, refused));
+    const { heldReason } = course.health;
+    expect(heldReason).toContain('It says no.');
+    course.toProbe();
+    course.settle(untried);
+    expect(course.health).toMatchObject({ heldReason, heldSince: expect.any(Date) });
   });
 
   it('a paused sink uses up no attempts', () => {
