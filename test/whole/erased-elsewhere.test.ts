@@ -28,6 +28,6 @@ test('erasing a person also erases leads that only PostgreSQL still has, and rep
   config.sinks.warehouse.url = `postgresql://127.0.0.1:${await freePort()}/x`;
   writeFileSync(scene.configFile, stringify(config));
   const { code, stderr } = await scene.run('erase', email);
-  expect(stderr).toContain('Sink warehouse could not be asked.');
+  expect(stderr).toContain('Sink warehouse could not be searched.');
   expect(code).toBe(1);
 });
