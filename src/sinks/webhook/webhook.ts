@@ -22,9 +22,8 @@ import {
 import { judgeAnswer } from './judge-answer.ts';
 import { type Message, messageOf, testMessage } from './message.ts';
 import { webhookOptions } from './options.ts';
-import { READ_MS, readBodyStart } from './read-body-start.ts';
+import { post, READ_MS } from './post.ts';
 import { readSigningKey, sign } from './signature.ts';
-import { whenConnected } from './when-connected.ts';
 
 /**
  * Posts one request per lead, or per batch if `batch.max` is above 1. leadsync cannot read back what a receiver stores. An erasure is
@@ -108,7 +107,7 @@ class WebhookSink implements Sink {
           else resolve();
         });
       });
-    await this.#reach(signal, connected);
+    await this.#reach(signal, () => withinDeadline(this.#parts.timeoutMs, signal, connected));
   }
 
   async deliver(
@@ -171,21 +170,19 @@ class WebhookSink implements Sink {
     { traceparent, confirmLease }: AttemptUnderWay,
   ): Promise<Delivered | Refused> {
     let isUnsent = true;
-    const opened = await this.#pool.get();
-    const pool = opened.compose(
-      whenConnected(() => {
-        confirmLease();
-        isUnsent = false;
-      }),
-    );
-    const request = (signal: AbortSignal) =>
-      pool.request({ ...this.#requestOf(message, traceparent), signal });
-    const { statusCode, headers, body } = await this.#reach(stop, request, () => isUnsent);
+    const { timeoutMs, clock } = this.#parts;
+    const pool = await this.#pool.get();
+    const beforeSending = () => {
+      confirmLease();
+      isUnsent = false;
+    };
+    const send = () => post(pool, this.#requestOf(message, traceparent), { timeoutMs, stop, beforeSending });
+    const { statusCode, headers, text } = await this.#reach(stop, send, () => isUnsent);
     const [retryAfter, date] = [headers['retry-after'], headers['date']].map((lines) => [lines].flat()[0]);
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
-      text: await readBodyStart(body),
-      retryAfterMs: readRetryAfter({ retryAfter, date }, this.#parts.clock.now()),
+      text,
+      retryAfterMs: readRetryAfter({ retryAfter, date }, clock.now()),
     });
     if (judged instanceof SinkUnavailable) throw judged;
     return judged;
@@ -212,15 +209,14 @@ class WebhookSink implements Sink {
     };
   }
 
-  /** @throws SinkUnavailable for every failure, including the deadline and an aborted `stop` */
+  /** @throws SinkUnavailable for every failure of `work`, including the deadline and an aborted `stop` */
   async #reach<T>(
     stop: AbortSignal,
-    work: (signal: AbortSignal) => Promise<T>,
+    work: () => Promise<T>,
     isUnsent: () => boolean = () => true,
   ): Promise<T> {
     try {
-      // undici ignores the signal while a request waits for its connection.
-      return await withinDeadline(this.#parts.timeoutMs, stop, work);
+      return await work();
     } catch (cause) {
       const { what, hint } = this.#failure(cause, stop);
       throw new SinkUnavailable(`${this.#url.origin} ${what}.`, { hint, unsent: isUnsent(), cause });

@@ -1,0 +1,136 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { DeadlinePassed } from '../../platform/time/deadline.ts';
+
+/** Maximum bytes of a body that are read. */
+const LIMIT_BYTES = 1024;
+/** Maximum time to read a body, after the status has arrived, in ms. */
+export const READ_MS = 1000;
+/** Maximum characters of a body that are returned. */
+const LIMIT_CHARACTERS = 1000;
+
+/** A receiver's response. */
+export interface Response {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The beginning of the body; undefined if it is empty. */
+  readonly text: string | undefined;
+}
+
+interface PostLimits {
+  /** Maximum time until the headers of the response have arrived, in ms. Includes the time that the request waits for its connection. */
+  readonly timeoutMs: number;
+  /** Aborts a request that has no response yet. */
+  readonly stop: AbortSignal;
+  /** Called when the request has its connection, immediately before its first byte is written. If it throws, nothing is sent. */
+  readonly beforeSending: () => void;
+}
+
+/**
+ * Sends a request. Closes the connection if the body is longer than `LIMIT_BYTES` or takes longer than `READ_MS`; the response then has
+ * the part that arrived.
+ * @throws DeadlinePassed, the reason of `stop`, the error of `beforeSending`, or an error of undici
+ */
+export function post(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  limits: PostLimits,
+): Promise<Response> {
+  if (limits.stop.aborted) return Promise.reject(limits.stop.reason);
+  const exchange = new Exchange(limits);
+  dispatcher.dispatch(request, exchange);
+  return exchange.response;
+}
+
+/**
+ * One request and its response. A handler of its own instead of undici's `request`, whose stream and signal take more time than all the
+ * rest of a delivery, and which cannot end a request that waits for its connection.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #limits: PostLimits;
+  readonly #result = Promise.withResolvers<Response>();
+  /** Ends the wait for the headers, then that for the body. */
+  #timer: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: Omit<Response, 'text'> | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** Why the request ended without a response. */
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(limits: PostLimits) {
+    this.#limits = limits;
+    this.#timer = setTimeout(() => this.#abort(new DeadlinePassed()), limits.timeoutMs);
+    limits.stop.addEventListener('abort', this.#onStop);
+  }
+
+  get response(): Promise<Response> {
+    return this.#result.promise;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#failure) throw this.#failure.error; // undici cannot take back a request that waits for its connection
+    this.#limits.beforeSending();
+    this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (statusCode < 200) return;
+    this.#endWait();
+    this.#head = { statusCode, headers };
+    this.#timer = setTimeout(() => this.#leaveBody(), READ_MS);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > LIMIT_BYTES) this.#leaveBody();
+  }
+
+  onResponseEnd(): void {
+    this.#respond();
+  }
+
+  /** A body that breaks off does not matter: the status alone decides the outcome, and the body is only shown to people. */
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#head) this.#respond();
+    else this.#fail(error);
+  }
+
+  readonly #onStop = () => this.#abort(this.#limits.stop.reason);
+
+  #abort(reason: Error): void {
+    this.#fail(reason);
+    this.#controller?.abort(reason);
+  }
+
+  #fail(error: unknown): void {
+    this.#endWait();
+    this.#failure ??= { error };
+    this.#result.reject(error);
+  }
+
+  #leaveBody(): void {
+    this.#respond();
+    this.#controller?.abort(new Error('The rest of the body is not read.'));
+  }
+
+  #respond(): void {
+    if (!this.#head) return;
+    this.#endWait();
+    const text = Buffer.concat(this.#chunks)
+      .subarray(0, LIMIT_BYTES)
+      .toString('utf8')
+      .slice(0, LIMIT_CHARACTERS);
+    this.#result.resolve({ ...this.#head, text: text === '' ? undefined : text.toWellFormed() });
+  }
+
+  #endWait(): void {
+    clearTimeout(this.#timer);
+    this.#limits.stop.removeEventListener('abort', this.#onStop);
+  }
+}
