@@ -48,6 +48,9 @@ export interface ListedElement {
   read(): ListedItem;
 }
 
+/** What identifies a block to the ledger. */
+export type BlockHead = Pick<ListedBlock, 'hash' | 'size'>;
+
 /** Consecutive elements of a listing. Two consecutive listings usually have most blocks in common. */
 export interface ListedBlock {
   /**
@@ -57,6 +60,8 @@ export interface ListedBlock {
   readonly hash: string | undefined;
   /** Number of elements, at least 1. */
   readonly size: number;
+  /** Whether the source's last listing contained this block, so that the ledger probably knows it. */
+  readonly isRecognised: boolean;
   /** Splits the block and returns its elements. */
   elements(): readonly ListedElement[];
 }

@@ -1,5 +1,5 @@
 import type { BatchRef } from '../leads/delivery.ts';
-import type { ListedBlock, ListedElement } from '../leads/listed-lead.ts';
+import type { BlockHead, ListedElement } from '../leads/listed-lead.ts';
 import type { ClaimRequest, ClaimResult } from './contract/claim.ts';
 import type { Ledger } from './contract/ledger.ts';
 import type { BegunAttempt } from './contract/ledger-delivering.ts';
@@ -24,7 +24,7 @@ export interface LedgerEngine extends Omit<Ledger, 'claim' | 'begin' | 'unknownE
   /** Records that these attempts were never made, so that another process can begin them immediately under the same leases. */
   undoBegin(refs: readonly Pick<BatchRef, 'batch' | 'lease'>[]): Promise<void>;
   /** Begins a block of the listing. Returns true if the block is known; all of its leads then count as seen in this poll. */
-  beginBlock(poll: PollId, block: Omit<ListedBlock, 'elements'>): Promise<boolean>;
+  beginBlock(poll: PollId, block: BlockHead): Promise<boolean>;
   /**
    * Returns the indexes of the elements whose content is not known or whose lead was gone. The other elements count as seen in this poll.
    */

@@ -16,10 +16,12 @@ export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Cl
     recordOrigin: (source, origin) => access.trackFailure(async () => polls.recordOrigin(source, origin)),
     forgetOrigin: (source) => access.trackFailure(async () => polls.forgetOrigin(source)),
     startPoll: (source) => access.trackRecovery(async () => polls.start(source)),
+    beginKnown: (poll, blocks) => access.read(() => recording.beginKnown(polls.get(poll), blocks)),
     beginBlock: (poll, block) => access.read(() => recording.beginBlock(polls.get(poll), block)),
     unknownIndexes: (poll, elements) =>
       access.read(() => recording.unknownIndexes(polls.get(poll), elements)),
-    record: (poll, items) => access.trackFailure(async () => recording.record(polls.get(poll), items)),
+    record: (poll, items, block) =>
+      access.trackFailure(async () => recording.record(polls.get(poll), items, block)),
     finishPoll: (poll, end) => access.trackFailure(() => polls.finish(poll, end)),
   } satisfies Partial<LedgerEngine>;
 }

@@ -9,6 +9,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { type ChangedListing, type Source, SourceError } from '../../source/contract/source.ts';
 import { pollError } from '../../status/poll-error.ts';
 import type { Emit, Event, EventOf } from '../../telemetry/events.ts';
+import { type BlockGroup, groupBlocks } from './group-blocks.ts';
 
 /** What all polls of a source share. */
 export interface PollParts {
@@ -79,21 +80,17 @@ async function record(
   progress: Progress,
   startMs: number,
 ): Promise<void> {
-  let recording = Promise.resolve();
-  let isNews = false;
+  let recording = Promise.resolve(false);
+  let expectsNews = false;
   try {
-    for await (const listed of listing.blocks) {
-      // After a block of new leads, more new leads are likely: read them while the ledger records that block.
-      const block: ListedBlock = isNews ? readAhead(listed) : listed;
-      await recording;
+    // Reads a group of blocks while the ledger records the previous one.
+    for await (const group of groupBlocks(listing.blocks)) {
+      const [first] = group;
+      const ahead = expectsNews && !first.isRecognised ? readAhead(first) : undefined;
+      expectsNews = await recording;
       reach('listing-read');
-      const elements = await parts.ledger.unknownElements(id, block);
-      const { items, fault } = readAll(elements);
-      isNews = items.length === block.size;
-      progress.listed += block.size;
-      if (items.length > 0) recording = recordItems(parts, id, items, progress);
+      recording = recordGroup(parts, id, group, ahead, progress);
       recording.catch(() => undefined); // the next await handles the rejection
-      if (fault) throw fault;
       reportProgress(parts, id, progress, startMs);
       await turn(); // if the ledger runs in this thread, lets probes and deliveries run between blocks
     }
@@ -102,39 +99,61 @@ async function record(
   }
 }
 
-/** Returns the same block with its elements already read. */
-function readAhead({ hash, size, elements }: ListedBlock): ListedBlock {
-  const ahead = elements().map((element) => ({ ...element, read: readOnce(element) }));
-  return { hash, size, elements: () => ahead };
+/** Returns all items of a block; undefined if one of them cannot be read. */
+function readAhead(block: ListedBlock): readonly ListedItem[] | undefined {
+  const { items, fault } = readAll(block.elements());
+  return fault === undefined ? items : undefined;
 }
 
-function readOnce(element: ListedElement): ListedElement['read'] {
-  try {
-    const item = element.read();
-    return () => item;
-  } catch {
-    return () => element.read(); // throws again, where the caller expects it
-  }
+/** Records a group of blocks. `ahead`: all items of its only block, if they were read ahead. Returns whether that block was all news. */
+async function recordGroup(
+  parts: PollParts,
+  id: PollId,
+  group: BlockGroup,
+  ahead: readonly ListedItem[] | undefined,
+  progress: Progress,
+): Promise<boolean> {
+  const heads = group.map(({ hash, size }) => ({ hash, size }));
+  const known = group[0].isRecognised ? await parts.ledger.beginKnown(id, heads) : 0;
+  for (const { size } of group.slice(0, known)) progress.listed += size;
+  let isNews = false;
+  for (const block of group.slice(known)) isNews = await recordBlock(parts, id, { block, ahead }, progress);
+  return isNews;
 }
 
-async function recordItems(
+/**
+ * Records a block. If all of its items were read ahead, passes them on in one call, without asking first which of them are unknown. Returns
+ * whether all of its elements were news: then those of the next blocks probably are, too.
+ */
+async function recordBlock(
   { ledger, onOwed }: PollParts,
   id: PollId,
-  items: readonly ListedItem[],
+  { block, ahead }: { block: ListedBlock; ahead: readonly ListedItem[] | undefined },
   progress: Progress,
-): Promise<void> {
-  const recorded = await ledger.record(id, items);
-  reach('recorded');
-  progress.new += recorded.new;
-  progress.changed += recorded.changed;
-  progress.rejected += recorded.rejected;
-  if (recorded.new + recorded.changed === 0) return;
-  onOwed();
-  await turn(); // lets dispatch claim the deliveries before the poll writes again
+): Promise<boolean> {
+  const { hash, size } = block;
+  const { items, fault } = ahead ? { items: ahead } : readAll(await ledger.unknownElements(id, block));
+  progress.listed += size;
+  let news = 0;
+  if (items.length > 0) {
+    const recorded = await ledger.record(id, items, ahead && { hash, size });
+    reach('recorded');
+    progress.new += recorded.new;
+    progress.changed += recorded.changed;
+    progress.rejected += recorded.rejected;
+    const owed = recorded.new + recorded.changed;
+    news = owed + recorded.rejected;
+    if (owed > 0) {
+      onOwed();
+      await turn(); // lets dispatch claim the deliveries before the poll writes again
+    }
+  }
+  if (fault !== undefined) throw fault;
+  return news === size;
 }
 
 /** Reads elements until one cannot be read. Returns the items before that element, and its fault if there is one. */
-function readAll(elements: readonly ListedElement[]): { items: ListedItem[]; fault?: unknown } {
+function readAll(elements: readonly ListedElement[]): { items: readonly ListedItem[]; fault?: unknown } {
   const items: ListedItem[] = [];
   try {
     for (const element of elements) items.push(element.read());

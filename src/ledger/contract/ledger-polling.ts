@@ -1,4 +1,4 @@
-import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-lead.ts';
+import type { BlockHead, ListedBlock, ListedElement, ListedItem } from '../../leads/listed-lead.ts';
 import type { ListingMark } from '../../leads/listing-mark.ts';
 import type { PollId } from './status-rows.ts';
 
@@ -35,6 +35,11 @@ export interface LedgerPolling {
   /** Starts a poll. Records an earlier poll of the same source as failed if it never finished. */
   startPoll(source: string): Promise<PollId>;
   /**
+   * Begins blocks of the listing up to the first one that the last complete listing did not contain, and returns how many. All of their
+   * elements count as seen in this poll. The caller passes the next block to `unknownElements` or `record`. Writes nothing.
+   */
+  beginKnown(poll: PollId, blocks: readonly BlockHead[]): Promise<number>;
+  /**
    * Begins a block of the listing. Returns, in order, the elements of the block whose content is not known or whose lead was gone. The
    * caller passes them to `record` before it begins the next block. The other elements count as seen in this poll. Writes nothing.
    */
@@ -42,8 +47,10 @@ export interface LedgerPolling {
   /**
    * Records a chunk of a listing. One transaction stores the new and changed leads and, for each sink that subscribes to their events, one
    * pending delivery for each lead; after a crash, either both are stored or neither. Writes nothing for known, unchanged leads.
+   * @param block if given, begins this block first, in place of `unknownElements`; `items` are then all of its elements. Saves two calls
+   * for a block that is probably all new
    */
-  record(poll: PollId, items: readonly ListedItem[]): Promise<RecordCounts>;
+  record(poll: PollId, items: readonly ListedItem[], block?: BlockHead): Promise<RecordCounts>;
   /**
    * Finishes a poll, and stores the marker of a complete listing in the same transaction. Removes no lead. If a complete listing has the
    * same blocks as the previous complete listing, the poll counts as `unchanged`.

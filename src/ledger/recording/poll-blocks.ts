@@ -1,4 +1,4 @@
-import type { ListedBlock } from '../../leads/listed-lead.ts';
+import type { BlockHead } from '../../leads/listed-lead.ts';
 
 /** The blocks of the last complete listing. */
 export interface BlockMemory {
@@ -46,9 +46,10 @@ export class PollBlocks {
    * Begins a block. Returns the numbers of its leads if the last listing contained this block. If it returns undefined, the caller examines
    * each element.
    */
-  begin({ hash, size }: Omit<ListedBlock, 'elements'>): Uint32Array | undefined {
+  begin(block: BlockHead): Uint32Array | undefined {
     this.#close();
-    const known = hash === undefined ? undefined : this.#unchanged(this.#last?.leads.get(hash));
+    const { hash, size } = block;
+    const known = this.#known(block);
     if (hash !== undefined && known) this.#leads.set(hash, known);
     else {
       this.#isSame = false;
@@ -57,7 +58,13 @@ export class PollBlocks {
     return known;
   }
 
-  #unchanged(leads: Uint32Array | undefined): Uint32Array | undefined {
+  /** Whether `begin` would return the numbers of the block's leads. */
+  isKnown(block: BlockHead): boolean {
+    return this.#known(block) !== undefined;
+  }
+
+  #known({ hash }: BlockHead): Uint32Array | undefined {
+    const leads = hash === undefined ? undefined : this.#last?.leads.get(hash);
     return this.#changed.size > 0 && leads?.some((lead) => this.#changed.has(lead)) ? undefined : leads;
   }
 

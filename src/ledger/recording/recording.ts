@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { type ContentFacts, factsOf } from '../../leads/content-facts.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type {
-  ListedBlock,
+  BlockHead,
   ListedElement,
   ListedItem,
   ListedLead,
@@ -56,8 +56,14 @@ export class Recording {
     this.#sql = prepareRecording(db);
   }
 
+  /** Begins blocks up to the first one that is not known, and returns how many. */
+  beginKnown(poll: OpenPoll, blocks: readonly BlockHead[]): number {
+    const unknown = blocks.findIndex((block) => !poll.blocks.isKnown(block) || !this.beginBlock(poll, block));
+    return unknown === -1 ? blocks.length : unknown;
+  }
+
   /** Begins a block. Returns true if the last listing contained the block; its leads then count as seen. */
-  beginBlock(poll: OpenPoll, block: Omit<ListedBlock, 'elements'>): boolean {
+  beginBlock(poll: OpenPoll, block: BlockHead): boolean {
     const known = poll.blocks.begin(block);
     for (const lead of known ?? []) {
       poll.undecided.delete(lead);
@@ -73,8 +79,13 @@ export class Recording {
     );
   }
 
-  /** Stores the items and owes the leads in one transaction. When the promise resolves, all of them are on disk; if it rejects, none is. */
-  async record(poll: OpenPoll, items: readonly ListedItem[]): Promise<RecordCounts> {
+  /**
+   * Stores the items and owes the leads in one transaction. When the promise resolves, all of them are on disk; if it rejects, none is.
+   * @param block the block that the items are, unless it has begun already
+   */
+  async record(poll: OpenPoll, items: readonly ListedItem[], block?: BlockHead): Promise<RecordCounts> {
+    if (block && this.beginBlock(poll, block))
+      return { listed: items.length, new: 0, changed: 0, rejected: 0 };
     const before = { ...poll };
     // Filters before the transaction, because a chunk with nothing new must not take the write lock.
     const news = this.#transactions.read(() =>

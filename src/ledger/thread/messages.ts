@@ -14,6 +14,7 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   backfill: true,
   backlog: true,
   beginBlock: true,
+  beginKnown: true,
   beginLease: true,
   changedElsewhere: true,
   claimAndBegin: true,

@@ -125,7 +125,7 @@ export class Blocks {
     this.#splitter.skip(block.bytes, block.size);
     this.#pass(block, block.size);
     const { hash, size } = block;
-    return { hash, size, elements: () => listed(cut(held, max, isFirst), position) };
+    return { hash, size, isRecognised: true, elements: () => listed(cut(held, max, isFirst), position) };
   }
 
   *#split(part: Buffer): Generator<ListedBlock, void, void> {
@@ -166,7 +166,7 @@ export class Blocks {
     const isHeld = hashed && hashed.bytes <= LONGEST_HELD_BYTES;
     this.#pass(isHeld ? { ...hashed, size } : undefined, size);
     if (!isClean) this.#expected = undefined; // part of the next block has been split already
-    return { hash: hashed?.hash, size, elements: () => listed(elements, position) };
+    return { hash: hashed?.hash, size, isRecognised: false, elements: () => listed(elements, position) };
   }
 
   #pass(block: BlockShape | undefined, size: number): void {

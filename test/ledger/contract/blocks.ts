@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ListedItem } from '../../../src/leads/listed-lead.ts';
+import type { BlockHead, ListedItem } from '../../../src/leads/listed-lead.ts';
 import type { PollEnd } from '../../../src/ledger/contract/ledger-polling.ts';
 import { aLead, aListedLead, blockOf, hashOf } from '../../support/scene/a-lead.ts';
 import { changedLead, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
@@ -126,7 +127,74 @@ export function blocksContract(store: () => OpenLedger): void {
       const next = await on.ledger.startPoll('main');
       expect(await on.ledger.unknownElements(next, block)).toHaveLength(2);
     });
+
+    it('blocks begin together up to the first that is not known', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await list(on, [[1], [2], [3]]);
+      const poll = await on.ledger.startPoll('main');
+      expect(await on.ledger.beginKnown(poll, [])).toBe(0);
+      expect(await on.ledger.beginKnown(poll, [headOf([1]), headOf([4]), headOf([3])])).toBe(1);
+      expect(await on.ledger.beginKnown(poll, [headOf([3])])).toBe(1);
+      expect(await on.ledger.finishPoll(poll, complete)).toMatchObject({ listed: 2, status: 'success' });
+      expect((await on.ledger.status()).sources[0]).toMatchObject({ listed: 2, leads: 3 });
+    });
+
+    it('a known block writes nothing if it is recorded in one call', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await list(on, [[1, 2]]);
+      expect(await list(on, [[1, 2]], complete, 'main', 'one call')).toMatchObject({
+        new: 0,
+        changed: 0,
+        status: 'unchanged',
+        listed: 2,
+      });
+    });
+
+    it('every way of beginning a block records the same', async () => {
+      const item = fc
+        .tuple(fc.integer({ min: 1, max: 5 }), fc.constantFrom('', 'A', 'B', 'rejected'))
+        .map(([id, content]) =>
+          content === 'rejected'
+            ? aRejected(BigInt(id))
+            : content === ''
+              ? aListedLead({ id })
+              : changedLead(id, content),
+        );
+      const listing = fc.array(fc.array(item, { minLength: 1, maxLength: 3 }), { maxLength: 4 });
+      const ends = fc.constantFrom<PollEnd | 'never'>(complete, complete, brokenOff, 'never');
+      const history = fc.array(fc.tuple(listing, ends), { minLength: 2, maxLength: 5 });
+      await fc.assert(
+        fc.asyncProperty(history, async (polls) => {
+          const results = [];
+          for (const way of WAYS) {
+            const on = await LedgerUnderTest.with(store(), 'crm');
+            const totals = [];
+            for (const [blocks, end] of polls) {
+              const { lookedInto: _, ...total } = await list(on, blocks, end, 'main', way);
+              totals.push(total);
+            }
+            results.push({
+              totals,
+              owed: await on.owed('crm'),
+              source: (await on.ledger.status()).sources[0],
+            });
+            await on.ledger.close();
+          }
+          const [first, ...others] = results;
+          for (const other of others) expect(other).toEqual(first);
+        }),
+        { numRuns: 60 },
+      );
+    });
   });
+}
+
+/** How a poll begins blocks: one by one, asking for what is unknown; each with its items; or the known ones together. */
+const WAYS = ['asking first', 'one call', 'known together'] as const;
+
+/** The head of a block of these leads, as `list` lists it. */
+function headOf(ids: readonly number[]): BlockHead {
+  return { hash: ids.map((id) => aListedLead({ id }).hash).join(), size: ids.length };
 }
 
 /** Lists these blocks as a poll does, each with a hash of its content. */
@@ -135,21 +203,31 @@ async function list(
   blocks: readonly (readonly (ListedItem | number)[])[],
   end: PollEnd | 'never' = complete,
   source = 'main',
+  way: (typeof WAYS)[number] = 'asking first',
 ) {
   const poll = await on.ledger.startPoll(source);
   const totals = { lookedInto: 0, new: 0, changed: 0, rejected: 0 };
-  for (const block of blocks) {
-    const items = block.map((item) => (typeof item === 'number' ? aListedLead({ id: item }) : item));
-    const elements = await on.ledger.unknownElements(
-      poll,
-      blockOf(items, items.map(({ hash }) => hash).join()),
-    );
-    if (elements.length === 0) continue;
-    totals.lookedInto += elements.length;
-    const recorded = await on.ledger.record(
-      poll,
-      elements.map((element) => element.read()),
-    );
+  const listed = blocks.map((block) =>
+    block.map((item) => (typeof item === 'number' ? aListedLead({ id: item }) : item)),
+  );
+  let left = listed.map((items) => ({ items, block: blockOf(items, items.map(({ hash }) => hash).join()) }));
+  for (let next = left[0]; next; next = left[0]) {
+    if (way === 'known together') {
+      const heads = left.map(({ block: { hash, size } }) => ({ hash, size }));
+      left = left.slice(await on.ledger.beginKnown(poll, heads));
+      [next] = left;
+      if (!next) break;
+    }
+    const { block, items } = next;
+    left = left.slice(1);
+    const isOneCall = way === 'one call';
+    const unknown = isOneCall
+      ? items
+      : (await on.ledger.unknownElements(poll, block)).map((element) => element.read());
+    if (unknown.length === 0) continue;
+    totals.lookedInto += unknown.length;
+    const { hash, size } = block;
+    const recorded = await on.ledger.record(poll, unknown, isOneCall ? { hash, size } : undefined);
     totals.new += recorded.new;
     totals.changed += recorded.changed;
     totals.rejected += recorded.rejected;

@@ -48,7 +48,7 @@ export function blockOf(items: readonly ListedItem[], hash?: string): ListedBloc
     hash: item.hash,
     read: () => item,
   }));
-  return { hash, size: items.length, elements: () => elements };
+  return { hash, size: items.length, isRecognised: false, elements: () => elements };
 }
 
 /** Returns a lead's hash, computed as the listing parser does. */
