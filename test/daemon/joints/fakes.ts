@@ -3,7 +3,7 @@ import type { ListedItem } from '../../../src/leads/listed-lead.ts';
 import type { ListingMark } from '../../../src/leads/listing-mark.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import type { AttemptUnderWay, Preview, Sink, TestResult } from '../../../src/sinks/sink.ts';
-import type { Listing, Source } from '../../../src/source/contract/source.ts';
+import type { ChangedListing, Listing, Source } from '../../../src/source/contract/source.ts';
 import type { Event, EventOf, EventType } from '../../../src/telemetry/events.ts';
 import { aListedLead, blockOf } from '../../support/scene/a-lead.ts';
 
@@ -104,7 +104,7 @@ export class ScriptedSource implements Source {
 const mark: ListingMark = { url: 'https://x/leads', etag: '"1"' };
 
 /** A listing in blocks of two; `breaks` is thrown after its last element. */
-export function listingOf(leads: readonly (number | ListedItem)[], breaks?: Error): Listing {
+export function listingOf(leads: readonly (number | ListedItem)[], breaks?: Error): ChangedListing {
   const items = leads.map((lead, position) =>
     typeof lead === 'number' ? aListedLead({ id: lead }, position) : { ...lead, position },
   );

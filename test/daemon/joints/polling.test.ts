@@ -158,6 +158,35 @@ describe('polling', () => {
     expect(polling.reported.of('poll-finished')).toMatchObject([{ new: 1, listed: 4 }]);
   });
 
+  it('records the leads before one that cannot be read, in a block that is read ahead', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => {
+        const broken = new SourceError('protocol', 'The element is not valid JSON.', { hint: '' });
+        const listing = listingOf([1, 2, 3, 4, 5, 6, 7, 8]);
+        async function* blocks() {
+          for await (const block of listing.blocks) {
+            const elements = block.elements().map((element) =>
+              element.id !== 8n
+                ? element
+                : {
+                    ...element,
+                    read: () => {
+                      throw broken;
+                    },
+                  },
+            );
+            yield { ...block, elements: () => elements };
+          }
+        }
+        return { ...listing, blocks: blocks() };
+      };
+    });
+    await polling.clock.pass(SECOND / 2);
+    expect(polling.reported.of('poll-failed')).toMatchObject([
+      { status: 'partial', code: 'protocol', recorded: { listed: 8, new: 7 } },
+    ]);
+  });
+
   it('warns when a listing is empty that was not, and tells of leads that were set aside without their text', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       const raw = aLead({ id: 2, client_email: null });
