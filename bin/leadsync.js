@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
+#!/usr/bin/env -S node --max-semi-space-size=8
 // Plain JavaScript without recent features, so that an old Node can run it and print what is wrong:
 // under Node 20, one of the packages would crash the process without a message.
 // The flag is in MB. With V8's default, the garbage of a first sync takes another 100 MB.

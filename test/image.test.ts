@@ -58,7 +58,7 @@ describe('the image', () => {
   });
 
   test('links the command to a file that says how to run it', () => {
-    expect(read('bin/leadsync.js')).toMatch(/^#!\/usr\/bin\/env -S node --max-semi-space-size=4\n/);
+    expect(read('bin/leadsync.js')).toMatch(/^#!\/usr\/bin\/env -S node --max-semi-space-size=8\n/);
     expect(statSync(join(root, 'bin/leadsync.js')).mode & 0o111).toBe(0o111);
   });
 });

@@ -42,7 +42,7 @@ export const commandStart: Work = {
 /** Returns the ms that a Node program takes from its start to its end. @throws Error if it fails */
 async function startOf({ env }: Workbench, words: readonly string[]): Promise<number> {
   const startMs = performance.now();
-  const child = spawn(process.execPath, ['--max-semi-space-size=4', ...words], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', ...words], {
     env: { ...process.env, ...env },
     stdio: 'ignore',
   });
