@@ -239,9 +239,9 @@ function page(findings: readonly Finding[]): string {
     ({ safeguard: { name, without }, caughtBy }) => `| ${name} | ${without} | ${caughtBy ?? '**nothing**'} |`,
   );
   return [
-    '# The checks are checked',
+    '# Safeguards and the tests that notice their absence',
     '',
-    'What the promise rests on, taken away one at a time from a copy of the project, and the first test that then fails.',
+    'Each safeguard is removed, one at a time, from a copy of the project. The last column names the first test that then fails.',
     'Written by `npm run test:checks -- --write`; do not edit.',
     '',
     `Last run: ${new Date().toISOString().slice(0, 10)}, ${findings.length} safeguards, ${findings.filter(({ caughtBy }) => caughtBy === undefined).length} unnoticed.`,

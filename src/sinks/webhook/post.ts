@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { DeadlinePassed } from '../../platform/time/deadline.ts';
 
@@ -9,10 +8,12 @@ export const READ_MS = 1000;
 /** Maximum characters of a body that are returned. */
 const LIMIT_CHARACTERS = 1000;
 
+type Headers = Dispatcher.ResponseData['headers'];
+
 /** A receiver's response. */
 export interface Response {
   readonly statusCode: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Headers;
   /** The beginning of the body; undefined if it is empty. */
   readonly text: string | undefined;
 }
@@ -74,11 +75,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller;
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: Headers): void {
     if (statusCode < 200) return;
     this.#endWait();
     this.#head = { statusCode, headers };
