@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { describePlan, planOf } from '../../src/operations/plan.ts';
+import { describePlan } from '../../src/operations/describe-plan.ts';
+import { planOf } from '../../src/operations/plan.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { Install } from '../cli/an-install.ts';
 

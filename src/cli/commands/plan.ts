@@ -1,4 +1,5 @@
-import { describePlan, planOf } from '../../operations/plan.ts';
+import { describePlan } from '../../operations/describe-plan.ts';
+import { planOf } from '../../operations/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';

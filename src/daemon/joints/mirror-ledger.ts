@@ -2,6 +2,7 @@ import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts
 import { type HistoryRow, type Overview, rowsOf } from '../../leads/history.ts';
 import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
+import { countOf } from '../../platform/text/format.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
 import type { Emit } from '../../telemetry/events.ts';
@@ -207,6 +208,6 @@ async function write(
   if (rows.length === 0) return;
   const refused = await mirror.write(ledger.id, table, rows, signal);
   if (refused === 0) return;
-  const reason = `${refused} rows of ${table} were refused and left out.`;
+  const reason = `${countOf(refused, 'row')} of ${table} ${refused === 1 ? 'was' : 'were'} refused and left out.`;
   emit({ type: 'mirror-failed', sink, reason, hint: 'See the log of the PostgreSQL server.' });
 }

@@ -8,7 +8,8 @@ import {
 } from '../../config/changes/compare-configs.ts';
 import { describeChanges } from '../../config/changes/describe-changes.ts';
 import type { Config } from '../../config/contract/config.ts';
-import { describePlan, planOf } from '../../operations/plan.ts';
+import { describePlan } from '../../operations/describe-plan.ts';
+import { planOf } from '../../operations/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import type { PollFailure } from '../joints/poll.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';

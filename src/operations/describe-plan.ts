@@ -1,0 +1,88 @@
+import { didYouMean } from '../config/faults/suggest.ts';
+import { countOf } from '../platform/text/format.ts';
+import type { Plan, PlannedExport, PlannedSink, PlannedSource } from './plan.ts';
+
+/** Returns one sentence for each part of a plan. */
+export function describePlan({ sources, sinks, exports }: Plan): string[] {
+  return [
+    ...sources.map(describePlannedSource),
+    ...sinks.map(describePlannedSink),
+    ...exports.map(describePlannedExport),
+  ];
+}
+
+function describePlannedSource(source: PlannedSource): string {
+  switch (source.kind) {
+    case 'added':
+      return source.leads > 0
+        ? `source ${source.name} is back, with ${countOf(source.leads, 'lead')} that leadsync knows`
+        : `source ${source.name} is new`;
+    case 'removed':
+      return `source ${source.name} is gone: leadsync no longer polls it, and its ${countOf(source.leads, 'lead')} stay`;
+    case 'elsewhere':
+      return `source ${source.name} names ${source.origin}, but its leads come from ${source.leads_from}: it is not polled until \`leadsync moved ${source.name}\` confirms that the service has moved; another service needs another source name`;
+    case 'altered':
+      return `source ${source.name}: ${source.options.join(', ')}, from its next poll on`;
+  }
+}
+
+function describePlannedSink(sink: PlannedSink): string {
+  const { name } = sink;
+  switch (sink.kind) {
+    case 'added':
+      return `sink ${name} is new: ${backfillPart(sink, 'listed before')}${unknownFormerPart(sink)}`;
+    case 'back':
+      return `sink ${name} is back: ${backfillPart(sink, 'listed in the meantime')}${pendingPart(sink.pending)}`;
+    case 'name-taken':
+      return `sink ${sink.formerly} cannot be renamed to ${name}: the ledger knows another sink ${name}. leadsync refuses this configuration; choose another new name, or keep ${sink.formerly}`;
+    case 'renamed':
+      return `sink ${name} was ${sink.formerly}: its deliveries continue${alteredPart(sink.options)}${pendingPart(sink.pending)}`;
+    case 'removed':
+      return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
+    case 'altered':
+      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}`;
+  }
+}
+
+function describePlannedExport(planned: PlannedExport): string {
+  const { name } = planned;
+  switch (planned.kind) {
+    case 'added':
+      return `export ${name} is new`;
+    case 'removed':
+      return `export ${name} is gone: leadsync no longer runs it, and its files stay`;
+    case 'altered':
+      return `export ${name}: ${planned.options.join(', ')}`;
+  }
+}
+
+function keptPart(name: string, pending: number): string {
+  if (pending === 0) return 'it is owed nothing';
+  const them = pending === 1 ? 'it' : 'them';
+  return `${countOf(pending, 'pending delivery')} kept until it is back; \`leadsync forget ${name}\` skips ${them}`;
+}
+
+function backfillPart({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
+  if (leads === 0) return `no leads ${when}`;
+  return `${countOf(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
+}
+
+function unknownFormerPart({
+  formerly,
+  leaving = [],
+}: {
+  formerly?: string;
+  leaving?: readonly string[];
+}): string {
+  if (formerly === undefined) return '';
+  const suggestion = didYouMean(formerly, leaving) || `the change removes ${leaving.join(', ')}`;
+  return `. It is not a rename, since no sink named ${formerly} (\`formerly\`) is known: ${suggestion}`;
+}
+
+function alteredPart(options: readonly string[]): string {
+  return options.length > 0 ? `, with ${options.join(', ')} from its next attempt on` : '';
+}
+
+function pendingPart(pending: number): string {
+  return pending > 0 ? `; still pending: ${countOf(pending, 'delivery')}` : '';
+}
