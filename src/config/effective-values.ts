@@ -185,7 +185,7 @@ function maskCredentials(value: string): string {
   return value.replace(/\/\/[^/?#\s]*@/g, `//${SECRET}@`).replace(/([?&][^=&#\s]*=)[^&#\s]+/g, `$1${SECRET}`);
 }
 
-/** Returns a schema and all its alternatives. */
+/** Returns a schema and, recursively, the subschemas of its `anyOf`, `oneOf` and `allOf`. */
 function alternativesOf(schema: JsonSchema): JsonSchema[] {
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
   return [schema, ...choices.filter(isSchema).flatMap(alternativesOf)];

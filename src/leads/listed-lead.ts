@@ -15,7 +15,7 @@ export interface ListedLead {
   readonly facts: ContentFacts;
 }
 
-/** An element of a listing that breaks the service's description, with the reason. */
+/** An element of a listing that violates the service's description, with the reason. */
 export interface RejectedLead {
   readonly kind: 'rejected';
   readonly position: number;

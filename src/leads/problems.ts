@@ -117,7 +117,7 @@ export const PROBLEMS = {
   },
   leads_rejected: {
     severity: 'warning',
-    means: "Leads in the last complete listing break the service's description.",
+    means: "Leads in the last complete listing violate the service's description.",
     alert: false,
     status: true,
     section: 'leads-rejected',

@@ -202,7 +202,7 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
   }
   const broken =
     rejected > 0
-      ? ` ${rejected} of them ${rejected === 1 ? 'breaks' : 'break'} the service's description (${[...reasons].join('; ')}).`
+      ? ` ${rejected} of them ${rejected === 1 ? 'violates' : 'violate'} the service's description (${[...reasons].join('; ')}).`
       : '';
   return `a listing of ${countOf(listed, 'lead')}.${broken}`;
 }

@@ -180,7 +180,10 @@ async function namesOfOthers(exports: readonly ExportConfig[], states: ExportSta
   return (await states.names()).filter((name) => !names.has(name));
 }
 
-/** Whether an export is due. A state with a future time dates from before the clock was set back: the export is then due immediately. */
+/**
+ * Whether an export is due. If the state contains a time in the future, the clock has been set back since the state was written; the export
+ * is then due immediately.
+ */
 function isDue(config: ExportConfig, state: ExportState, now: Date): boolean {
   if (state.failed) return state.failed.retryAt <= now || state.failed.at > now;
   return dueAt(config, state) <= now || (state.done?.startedAt ?? state.since) > now;

@@ -86,7 +86,7 @@ export interface Mirror {
    * Deletes them instead if they are derived from other rows.
    */
   markLost(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
-  /** Returns the numbers of rows that may have changed since they were written, in ascending order. */
+  /** Returns the row numbers, in ascending order, of the rows that may have changed since they were written. */
   unsettled(
     table: string,
     part: { ledger: string; after: number; limit: number },

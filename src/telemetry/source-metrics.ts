@@ -48,7 +48,7 @@ export class SourceMetrics {
     this.#changed = make.counter('leadsync_leads_changed_total', 'Leads whose content changed.', by);
     this.#rejected = make.counter(
       'leadsync_leads_rejected_total',
-      "Leads rejected because they break the service's description; every poll counts all of them.",
+      "Leads rejected because they violate the service's description; every poll counts all of them.",
       by,
     );
     this.#bytes = make.counter('leadsync_listing_bytes_total', 'Bytes of listings, after decompression.', by);

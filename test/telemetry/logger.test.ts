@@ -65,7 +65,7 @@ test('the sentences read as an operator would say them', () => {
     'Sink crm refused the erasure of lead 42 of main. It answered 422.',
     'Sink crm: gave up the erasure of lead 42 of main after 9 attempts. It answered 422. Its answer is not stored, because it can name the person; ask the operator of the destination. Once the cause is fixed: `leadsync retry d1`.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
-    "Source main: rejected 1 lead that breaks the service's description: id: It stands there twice; client_name: is missing.",
+    "Source main: rejected 1 lead that violates the service's description: id: It stands there twice; client_name: is missing.",
   ]);
 });
 

@@ -147,7 +147,7 @@ function isOwnPage({ headers, host }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Finds the methods that a path supports, from the routes that were added. */
+/** Finds the HTTP methods that a path supports, from the registered routes. */
 class Routes {
   readonly #routes: { readonly path: RegExp; readonly method: string }[] = [];
 

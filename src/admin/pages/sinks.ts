@@ -129,7 +129,7 @@ const resume: Action = {
     question: state === 'held' ? `Try ${sink} now?` : `Resume ${sink}?`,
     consequences:
       pending > 0
-        ? `leadsync delivers ${countOf(pending, 'pending lead')} to it immediately.`
+        ? `leadsync will deliver ${countOf(pending, 'pending lead')} to it immediately.`
         : 'It has no pending leads.',
     confirmLabel: state === 'held' ? 'Try now' : 'Resume',
   }),

@@ -5,7 +5,7 @@ export const pipeAlive: Query = {
   name: 'pipe-alive',
   asks: 'Is the pipe alive?',
   notes:
-    'A source is late if its last complete listing is more than 15 minutes old. The leads of a held or paused sink wait.',
+    'A source is late if its last complete listing is more than 15 minutes old. Leads wait while their sink is held or paused.',
   parameters: [],
   sql: `
 SELECT 'source' AS part, source AS name,

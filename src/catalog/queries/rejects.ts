@@ -3,7 +3,7 @@ import type { Query } from '../query.ts';
 /** Returns one row for each source, reason and path, with the most frequent first. */
 export const rejects: Query = {
   name: 'rejects',
-  asks: "Which listed elements break the service's description?",
+  asks: "Which listed elements violate the service's description?",
   notes:
     '`open` counts the elements that still have the fault: no later listing has contained a corrected version.',
   parameters: [],

@@ -58,8 +58,8 @@ export const command = defineCommand<{ json?: boolean }>({
 });
 
 /**
- * Returns the failure for a request that may have gone to a wrong address, because the faults of the file may hide the address of the
- * running leadsync.
+ * Returns the failure for a request that may have gone to the wrong address, because faults in the configuration file may hide the address
+ * of the running leadsync.
  */
 function notReached(faults: readonly Fault[], address: string, why: string): CommandFailure {
   return new CommandFailure(

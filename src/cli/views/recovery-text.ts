@@ -49,7 +49,7 @@ function consequences(recovered: Recovered): string[] {
       : []),
     ...(deliveriesWaiting > 0
       ? [
-          `Without that text, leadsync cannot make ${countOf(deliveriesWaiting, 'delivery')}, which it counts as dead until the source lists the lead again.`,
+          `Without that text, leadsync cannot make ${countOf(deliveriesWaiting, 'delivery')}. Each counts as dead until the source lists its lead again.`,
         ]
       : []),
     ...(deliveriesRestored > 0

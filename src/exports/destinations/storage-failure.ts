@@ -30,8 +30,14 @@ const KNOWN = new Map<string, readonly [what: string, hint: string]>(
     ERR_INVALID_CHAR: ['cannot be used with these keys: they contain an invalid character', KEYS],
     RequestTimeTooSkewed: ['does not accept the time of this machine', "Set this machine's clock."],
     SlowDown: ['asks for fewer requests', LATER],
-    NotImplemented: ['does not support the request', 'Set `checksums: false`, or use another storage.'],
-    InvalidArgument: ['does not support the request', 'Set `checksums: false`, or use another storage.'],
+    NotImplemented: [
+      'does not support the request',
+      'Set `checksums: false`, or use another storage service.',
+    ],
+    InvalidArgument: [
+      'does not support the request',
+      'Set `checksums: false`, or use another storage service.',
+    ],
     QuotaExceeded: ['is full', 'Raise its quota, or lower `keep`.'],
     NoListing: ['returns a listing that leadsync cannot use', ITSELF],
     DeadlinePassed: ['takes too long for a listing', LATER],

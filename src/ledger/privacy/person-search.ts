@@ -5,7 +5,7 @@ import type { LeadKey, RejectedKey, Subject } from '../../leads/person.ts';
 
 /** Maximum texts read in one chunk. */
 const CHUNK_ROWS = 500;
-/** Maximum total length of these texts, in UTF-16 units. The last text may exceed it. */
+/** Maximum total length of these texts, in UTF-16 code units. The last text may take the total over it. */
 const CHUNK_CHARACTERS = 4_000_000;
 
 /** A chunk of a search: its matches, and the row number after which the next chunk begins. `next` is undefined after the last chunk. */

@@ -8,8 +8,8 @@ export interface CopiedTable {
   /** The number of rows that were copied. */
   readonly kept: number;
   /**
-   * The largest possible number of rows that were unreadable, or that leadsync cannot have written in this form. Later steps may restore
-   * some of them.
+   * Upper bound on the number of rows that were unreadable, or that leadsync cannot have written in this form; 1 if the table itself could
+   * not be found. Later steps may restore some of them.
    */
   readonly unusable: number;
   /** Whether every page of the table was readable and every row was sound. */

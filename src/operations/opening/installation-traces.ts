@@ -26,8 +26,8 @@ const LOG = 'ledger.db-wal';
 const LEFT_BEHIND = ['processes', 'alerts.json', 'audit.jsonl', 'erased.jsonl', LOG, 'ledger.db.mark'];
 
 /**
- * Whether the file of a ledger that counts as missing has content. If so, a start was killed before its first commit, and the write-ahead
- * log comes from that start, so it is no trace of an earlier ledger.
+ * Whether the ledger file has content although the ledger counts as missing. If so, leadsync was killed during its first start, before its
+ * first commit. The write-ahead log then comes from that start and is no trace of an earlier ledger.
  */
 function isStarted(dataDir: string): boolean {
   return (ledgerSize(ledgerFile(dataDir)) ?? 0) > 1;

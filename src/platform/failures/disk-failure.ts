@@ -44,7 +44,10 @@ const KNOWN: Readonly<Record<string, DiskFailure>> = {
     hint: 'Write smaller files (a lower `batch.max`, fewer tables), or use another file system.',
   },
   EIO: { what: 'is on a failing disk', hint: 'Check the system log; the disk may be failing.' },
-  ENOTSUP: { what: 'is on a file system that does not allow files', hint: 'Set another folder.' },
+  ENOTSUP: {
+    what: 'is on a file system where files cannot be created, such as /proc or /sys',
+    hint: 'Set another folder.',
+  },
   ESTALE: { what: 'is on a stale network mount', hint: 'Mount it again.' },
   ENAMETOOLONG: { what: 'has a path that is too long', hint: 'Choose a shorter name or path.' },
   EMFILE: {

@@ -39,7 +39,7 @@ const KNOWN: Readonly<Record<string, NetworkFailure>> = {
     hint: 'Check the path.',
   },
   EACCES: {
-    what: 'may not be connected to by this user',
+    what: 'does not allow this user to connect',
     hint: 'Allow the user that leadsync runs as to connect.',
   },
   EMFILE: {

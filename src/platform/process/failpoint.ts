@@ -9,11 +9,11 @@ const PLACES = [
   'listing-read',
   /** In the transaction that records the block. */
   'recording',
-  /** The block has been recorded, but dispatch does not know it yet. */
+  /** The block has been recorded, but dispatch does not know that yet. */
   'recorded',
   /** A batch has been claimed, but the carrier does not have it. */
   'claimed',
-  /** The carrier has the batch, but dispatch does not know it yet. */
+  /** The carrier has the batch, but dispatch does not know that yet. */
   'offered',
   /** The attempt has begun, but the sink has not been called. */
   'begun',

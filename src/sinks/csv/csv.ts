@@ -43,7 +43,7 @@ export const csvOptions = z.strictObject({
 /** Writes one file per batch. leadsync can read the files back and never changes them, so an erasure does not reach them. */
 export const csv = defineSink({
   type: 'csv',
-  summary: 'Drops leads as CSV files, each complete the moment it appears.',
+  summary: 'Writes leads as CSV files. Each file is complete the moment it appears.',
   options: csvOptions,
   paths: ['directory'],
   place: ['directory'],

@@ -34,7 +34,8 @@ export const parquetOptions = z.strictObject({
 /** Writes one file per batch, in the folder of the batch's day (UTC). leadsync can read the files back and never changes them. */
 export const parquet = defineSink({
   type: 'parquet',
-  summary: 'Drops leads as Parquet files in a folder for each day, each complete the moment it appears.',
+  summary:
+    'Writes leads as Parquet files in a folder for each day. Each file is complete the moment it appears.',
   options: parquetOptions,
   paths: ['directory'],
   place: ['directory'],

@@ -38,7 +38,7 @@ export const sourceOptions = z.strictObject({
     .regex(/^\/[^#\s]*$/, 'must begin with / and have no fragment or space')
     .default('/api/v1/leads')
     .describe(
-      'The path of the listing. It may have a query; leadsync never sees leads that the query excludes.',
+      'The path of the listing. It may include a query string; leadsync never sees leads that the query string excludes.',
     ),
   token_path: path('/oauth/token').describe('The path of the token endpoint.'),
   authorize_path: path('/oauth/authorize').describe(

@@ -113,7 +113,7 @@ describe('leadsync check', () => {
     const stub = await aService();
     stub.misbehave({ listing: 'broken-leads' });
     const { stdout } = await new Install({ sources: sourceAt(stub), sinks: drop }).run(['check']);
-    expect(stdout).toMatch(/source main: .*break the service's description/);
+    expect(stdout).toMatch(/source main: .*violate the service's description/);
   });
 
   test('leaves disabled sinks alone', async () => {
