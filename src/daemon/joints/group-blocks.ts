@@ -1,33 +1,47 @@
 import type { ListedBlock } from '../../leads/listed-lead.ts';
 
-/**
- * Maximum recognised blocks in a group. The group holds their bytes. A call to the ledger takes longer than to read a block, so with
- * smaller groups the poll would wait for the ledger.
- */
-const MAX_BLOCKS = 16;
+/** Maximum recognised blocks in a group, which holds their bytes. */
+const MAX_BLOCKS = 8;
 
 /** Consecutive blocks: several that the source recognised, or a single one. */
 export type BlockGroup = readonly [ListedBlock, ...ListedBlock[]];
 
-/** Groups consecutive blocks that the source recognised, so that one call can pass all of them to the ledger. Keeps the order. */
+/**
+ * Groups consecutive blocks that the source recognised and that arrive while the ledger is busy, so that one call can pass all of them to
+ * the ledger. Holds no block while the ledger is idle: it may not know a recognised block, which then has new leads. Keeps the order.
+ * @param idle returns a promise that resolves once the ledger has recorded the last group
+ */
 export async function* groupBlocks(
   blocks: AsyncIterable<ListedBlock>,
+  idle: () => Promise<unknown>,
 ): AsyncGenerator<BlockGroup, void, void> {
+  const reading = blocks[Symbol.asyncIterator]();
   let recognised: ListedBlock[] = [];
   const waiting = (): BlockGroup[] => {
     const [first, ...rest] = recognised;
     recognised = [];
     return first ? [[first, ...rest]] : [];
   };
+  let next: Promise<IteratorResult<ListedBlock>> | undefined;
   try {
-    for await (const block of blocks) {
-      if (block.isRecognised && recognised.push(block) < MAX_BLOCKS) continue;
+    for (;;) {
+      next ??= reading.next();
+      next.catch(() => undefined); // awaited below, perhaps after a group was yielded
+      const arrived = await (recognised.length > 0
+        ? Promise.race([next, idle().then(() => undefined)])
+        : next);
+      if (arrived !== undefined) next = undefined;
+      if (arrived?.done) break;
+      const block = arrived?.value;
+      if (block?.isRecognised && recognised.push(block) < MAX_BLOCKS) continue;
       yield* waiting();
-      if (!block.isRecognised) yield [block];
+      if (block && !block.isRecognised) yield [block];
     }
   } catch (error) {
     yield* waiting(); // the blocks before the fault are valid
     throw error;
+  } finally {
+    await reading.return?.();
   }
   yield* waiting();
 }

@@ -32,12 +32,16 @@ export interface PollFailure {
 
 type FailureReport = Omit<EventOf<'poll-failed'>, 'retryInMs' | 'failures'>;
 
-/** Numbers of leads that a poll has listed and recorded so far, and when it last reported them (`reportedMs`, by the monotonic clock). */
+/**
+ * Numbers of leads that a poll has listed and recorded so far, when it began, and when it last reported these numbers (`startMs` and
+ * `reportedMs`, by the monotonic clock).
+ */
 interface Progress {
   listed: number;
   new: number;
   changed: number;
   rejected: number;
+  readonly startMs: number;
   reportedMs: number;
 }
 
@@ -55,43 +59,49 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
     new: 0,
     changed: 0,
     rejected: 0,
+    startMs,
     reportedMs: startMs,
   };
+  // Aborts the reading when leadsync stops, or when the listing cannot be recorded: the service may send nothing more for a long time.
+  const reading = new AbortController();
+  const stop = () => reading.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
   let id: PollId | undefined;
   try {
     id = await ledger.startPoll(source.name);
     emit({ type: 'poll-started', source: source.name, poll: id });
     requireOrigin(source, await ledger.recordOrigin(source.name, source.origin));
-    const listing = await source.list(await ledger.listingMark(source.name), signal);
-    if (listing.kind === 'changed') await record(parts, id, listing, progress, startMs);
+    const listing = await source.list(await ledger.listingMark(source.name), reading.signal);
+    if (listing.kind === 'changed') await record(parts, id, { listing, reading }, progress);
     const end = endOf(listing);
     const summary = await ledger.finishPoll(id, end);
     for (const event of finished(source.name, id, end, summary, clock.monotonicMs() - startMs)) emit(event);
     return undefined;
   } catch (error) {
     return await fail(parts, id, error, progress, clock.monotonicMs() - startMs);
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }
 
 async function record(
   parts: PollParts,
   id: PollId,
-  listing: ChangedListing,
+  { listing, reading }: { listing: ChangedListing; reading: AbortController },
   progress: Progress,
-  startMs: number,
 ): Promise<void> {
   let recording = Promise.resolve(false);
   let expectsNews = false;
   try {
     // Reads a group of blocks while the ledger records the previous one.
-    for await (const group of groupBlocks(listing.blocks)) {
+    for await (const group of groupBlocks(listing.blocks, () => recording.catch(() => undefined))) {
       const [first] = group;
       const ahead = expectsNews && !first.isRecognised ? readAhead(first) : undefined;
       expectsNews = await recording;
       reach('listing-read');
       recording = recordGroup(parts, id, group, ahead, progress);
-      recording.catch(() => undefined); // the next await handles the rejection
-      reportProgress(parts, id, progress, startMs);
+      recording.catch((error: unknown) => reading.abort(error)); // the next await handles the rejection
       await turn(); // if the ledger runs in this thread, lets probes and deliveries run between blocks
     }
   } finally {
@@ -118,6 +128,7 @@ async function recordGroup(
   for (const { size } of group.slice(0, known)) progress.listed += size;
   let isNews = false;
   for (const block of group.slice(known)) isNews = await recordBlock(parts, id, { block, ahead }, progress);
+  reportProgress(parts, id, progress);
   return isNews;
 }
 
@@ -163,16 +174,11 @@ function readAll(elements: readonly ListedElement[]): { items: readonly ListedIt
   return { items };
 }
 
-function reportProgress(
-  { clock, emit, source }: PollParts,
-  poll: PollId,
-  progress: Progress,
-  startMs: number,
-): void {
+function reportProgress({ clock, emit, source }: PollParts, poll: PollId, progress: Progress): void {
   const now = clock.monotonicMs();
   if (now - progress.reportedMs < PROGRESS_MS) return;
   progress.reportedMs = now;
-  const leadsPerSecond = Math.round(progress.listed / ((now - startMs) / 1000));
+  const leadsPerSecond = Math.round(progress.listed / ((now - progress.startMs) / 1000));
   const recorded = progress.new + progress.changed;
   emit({
     type: 'poll-progress',

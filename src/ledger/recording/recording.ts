@@ -89,7 +89,11 @@ export class Recording {
     const before = { ...poll };
     // Filters before the transaction, because a chunk with nothing new must not take the write lock.
     const news = this.#transactions.read(() =>
-      items.filter((item) => item.kind === 'rejected' || !this.#known(poll, item.id, item.hash)),
+      items.filter((item) => {
+        // Items that come with their block were not compared before: as in `unknownIndexes`, a known content is known, valid or not.
+        const isCompared = block ? item.id !== undefined : item.kind === 'lead';
+        return !isCompared || !this.#known(poll, item.id as LeadId, item.hash);
+      }),
     );
     if (news.length > 0) await this.#add(poll, news);
     return {

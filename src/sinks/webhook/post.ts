@@ -113,7 +113,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #leaveBody(): void {
     this.#respond();
-    this.#controller?.abort(new Error('The rest of the body is not read.'));
+    // Not immediately: if the rest of the body is in the same chunk, the response then ends and the connection is kept.
+    setImmediate(() => this.#controller?.abort(new Error('The rest of the body is not read.')));
   }
 
   #respond(): void {

@@ -7,7 +7,11 @@ import { judgeBy } from '../../../src/delivery/judge.ts';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { SourceError, type SourceErrorCode } from '../../../src/source/contract/source.ts';
+import {
+  type ChangedListing,
+  SourceError,
+  type SourceErrorCode,
+} from '../../../src/source/contract/source.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { aLead, aListedLead, hashOf } from '../../support/scene/a-lead.ts';
 import { HeldClock, rest } from '../../support/time/held-clock.ts';
@@ -71,6 +75,19 @@ function recordSlowly(ledger: Ledger): void {
     for (let turns = 0; turns < 3; turns += 1) await turn();
     return record(...asked);
   });
+}
+
+/** A listing whose service sends nothing more after these leads, until the reading is aborted. */
+function stalling(leads: readonly number[], isRecognised: boolean, signal: AbortSignal): ChangedListing {
+  const listing = listingOf(leads);
+  async function* blocks() {
+    for await (const block of listing.blocks) yield { ...block, isRecognised };
+    await new Promise((_, reject) => {
+      if (signal.aborted) reject(signal.reason);
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  }
+  return { ...listing, blocks: blocks() };
 }
 
 function failsWith(code: SourceErrorCode, retryAfterMs?: number) {
@@ -156,6 +173,30 @@ describe('polling', () => {
     polling.source.answer = () => listingOf([1, 2, 3, 4]);
     await polling.clock.pass(2 * SECOND);
     expect(polling.reported.of('poll-finished')).toMatchObject([{ new: 1, listed: 4 }]);
+  });
+
+  it('records the leads of recognised blocks that the ledger does not know while the service stalls', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = (signal) => stalling([1, 2, 3, 4], true, signal);
+    });
+    await polling.clock.pass(SECOND / 2);
+    expect(polling.owed).toBeGreaterThan(0);
+    expect((await polling.ledger.status()).sources[0]).toMatchObject({ leads: 4 });
+    await polling.stop();
+  });
+
+  it('ends as soon as a block cannot be recorded or read, also while the service stalls', async () => {
+    for (const fails of ['record', 'read'] as const) {
+      const polling = await Polling.start(every30s, (polling) => {
+        const failure = new LedgerError('full', 'The disk is full.', 'Make room.');
+        if (fails === 'record') vi.spyOn(polling.ledger, 'record').mockRejectedValue(failure);
+        else vi.spyOn(polling.ledger, 'unknownElements').mockRejectedValue(failure);
+        polling.source.answer = (signal) => stalling([1, 2], false, signal);
+      });
+      await polling.clock.pass(SECOND / 2);
+      expect(polling.reported.of('poll-failed')).toMatchObject([{ code: 'ledger-full' }]);
+      await polling.stop();
+    }
   });
 
   it('records the leads before one that cannot be read, in a block that is read ahead', async () => {

@@ -36,6 +36,24 @@ test('a request whose deadline passes while it waits for its connection is not s
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual(['first', 'next']);
 });
 
+test('a long answer that arrives at once leaves the connection open, one that does not end closes it', async () => {
+  const { receiver, send } = await oneConnection();
+  const ports: (number | undefined)[] = [];
+  receiver.answerAlways((_, response) => {
+    ports.push(response.socket?.remotePort);
+    response.writeHead(200).end('x'.repeat(5_000));
+  });
+  for (const id of ['1', '2', '3']) expect((await send(id, 60_000)).text).toHaveLength(1_000);
+  expect(new Set(ports).size).toBe(1);
+  const closed = Promise.withResolvers<void>();
+  receiver.answerNext((_, response) => {
+    response.once('close', closed.resolve);
+    response.writeHead(200).write('x'.repeat(5_000));
+  });
+  expect((await send('4', 60_000)).text).toHaveLength(1_000);
+  await closed.promise;
+});
+
 test('a request that is stopped while it waits for its connection is not sent either', async () => {
   const { receiver, send } = await oneConnection();
   const asked = Promise.withResolvers<() => void>();
