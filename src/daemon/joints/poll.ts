@@ -94,8 +94,9 @@ async function record(
   let recording = Promise.resolve(false);
   let expectsNews = false;
   try {
+    const idle = () => recording.catch(() => undefined); // the loop awaits it, too, and handles the rejection
     // Reads a group of blocks while the ledger records the previous one.
-    for await (const group of groupBlocks(listing.blocks, () => recording.catch(() => undefined))) {
+    for await (const group of groupBlocks(listing.blocks, idle)) {
       const [first] = group;
       const ahead = expectsNews && !first.isRecognised ? readAhead(first) : undefined;
       expectsNews = await recording;

@@ -87,13 +87,15 @@ export class Recording {
     if (block && this.beginBlock(poll, block))
       return { listed: items.length, new: 0, changed: 0, rejected: 0 };
     const before = { ...poll };
-    // Filters before the transaction, because a chunk with nothing new must not take the write lock.
+    // Filters before the transaction, because a chunk with nothing new must not take the write lock. Without `block`, `unknownIndexes` has
+    // already compared the rejected items.
     const news = this.#transactions.read(() =>
-      items.filter((item) => {
-        // Items that come with their block were not compared before: as in `unknownIndexes`, a known content is known, valid or not.
-        const isCompared = block ? item.id !== undefined : item.kind === 'lead';
-        return !isCompared || !this.#known(poll, item.id as LeadId, item.hash);
-      }),
+      items.filter(
+        (item) =>
+          item.id === undefined ||
+          (item.kind === 'rejected' && !block) ||
+          !this.#known(poll, item.id, item.hash),
+      ),
     );
     if (news.length > 0) await this.#add(poll, news);
     return {
