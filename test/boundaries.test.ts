@@ -145,6 +145,12 @@ const rooms: Readonly<Record<string, Room>> = {
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
   },
+  mapping: {
+    imports: ['leads', 'platform'],
+    doors: ['definition.ts', 'mapping.ts', 'options.ts', 'run-tests.ts', 'sample-lead.ts'],
+    because:
+      'mapping/ decides which leads a sink gets and in which form; it must not know sinks, the configuration or the ledger.',
+  },
   alerts: {
     imports: ['leads', 'platform', 'sinks/webhook', 'telemetry'],
     doors: [
@@ -168,7 +174,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'effective-values.ts',
       'contract/config.ts',
       'contract/config-error.ts',
-      'faults/suggest.ts',
       'options/config-schema.ts',
       'options/sink-options.ts',
       'options/source-entry.ts',
@@ -253,6 +258,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/lib-storage': ['exports'],
   '@bull-board/api': ['admin', 'delivery'], // pages on one side, what they show on the other
   '@bull-board/fastify': ['admin'],
+  '@marcbachmann/cel-js': ['mapping'],
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
   '@opentelemetry/resources': ['telemetry'],
@@ -272,6 +278,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-writer': ['parquet'],
   'htmx.org': ['admin'], // its files are served
   ioredis: ['delivery'],
+  'libphonenumber-js': ['mapping'],
   'node-cron': ['config', 'status'],
   'openid-client': ['source'],
   pg: ['sinks/postgres'],
@@ -280,11 +287,12 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   preact: ['admin'],
   'preact-render-to-string': ['admin'],
   'prom-client': ['telemetry'],
+  re2js: ['mapping'],
   nodemailer: ['alerts'],
   undici: ['alerts', 'source', 'sinks/webhook'],
   uplot: ['admin'], // its files are served
   yaml: ['config'],
-  zod: ['admin', 'alerts', 'config', 'exports', 'platform', 'sinks', 'sinks/*', 'source'],
+  zod: ['admin', 'alerts', 'config', 'exports', 'mapping', 'platform', 'sinks', 'sinks/*', 'source'],
 };
 
 /** Node's own modules that open a way out of the process. The others may be used anywhere but in `leads/`. */

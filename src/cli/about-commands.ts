@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { didYouMean } from '../config/faults/suggest.ts';
+import { didYouMean } from '../platform/text/suggest.ts';
 import { printable } from '../platform/text/printable.ts';
 import { SHELLS, type Shell } from './completion/shells.ts';
 import { describeCommand } from './shell/command.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../config/faults/suggest.ts';
+import { didYouMean } from '../platform/text/suggest.ts';
 import { countOf } from '../platform/text/format.ts';
 import type { Plan, PlannedExport, PlannedSink, PlannedSource } from './plan.ts';
 

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { relations } from '../../catalog/documented.ts';
 import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
-import { didYouMean } from '../../config/faults/suggest.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/export-format.ts';
 import { PathExists, TemporaryRemoved } from '../../exports/files/atomic-write.ts';
 import { type ExportRequest, exportTables } from '../../exports/files/export.ts';

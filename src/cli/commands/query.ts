@@ -2,7 +2,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
 import { queries, relations } from '../../catalog/documented.ts';
 import type { Query } from '../../catalog/query.ts';
-import { didYouMean } from '../../config/faults/suggest.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { size } from '../../platform/options/option-types.ts';
 import { printable } from '../../platform/text/printable.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/faults/suggest.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { type AlertTestResult, testAlert as test } from '../../operations/test-alert.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/faults/suggest.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import type { NewConfig } from '../../config/initial/new-config.ts';
 import { sourceEntry } from '../../config/options/source-entry.ts';
 import { printable } from '../../platform/text/printable.ts';

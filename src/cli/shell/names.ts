@@ -1,5 +1,5 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
-import { didYouMean } from '../../config/faults/suggest.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from './command-failure.ts';

@@ -5,7 +5,7 @@ import { isLoopback } from '../../platform/http/address.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { Config, LedgerConfig, SinkConfig, SourceConfig } from '../contract/config.ts';
 import type { FaultList } from '../faults/fault-list.ts';
-import { didYouMean } from '../faults/suggest.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { absolutePaths, absoluteSecretFiles, mayNameFile } from '../options/absolute-paths.ts';
 import { daemonOptions } from '../options/daemon-options.ts';
 import { nameOption } from '../options/option-limits.ts';

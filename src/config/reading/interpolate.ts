@@ -1,4 +1,4 @@
-import { didYouMean } from '../faults/suggest.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 
 /** The environment variables in which `${…}` is looked up. */
 export type Environment = Readonly<Record<string, string | undefined>>;

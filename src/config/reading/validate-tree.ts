@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isUnreadableSecret } from '../../platform/options/option-types.ts';
 import { explainIssue, type Issue, innermostIssues } from '../faults/explain-issue.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
-import { didYouMean } from '../faults/suggest.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { isNeeded, type Purpose } from './needs.ts';
 import { type Interpolation, valueAt, type YamlTree } from './yaml-tree.ts';
 

@@ -1,0 +1,35 @@
+/** What to do with a field whose expression fails for a lead: leave the field empty, or refuse the lead. */
+export type OnInvalid = 'drop' | 'refuse';
+
+/** One entry of `fields`: a constant, or an expression with its rules. */
+export type FieldRule =
+  | { readonly value: string | number | boolean | null }
+  | {
+      readonly from: string;
+      /** Whether the field is sent with the event `created` only. */
+      readonly once: boolean;
+      /** Maximum characters; a longer text is cut. */
+      readonly max: number | undefined;
+      readonly invalid: OnInvalid;
+    };
+
+/** Tables that `lookup` searches: a value for each key, by the name of the table. */
+export type Lookups = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * What a sink's configuration says about which leads it gets and in which form. Plain data without secrets: the ledger keeps it as JSON
+ * with every attempt that may have arrived.
+ */
+export interface MappingDefinition {
+  /** The expression that decides whether a lead goes to the sink. */
+  readonly where?: string | undefined;
+  readonly fields?: Readonly<Record<string, FieldRule>> | undefined;
+  /** The country of phone numbers without a country code: an ISO 3166-1 code such as `AU`. */
+  readonly region?: string | undefined;
+  readonly lookups?: Lookups | undefined;
+}
+
+/** Returns a definition as the text by which it is stored and compared. */
+export function textOf({ where, fields, region, lookups }: MappingDefinition): string {
+  return JSON.stringify({ where, fields, region, lookups });
+}

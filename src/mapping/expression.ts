@@ -1,0 +1,310 @@
+import type * as Cel from '@marcbachmann/cel-js';
+import { didYouMean } from '../platform/text/suggest.ts';
+import { FUNCTIONS, type LanguageParts, newEnvironment, TYPES, VARIABLES } from './language.ts';
+import type { Variables } from './lead-values.ts';
+
+/** What is wrong with an expression, and where: character offsets from `start` to `end`. */
+export interface ExpressionFault {
+  readonly message: string;
+  readonly hint: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** An expression failed for one lead. The message has no text of the lead. */
+export class ExpressionFailed extends Error {
+  override readonly name = 'ExpressionFailed';
+  /** 1-based. */
+  readonly column: number;
+
+  constructor(reason: string, column: number, cause?: unknown) {
+    super(reason, { cause });
+    this.column = column;
+  }
+}
+
+/** The types that a value of a field may have, besides lists and maps of them. */
+const SENDABLE = new Set([
+  'string',
+  'int',
+  'uint',
+  'double',
+  'bool',
+  'null',
+  'dyn',
+  'google.protobuf.Timestamp',
+]);
+/** Functions that run once for each element of a list. */
+const LOOPS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
+/** Maximum depth of loops inside loops: the time grows with the power of it. */
+const LOOPS_DEEP = 2;
+
+type Node = Cel.ASTNode;
+
+/** A checked expression. */
+export interface Expression {
+  readonly text: string;
+  /** Returns the value for a lead, as CEL has it. @throws ExpressionFailed */
+  evaluate(variables: Variables): unknown;
+}
+
+/** Checks and compiles the expressions of one mapping. */
+export class ExpressionCompiler {
+  readonly #environment: Cel.Environment;
+  readonly #parts: LanguageParts;
+
+  constructor(parts: LanguageParts) {
+    this.#parts = parts;
+    this.#environment = newEnvironment(parts);
+  }
+
+  /**
+   * Returns the expression, or what is wrong with it. `wanted` is `bool` for a condition, and `value` for anything that can be sent.
+   */
+  compile(text: string, wanted: 'bool' | 'value'): Expression | ExpressionFault {
+    let program: Cel.ParseResult;
+    try {
+      program = this.#environment.parse(text);
+    } catch (error) {
+      return faultOf(error as CelError, text);
+    }
+    const misuse = findMisuse(program.ast, this.#parts);
+    if (misuse) return misuse;
+    const { type = 'dyn', error } = program.check();
+    if (error) return faultOf(error as CelError, text);
+    return typeFault(type, wanted, text) ?? { text, evaluate: (variables) => evaluate(program, variables) };
+  }
+}
+
+/** Whether `compile` returned a fault. */
+export function isFault(compiled: Expression | ExpressionFault): compiled is ExpressionFault {
+  return 'message' in compiled;
+}
+
+/** What all errors of the CEL package have in common. */
+interface CelError extends Error {
+  readonly code?: string;
+  readonly summary?: string;
+  readonly range?: Cel.SourceRange;
+}
+
+/** What a failure means, by its code. No message of the package, because it may quote the lead. */
+const FAILURES: Readonly<Record<string, string>> = {
+  no_such_key: 'the lead has no such key',
+  index_out_of_bounds: 'the list has no such element',
+  index_out_of_range: 'the text or list is shorter',
+  division_by_zero: 'division by zero',
+  modulo_by_zero: 'division by zero',
+  numeric_overflow: 'the number is too large',
+  int_conversion_error: 'the text is not a whole number',
+  uint_conversion_error: 'the text is not a whole number',
+  double_conversion_error: 'the text is not a number',
+  invalid_timestamp: 'the text is not a time',
+  invalid_duration: 'the text is not a duration',
+  optional_value_missing: 'the optional value is absent',
+  field_type_mismatch: 'the value is absent or of another type',
+  no_matching_overload: 'the value has another type than the function takes',
+  no_such_overload: 'the value has another type than the operator takes',
+};
+
+function evaluate(program: Cel.ParseResult, variables: Variables): unknown {
+  try {
+    return program(variables);
+  } catch (error) {
+    const { code = '', range } = error as CelError;
+    throw new ExpressionFailed(FAILURES[code] ?? 'it cannot be evaluated', (range?.start ?? 0) + 1, error);
+  }
+}
+
+function typeFault(type: string, wanted: 'bool' | 'value', text: string): ExpressionFault | undefined {
+  const whole = { start: 0, end: text.length };
+  if (wanted === 'bool') {
+    if (type === 'bool' || type === 'dyn') return undefined;
+    return {
+      ...whole,
+      message: `is ${nameOf(type)}, and must be true or false`,
+      hint: 'compare it: … == "text"',
+    };
+  }
+  if (isSendable(type)) return undefined;
+  const fields = Object.entries(TYPES).find(([name]) => name === type)?.[1].fields;
+  const hint = fields
+    ? `choose one of its fields: ${Object.keys(fields)
+        .map((field) => `.${field}`)
+        .join(', ')}`
+    : 'make a text, a number, a list or a map of it';
+  return { ...whole, message: `is ${nameOf(type)}, which cannot be sent`, hint };
+}
+
+/** Whether values of a type can be sent: `string`, `list<int>`, `optional<dyn>`, `map<string, dyn>`. */
+function isSendable(type: string): boolean {
+  return type
+    .split(/[<>,\s]+/)
+    .filter((part) => part !== '')
+    .every((part) => SENDABLE.has(part) || ['list', 'map', 'optional'].includes(part));
+}
+
+/** Returns the name of a type for people. */
+function nameOf(type: string): string {
+  const names: Readonly<Record<string, string>> = {
+    string: 'a text',
+    int: 'a whole number',
+    uint: 'a whole number',
+    double: 'a number',
+    bool: 'true or false',
+    null: 'null',
+    'google.protobuf.Timestamp': 'a time',
+    'google.protobuf.Duration': 'a duration',
+    Lead: 'a whole lead',
+    Question: 'a question with its answer',
+    Name: 'a name in parts',
+    Delivery: 'a whole delivery',
+  };
+  return names[type] ?? `of the type ${type}`;
+}
+
+/** Finds the first use of something that CEL knows and a mapping must not or cannot use. */
+function findMisuse(root: Node, parts: LanguageParts): ExpressionFault | undefined {
+  const visit = (node: Node, loops: number): ExpressionFault | undefined => {
+    const called = callOf(node);
+    const deeper = called && LOOPS.has(called.name) && called.receiver ? loops + 1 : loops;
+    const misuse = called && misuseOf(node, called, deeper, parts);
+    if (misuse) return misuse;
+    for (const child of childrenOf(node)) {
+      // The list that a loop runs over is evaluated once, outside the loop.
+      const found = visit(child, child === called?.receiver ? loops : deeper);
+      if (found) return found;
+    }
+    return undefined;
+  };
+  return visit(root, 0);
+}
+
+interface Call {
+  readonly name: string;
+  readonly receiver: Node | undefined;
+  readonly args: readonly Node[];
+}
+
+function callOf(node: Node): Call | undefined {
+  if (node.op === 'call') return { name: node.args[0], receiver: undefined, args: node.args[1] };
+  if (node.op === 'rcall') return { name: node.args[0], receiver: node.args[1], args: node.args[2] };
+  return undefined;
+}
+
+function childrenOf(node: Node): readonly Node[] {
+  const nodes = (value: unknown): readonly Node[] => {
+    if (Array.isArray(value)) return value.flatMap(nodes);
+    return typeof value === 'object' && value !== null && 'op' in value ? [value as Node] : [];
+  };
+  return nodes(node.args);
+}
+
+function misuseOf(
+  node: Node,
+  { name, receiver, args }: Call,
+  loops: number,
+  parts: LanguageParts,
+): ExpressionFault | undefined {
+  const at = { start: node.range.start, end: node.range.end };
+  if (name === 'matches')
+    return {
+      ...at,
+      message: '`matches` is not available, because its patterns can take exponential time',
+      hint: 'use like(text, "pattern"), whose time is linear',
+    };
+  if (loops > LOOPS_DEEP)
+    return {
+      ...at,
+      message: `\`${name}\` is inside ${LOOPS_DEEP} other loops`,
+      hint: `at most ${LOOPS_DEEP} of ${[...LOOPS].join(', ')} may be inside each other`,
+    };
+  const own = receiver === undefined && Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
+  const constants = args.map((arg) =>
+    arg.op === 'value' && typeof arg.args === 'string' ? arg.args : undefined,
+  );
+  const message = own?.fault?.(constants, parts);
+  return message === undefined ? undefined : { ...at, message: `\`${name}\`: ${message}`, hint: '' };
+}
+
+const LEAD_FIELDS = Object.keys(TYPES.Lead.fields);
+
+/** Returns a fault for an error of the CEL package, in words and with a suggestion. */
+function faultOf(error: CelError, text: string): ExpressionFault {
+  const { code = '', summary = error.message, range = { start: 0, end: text.length } } = error;
+  const at = { start: range.start, end: range.end };
+  const written = text.slice(range.start, range.end);
+  switch (code) {
+    case 'no_such_key': {
+      const fields = Object.values(TYPES).flatMap((type) => Object.keys(type.fields));
+      return { ...at, message: `there is no field ${written}`, hint: didYouMean(written, fields) };
+    }
+    case 'unknown_variable': {
+      const hint = LEAD_FIELDS.includes(written)
+        ? `write lead.${written}`
+        : didYouMean(written, Object.keys(VARIABLES)) || `known here: ${Object.keys(VARIABLES).join(', ')}`;
+      return { ...at, message: `there is no variable ${written}`, hint };
+    }
+    case 'no_matching_overload':
+      return { ...at, ...overloadFault(summary) };
+    case 'incompatible_ternary_branches':
+      return {
+        ...at,
+        message: 'both sides of `:` must have the same type',
+        hint: 'for a value that may be absent use default(value, instead)',
+      };
+    case 'unterminated_string':
+      return { ...at, message: 'the text begins with a quote and has no closing quote', hint: 'close it' };
+    case 'unexpected_token':
+    case 'expected_token':
+      return { ...at, message: syntaxMessage(summary), hint: '' };
+    default: {
+      const [, limit = '', maximum] = /^Exceeded (max\w+) \((\d+)\)$/.exec(summary) ?? [];
+      const counted = COUNTED[limit];
+      if (counted)
+        return { ...at, message: `an expression may have ${maximum} ${counted}`, hint: 'divide it' };
+      return { ...at, message: summary.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase()), hint: '' };
+    }
+  }
+}
+
+/** What the limits of the CEL package count. */
+const COUNTED: Readonly<Record<string, string>> = {
+  maxAstNodes: 'names, values and operators',
+  maxDepth: 'parts inside each other',
+  maxListElements: 'elements in a list',
+  maxMapEntries: 'entries in a map',
+  maxCallArguments: 'arguments for a function',
+};
+
+function syntaxMessage(summary: string): string {
+  return /\bEOF\b/.test(summary) ? 'the expression ends too early' : `this is unexpected here (${summary})`;
+}
+
+/** Explains that a function does not exist, or not with these types. */
+function overloadFault(summary: string): { message: string; hint: string } {
+  const [, call = '', receiver, name = '', types = ''] =
+    /'((?:([^'(]*)\.)?([A-Za-z_]\w*)\((.*)\))'$/.exec(summary) ?? [];
+  const own = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
+  if (!own) {
+    const hint = didYouMean(name, [...Object.keys(FUNCTIONS), ...CEL_FUNCTIONS]);
+    const known = CEL_FUNCTIONS.includes(name);
+    return known
+      ? { message: `${call} does not exist: ${name} takes other types`, hint }
+      : {
+          message: `there is no function ${name}`,
+          hint: hint || `ours are ${Object.keys(FUNCTIONS).join(', ')}`,
+        };
+  }
+  if (receiver) return { message: `${name} is a function, not a method`, hint: `write ${own.usage}` };
+  return { message: `${name} does not take (${types})`, hint: `write ${own.usage}` };
+}
+
+/** The functions of CEL that people use most, for suggestions. */
+const CEL_FUNCTIONS = [
+  ...LOOPS,
+  ...'contains startsWith endsWith split join trim substring indexOf size string int double timestamp duration has'.split(
+    ' ',
+  ),
+  ...'getDayOfWeek getHours getMinutes getDate getMonth getFullYear lowerAscii upperAscii orValue'.split(' '),
+];

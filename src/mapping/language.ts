@@ -1,0 +1,238 @@
+import { createHmac, hash } from 'node:crypto';
+import { createRequire } from 'node:module';
+import type * as Cel from '@marcbachmann/cel-js';
+import type { Secret } from '../platform/options/secret.ts';
+import type { Lookups } from './definition.ts';
+import { PersonName, personName } from './functions/person-name.ts';
+import { isRegion, phoneOf } from './functions/phone.ts';
+import { isLike, isPattern } from './functions/text-pattern.ts';
+import { isDateFormat, isTimeZone, zonedDate } from './functions/zoned-date.ts';
+import { DeliveryValue, LeadValue, QuestionValue, type Variables } from './lead-values.ts';
+
+const require = createRequire(import.meta.url);
+let loaded: typeof Cel | undefined;
+
+/** Returns the package that parses, checks and evaluates CEL. Loaded on first use, because most configurations have no mapping. */
+export function cel(): typeof Cel {
+  loaded ??= require('@marcbachmann/cel-js') as typeof Cel;
+  return loaded;
+}
+
+/** Limits of an expression. Together with those of a lead they bound the time of an evaluation to some 30 ms. */
+const LIMITS = {
+  maxAstNodes: 500,
+  maxDepth: 32,
+  maxListElements: 200,
+  maxMapEntries: 100,
+  maxCallArguments: 8,
+};
+
+/** Hexadecimal digits of `hash`: 128 bits. */
+const HASH_DIGITS = 32;
+
+/** What the functions of one mapping need besides their arguments. */
+export interface LanguageParts {
+  readonly region?: string | undefined;
+  readonly lookups?: Lookups | undefined;
+  /** The key of `hash`; undefined if none is configured. */
+  readonly clientKey?: Secret | undefined;
+  /** The lead that is being mapped. */
+  readonly lead: () => LeadValue;
+}
+
+const TIME = 'google.protobuf.Timestamp';
+
+/** The types and fields that expressions see. */
+export const TYPES = {
+  Question: { ctor: QuestionValue, fields: { question: 'string', slug: 'string', answer: 'string' } },
+  Name: { ctor: PersonName, fields: { first: 'string', last: 'string', full: 'string' } },
+  Lead: {
+    ctor: LeadValue,
+    fields: {
+      key: 'string',
+      id: 'int',
+      source: 'string',
+      service_name: 'string',
+      service_slug: 'string',
+      client_name: 'string',
+      client_email: 'string',
+      client_phone_number: 'string',
+      address: 'string',
+      all_details_one_liner: 'string',
+      created_at: TIME,
+      created_text: 'string',
+      questions: 'list<Question>',
+    },
+  },
+  Delivery: {
+    ctor: DeliveryValue,
+    fields: { id: 'string', event: 'string', version: 'int', replay: 'bool', first_seen_at: TIME },
+  },
+} as const;
+
+/** The variables that expressions see, and their types. */
+export const VARIABLES: Readonly<Record<keyof Variables, string>> = {
+  lead: 'Lead',
+  delivery: 'Delivery',
+  answers: 'map<string, string>',
+  raw: 'dyn',
+};
+
+/** A function of ours. */
+interface OwnFunction {
+  /** Parameters as people read them: `phone(text, region)`. */
+  readonly usage: string;
+  /** Signatures in CEL. A function that may find nothing returns `dyn`, because CEL's null has a type of its own. */
+  readonly signatures: readonly string[];
+  /** Why a constant argument is wrong; undefined if it is right. Called with the constant arguments, undefined for others. */
+  readonly fault?: (args: readonly (string | undefined)[], parts: LanguageParts) => string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: the signature above types the arguments
+  readonly call: (parts: LanguageParts) => (...args: any[]) => unknown;
+}
+
+/** Every function besides those of CEL itself. */
+export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
+  phone: {
+    usage: 'phone(text) or phone(text, "AU")',
+    signatures: ['phone(string): dyn', 'phone(string, string): dyn'],
+    fault: ([, region]) =>
+      region === undefined || isRegion(region) ? undefined : `"${region}" is not a country code such as "AU"`,
+    call:
+      ({ region }) =>
+      (text: string, country = region) =>
+        phoneOf(text, country),
+  },
+  email: { usage: 'email(text)', signatures: ['email(string): dyn'], call: () => emailOf },
+  name: { usage: 'name(text).first', signatures: ['name(string): Name'], call: () => personName },
+  answer: {
+    usage: 'answer("slug")',
+    signatures: ['answer(string): string'],
+    call: (parts) => (slug: string) => parts.lead().questions.find((one) => one.slug === slug)?.answer ?? '',
+  },
+  answers: {
+    usage: 'answers("slug")',
+    signatures: ['answers(string): list<string>'],
+    call: (parts) => (slug: string) =>
+      parts
+        .lead()
+        .questions.filter((one) => one.slug === slug)
+        .map(({ answer }) => answer),
+  },
+  default: {
+    usage: 'default(value, instead)',
+    signatures: ['default(dyn, dyn): dyn'],
+    call: () => (value: unknown, instead: unknown) => {
+      const present = unwrapped(value);
+      return present === null || present === '' ? instead : present;
+    },
+  },
+  like: {
+    usage: 'like(text, "pattern")',
+    signatures: ['like(string, string): bool'],
+    fault: ([, pattern]) =>
+      pattern === undefined || isPattern(pattern)
+        ? undefined
+        : `"${pattern}" is not a regular expression (RE2)`,
+    call: () => isLike,
+  },
+  replace: {
+    usage: 'replace(text, "old", "new")',
+    signatures: ['replace(string, string, string): string'],
+    call: () => (text: string, old: string, by: string) => text.replaceAll(old, () => by),
+  },
+  upper: {
+    usage: 'upper(text)',
+    signatures: ['upper(string): string'],
+    call: () => (text: string) => text.toUpperCase(),
+  },
+  lower: {
+    usage: 'lower(text)',
+    signatures: ['lower(string): string'],
+    call: () => (text: string) => text.toLowerCase(),
+  },
+  date: {
+    usage: 'date(time, "Australia/Sydney") or date(time, "Australia/Sydney", "dd/MM/yyyy")',
+    signatures: [`date(${TIME}, string): string`, `date(${TIME}, string, string): string`],
+    fault: ([, zone, format]) => {
+      if (zone !== undefined && !isTimeZone(zone)) return `there is no time zone "${zone}"`;
+      if (format === undefined || isDateFormat(format)) return undefined;
+      return `"${format}" is not a format: it may have yyyy MM dd HH mm ss M d H MMM MMMM EEE EEEE and no other letters`;
+    },
+    call: () => zonedDate,
+  },
+  millis: {
+    usage: 'millis(time)',
+    signatures: [`millis(${TIME}): int`],
+    call: () => (time: Date) => BigInt(time.getTime()),
+  },
+  hash: {
+    usage: 'hash(text)',
+    signatures: ['hash(string): string'],
+    fault: (_args, { clientKey }) =>
+      clientKey
+        ? undefined
+        : 'needs a key: set store.client_key, so that nobody can find the text by trying all of them',
+    call:
+      ({ clientKey }) =>
+      (text: string) =>
+        createHmac('sha256', clientKey?.reveal() ?? '')
+          .update(text)
+          .digest('hex')
+          .slice(0, HASH_DIGITS),
+  },
+  rotate: {
+    usage: 'rotate(["one", "two"], lead.key)',
+    signatures: ['rotate(list, string): dyn'],
+    call: () => (list: readonly unknown[], key: string) => {
+      if (list.length === 0) return null;
+      const number = Number.parseInt(hash('sha256', key).slice(0, 12), 16);
+      return list[number % list.length];
+    },
+  },
+  lookup: {
+    usage: 'lookup("table", key)',
+    signatures: ['lookup(string, string): dyn'],
+    fault: ([table], { lookups = {} }) => {
+      if (table === undefined || Object.hasOwn(lookups, table)) return undefined;
+      return `there is no table "${table}" in \`lookups\``;
+    },
+    call:
+      ({ lookups = {} }) =>
+      (table: string, key: string) => {
+        const rows = Object.hasOwn(lookups, table) ? lookups[table] : undefined;
+        return rows && Object.hasOwn(rows, key) ? rows[key] : null;
+      },
+  },
+};
+
+/** Returns an environment with the variables and functions of a mapping. */
+export function newEnvironment(parts: LanguageParts): Cel.Environment {
+  const environment = new (cel().Environment)({
+    unlistedVariablesAreDyn: false,
+    homogeneousAggregateLiterals: false,
+    enableOptionalTypes: true,
+    limits: LIMITS,
+  });
+  for (const [name, { ctor, fields }] of Object.entries(TYPES))
+    environment.registerType(name, { ctor, fields });
+  for (const [name, type] of Object.entries(VARIABLES)) environment.registerVariable(name, type);
+  for (const { signatures, call } of Object.values(FUNCTIONS))
+    for (const signature of signatures) environment.registerFunction(signature, call(parts));
+  return environment;
+}
+
+/** Returns the value of an optional, null for an empty one, and any other value as it is. */
+export function unwrapped(value: unknown): unknown {
+  if (!(value instanceof cel().Optional)) return value;
+  return value.hasValue() ? value.value() : null;
+}
+
+const EMAIL = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/;
+/** Maximum characters of an email address (RFC 5321, section 4.5.3.1). */
+const EMAIL_MAX = 254;
+
+/** Returns an email address in lower case; null if the text is none. */
+function emailOf(text: string): string | null {
+  const address = text.trim().toLowerCase();
+  return address.length <= EMAIL_MAX && EMAIL.test(address) ? address : null;
+}

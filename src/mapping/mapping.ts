@@ -1,0 +1,212 @@
+import type { Delivery } from '../leads/delivery.ts';
+import type { MappedFields, MappedValue } from '../leads/mapped-fields.ts';
+import type { Secret } from '../platform/options/secret.ts';
+import type { FieldRule, MappingDefinition } from './definition.ts';
+import {
+  type Expression,
+  ExpressionCompiler,
+  ExpressionFailed,
+  type ExpressionFault,
+  isFault,
+} from './expression.ts';
+import { unwrapped } from './language.ts';
+import { type LeadValue, variablesOf } from './lead-values.ts';
+
+/** Maximum characters of a lead's JSON that expressions may read. */
+export const MAX_LEAD_CHARACTERS = 1024 * 1024;
+/** Maximum answers of a lead that expressions may read. */
+export const MAX_ANSWERS = 1_000;
+/** Maximum characters of a field. */
+export const MAX_FIELD_CHARACTERS = 1024 * 1024;
+/** Maximum depth of lists and maps in a field. */
+const MAX_DEPTH = 50;
+
+/** What is wrong with an expression of a mapping. */
+export interface MappingFault extends ExpressionFault {
+  /** The option that has the expression: `['where']` or `['fields', 'email']`. */
+  readonly path: readonly string[];
+}
+
+/** What a mapping makes of a lead. */
+export type Mapped =
+  /** The lead goes to the sink; `fields` is undefined if it goes as received. */
+  | { readonly kind: 'mapped'; readonly fields: MappedFields | undefined }
+  /** `where` is false. */
+  | { readonly kind: 'left-out' }
+  /** An expression failed. `reason` is one sentence without text of the lead. */
+  | { readonly kind: 'failed'; readonly reason: string };
+
+interface CompiledField {
+  readonly name: string;
+  readonly rule: FieldRule;
+  /** Absent for a constant. */
+  readonly expression?: Expression;
+}
+
+/** The mapping cannot be applied to a lead. The message is one sentence without text of the lead. */
+class MappingFailed extends Error {
+  override readonly name = 'MappingFailed';
+}
+
+/** The compiled mapping of one sink. Evaluates synchronously, in bounded time. */
+export class Mapping {
+  readonly definition: MappingDefinition;
+  readonly #where: Expression | undefined;
+  readonly #fields: readonly CompiledField[] | undefined;
+  readonly #current: { lead: LeadValue | undefined };
+
+  private constructor(
+    definition: MappingDefinition,
+    where: Expression | undefined,
+    fields: readonly CompiledField[] | undefined,
+    current: { lead: LeadValue | undefined },
+  ) {
+    this.definition = definition;
+    this.#where = where;
+    this.#fields = fields;
+    this.#current = current;
+  }
+
+  /** Compiles a definition. Returns every fault if it has any. `clientKey` is the key of the function `hash`. */
+  static compile(
+    definition: MappingDefinition,
+    clientKey: Secret | undefined,
+  ): Mapping | readonly MappingFault[] {
+    const current: { lead: LeadValue | undefined } = { lead: undefined };
+    const lead = () => {
+      if (!current.lead) throw new Error('no lead is being mapped');
+      return current.lead;
+    };
+    const compiler = new ExpressionCompiler({ ...definition, clientKey, lead });
+    const faults: MappingFault[] = [];
+    const compile = (text: string, wanted: 'bool' | 'value', path: readonly string[]) => {
+      const compiled = compiler.compile(text, wanted);
+      if (!isFault(compiled)) return compiled;
+      faults.push({ ...compiled, path });
+      return undefined;
+    };
+    const where = definition.where === undefined ? undefined : compile(definition.where, 'bool', ['where']);
+    const fields = definition.fields && Object.entries(definition.fields);
+    const compiled = fields?.map(([name, rule]): CompiledField => {
+      if ('value' in rule) return { name, rule };
+      const expression = compile(rule.from, 'value', ['fields', name]);
+      return expression ? { name, rule, expression } : { name, rule };
+    });
+    return faults.length > 0 ? faults : new Mapping(definition, where, compiled, current);
+  }
+
+  /** Returns what the sink gets for a delivery. */
+  map(delivery: Delivery): Mapped {
+    try {
+      requireReadable(delivery);
+      const variables = variablesOf(delivery);
+      requireFewAnswers(variables.lead);
+      this.#current.lead = variables.lead;
+      if (this.#where && !this.#isWanted(this.#where, variables)) return { kind: 'left-out' };
+      return { kind: 'mapped', fields: this.#fields && this.#fieldsOf(this.#fields, delivery, variables) };
+    } catch (error) {
+      if (error instanceof MappingFailed) return { kind: 'failed', reason: error.message };
+      if (!(error instanceof ExpressionFailed)) throw error;
+      return { kind: 'failed', reason: sentenceOf('where', error) };
+    } finally {
+      this.#current.lead = undefined;
+    }
+  }
+
+  #isWanted(where: Expression, variables: ReturnType<typeof variablesOf>): boolean {
+    const wanted = unwrapped(where.evaluate(variables));
+    if (typeof wanted !== 'boolean') throw new ExpressionFailed('the value is neither true nor false', 1);
+    return wanted;
+  }
+
+  #fieldsOf(
+    fields: readonly CompiledField[],
+    { event }: Delivery,
+    variables: ReturnType<typeof variablesOf>,
+  ): MappedFields {
+    const mapped = new Map<string, MappedValue>();
+    for (const { name, rule, expression } of fields) {
+      if ('value' in rule) mapped.set(name, rule.value);
+      else if (expression && (!rule.once || event === 'created'))
+        mapped.set(
+          name,
+          fieldValue(name, rule, () => expression.evaluate(variables)),
+        );
+    }
+    return mapped;
+  }
+}
+
+type ExpressionRule = Extract<FieldRule, { readonly from: string }>;
+
+/** Returns the value of a field, cut to its maximum; null if it fails and may be dropped. @throws MappingFailed */
+function fieldValue(name: string, { max, invalid }: ExpressionRule, evaluate: () => unknown): MappedValue {
+  try {
+    const value = unwrapped(evaluate());
+    const limited = typeof value === 'string' && max !== undefined ? cut(value, max) : value;
+    return toMapped(limited, { left: MAX_FIELD_CHARACTERS }, 0);
+  } catch (error) {
+    if (!(error instanceof ExpressionFailed)) throw error;
+    if (invalid === 'drop') return null;
+    throw new MappingFailed(sentenceOf(name, error));
+  }
+}
+
+function sentenceOf(option: string, { column, message }: ExpressionFailed): string {
+  return `The expression of \`${option}\` failed for this lead at column ${column}: ${message}.`;
+}
+
+/** Returns the first characters of a text, without half a surrogate pair at the end. */
+function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const end = /[\uD800-\uDBFF]/.test(text.charAt(max - 1)) ? max - 1 : max;
+  return text.slice(0, end);
+}
+
+/** Converts a value of CEL: an absent optional to null, a time to ISO 8601. @throws ExpressionFailed if it cannot be sent */
+function toMapped(value: unknown, characters: { left: number }, depth: number): MappedValue {
+  const plain = unwrapped(value);
+  if (plain === null || plain === undefined) return null;
+  if (typeof plain === 'string') {
+    characters.left -= plain.length;
+    if (characters.left >= 0) return plain.toWellFormed();
+    throw new ExpressionFailed(`the result has more than ${MAX_FIELD_CHARACTERS} characters`, 1);
+  }
+  if (typeof plain === 'boolean' || typeof plain === 'bigint') return plain;
+  if (typeof plain === 'number') {
+    if (Number.isFinite(plain)) return plain;
+    throw new ExpressionFailed('the result is not a number', 1);
+  }
+  if (plain instanceof Date) return plain.toISOString();
+  if (depth > MAX_DEPTH) throw new ExpressionFailed('the result is nested too deeply', 1);
+  const inside = (item: unknown) => toMapped(item, characters, depth + 1);
+  if (Array.isArray(plain)) return plain.map(inside);
+  if (isUnsigned(plain)) return plain.valueOf();
+  const entries = plain instanceof Map ? [...plain] : undefined;
+  if (entries) return Object.fromEntries(entries.map(([key, item]) => [String(key), inside(item)]));
+  if (isPlainObject(plain))
+    return Object.fromEntries(Object.entries(plain).map(([key, item]) => [key, inside(item)]));
+  throw new ExpressionFailed('the result cannot be sent', 1);
+}
+
+/** CEL's unsigned integers, whose class the package does not export. */
+function isUnsigned(value: object): value is { valueOf(): bigint } {
+  return typeof value.valueOf() === 'bigint';
+}
+
+function isPlainObject(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function requireReadable({ raw }: Delivery): void {
+  if (raw.length > MAX_LEAD_CHARACTERS)
+    throw new MappingFailed('The lead has more than 1 MB of text, which is more than expressions may read.');
+}
+
+function requireFewAnswers({ questions }: LeadValue): void {
+  if (questions.length > MAX_ANSWERS)
+    throw new MappingFailed(
+      `The lead has more than ${MAX_ANSWERS.toLocaleString('en')} answers, which is more than expressions may read.`,
+    );
+}

@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import type { FieldRule, Lookups } from './definition.ts';
+
+/** Maximum fields of a sink. */
+const MAX_FIELDS = 200;
+/** Maximum characters of an expression. */
+const MAX_EXPRESSION = 4_000;
+/** A name, or a path of names that leads into an object: `contact.phone`. */
+const FIELD_NAME = /^[\p{L}_$][\p{L}\p{N}_$ -]{0,99}(\.[\p{L}_$][\p{L}\p{N}_$ -]{0,99}){0,9}$/u;
+
+const text = (what: string) =>
+  z.string({
+    error: `must be ${what}; put a number or true in quotes, or write { value: … } for a constant`,
+  });
+
+const expression = (what = 'an expression, as text') =>
+  text(what).min(1, 'must not be empty').max(MAX_EXPRESSION, `may have ${MAX_EXPRESSION} characters`);
+
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], {
+  error: 'must be a text, a number, true, false or null',
+});
+
+const field = z.union(
+  [
+    expression().transform((from): FieldRule => ({ from, once: false, max: undefined, invalid: 'refuse' })),
+    z.strictObject({ value: scalar.describe('A constant.') }),
+    z.strictObject({
+      from: expression().describe('The expression.'),
+      once: z.boolean().default(false).describe('Whether the field is sent with the event `created` only.'),
+      max: z.int().min(1).max(1_000_000).optional().describe('Maximum characters. A longer text is cut.'),
+      invalid: z
+        .enum(['refuse', 'drop'])
+        .default('refuse')
+        .describe(
+          'What to do if the expression fails for a lead: `refuse` the lead, or `drop` the value, which is then null.',
+        ),
+    }),
+  ],
+  { error: 'must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }' },
+);
+
+const sampleText = z.string().optional();
+
+const sample = z.strictObject({
+  id: z.int().min(0).optional(),
+  source: sampleText,
+  service_name: sampleText,
+  service_slug: sampleText,
+  created_at: sampleText,
+  client_name: sampleText,
+  client_email: sampleText,
+  client_phone_number: sampleText,
+  address: z.string().nullable().optional().describe('The friendly address; null for a lead without one.'),
+  all_details_one_liner: sampleText,
+  answers: z
+    .record(z.string(), z.union([z.string(), z.array(z.string())]))
+    .optional()
+    .describe('The answers, by slug, in place of those of the sample lead. A list repeats the slug.'),
+  raw: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe('Fields that the description of the service does not have.'),
+});
+
+/** What a test changes in the sample lead. */
+export type SampleChanges = z.output<typeof sample>;
+
+const test = z
+  .strictObject({
+    name: z.string().min(1).max(200).describe('What the test shows.'),
+    lead: sample.default({}).describe('What differs from the sample lead.'),
+    event: z.enum(['created', 'updated']).default('created').describe('The event of the delivery.'),
+    gives: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe('The fields to expect. Fields that are not named here may have any value.'),
+    left_out: z.boolean().optional().describe('`true`: the lead does not go to this sink.'),
+  })
+  .refine(({ gives, left_out }) => !(gives !== undefined && left_out === true), {
+    error: 'expects fields of a lead that is left out: remove gives or left_out',
+  })
+  .refine(({ gives, left_out }) => gives !== undefined || left_out !== undefined, {
+    error: 'expects nothing: add gives or left_out',
+  });
+
+/** A test of a mapping. */
+export type MappingTest = z.output<typeof test>;
+
+/** The options of a sink that say which leads it gets, and in which form. */
+export const mappingOptions = {
+  where: expression('an expression that is true or false, as text')
+    .optional()
+    .describe(
+      'Which leads go to this sink: an expression that is true for them. The others are recorded as skipped.',
+    ),
+  fields: z
+    .record(
+      z
+        .string()
+        .regex(
+          FIELD_NAME,
+          'is not a field name: use letters, digits, _, - and blanks, and dots between names',
+        ),
+      field,
+    )
+    .refine((fields) => Object.keys(fields).length > 0, 'must not be empty')
+    .refine((fields) => Object.keys(fields).length <= MAX_FIELDS, `may have ${MAX_FIELDS} fields`)
+    .superRefine((fields, context) => {
+      for (const [name, outer] of prefixesOf(Object.keys(fields)))
+        context.addIssue({
+          code: 'custom',
+          message: `cannot be inside ${outer}, which is a field of its own`,
+          path: [name],
+        });
+    })
+    .optional()
+    .describe(
+      'What the sink gets in place of the lead as received: a value for each field, by an expression.',
+    ),
+  region: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'must be a country code such as AU')
+    .optional()
+    .describe('The country of phone numbers without a country code, for the function `phone`: `AU`.'),
+  tests: z
+    .array(test)
+    .max(200)
+    .default([])
+    .describe(
+      'Tests of `where` and `fields`. `validate` runs them, and leadsync does not apply a file with a failing one.',
+    ),
+} as const;
+
+/** Returns each name that leads into another name that is a field itself, with that field. */
+function prefixesOf(names: readonly string[]): [name: string, outer: string][] {
+  const all = new Set(names);
+  return names.flatMap((name) => {
+    const parts = name.split('.');
+    const outer = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('.'));
+    return outer.filter((one) => all.has(one)).map((one): [string, string] => [name, one]);
+  });
+}
+
+/** The tables of the function `lookup`. */
+export const lookupsOption = z
+  .record(
+    z.string().regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must consist of a-z, 0-9, _ and -'),
+    z.record(z.string(), z.string()),
+  )
+  .default({} satisfies Lookups)
+  .describe(
+    'Tables for the function `lookup` of expressions: a value for each key, by the name of the table.',
+  );

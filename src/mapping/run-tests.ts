@@ -1,0 +1,59 @@
+import { type MappedValue, mappedJson } from '../leads/mapped-fields.ts';
+import type { Mapped, Mapping } from './mapping.ts';
+import type { MappingTest } from './options.ts';
+import { sampleDelivery } from './sample-lead.ts';
+
+/** A difference between what a test expects and what the mapping makes of its lead. */
+export interface TestFailure {
+  /** Index of the test. */
+  readonly test: number;
+  readonly name: string;
+  /** The option of the test that is not met: `['gives', 'phone']`. */
+  readonly path: readonly string[];
+  /** What was expected and what came, as phrases: `"3"`, `left out`. */
+  readonly expected: string;
+  readonly actual: string;
+}
+
+/** Runs the tests of a mapping. Returns what differs; an empty array if every test passes. */
+export function runTests(mapping: Mapping, tests: readonly MappingTest[]): readonly TestFailure[] {
+  return tests.flatMap((test, index) =>
+    differences(test, mapping.map(sampleDelivery(test.lead, test.event))).map((difference) => ({
+      test: index,
+      name: test.name,
+      ...difference,
+    })),
+  );
+}
+
+type Difference = Pick<TestFailure, 'path' | 'expected' | 'actual'>;
+
+function differences({ gives = {}, left_out: leftOut = false }: MappingTest, mapped: Mapped): Difference[] {
+  if (mapped.kind === 'failed')
+    return [{ path: [], expected: leftOut ? 'left out' : 'fields', actual: `refused: ${mapped.reason}` }];
+  if (leftOut !== (mapped.kind === 'left-out')) {
+    const words = (isOut: boolean) => (isOut ? 'left out' : 'not left out');
+    return [{ path: leftOut ? ['left_out'] : [], expected: words(leftOut), actual: words(!leftOut) }];
+  }
+  if (mapped.kind === 'left-out') return [];
+  return Object.entries(gives).flatMap(([name, expected]) => {
+    const value = mapped.fields?.get(name);
+    if (isSame(expected, value ?? null)) return [];
+    const actual = value === undefined ? 'no such field' : mappedJson(value);
+    return [{ path: ['gives', name], expected: JSON.stringify(expected), actual }];
+  });
+}
+
+/** Whether a value of YAML and a mapped value are the same. `3` is the same as the whole number 3, and not the same as the text "3". */
+function isSame(expected: unknown, actual: MappedValue): boolean {
+  return canonical(expected) === canonical(actual);
+}
+
+/** Returns JSON with sorted keys, in which a bigint and a number look alike. */
+function canonical(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${entries.map(([key, of]) => `${JSON.stringify(key)}:${canonical(of)}`).join()}}`;
+}
