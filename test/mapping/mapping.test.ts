@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { type MappedFields, type MappedValue, mappedJson, nestedJson } from '../../src/leads/mapped-fields.ts';
+import {
+  type MappedFields,
+  type MappedValue,
+  mappedJson,
+  nestedJson,
+} from '../../src/leads/mapped-fields.ts';
 import { type MappingDefinition, textOf } from '../../src/mapping/definition.ts';
 import { MAX_ANSWERS, type Mapped, Mapping } from '../../src/mapping/mapping.ts';
 import type { SampleChanges } from '../../src/mapping/options.ts';
