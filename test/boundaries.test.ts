@@ -167,7 +167,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'alerts/ notifies people of problems; it must not know how they are found, nor how leads are read, stored or delivered.',
   },
   config: {
-    imports: ['alerts', 'exports', 'leads', 'platform', 'sinks', 'source'],
+    imports: ['alerts', 'exports', 'leads', 'mapping', 'platform', 'sinks', 'source'],
     doors: [
       'load-config.ts',
       'config-warnings.ts',

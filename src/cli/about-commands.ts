@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
-import { didYouMean } from '../platform/text/suggest.ts';
 import { printable } from '../platform/text/printable.ts';
+import { didYouMean } from '../platform/text/suggest.ts';
 import { SHELLS, type Shell } from './completion/shells.ts';
 import { describeCommand } from './shell/command.ts';
 import { CommandFailure } from './shell/command-failure.ts';

@@ -77,6 +77,7 @@ class ValueCollector {
   value(schema: JsonSchema, path: Path): void {
     const { tree } = this.#read;
     const value = tree.valueAt(path);
+    if (isTest(path)) return;
     if (!tree.has(path) && schema.properties === undefined) {
       if (schema.default !== undefined) this.add(path, this.#shown(schema.default, path), 'default');
     } else if (isSecret(schema) && !isOtherComposite(value)) this.#secret(value, path);
@@ -144,6 +145,11 @@ class ValueCollector {
     const line = `${file}:${lines.linePos(tree.offsetOf(path)).line}`;
     return whole && environment.length > 0 ? environment.join(', ') : [line, ...environment].join(', ');
   }
+}
+
+/** Whether a path leads to the tests of a mapping, which put nothing into effect. */
+function isTest([section, , option]: Path): boolean {
+  return section === 'sinks' && option === 'tests';
 }
 
 const SECRET = '[secret]';

@@ -47,10 +47,11 @@ export function loadLedgerConfig(file: string, parts: FileParts): LedgerConfig {
 export function loadLenientConfig(file: string, parts: FileParts): LedgerConfig {
   const { sinkTypes, env } = parts;
   const faults = new FaultList(file);
-  const { document, isBroken } = parseYaml(withoutByteOrderMark(readText(file, parts)), faults);
+  const text = withoutByteOrderMark(readText(file, parts));
+  const { document, isBroken } = parseYaml(text, faults);
   // If the syntax is broken, report only the syntax faults: all others would follow from them.
   const reported = isBroken ? new FaultList(file) : faults;
-  const tree = document && new YamlTree(document, reported, env, 'ledger');
+  const tree = document && new YamlTree(text, document, reported, env, 'ledger');
   const config = tree && new ConfigReader(file, tree, reported, sinkTypes, 'ledger').readForLedger();
   if (config === undefined) faults.throwIfAny();
   if (config === undefined) throw new Error('a configuration without a fault gave no result');
@@ -83,15 +84,16 @@ export function parseConfig(text: string, file: string, parts: ConfigParts): Con
 }
 
 function parse<Result>(
-  text: string,
+  written: string,
   file: string,
   { sinkTypes, env }: ConfigParts,
   purpose: Purpose,
   read: (reader: ConfigReader, tree: YamlTree, faults: FaultList) => Result | undefined,
 ): Result {
   const faults = new FaultList(file);
-  const { document, isBroken } = parseYaml(withoutByteOrderMark(text), faults);
-  const tree = document && !isBroken && new YamlTree(document, faults, env, purpose);
+  const text = withoutByteOrderMark(written);
+  const { document, isBroken } = parseYaml(text, faults);
+  const tree = document && !isBroken && new YamlTree(text, document, faults, env, purpose);
   const reader = tree ? new ConfigReader(file, tree, faults, sinkTypes, purpose) : undefined;
   const config = tree && reader ? read(reader, tree, faults) : undefined;
   faults.throwIfAny(reader?.secretFiles);

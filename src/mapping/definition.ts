@@ -9,7 +9,7 @@ export type FieldRule =
       /** Whether the field is sent with the event `created` only. */
       readonly once: boolean;
       /** Maximum characters; a longer text is cut. */
-      readonly max: number | undefined;
+      readonly max?: number | undefined;
       readonly invalid: OnInvalid;
     };
 

@@ -39,19 +39,19 @@ const field = z.union(
   { error: 'must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }' },
 );
 
-const sampleText = z.string().optional();
+const sampleText = (what: string) => z.string().optional().describe(`${what} of the lead.`);
 
 const sample = z.strictObject({
-  id: z.int().min(0).optional(),
-  source: sampleText,
-  service_name: sampleText,
-  service_slug: sampleText,
-  created_at: sampleText,
-  client_name: sampleText,
-  client_email: sampleText,
-  client_phone_number: sampleText,
+  id: z.int().min(0).optional().describe('The id of the lead.'),
+  source: sampleText('The name of the source'),
+  service_name: sampleText('The name of the service'),
+  service_slug: sampleText('The slug of the service'),
+  created_at: sampleText('The creation time'),
+  client_name: sampleText('The name of the client'),
+  client_email: sampleText('The email address of the client'),
+  client_phone_number: sampleText('The phone number of the client'),
   address: z.string().nullable().optional().describe('The friendly address; null for a lead without one.'),
-  all_details_one_liner: sampleText,
+  all_details_one_liner: sampleText('The summary'),
   answers: z
     .record(z.string(), z.union([z.string(), z.array(z.string())]))
     .optional()
@@ -125,7 +125,7 @@ export const mappingOptions = {
   tests: z
     .array(test)
     .max(200)
-    .default([])
+    .optional()
     .describe(
       'Tests of `where` and `fields`. `validate` runs them, and leadsync does not apply a file with a failing one.',
     ),

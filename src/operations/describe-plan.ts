@@ -1,5 +1,5 @@
-import { didYouMean } from '../platform/text/suggest.ts';
 import { countOf } from '../platform/text/format.ts';
+import { didYouMean } from '../platform/text/suggest.ts';
 import type { Plan, PlannedExport, PlannedSink, PlannedSource } from './plan.ts';
 
 /** Returns one sentence for each part of a plan. */

@@ -51,6 +51,8 @@ describe('what is left out has a documented default', () => {
         jitter: 0.2,
       },
       backfill: true,
+      mapping: undefined,
+      mappingTests: [],
     });
   });
 });

@@ -1,7 +1,7 @@
-import { didYouMean } from '../../platform/text/suggest.ts';
 import { type AlertTestResult, testAlert as test } from '../../operations/test-alert.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, withTypedCommands } from '../shell/context.ts';

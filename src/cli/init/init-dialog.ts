@@ -1,7 +1,7 @@
-import { didYouMean } from '../../platform/text/suggest.ts';
 import type { NewConfig } from '../../config/initial/new-config.ts';
 import { sourceEntry } from '../../config/options/source-entry.ts';
 import { printable } from '../../platform/text/printable.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 

@@ -1,7 +1,7 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
-import { didYouMean } from '../../platform/text/suggest.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { printable } from '../../platform/text/printable.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { ShowCommand } from './context.ts';
 import { ExitCode } from './exit-code.ts';

@@ -103,9 +103,11 @@ function sinkOptions({
   type,
   options,
   timeoutMs,
+  mapping,
+  mappingTests: ____,
   ...common
 }: SinkConfig) {
-  return { ...common, ...options, timeout: timeoutMs, type: type.type };
+  return { ...common, ...mapping, ...options, timeout: timeoutMs, type: type.type };
 }
 
 function sourceOptions({ options, poll }: SourceConfig) {

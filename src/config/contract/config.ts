@@ -2,6 +2,8 @@ import type { AlertOptions } from '../../alerts/options.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
+import type { MappingDefinition } from '../../mapping/definition.ts';
+import type { MappingTest } from '../../mapping/options.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { SourceOptions } from '../../source/contract/options.ts';
@@ -94,6 +96,9 @@ export interface SinkConfig {
   readonly timeoutMs: number;
   readonly retry: { readonly scheduleMs: readonly number[]; readonly jitter: number };
   readonly backfill: boolean;
+  /** Which leads the sink gets, and in which form; undefined if it gets every lead as received. */
+  readonly mapping: MappingDefinition | undefined;
+  readonly mappingTests: readonly MappingTest[];
 }
 
 /** How batches travel to where they are attempted. */

@@ -1,3 +1,4 @@
+import { mappingOptions } from '../../mapping/options.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { daemonOptions } from './daemon-options.ts';
 import { NAME } from './option-limits.ts';
@@ -50,7 +51,7 @@ function anySink(sinkTypes: readonly SinkType[]): JsonSchema {
     allOf: sinkTypes.map((type) => ({
       if: { properties: { type: { const: type.type } }, required: ['type'] },
       // biome-ignore lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema
-      then: acceptVariables(sinkSchema(type), ['type']),
+      then: acceptVariables(sinkSchema(type), ['type', ...Object.keys(mappingOptions)]),
     })),
   };
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { alertOptions } from '../../alerts/options.ts';
 import { exportOptions } from '../../exports/contract/options.ts';
+import { lookupsOption } from '../../mapping/options.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
@@ -189,6 +190,7 @@ export const daemonOptions = z.strictObject({
     .describe(
       'How long the ledger keeps personal data, at least a day, such as `90d`. Absent: for ever. Leads with pending or dead deliveries keep their content. Data in destinations is not affected.',
     ),
+  lookups: lookupsOption,
   stop: z
     .strictObject({
       grace: durationBetween('0s', '1h')

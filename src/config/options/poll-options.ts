@@ -1,8 +1,8 @@
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { isTimezone } from '../../platform/time/timezone.ts';
 import type { PollSchedule } from '../contract/config.ts';
-import { didYouMean } from '../../platform/text/suggest.ts';
 import { durationBetween } from './option-limits.ts';
 
 /** The default interval between polls, in ms. */

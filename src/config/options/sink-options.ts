@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LeadEvent } from '../../leads/delivery.ts';
+import { mappingOptions } from '../../mapping/options.ts';
 import { printDuration } from '../../platform/text/format.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
@@ -85,6 +86,7 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
       .prefault(printDuration(defaults.timeoutMs))
       .describe("The deadline of one attempt, including the destination's complete answer."),
     retry,
+    ...mappingOptions,
   });
 }
 

@@ -2,16 +2,17 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
 import { isLoopback } from '../../platform/http/address.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { Config, LedgerConfig, SinkConfig, SourceConfig } from '../contract/config.ts';
 import type { FaultList } from '../faults/fault-list.ts';
-import { didYouMean } from '../../platform/text/suggest.ts';
 import { absolutePaths, absoluteSecretFiles, mayNameFile } from '../options/absolute-paths.ts';
 import { daemonOptions } from '../options/daemon-options.ts';
 import { nameOption } from '../options/option-limits.ts';
 import { optionSchema } from '../options/option-schema.ts';
 import { ANY_TYPE, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';
 import { sourceEntry } from '../options/source-entry.ts';
+import { type MappingParts, MappingReader, mappingOf } from './mapping-reader.ts';
 import { isMap, type Purpose, withoutSecrets } from './needs.ts';
 import { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';
@@ -25,6 +26,7 @@ export class ConfigReader {
   readonly #file: string;
   readonly #folder: string;
   readonly #secretFiles = new Set<string>();
+  #mapping: MappingParts = { lookups: {}, clientKey: undefined };
 
   /** `file` is the path of the tree's file. Relative paths are resolved against its folder. */
   constructor(
@@ -52,6 +54,7 @@ export class ConfigReader {
    */
   read(): Omit<Config, 'exposedSecrets'> | undefined {
     const daemon = this.#validate(daemonOptions, this.#tree.root, []);
+    this.#useForMappings(daemon);
     const sources = this.#entries('sources').map(([name, value]) => this.#readSource(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readSink(name, value));
     this.#refuseFormerNames(sinks);
@@ -92,7 +95,9 @@ export class ConfigReader {
    */
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;
-    const daemon = this.#validate(daemonOptions, root, []) ?? this.#readEssentials(root);
+    const whole = this.#validate(daemonOptions, root, []);
+    this.#useForMappings(whole);
+    const daemon = whole ?? this.#readEssentials(root);
     const sources = this.#entries('sources').map(([name, value]) => this.#readPoll(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readCommon(name, value));
     this.#refuseFormerNames(sinks);
@@ -154,6 +159,11 @@ export class ConfigReader {
     return Object.entries(entries);
   }
 
+  /** Takes what mappings share from the top level, so that the sinks can be read. */
+  #useForMappings(daemon: z.output<typeof daemonOptions> | undefined): void {
+    this.#mapping = { lookups: daemon?.lookups ?? {}, clientKey: daemon?.store.client_key };
+  }
+
   #exportsOf({ exports }: Pick<z.output<typeof daemonOptions>, 'exports'>): ExportConfig[] {
     return Object.entries(exports).map(([name, options]) => {
       const entry = exportConfigOf(name, options);
@@ -202,13 +212,13 @@ export class ConfigReader {
 
   #readSink(name: string, value: unknown): SinkConfig | undefined {
     const { type, options, shared } = this.#sinkParts(name, value);
-    return type && options && shared && { ...commonOf(name, type, shared), options };
+    return type && options && shared && { ...commonOf(name, type, shared, this.#mapping), options };
   }
 
   /** Returns the options that every sink has. Validates the type's own options, and leaves them out. */
   #readCommon(name: string, value: unknown): LedgerConfig['sinks'][number] | undefined {
     const { type, shared } = this.#sinkParts(name, value);
-    return type && shared && commonOf(name, type, shared);
+    return type && shared && commonOf(name, type, shared, this.#mapping);
   }
 
   /** Refuses a former name that is also the name of a sink, or the former name of two sinks. */
@@ -241,6 +251,7 @@ export class ConfigReader {
     const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
+    if (sharedOptions) new MappingReader(this.#tree, this.#validator, this.#mapping).check(sharedOptions, at);
     // Without a type, the other valid keys are unknown.
     if (type === undefined) return {};
     const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#folder);
@@ -269,7 +280,12 @@ interface SinkParts {
   readonly shared?: SinkOptions | undefined;
 }
 
-function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkConfig, 'options'> {
+function commonOf(
+  name: string,
+  type: SinkType,
+  shared: SinkOptions,
+  mapping: MappingParts,
+): Omit<SinkConfig, 'options'> {
   return {
     name,
     type,
@@ -281,5 +297,7 @@ function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkC
     timeoutMs: shared.timeout,
     retry: policyOf(shared.retry),
     backfill: shared.backfill,
+    mapping: mappingOf(shared, mapping),
+    mappingTests: shared.tests ?? [],
   };
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isUnreadableSecret } from '../../platform/options/option-types.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { explainIssue, type Issue, innermostIssues } from '../faults/explain-issue.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
-import { didYouMean } from '../../platform/text/suggest.ts';
 import { isNeeded, type Purpose } from './needs.ts';
 import { type Interpolation, valueAt, type YamlTree } from './yaml-tree.ts';
 
@@ -56,6 +56,12 @@ export class TreeValidator {
   /** Adds a fault at the value of a path. */
   fault(path: Path, message: string, hint = ''): void {
     if (!this.#tree.unreadAt(path)) this.#faults.add(this.#tree.offsetOf(path), path, message, hint);
+  }
+
+  /** Adds a fault at a character of the text at a path. */
+  faultInText(path: Path, index: number, message: string, hint = ''): void {
+    if (!this.#tree.unreadAt(path))
+      this.#faults.add(this.#tree.offsetInText(path, index), path, message, hint);
   }
 
   /** Adds a fault at the last key of a path. */

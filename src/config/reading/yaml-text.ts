@@ -70,6 +70,10 @@ function visibleOffset(error: YAMLParseError, text: string): number {
 
 /** Replaces the parser's messages, which may quote the file and so a secret. */
 function messageFor({ code }: YAMLParseError, line: string): [message: string, hint: string] {
+  // An expression has quotes, calls or comparisons of its own.
+  const isExpression = /^\s*[^:#]+:\s+\S.*(["(]|==).*:\s/.test(line) && !line.includes('${');
+  if (isExpression && (code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'))
+    return ['YAML takes `: ` as the end of a key', "put the whole expression in single quotes: '…'"];
   const quotes = line.includes('${') ? 'put a value with ${…} in quotes' : 'put the value in quotes';
   switch (code) {
     case 'TAB_AS_INDENT':

@@ -10,6 +10,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { mappingOptions } from '../../mapping/options.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 import { isNeeded, type Purpose } from './needs.ts';
@@ -35,12 +36,15 @@ interface Position {
   /** Offsets in the text. */
   readonly key: number;
   readonly value: number;
+  /** The offset behind the value. */
+  readonly end: number;
   readonly replaced: Interpolation | undefined;
 }
 
 /** The values of a configuration as plain maps, lists and scalars, with the position of each. */
 export class YamlTree {
   readonly root: unknown;
+  readonly #text: string;
   readonly #positions = new Map<string, Position>();
   /** Values that could not be read. Their faults, if any, are already in the list. */
   readonly #unread = new Set<string>();
@@ -51,10 +55,18 @@ export class YamlTree {
   #nodes = 0;
 
   /**
-   * Reads the whole document and replaces `${…}` in texts. Adds a fault for each value that cannot be read. If a variable is unset in a
-   * value that the purpose does not need, marks the value as unread without adding a fault.
+   * Reads the whole document and replaces `${…}` in texts, except in expressions. Adds a fault for each value that cannot be read. If a
+   * variable is unset in a value that the purpose does not need, marks the value as unread without adding a fault. `text` is the text from
+   * which the document was parsed.
    */
-  constructor(document: Document.Parsed, faults: FaultList, env: Environment, purpose: Purpose) {
+  constructor(
+    text: string,
+    document: Document.Parsed,
+    faults: FaultList,
+    env: Environment,
+    purpose: Purpose,
+  ) {
+    this.#text = text;
     this.#purpose = purpose;
     this.#faults = faults;
     this.#env = env;
@@ -70,6 +82,20 @@ export class YamlTree {
     const position = this.#positions.get(keyOf(path));
     if (position !== undefined) return position.value;
     return path.length === 0 ? 0 : this.keyOffsetOf(path.slice(0, -1));
+  }
+
+  /** Returns the offset, in the file, of a character of the text at this path. */
+  offsetInText(path: Path, index: number): number {
+    const position = this.#positions.get(keyOf(path));
+    const text = this.valueAt(path);
+    if (position === undefined || typeof text !== 'string') return this.offsetOf(path);
+    return position.value + alignedOffset(text, this.#text.slice(position.value, position.end), index);
+  }
+
+  /** Whether YAML took a part of the line behind the value at this path as a comment. */
+  isFollowedByComment(path: Path): boolean {
+    const position = this.#positions.get(keyOf(path));
+    return position !== undefined && /^[ \t]+#/.test(this.#text.slice(position.end));
   }
 
   keyOffsetOf(path: Path): number {
@@ -94,15 +120,15 @@ export class YamlTree {
   }
 
   #read(node: Node | null, path: Path, key: number, inside: readonly Node[]): unknown {
-    const offset = node?.range?.[0] ?? key;
-    this.#positions.set(keyOf(path), { key, value: offset, replaced: undefined });
+    const [offset = key, end = offset] = node?.range ?? [];
+    this.#positions.set(keyOf(path), { key, value: offset, end, replaced: undefined });
     if (++this.#nodes > MAX_NODES || inside.length > MAX_DEPTH) return this.#tooMuch(path, offset);
     if (isAlias(node)) return this.#readAlias(node, path, key, inside);
     if (node !== null) this.#noteAnchor(node, path, offset);
     if (node?.tag !== undefined && !CORE_TAGS.has(node.tag)) return this.#unknownTag(path, offset);
     if (isMap(node)) return this.#readMap(node, path, [...inside, node]);
     if (isSeq(node)) return this.#readList(node, path, [...inside, node]);
-    return isScalar(node) ? this.#readScalar(node.value, path, key, offset) : null;
+    return isScalar(node) ? this.#readScalar(node.value, path, { key, value: offset, end }) : null;
   }
 
   #readMap(map: YAMLMap, path: Path, inside: readonly Node[]): unknown {
@@ -165,16 +191,16 @@ export class YamlTree {
       this.#faults.add(offset, path, `the anchor &${anchor} is already used above`, 'use another name');
   }
 
-  #readScalar(value: unknown, path: Path, key: number, offset: number): unknown {
-    if (typeof value !== 'string') return value;
+  #readScalar(value: unknown, path: Path, position: Omit<Position, 'replaced'>): unknown {
+    if (typeof value !== 'string' || isExpression(path)) return value;
     const { text, replaced, variables, whole, faults } = interpolate(value, this.#env);
     if (replaced) {
       const made = { source: value, text, variables, whole };
-      this.#positions.set(keyOf(path), { key, value: offset, replaced: made });
+      this.#positions.set(keyOf(path), { ...position, replaced: made });
     }
     for (const fault of faults) {
       if (fault.unset && !isNeeded(path, this.#purpose)) this.#unread.add(keyOf(path));
-      else this.#unreadable(path, offset, fault.message, fault.hint);
+      else this.#unreadable(path, position.value, fault.message, fault.hint);
     }
     return text;
   }
@@ -209,6 +235,28 @@ export function valueAt(root: unknown, path: Path): unknown {
     const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
     return inside ? Reflect.get(value, key) : undefined;
   }, root);
+}
+
+/** Whether a path leads to an expression, or to the text of a test of expressions. A `$` there belongs to a pattern. */
+function isExpression([section, , option]: Path): boolean {
+  return section === 'sinks' && Object.hasOwn(mappingOptions, String(option));
+}
+
+/**
+ * Returns the offset in `source`, a scalar as written in YAML, of the character at `index` of `text`, its value. Skips what YAML adds:
+ * quotes, escapes, indentation and the header of a block. Exact unless the text continues with a character of such an addition.
+ */
+function alignedOffset(text: string, source: string, index: number): number {
+  let offset = /^[|>]/.test(source) ? source.indexOf('\n') + 1 : 0;
+  for (let at = 0; at <= index && at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (/\s/.test(character)) continue;
+    const found = source.indexOf(character, offset);
+    if (found < 0) return 0;
+    if (at === index) return found;
+    offset = found + 1;
+  }
+  return offset;
 }
 
 function keyOf(path: Path): string {

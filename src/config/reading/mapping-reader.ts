@@ -1,0 +1,71 @@
+import type { FieldRule, Lookups, MappingDefinition } from '../../mapping/definition.ts';
+import { Mapping, type MappingFault } from '../../mapping/mapping.ts';
+import { runTests } from '../../mapping/run-tests.ts';
+import type { Secret } from '../../platform/options/secret.ts';
+import type { Path } from '../faults/fault-list.ts';
+import type { SinkOptions } from '../options/sink-options.ts';
+import type { TreeValidator } from './validate-tree.ts';
+import type { YamlTree } from './yaml-tree.ts';
+
+/** What the mappings of all sinks share. */
+export interface MappingParts {
+  readonly lookups: Lookups;
+  /** The key of the function `hash`. */
+  readonly clientKey: Secret | undefined;
+}
+
+/** Returns what the options of a sink say about its leads; undefined if it gets every lead as received. */
+export function mappingOf(
+  { where, fields, region }: Pick<SinkOptions, 'where' | 'fields' | 'region'>,
+  { lookups }: Pick<MappingParts, 'lookups'>,
+): MappingDefinition | undefined {
+  if (where === undefined && fields === undefined) return undefined;
+  const expressions = [where ?? '', ...Object.values(fields ?? {}).map(textOf)];
+  const looksUp = expressions.some((text) => text.includes('lookup('));
+  return { where, fields, region, lookups: looksUp ? lookups : undefined };
+}
+
+/** Checks every expression of a sink, and runs its tests. Adds a fault for each problem, at the characters that cause it. */
+export class MappingReader {
+  readonly #tree: YamlTree;
+  readonly #validator: TreeValidator;
+  readonly #parts: MappingParts;
+
+  constructor(tree: YamlTree, validator: TreeValidator, parts: MappingParts) {
+    this.#tree = tree;
+    this.#validator = validator;
+    this.#parts = parts;
+  }
+
+  /** Checks the mapping in the options of the sink at a path. */
+  check(options: SinkOptions, at: Path): void {
+    const { tests = [] } = options;
+    const definition = mappingOf(options, this.#parts);
+    if (definition === undefined) {
+      if (tests.length > 0)
+        this.#validator.keyFault([...at, 'tests'], 'there is nothing to test', 'add `where` or `fields`');
+      return;
+    }
+    const mapping = Mapping.compile(definition, this.#parts.clientKey);
+    if (!(mapping instanceof Mapping)) for (const fault of mapping) this.#addFault(fault, at);
+    else
+      for (const { test, name, path, expected, actual } of runTests(mapping, tests)) {
+        const message = `the test "${name}" expects ${expected}, and the result is ${actual}`;
+        const place = path.length > 0 ? path : ['name'];
+        this.#validator.fault([...at, 'tests', test, ...place], message, '`leadsync test` shows all of them');
+      }
+  }
+
+  #addFault({ path, start, message, hint }: MappingFault, at: Path): void {
+    const long = [...at, ...path, 'from'];
+    const place = this.#tree.has(long) ? long : [...at, ...path];
+    const isCut = this.#tree.isFollowedByComment(place);
+    this.#validator.faultInText(place, start, message, isCut ? CUT : hint);
+  }
+}
+
+const CUT = 'YAML takes ` #` as the beginning of a comment: put the whole expression in single quotes';
+
+function textOf(rule: FieldRule): string {
+  return 'from' in rule ? rule.from : '';
+}

@@ -1,0 +1,183 @@
+import { expect, test } from 'vitest';
+import { faultsOf, read, SOURCE } from './reading.ts';
+
+/** Returns a configuration with a sink that has these lines. */
+const sink = (...lines: string[]) =>
+  `${SOURCE}sinks:\n  p:\n${['type: pigeon', 'loft: ./loft', ...lines].map((line) => `    ${line}\n`).join('')}`;
+
+const SAMPLE = [
+  `where: lead.service_slug in ["plumbing", "heating"] && !lead.client_email.endsWith("@example.com")`,
+  `region: AU`,
+  `fields:`,
+  `  email: email(lead.client_email)`,
+  `  firstname: name(lead.client_name).first`,
+  `  phone: phone(lead.client_phone_number)`,
+  `  zip: lead.address.split(", ").filter(p, like(p, "^[0-9]{4}$")).join("")`,
+  `  leadsync_answers: 'lead.questions.map(q, q.question + ": " + q.answer).join("\\n")'`,
+  `  hubspot_owner_id: rotate(["101", "102", "103"], lead.key)`,
+  `  lifecyclestage: { value: lead }`,
+  `  stage: { from: answer("when"), once: true, max: 20, invalid: drop }`,
+  `tests:`,
+  `  - name: everything there`,
+  `    lead: { client_name: "Ana María de la Cruz", client_phone_number: "0412 345 678", answers: { bedrooms: "3" } }`,
+  `    gives: { firstname: Ana María, phone: "+61412345678", zip: "2042", lifecyclestage: lead }`,
+  `  - name: gardeners go elsewhere`,
+  `    lead: { service_slug: gardening }`,
+  `    left_out: true`,
+  `  - name: no number, no phone`,
+  `    lead: { client_phone_number: ring me }`,
+  `    gives: { phone: ~ }`,
+];
+
+test('a mapping is read as data, with the rules of each field', () => {
+  const [config] = read(sink(...SAMPLE)).sinks;
+  expect(config?.mapping).toMatchObject({
+    where: expect.stringContaining('lead.service_slug in'),
+    region: 'AU',
+    fields: {
+      email: { from: 'email(lead.client_email)', once: false, invalid: 'refuse' },
+      zip: { from: 'lead.address.split(", ").filter(p, like(p, "^[0-9]{4}$")).join("")' },
+      lifecyclestage: { value: 'lead' },
+      stage: { from: 'answer("when")', once: true, max: 20, invalid: 'drop' },
+    },
+  });
+  expect(config?.mappingTests).toHaveLength(3);
+});
+
+test('a sink without a mapping has none', () => {
+  const [config] = read(sink()).sinks;
+  expect(config).toMatchObject({ mapping: undefined, mappingTests: [] });
+});
+
+test('only a mapping that uses lookup has the tables', () => {
+  const lookups = 'lookups:\n  owners: { plumbing: "101" }\n';
+  const [config] = read(`${lookups}${sink('fields: { o: \'lookup("owners", lead.service_slug)\' }')}`).sinks;
+  expect(config?.mapping?.lookups).toEqual({ owners: { plumbing: '101' } });
+  expect(read(`${lookups}${sink('where: lead.id > 5')}`).sinks[0]?.mapping?.lookups).toBeUndefined();
+});
+
+// A fault is at the character behind «.
+test.each<[string, string[], ...string[]]>([
+  [
+    'a misspelt field in a plain value',
+    ['where: lead.«client_nam == "x"'],
+    'sinks.p.where: there is no field client_nam; did you mean "client_name"?',
+  ],
+  [
+    'in single quotes, behind a doubled one',
+    ['where: \'lead.client_name != "it\'\'s" && lead.«servic_slug == "x"\''],
+    'sinks.p.where: there is no field servic_slug; did you mean "service_slug"?',
+  ],
+  [
+    'in double quotes, behind escapes',
+    ['where: "lead.client_name != \\"a\\\\n\\" && «nope == 1"'],
+    'sinks.p.where: there is no variable nope; known here: lead, delivery, answers, raw',
+  ],
+  [
+    'in a block of lines',
+    ['where: |', '  lead.id > 5', '    && lead.«nope == "x"'],
+    'sinks.p.where: there is no field nope',
+  ],
+  [
+    'in a folded block',
+    ['where: >-', '  lead.id > 5', '  && lead.«nope == "x"'],
+    'sinks.p.where: there is no field nope',
+  ],
+  [
+    'in the long form of a field',
+    ['fields:', '  a.b: { from: lead.«nope, once: true }'],
+    'sinks.p.fields.a.b.from: there is no field nope',
+  ],
+  [
+    'several at once',
+    ['where: «lead.id', 'fields: { x: «nope(1), y: «lead }'],
+    'sinks.p.where: is a whole number, and must be true or false; compare it: … == "text"',
+    'sinks.p.fields.x: there is no function nope; ours are phone, email, name, answer, answers, default, like, replace, upper, lower, date, millis, hash, rotate, lookup',
+    'sinks.p.fields.y: is a whole lead, which cannot be sent; choose one of its fields: .key, .id, .source, .service_name, .service_slug, .client_name, .client_email, .client_phone_number, .address, .all_details_one_liner, .created_at, .created_text, .questions',
+  ],
+  [
+    'a colon that ends the key',
+    [`fields:`, `  a: «lead.client_name + ": " + lead.client_email`],
+    "YAML takes `: ` as the end of a key; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'a number sign that begins a comment',
+    [`where: lead.client_name != «"a #b"`],
+    'sinks.p.where: the text begins with a quote and has no closing quote; YAML takes ` #` as the beginning of a comment: put the whole expression in single quotes',
+  ],
+  [
+    'a number instead of an expression',
+    ['fields: { bedrooms: «3 }'],
+    'sinks.p.fields.bedrooms: must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }',
+  ],
+  [
+    'true instead of an expression',
+    ['where: «true'],
+    'sinks.p.where: must be an expression that is true or false, as text; put a number or true in quotes, or write { value: … } for a constant',
+  ],
+  [
+    'a field inside a field',
+    ['fields: { a: lead.key, a.b: «lead.key }'],
+    'sinks.p.fields.a.b: cannot be inside a, which is a field of its own',
+  ],
+  [
+    'a name that cannot be a field',
+    ['fields: { «"a[0]": lead.key }'],
+    'sinks.p.fields: is not a field name: use letters, digits, _, - and blanks, and dots between names',
+  ],
+  [
+    'hash without a key',
+    ['fields: { a: «hash(lead.client_email) }'],
+    'sinks.p.fields.a: `hash`: needs a key: set store.client_key, so that nobody can find the text by trying all of them',
+  ],
+  [
+    'a test that fails',
+    [
+      'fields: { a: lead.client_name, b: lead.id }',
+      'tests:',
+      '  - { name: x, lead: { client_name: Ana }, gives: { a: «Eva, b: 4711, c: «1 } }',
+    ],
+    'sinks.p.tests[0].gives.a: the test "x" expects "Eva", and the result is "Ana"; `leadsync test` shows all of them',
+    'sinks.p.tests[0].gives.c: the test "x" expects 1, and the result is no such field; `leadsync test` shows all of them',
+  ],
+  [
+    'a test that a lead is left out',
+    [
+      'where: lead.id == 4711',
+      'tests: [{ name: x, left_out: «true }, { name: «y, lead: { id: 5 }, gives: {} }]',
+    ],
+    'sinks.p.tests[0].left_out: the test "x" expects left out, and the result is not left out; `leadsync test` shows all of them',
+    'sinks.p.tests[1].name: the test "y" expects not left out, and the result is left out; `leadsync test` shows all of them',
+  ],
+  [
+    'a test that expects nothing',
+    ['where: lead.id == 4711', 'tests: [«{ name: x }]'],
+    'sinks.p.tests[0]: expects nothing: add gives or left_out',
+  ],
+  [
+    'tests of nothing',
+    ['«tests: [{ name: x, gives: {} }]'],
+    'sinks.p: there is nothing to test; add `where` or `fields`',
+  ],
+  [
+    'an unknown field of the sample lead',
+    ['where: lead.id == 1', 'tests: [{ name: x, lead: { «client_nam: y }, left_out: true }]'],
+    'sinks.p.tests[0].lead: unknown key "client_nam"; did you mean "client_name"?',
+  ],
+])('%s is a fault at its place', (_what, lines, ...faults) => {
+  const marked = sink(...lines).split('\n');
+  const places = marked.flatMap((line, index) =>
+    [...line.matchAll(/«/g)].map(({ index: at }, nth) => `${index + 1}:${at - nth + 1}`),
+  );
+  const text = marked.join('\n').replaceAll('«', '');
+  expect(faultsOf(text)).toEqual(faults.map((fault, index) => `${places[index]}: ${fault}`));
+});
+
+test('a $ in an expression or a test is a character like any other', () => {
+  const lines = [
+    'where: like(lead.address, "^.{2,}$") && lead.client_name != "${HOME}"',
+    'fields: { a: { value: $5 } }',
+    'tests: [{ name: costs $5, gives: { a: $5 } }]',
+  ];
+  expect(faultsOf(sink(...lines))).toEqual([]);
+});
