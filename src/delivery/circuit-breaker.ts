@@ -52,7 +52,10 @@ export function nextHealth(
 ): SinkHealth {
   // While a sink is held, erasure notices count too: they are its probes, and a failed probe keeps it held.
   const attempted = all.filter(
-    (one) => (health.heldSince || !isErasedOnly(one)) && !isOutdated(one, health, now),
+    (one) =>
+      one.outcome.kind !== 'left-out' &&
+      (health.heldSince || !isErasedOnly(one)) &&
+      !isOutdated(one, health, now),
   );
   if (attempted.length === 0) return health;
   const outcomes = attempted.map((one) => one.outcome);
@@ -67,8 +70,12 @@ export function nextHealth(
   if (gotThrough) return unavailable.some(asksToWait) ? held(next, unavailable, now, random) : answered(next);
   if (next.refusals >= REFUSALS_BEFORE_HOLD) return held(next, outcomes, now, random);
   if (unavailable.length > 0) return failed(next, unavailable, now, random);
-  // An answer, even a refusal, shows that the destination works again.
-  return answered(next);
+  // An answer, even a refusal, shows that the destination works again. A lead that leadsync itself refused got no answer.
+  return outcomes.every(isRefusedUnsent) ? next : answered(next);
+}
+
+function isRefusedUnsent(outcome: Outcome): boolean {
+  return outcome.kind === 'refused' && outcome.unsent === true;
 }
 
 /**
@@ -212,6 +219,8 @@ function halved(places = PAUSED_PLACES): number {
 
 function reasonOf(outcomes: readonly Outcome[]): string | undefined {
   const failed = outcomes.find((outcome) => outcome.kind === 'refused' || outcome.kind === 'unavailable');
+  if (failed?.kind === 'refused' && failed.unsent)
+    return `The mapping fails for every lead, so the fault is not in the leads: ${failed.reason} Correct the expression; \`leadsync test\` tries it.`;
   return failed?.kind === 'refused'
     ? `It refuses every lead, so the fault is not in the leads: ${failed.reason} See its answers with \`leadsync trace LEAD --show-data\`.`
     : failed?.reason;

@@ -46,6 +46,8 @@ function verdictOn(one: AttemptedDelivery, after: SinkHealth, refusing: boolean,
   switch (outcome.kind) {
     case 'delivered':
       return settled('delivered', one, undefined);
+    case 'left-out':
+      return { ...pending(one, waits.now, outcome.reason), state: 'skipped', nextAttemptAt: undefined };
     case 'untried':
       // Due before the leads that were tried, so that the next batch does not contain the same refused leads.
       return pending(one, waits.now, undefined);

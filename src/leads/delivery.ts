@@ -1,4 +1,5 @@
 import type { LeadId } from './lead.ts';
+import type { MappedFields } from './mapped-fields.ts';
 
 /** An event of a lead that a sink can subscribe to. Only the id of an `erased` lead is left. */
 export type LeadEvent = 'created' | 'updated' | 'erased';
@@ -28,6 +29,13 @@ export interface Delivery {
   readonly hash: string;
   /** The lead's JSON as received. */
   readonly raw: string;
+  /**
+   * The text of the mapping under which an earlier attempt may have arrived, if it is another one than that of the batch; null if the lead
+   * was sent as received. A repeat has to have the same content.
+   */
+  readonly formerMapping?: string | null | undefined;
+  /** What the sink's mapping made of the lead; absent if the sink gets the lead as received. */
+  readonly fields?: MappedFields | undefined;
 }
 
 /** The deliveries of one sink that are attempted together. Every attempt has the same deliveries. */
@@ -36,6 +44,8 @@ export interface Batch {
   readonly id: string;
   readonly sink: string;
   readonly createdAt: Date;
+  /** The text of the mapping of its sink when the attempt began; undefined if the sink has none. */
+  readonly mapping?: string | undefined;
   /** Oldest first. Never empty. */
   readonly deliveries: readonly Delivery[];
 }

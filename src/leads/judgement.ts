@@ -23,7 +23,8 @@ export interface AttemptedDelivery {
 
 /** The new state of one delivery. */
 export interface Verdict {
-  readonly state: Exclude<DeliveryState, 'skipped'>;
+  /** `skipped` if the sink's mapping left the lead out. */
+  readonly state: DeliveryState;
   /** Number of counted attempts, including this one if it counts. */
   readonly attempts: number;
   /** Number of failures that did not count although the sink was not held, including this failure if it did not count. */

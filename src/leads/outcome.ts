@@ -3,7 +3,7 @@
  * text from the lead, and is logged. `answer` is the destination's answer (maximum 1,000 characters). It may repeat the lead, so it is
  * stored in the ledger but never logged.
  */
-export type Outcome = Delivered | Refused | Unavailable | Untried;
+export type Outcome = Delivered | Refused | Unavailable | Untried | LeftOut;
 
 /** The destination acknowledged the lead. */
 export interface Delivered {
@@ -17,6 +17,8 @@ export interface Refused {
   readonly reason: string;
   readonly httpStatus?: number | undefined;
   readonly answer?: string | undefined;
+  /** Whether leadsync itself refused the lead, because its mapping failed, so that the destination never saw it. */
+  readonly unsent?: boolean | undefined;
 }
 
 /** The destination, or the connection to it, does not work. The lead waits. */
@@ -45,6 +47,15 @@ export interface Untried {
    */
   readonly apart?: boolean | undefined;
 }
+
+/** The sink's mapping left the lead out. The delivery is skipped. */
+export interface LeftOut {
+  readonly kind: 'left-out';
+  readonly reason: string;
+}
+
+/** How the reason of a delivery begins that the mapping of its sink left out. */
+export const LEFT_OUT = 'left out by `where`';
 
 /** Statuses with which a gateway or CDN answers for a destination without knowing what the destination did with the request. */
 const UNKNOWN_TO_THE_GATEWAY: ReadonlySet<number> = new Set([502, 504, 520, 524]);

@@ -8,6 +8,7 @@ import { clockSettingContract } from './contract/clock-setting.ts';
 import { controlContract } from './contract/control.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
+import { mappingContract } from './contract/mapping.ts';
 import { newestContentContract } from './contract/newest-content.ts';
 import { recordingContract } from './contract/recording.ts';
 import { retainingContract } from './contract/retaining.ts';
@@ -26,6 +27,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     declaringContract(store);
     backfillContract(store);
     newestContentContract(store);
+    mappingContract(store);
     claimingContract(store);
     controlContract(store);
     clockSettingContract(store);

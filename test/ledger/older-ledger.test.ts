@@ -24,6 +24,10 @@ const DAY = 24 * HOUR;
 
 /** Turns a ledger into one of the previous schema. */
 const AS_BEFORE = `
+  DROP TABLE _mappings;
+  ALTER TABLE _sinks DROP COLUMN mapping_no;
+  ALTER TABLE _batches DROP COLUMN mapping_no;
+  ALTER TABLE _deliveries DROP COLUMN mapping_no;
   DROP TABLE _erased;
   DROP TABLE _presence;
   DROP TABLE _clock_set_back;

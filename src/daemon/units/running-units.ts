@@ -6,8 +6,10 @@ import {
   placeOf,
   withoutRestart,
 } from '../../config/changes/compare-configs.ts';
+
 import { describeChanges } from '../../config/changes/describe-changes.ts';
 import type { Config } from '../../config/contract/config.ts';
+import { textOf } from '../../mapping/definition.ts';
 import { describePlan } from '../../operations/describe-plan.ts';
 import { planOf } from '../../operations/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
@@ -42,7 +44,16 @@ export class Installation {
     await ledger.declareSinks(
       enabledSinks(config).map((sink) => {
         const { name, events, backfill, formerly } = sink;
-        return { name, events, backfill, formerly, config: describeSink(sink), place: placeOf(sink) };
+        const mapping = sink.mapping && textOf(sink.mapping);
+        return {
+          name,
+          events,
+          backfill,
+          formerly,
+          mapping,
+          config: describeSink(sink),
+          place: placeOf(sink),
+        };
       }),
     );
     await ledger.declareSources(

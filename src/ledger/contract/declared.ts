@@ -12,6 +12,8 @@ export interface DeclaredSink {
    * A description of the sink's destination, without secrets. If it changes, the ledger keeps the old description for `formerDestinations`.
    */
   readonly place?: string | undefined;
+  /** The text of the sink's mapping; undefined if it gets leads as received. */
+  readonly mapping?: string | undefined;
   /** The sink's configuration as JSON, without secrets, stored so that `plan` can show what a new configuration changes. */
   readonly config?: string | undefined;
 }

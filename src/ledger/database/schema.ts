@@ -272,4 +272,14 @@ export const migrations: readonly string[] = [
   WHERE p.status IN ('success', 'unchanged') AND p.started_at >= strftime('%Y-%m-%dT%H:%M:%fZ', s.complete_at / 1000.0 - 8 * 86400, 'unixepoch')
   GROUP BY p.source, day;
   `,
+  `
+  -- The texts of the mappings that sinks have or had.
+  CREATE TABLE _mappings (mapping_no INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+  -- The mapping that the sink has now; null if it gets leads as received.
+  ALTER TABLE _sinks ADD COLUMN mapping_no INTEGER;
+  -- The mapping of the present or last attempt.
+  ALTER TABLE _batches ADD COLUMN mapping_no INTEGER;
+  -- The mapping of the attempt at unsure_at, which every later attempt has to use.
+  ALTER TABLE _deliveries ADD COLUMN mapping_no INTEGER;
+  `,
 ];

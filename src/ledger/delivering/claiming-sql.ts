@@ -91,10 +91,12 @@ export function prepareClaiming(db: Database.Database) {
       'SELECT batch_no, lease FROM _batches WHERE sink_no = +? AND leased_until > +? AND lease <> 0 AND holder IS NULL ORDER BY batch_no',
     ),
     addBatch: db.prepare(
-      'INSERT INTO _batches (sink_no, created_at, lease, leased_until, holder, lost) VALUES (?, ?, ?, ?, ?, ?)',
+      `INSERT INTO _batches (sink_no, created_at, lease, leased_until, holder, lost, mapping_no)
+       SELECT sink_no, ?, ?, ?, ?, ?, mapping_no FROM _sinks WHERE sink_no = ?`,
     ),
     renew: db.prepare(
-      'UPDATE _batches SET lease = ?, leased_until = ?, holder = ?, lost = ? WHERE batch_no = ?',
+      `UPDATE _batches AS b SET lease = ?, leased_until = ?, holder = ?, lost = ?,
+       mapping_no = (SELECT s.mapping_no FROM _sinks s WHERE s.sink_no = b.sink_no) WHERE batch_no = ?`,
     ),
     extend: db.prepare<[number, number, number, string]>(
       `UPDATE _batches SET leased_until = ? WHERE sink_no = +? AND leased_until <= +? AND holder IS NOT NULL

@@ -167,7 +167,7 @@ export class Claiming {
     return batches.map((batch) => {
       const lease = this.#newLease();
       const batchNo = Number(
-        this.#sql.addBatch.run(sink.sinkNo, now, lease, until, holder, 0).lastInsertRowid,
+        this.#sql.addBatch.run(now, lease, until, holder, 0, sink.sinkNo).lastInsertRowid,
       );
       this.#assign(
         batchNo,
@@ -204,7 +204,7 @@ export class Claiming {
     if (lost < LOST_BEFORE_SPLIT) return 0;
     const deliveries = this.#sql.inBatch.all(row.batch_no);
     if (deliveries.length > 1) {
-      const added = this.#sql.addBatch.run(sink.sinkNo, row.created_at, this.#newLease(), now, null, lost);
+      const added = this.#sql.addBatch.run(row.created_at, this.#newLease(), now, null, lost, sink.sinkNo);
       const half = deliveries.slice(Math.ceil(deliveries.length / 2));
       this.#assign(Number(added.lastInsertRowid), half);
       return 0;

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
+import { LEFT_OUT } from '../../leads/outcome.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
@@ -88,12 +89,23 @@ export class NewestContent {
     for (const { delivery_no } of moving) this.#sql.moveOn.run(versionNo, delivery_no);
     for (const one of replaced) this.#giveWay(sink, one, now, beginning);
     if (isOwed || moving.length > 0) return undefined;
-    const isMissed = last?.reason === NOT_STORED && sink.events.includes('created');
-    if (isMissed) return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
+    const isMissed = last !== undefined && this.isNewTo(sink, source, id, last);
+    if (isMissed && sink.events.includes('created'))
+      return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
     if (asks) return this.oweBehind(sink, newest, { event: 'updated', replay: 0 }, now);
     // Keeps the event of the delivery that failed, because a sink that already received the lead must not get another `created`.
     const failed = replaced.at(-1) ?? (last?.state === 'dead' ? last : undefined);
     return failed && this.oweBehind(sink, newest, failed, now);
+  }
+
+  /**
+   * Whether a sink has never been owed any content of a lead, as far as it knows: it has no delivery of the lead, or the last one was skipped
+   * because the content was not stored, or because the sink's mapping left the lead out and no other content of it was delivered.
+   */
+  isNewTo({ sinkNo }: SinkRow, source: string, id: LeadId, last: LastDelivery | undefined): boolean {
+    if (last === undefined || last.reason === NOT_STORED) return true;
+    const isLeftOut = last.reason?.startsWith(LEFT_OUT) === true;
+    return isLeftOut && this.#sql.delivered.get(source, id, sinkNo) === undefined;
   }
 
   /** Owes a sink the newest content of leads whose deliveries failed and are now pending again or dead. */
@@ -141,14 +153,6 @@ export class NewestContent {
   }
 }
 
-/**
- * Whether a sink has never been owed any content of a lead: it has no delivery of the lead, or the last one was skipped with the reason
- * `NOT_STORED`.
- */
-export function isNewTo(last: LastDelivery | undefined): boolean {
-  return last === undefined || last.reason === NOT_STORED;
-}
-
 /** Returns the last delivery of each replay. If two deliveries of a replay moved to the same version, they would have the same id. */
 function lastOfEachReplay(untouched: readonly Replaceable[]): Replaceable[] {
   return [...new Map(untouched.map((one) => [one.replay, one])).values()];
@@ -161,6 +165,12 @@ function prepare(db: Database.Database) {
       `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay, d.reason FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
        WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
     ),
+    delivered: db
+      .prepare<[string, bigint, number], 1>(
+        `SELECT 1 FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+         WHERE v.source = +? AND v.id = +? AND d.sink_no = +? AND d.event <> 'erased' AND d.state = 'delivered' LIMIT 1`,
+      )
+      .pluck(),
     replaceable: db.prepare<[ReplaceableParameters], Replaceable>(
       `SELECT o.delivery_no, o.replay, o.event, o.batch_no, o.first_attempt_at IS NULL AND o.unsure_at IS NULL AS untouched
        FROM _versions v CROSS JOIN _deliveries o ON o.version_no = v.version_no LEFT JOIN _batches b ON b.batch_no = o.batch_no

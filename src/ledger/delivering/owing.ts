@@ -3,7 +3,7 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { isNewTo, NewestContent, NOT_STORED } from './newest-content.ts';
+import { NewestContent, NOT_STORED } from './newest-content.ts';
 
 const LISTED_BEFORE = 'listed before leadsync delivered leads of this source to this sink; backfill is off';
 const BACKFILL_CHUNK = 300;
@@ -101,7 +101,7 @@ export class Owing {
 
   /**
    * Owes a lead's new content to every sink that subscribes to updates, and to every other sink whose last delivery of the lead is pending
-   * or dead, or was skipped with the reason `NOT_STORED`.
+   * or dead, or was skipped for a reason of `NewestContent.isNewTo`.
    */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);
@@ -147,7 +147,7 @@ export class Owing {
     for (const { current_no: versionNo, source, id, has_content } of versions) {
       const newest = { versionNo, source, id: BigInt(id) };
       const last = this.newest.last(sink, source, newest.id);
-      const event = isNewTo(last) ? 'created' : 'updated';
+      const event = this.newest.isNewTo(sink, source, newest.id, last) ? 'created' : 'updated';
       // A lead that was pending or dead when the sink was removed is owed, whatever the sink's `events` and `backfill` options are.
       if (last?.state === 'pending' || last?.state === 'dead')
         owed += has_content === 0 || this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;

@@ -18,6 +18,8 @@ export interface BatchSettlement {
   readonly attempt: Attempt;
   readonly now: number;
   readonly batchNo: number;
+  /** The mapping of the attempt; null if the leads went as received. */
+  readonly mappingNo: number | null;
   /** Whether the batch is kept, to be attempted again as the same batch. */
   readonly kept: boolean;
   /** Whether the batch is kept and some of its deliveries may have arrived, so that all of them count as possibly arrived. */
@@ -46,11 +48,15 @@ export class Results {
 
   /** Writes one result, and its attempt, for the deliveries that `sql` finds by `key`. */
   #write(sql: WriteSql, key: number, result: Result, settlement: BatchSettlement): void {
-    const { attempt, now, batchNo, kept, keptUnsure } = settlement;
+    const { attempt, now, batchNo, mappingNo, kept, keptUnsure } = settlement;
     const { outcome, verdict } = result;
     const startedAt = attempt.startedAt.getTime();
     if (outcome.kind === 'untried') {
       sql.leave.run(verdict.nextAttemptAt?.getTime() ?? null, startedAt, key);
+      return;
+    }
+    if (outcome.kind === 'left-out') {
+      sql.leaveOut.run(outcome.reason, now, key);
       return;
     }
     const failed = outcome.kind === 'delivered' ? undefined : outcome;
@@ -80,6 +86,7 @@ export class Results {
       startedAt,
       outcome.kind === 'refused' ? now : null,
       keptUnsure || (failed && mayHaveArrived(failed)) ? now : null,
+      mappingNo,
       kept ? batchNo : null,
       key,
     );
@@ -132,8 +139,11 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
     settle: db.prepare(
       `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, excused = ?, next_attempt_at = ?, settled_at = ?,
        first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
-       refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), batch_no = ?
+       refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), mapping_no = iif(unsure_at IS NULL, ?, mapping_no), batch_no = ?
        WHERE ${key} = +?`,
+    ),
+    leaveOut: db.prepare(
+      `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, batch_no = NULL WHERE ${key} = +?`,
     ),
     // The destination refused a request that contained this delivery, so it knows the delivery's id and content.
     leave: db.prepare(

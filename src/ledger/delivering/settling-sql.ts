@@ -26,6 +26,9 @@ export interface DeliveryRow {
   poll_id: number;
   hash: string;
   raw: string;
+  /** The number of the mapping to use: that of an earlier attempt that may have arrived, otherwise that of the batch. */
+  mapping_no: number | null;
+  batch_mapping_no: number | null;
 }
 
 /** A batch whose attempt has begun. */
@@ -43,6 +46,8 @@ interface PendingRow {
   retried_at: number | null;
   event: LeadEvent;
   waiting_since: number;
+  /** The mapping of the attempt. */
+  mapping_no: number | null;
 }
 
 /** Prepares the statements of `Settling`. */
@@ -50,7 +55,8 @@ export function prepareSettling(db: Database.Database) {
   return {
     begin: db
       .prepare<[string, number, number, number, number], number>(
-        'UPDATE _batches SET holder = ?, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL AND leased_until > ? RETURNING created_at',
+        `UPDATE _batches AS b SET holder = ?, leased_until = ?, mapping_no = (SELECT s.mapping_no FROM _sinks s WHERE s.sink_no = b.sink_no)
+         WHERE batch_no = ? AND lease = ? AND holder IS NULL AND leased_until > ? RETURNING created_at`,
       )
       .pluck(),
     begun: db.prepare<[number, number], BegunRow>(
@@ -60,11 +66,13 @@ export function prepareSettling(db: Database.Database) {
     load: db.prepare<[number], DeliveryRow>(
       `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
        CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
-       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw
-       FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw,
+       iif(d.unsure_at IS NULL, b.mapping_no, d.mapping_no) AS mapping_no, b.mapping_no AS batch_mapping_no
+       FROM _batches b CROSS JOIN _deliveries d ON d.batch_no = b.batch_no JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
-       WHERE d.batch_no = +? ORDER BY d.delivery_no`,
+       WHERE b.batch_no = +? ORDER BY d.delivery_no`,
     ),
+    mapping: db.prepare<[number], string>('SELECT text FROM _mappings WHERE mapping_no = ?').pluck(),
     skip: db.prepare<[string, number, number]>(SKIP),
     join: db.prepare<[number, number]>('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
     markUnsure: db.prepare<[number, number]>(MARK_MAYBE_ARRIVED),
@@ -92,7 +100,7 @@ export function prepareSettling(db: Database.Database) {
       .pluck(),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
     pending: db.prepare<[number, number], PendingRow>(
-      `SELECT delivery_no, attempts, excused, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since
+      `SELECT delivery_no, attempts, excused, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since, b.mapping_no
        FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
     ),
     revive: db.prepare(

@@ -76,8 +76,19 @@ export class Settling {
       this.#sql.end.run(batchNo);
       return undefined;
     }
-    const deliveries = rows.map(toDelivery);
-    return { id: ref.batch, sink, createdAt: new Date(createdAt), deliveries };
+    const mapping = this.#mappingOf(rows[0]?.batch_mapping_no ?? null) ?? undefined;
+    const deliveries = rows.map((row) => {
+      const delivery = toDelivery(row);
+      return row.mapping_no === row.batch_mapping_no
+        ? delivery
+        : { ...delivery, formerMapping: this.#mappingOf(row.mapping_no) };
+    });
+    return { id: ref.batch, sink, createdAt: new Date(createdAt), mapping, deliveries };
+  }
+
+  /** Returns the text of a mapping; null if the number is null. */
+  #mappingOf(mappingNo: number | null): string | null {
+    return mappingNo === null ? null : (this.#sql.mapping.get(mappingNo) ?? null);
   }
 
   /** Returns the present name of the sink of a batch. The sink may have been renamed since the claim. */
@@ -153,7 +164,8 @@ export class Settling {
       attemptsBefore: attempts,
     }));
     const keptUnsure = kept && attempt.outcomes.some(mayHaveArrived);
-    const times = { attempt, now: now.getTime(), batchNo, kept, keptUnsure };
+    const mappingNo = pending[0]?.mapping_no ?? null;
+    const times = { attempt, now: now.getTime(), batchNo, mappingNo, kept, keptUnsure };
     this.#results.write(results, times);
     if (apart.length > 0) this.#setApart(sink, apart, now.getTime());
     this.#rows.setHealth(sink.name, judgement.health);
@@ -179,27 +191,27 @@ export class Settling {
   }
 
   /**
-   * Keeps a batch if all of its deliveries are pending again, so that leadsync later attempts the same batch under a new lease. Otherwise
-   * ends the batch. Also ends a batch of which the sink tried only a part, because the refused leads would come first again. Returns
-   * whether the batch is kept.
+   * Keeps a batch if all of its deliveries that were not left out are pending again, so that leadsync later attempts the same batch under a
+   * new lease. Otherwise ends the batch. Also ends a batch of which the sink tried only a part, because the refused leads would come first
+   * again. Returns whether the batch is kept.
    */
   #keepOrEnd(
     batchNo: number,
     attempted: readonly AttemptedDelivery[],
     verdicts: readonly Verdict[],
   ): boolean {
-    const due = verdicts.map((verdict) =>
-      verdict.state === 'pending' ? verdict.nextAttemptAt?.getTime() : undefined,
-    );
+    const due = verdicts
+      .filter(({ state }) => state !== 'skipped')
+      .map((verdict) => (verdict.state === 'pending' ? verdict.nextAttemptAt?.getTime() : undefined));
     const untried = attempted.some(({ outcome }) => outcome.kind === 'untried');
-    const whole = !untried && due.every((time) => time !== undefined);
+    const whole = !untried && due.length > 0 && due.every((time) => time !== undefined);
     if (whole) this.#sql.keep.run(Math.min(...due), batchNo);
     else this.#sql.end.run(batchNo);
     return whole;
   }
 
   #count(sink: string, verdicts: readonly Verdict[]): void {
-    for (const state of ['delivered', 'dead'] as const) {
+    for (const state of ['delivered', 'dead', 'skipped'] as const) {
       const moved = verdicts.filter((verdict) => verdict.state === state).length;
       this.#rows.count(sink, state, moved);
       this.#rows.count(sink, 'pending', -moved);

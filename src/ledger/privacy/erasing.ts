@@ -155,11 +155,12 @@ export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settl
   WHERE delivery_no = ?`;
 
 /**
- * Records that the leads of a batch may have arrived, because the attempt of the batch was lost or cut off. Parameters: time in ms, batch
- * number.
+ * Records that the leads of a batch may have arrived, because the attempt of the batch was lost or cut off, and the mapping of that
+ * attempt. Parameters: time in ms, batch number.
  */
-export const MARK_MAYBE_ARRIVED =
-  'UPDATE _deliveries SET unsure_at = coalesce(unsure_at, ?) WHERE batch_no = ?';
+export const MARK_MAYBE_ARRIVED = `UPDATE _deliveries AS d SET unsure_at = coalesce(unsure_at, ?),
+   mapping_no = CASE WHEN unsure_at IS NULL THEN (SELECT b.mapping_no FROM _batches b WHERE b.batch_no = d.batch_no) ELSE mapping_no END
+   WHERE batch_no = ?`;
 
 /** Maximum deliveries in a batch. The attempts that a batch adds have consecutive numbers, so their numbers differ by less than this. */
 const BATCH_MAX = 10_000;

@@ -20,6 +20,7 @@ export interface CopiedTable {
 const TABLES = [
   '_ledger',
   '_sources',
+  '_mappings',
   '_sinks',
   '_versions',
   '_deliveries',

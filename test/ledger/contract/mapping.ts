@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { LEFT_OUT, type LeftOut } from '../../../src/leads/outcome.ts';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  HOUR,
+  LedgerUnderTest,
+  MINUTE,
+  type OpenLedger,
+  refused,
+  unanswered,
+  unavailable,
+} from '../ledger-under-test.ts';
+
+const leftOut: LeftOut = { kind: 'left-out', reason: `${LEFT_OUT} of crm` };
+const both = ['created', 'updated'] as const;
+
+/** Returns the mappings that the next attempt of the only batch uses: that of the batch, and that of each delivery. */
+async function mappingsOf(on: LedgerUnderTest, max = 10) {
+  const { batch, ref } = await on.take('crm', { max });
+  const own = batch.deliveries.map(({ formerMapping }) => formerMapping);
+  return { batch: batch.mapping, own, ref };
+}
+
+/** Registers the tests of what every ledger promises about mappings: which one an attempt uses, and what becomes of leads left out. */
+export function mappingContract(store: () => OpenLedger): void {
+  describe('a mapping', () => {
+    it('an attempt uses the mapping that its sink had when the attempt began', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      expect(await mappingsOf(on)).toMatchObject({ batch: 'A', own: [undefined] });
+      await on.declare('crm');
+      await on.list([1, 2]);
+      expect(await mappingsOf(on)).toMatchObject({ batch: undefined, own: [undefined] });
+    });
+
+    it('a batch that was claimed before the mapping changed uses the new one', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      const [ref] = (await on.claim('crm')).refs;
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      expect(ref && (await on.begin(ref)).batch).toMatchObject({ mapping: 'B' });
+    });
+
+    it.each([
+      ['a mapping', 'A', 'A'],
+      ['the lead as received', undefined, null],
+    ])('a lead that may have arrived keeps %s, after a change and a restart', async (_, mapping, kept) => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping }));
+      await on.list([1, 2]);
+      const { ref } = await on.take('crm', { max: 10 });
+      await on.settle(ref, unanswered, unanswered);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      await on.ledger.close();
+      const again = on.again();
+      again.clock.jump(HOUR);
+      const first = await mappingsOf(again);
+      expect(first).toMatchObject({ batch: 'B', own: [kept, kept] });
+      // Also after further attempts, under further mappings.
+      await again.settle(first.ref, unanswered, unanswered);
+      await again.declare(aSink('crm', { mapping: 'C' }));
+      again.clock.jump(HOUR);
+      expect(await mappingsOf(again)).toMatchObject({ batch: 'C', own: [kept, kept] });
+    });
+
+    it('a lead that is known not to have arrived gets the new mapping', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      const { ref } = await on.take('crm');
+      await on.settle(ref, unavailable);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      on.clock.jump(HOUR);
+      const { batch, own, ref: next } = await mappingsOf(on);
+      expect({ batch, own }).toEqual({ batch: 'B', own: [undefined] });
+      // It may arrive now, under B.
+      await on.settle(next, unanswered);
+      await on.declare(aSink('crm', { mapping: 'C' }));
+      on.clock.jump(HOUR);
+      expect(await mappingsOf(on)).toMatchObject({ batch: 'C', own: ['B'] });
+    });
+
+    it('a lead of a lost attempt keeps the mapping of that attempt', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      await on.take('crm');
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      on.clock.jump(2 * MINUTE);
+      expect(await mappingsOf(on)).toMatchObject({ batch: 'B', own: ['A'] });
+    });
+
+    it('a lead of an attempt that was cut off keeps the mapping of that attempt', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      const { ref } = await on.take('crm');
+      await on.ledger.release(ref, true);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      expect(await mappingsOf(on)).toMatchObject({ batch: 'B', own: ['A'] });
+    });
+  });
+
+  describe('a lead that its mapping leaves out', () => {
+    it('is skipped with the reason, without an attempt', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { ref } = await on.take('crm');
+      const settled = await on.settle(ref, leftOut);
+      expect(settled?.verdicts).toMatchObject([{ state: 'skipped', attempts: 0 }]);
+      const [row] = await on.ledger.deliveries({ sink: 'crm' }, { limit: 9 });
+      expect(row).toMatchObject({ state: 'skipped', reason: 'left out by `where` of crm', attempts: 0 });
+      expect((await on.ledger.status()).sinks).toMatchObject([{ pending: 0, skipped: 1, delivered: 0 }]);
+    });
+
+    it('says nothing about the destination: a held sink stays held', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3, 4, 5, 6, 7]);
+      for (let failures = 0; failures < 5; failures += 1) {
+        on.clock.jump(MINUTE);
+        await on.attemptAll('crm', unavailable, { window: 1 });
+      }
+      on.clock.jump(HOUR);
+      const { ref } = await on.take('crm');
+      const settled = await on.settle(ref, leftOut);
+      expect(settled?.before.heldSince).toBeDefined();
+      expect(settled?.after).toEqual(settled?.before);
+      // The next lead is the probe.
+      expect((await on.claim('crm')).refs).toHaveLength(1);
+    });
+
+    it('leaves its batch, which stays the same batch for the others', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      const { ref, batch } = await on.take('crm', { max: 10 });
+      await on.settle(ref, unanswered, leftOut, unanswered);
+      on.clock.jump(HOUR);
+      const again = await on.take('crm', { max: 10 });
+      expect(again.batch.id).toBe(batch.id);
+      expect(again.batch.deliveries.map(({ leadId }) => leadId)).toEqual([1n, 3n]);
+    });
+
+    it.each([
+      ['created', ['created'] as const],
+      ['created and updated', both],
+    ])('is owed as a new lead once it changes, to a sink that subscribes to %s', async (_, events) => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events }));
+      await on.list([1]);
+      const { ref } = await on.take('crm');
+      await on.settle(ref, leftOut);
+      await on.list([changedLead(1, 'B')]);
+      const { batch } = await on.take('crm');
+      expect(batch.deliveries).toMatchObject([{ event: 'created', version: 2 }]);
+    });
+
+    it('is owed as a change once it changes again, if an older content was delivered', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }), 'other');
+      await on.list([1]);
+      await on.attemptAll('crm');
+      await on.list([changedLead(1, 'B')]);
+      await on.attemptAll('crm', leftOut);
+      await on.list([changedLead(1, 'C')]);
+      const { batch } = await on.take('crm');
+      expect(batch.deliveries).toMatchObject([{ event: 'updated', version: 3 }]);
+    });
+
+    it('is not owed again to a sink without updates that got an older content', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', leftOut);
+      await on.list([changedLead(1, 'B')]);
+      await on.attemptAll('crm', delivered);
+      await on.list([changedLead(1, 'C')]);
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '1 v2 delivered']);
+    });
+
+    it('is owed once it changes, even if an older content was refused', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', refused);
+      await on.list([changedLead(1, 'B')]);
+      await on.attemptAll('crm', leftOut);
+      await on.list([changedLead(1, 'C')]);
+      expect(await on.owed('crm')).toEqual(['1 v1 dead', '1 v2 skipped', '1 v3 pending']);
+    });
+
+    it('is owed if it changed during the attempt that left it out', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { ref } = await on.take('crm');
+      await on.list([changedLead(1, 'B')]);
+      await on.settle(ref, leftOut);
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '1 v2 pending']);
+    });
+
+    it('is owed as new by a backfill if it changed while its sink was removed', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', leftOut);
+      await on.declare();
+      await on.list([changedLead(1, 'B')]);
+      await on.declare('crm');
+      expect(await on.ledger.backfill('crm')).toMatchObject({ owed: 1, done: true });
+      expect((await on.take('crm')).batch.deliveries).toMatchObject([{ event: 'created', version: 2 }]);
+    });
+
+    it('stays left out while nothing changes, also over a restart', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', leftOut);
+      await on.ledger.close();
+      const again = on.again();
+      await again.declare('crm');
+      await again.list([1]);
+      expect(await again.owed('crm')).toEqual(['1 v1 skipped']);
+    });
+
+    it('is delivered by a replay whose mapping lets it through', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', leftOut);
+      const owed = await on.ledger.replay('crm', { lead: 1n });
+      expect(owed).toBe(1);
+      await on.attemptAll('crm', delivered);
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '1 v1 delivered']);
+    });
+  });
+}
