@@ -6,7 +6,7 @@ const MAX_FIELDS = 200;
 /** Maximum characters of an expression. */
 const MAX_EXPRESSION = 4_000;
 /** A name, or a path of names that leads into an object: `contact.phone`. */
-const FIELD_NAME = /^[\p{L}_$][\p{L}\p{N}_$ -]{0,99}(\.[\p{L}_$][\p{L}\p{N}_$ -]{0,99}){0,9}$/u;
+const FIELD_NAME = /^(?!_leadsync_)[\p{L}_$][\p{L}\p{N}_$ -]{0,99}(\.[\p{L}_$][\p{L}\p{N}_$ -]{0,99}){0,9}$/u;
 
 const text = (what: string) =>
   z.string({
@@ -99,7 +99,7 @@ export const mappingOptions = {
         .string()
         .regex(
           FIELD_NAME,
-          'is not a field name: use letters, digits, _, - and blanks, and dots between names',
+          'is not a field name: use letters, digits, _, - and blanks, and dots between names, and do not begin with _leadsync_',
         ),
       field,
     )

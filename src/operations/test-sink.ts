@@ -1,4 +1,8 @@
-import type { Config } from '../config/contract/config.ts';
+import type { Config, SinkConfig } from '../config/contract/config.ts';
+import type { Batch } from '../leads/delivery.ts';
+import { CompiledMappings } from '../mapping/compiled-mappings.ts';
+import { textOf } from '../mapping/definition.ts';
+import { mapDelivery } from '../mapping/map-delivery.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { SinkUnavailable, type TestResult } from '../sinks/sink.ts';
 import { testBatch } from '../sinks/test-batch.ts';
@@ -14,7 +18,7 @@ export interface SinkTestResult extends TestResult {
  * @throws Error if there is no such sink: the caller must check
  */
 export async function testSink(
-  { sinks }: Pick<Config, 'sinks'>,
+  { sinks, clientKey }: Pick<Config, 'sinks' | 'clientKey'>,
   name: string,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<SinkTestResult> {
@@ -23,11 +27,30 @@ export async function testSink(
   const sink = openSink(config, clock);
   const startMs = clock.monotonicMs();
   try {
-    const tested = await sink.test(testBatch(name, clock.now()), signal).catch(unavailable);
+    const batch = mapTest(testBatch(name, clock.now()), config, clientKey);
+    const tested =
+      typeof batch === 'string'
+        ? { arrived: false, what: batch }
+        : await sink.test(batch, signal).catch(unavailable);
     return { ...tested, durationMs: Math.round(clock.monotonicMs() - startMs) };
   } finally {
     await sink.close();
   }
+}
+
+/** Returns the test batch with the fields of the sink's mapping, whatever `where` says; a sentence if an expression fails for it. */
+function mapTest(
+  batch: Batch,
+  { mapping: definition }: SinkConfig,
+  clientKey: Config['clientKey'],
+): Batch | string {
+  if (definition?.fields === undefined) return batch;
+  const mapping = textOf({ ...definition, where: undefined });
+  const mapped = batch.deliveries.map((delivery) =>
+    mapDelivery(delivery, { ...batch, mapping }, new CompiledMappings(() => clientKey)),
+  );
+  const failed = mapped.find((one) => 'kind' in one);
+  return failed ? failed.reason : { ...batch, deliveries: mapped.filter((one) => 'raw' in one) };
 }
 
 function unavailable(error: unknown): TestResult {

@@ -232,6 +232,8 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly summary: string;
   /** The options of this type, without those common to every sink. Each has a description. */
   readonly options: Options;
+  /** Whether the sink can send the fields of a mapping. Every sink can leave leads out. */
+  readonly takesFields?: boolean;
   /** Names of the options that are paths. A relative path starts at the configuration's folder. */
   readonly paths?: readonly string[];
   /**

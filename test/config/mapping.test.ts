@@ -123,7 +123,7 @@ test.each<[string, string[], ...string[]]>([
   [
     'a name that cannot be a field',
     ['fields: { «"a[0]": lead.key }'],
-    'sinks.p.fields: is not a field name: use letters, digits, _, - and blanks, and dots between names',
+    'sinks.p.fields: is not a field name: use letters, digits, _, - and blanks, and dots between names, and do not begin with _leadsync_',
   ],
   [
     'hash without a key',

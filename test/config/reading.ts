@@ -29,6 +29,7 @@ const pigeon = defineSink({
       .optional()
       .describe('Its breed.'),
   }),
+  takesFields: true,
   paths: ['loft'],
   defaults: { events: ['created'], batchMax: 3, batchWaitMs: 0, concurrency: 2, timeoutMs: 15_000 },
   setup: {

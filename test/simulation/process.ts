@@ -13,6 +13,7 @@ import type { Carrier } from '../../src/delivery/carrier.ts';
 import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
 import type { LeadEvent } from '../../src/leads/delivery.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
+import { CompiledMappings } from '../../src/mapping/compiled-mappings.ts';
 import type { OpenSink } from '../../src/operations/opening/open-sinks.ts';
 import { holdOwnProcessLock, reclaimLeases } from '../../src/operations/opening/reclaim-leases.ts';
 import { isProcessDead } from '../../src/platform/files/process-lock.ts';
@@ -179,6 +180,7 @@ export class SimulatedProcess {
     const attempt = deliverBatch({
       ledger: this.#ledger,
       sinks: sinkChoice(this.#open),
+      mappings: new CompiledMappings(() => undefined),
       clock: this.#clock,
       emit: this.#emit,
       onSettled: (sink) => this.#wakes.get(sink)?.notify(),

@@ -54,13 +54,23 @@ export const command = defineCommand<Options>({
     });
     const upcoming = requireOne(found, lead, source, command);
     requireSent(upcoming, sink, command);
-    const shown = await previewOf(sink, upcoming.delivery, clock);
+    const result = await previewOf(sink, upcoming.delivery, { clock, clientKey: config.clientKey });
+    if ('withheld' in result) throw withheld(result.withheld, upcoming.delivery.leadId, sink);
+    const shown = result.previews;
     stdout.write(options.json ? printJson(shown) : shown.map(printed).join('\n'));
     const note = noteOn(upcoming, sink, clock.now(), command);
     if (note) stderr.write(`${note}\n`);
     return ExitCode.done;
   },
 });
+
+function withheld(reason: string, lead: LeadId, { name }: SinkConfig): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `${printable(name)} would not get lead ${lead}: ${printable(reason)}`,
+    'The options `where` and `fields` of the sink decide this.',
+  );
+}
 
 function withoutContent(lead: LeadId, command: ShowCommand): CommandFailure {
   return new CommandFailure(

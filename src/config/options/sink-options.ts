@@ -40,8 +40,8 @@ export function policyOf({ schedule, jitter }: z.output<typeof retry>) {
 }
 
 /** Returns the schema of the options that every sink type has, with the type's defaults. */
-export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
-  return z.strictObject({
+export function sinkOptions({ defaults, takesFields }: Pick<SinkType, 'defaults' | 'takesFields'>) {
+  const options = z.strictObject({
     enabled: z
       .boolean()
       .default(true)
@@ -88,10 +88,13 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
     retry,
     ...mappingOptions,
   });
+  // The type of the result is the same for every type of sink: without `fields` in the schema, the option is always undefined.
+  return takesFields ? options : (options.omit({ fields: true }) as unknown as typeof options);
 }
 
 /** Defaults to use if the type of a sink is unknown or does not matter. Every type has the same common options, whatever their defaults. */
-export const ANY_TYPE: Pick<SinkType, 'defaults'> = {
+export const ANY_TYPE: Pick<SinkType, 'defaults' | 'takesFields'> = {
+  takesFields: true,
   defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
 };
 

@@ -3,6 +3,7 @@ import type { Batch, BatchRef } from '../../leads/delivery.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt, LedgerDelivering, Settlement } from '../../ledger/contract/ledger-delivering.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import type { CompiledMappings } from '../../mapping/compiled-mappings.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
@@ -11,6 +12,7 @@ import type { Emit, Event } from '../../telemetry/events.ts';
 import type { Span, Tracing } from '../../telemetry/tracing.ts';
 import { AttemptLease } from './attempt-lease.ts';
 import { callSink, errorName, REPORT_HINT } from './call-sink.ts';
+import { mapBatch } from './map-batch.ts';
 
 /** Finds the sink of an attempt and keeps it open until the attempt has ended. */
 export interface SinkChoice {
@@ -23,6 +25,8 @@ export interface DeliverParts {
   readonly ledger: LedgerDelivering;
   /** The open sinks; a reload replaces them. */
   readonly sinks: SinkChoice;
+  /** Compiles the mappings of the sinks. */
+  readonly mappings: CompiledMappings;
   readonly clock: Clock;
   readonly emit: Emit;
   /** Absent: no tracing. */
@@ -73,16 +77,18 @@ async function attempt(
   const startMs = clock.monotonicMs();
   reach('begun');
   const span = parts.tracing?.attempt(batch);
-  const answered = await withoutErased(open, batch, (leads) =>
-    callSink(open, leads, { clock, stop: signal, lease, traceparent: span?.traceparent }),
-  );
+  const { toSend, outcomes: outcomesOf } = await mapBatch(batch, open, parts);
+  const sent = toSend
+    ? await callSink(open, toSend, { clock, stop: signal, lease, traceparent: span?.traceparent })
+    : [];
+  const answered = outcomesOf(sent);
   const outcomes = keepable(lease.wasOver ? withoutUnsent(answered) : answered, batch);
   if (span) endSpan(span, outcomes);
   reach('accepted');
   // An attempt that was aborted by a stop, or whose lease ended, says nothing about the destination: release the batch, which is then
   // attempted again as the same batch, unless another process already has it.
-  const hasAnswer = outcomes.some(({ kind }) => kind !== 'unavailable' && kind !== 'untried');
-  if (!hasAnswer && (signal.aborted || lease.wasOver)) {
+  const hasAnswer = sent.some(({ kind }) => kind !== 'unavailable' && kind !== 'untried');
+  if (toSend && !hasAnswer && (signal.aborted || lease.wasOver)) {
     if (await ledger.release(ref, answered.some(mayHaveArrived))) parts.onSettled(batch.sink);
     else emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
     return;
@@ -93,24 +99,6 @@ async function attempt(
   if (!settled) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   for (const event of eventsOf(batch, result, settled, clock.now())) emit(event);
   parts.onSettled(settled.sink);
-}
-
-/**
- * Withholds erased leads from a sink that does not take `erased` events, and gives them the outcome `refused`: a lead without content would
- * fail the whole batch.
- */
-async function withoutErased(
-  { erasedRefusal: reason }: OpenSink,
-  batch: Batch,
-  call: (batch: Batch) => Promise<readonly Outcome[]>,
-): Promise<readonly Outcome[]> {
-  if (reason === undefined || batch.deliveries.every(({ event }) => event !== 'erased')) return call(batch);
-  const leads = batch.deliveries.filter(({ event }) => event !== 'erased');
-  const outcomes = leads.length > 0 ? await call({ ...batch, deliveries: leads }) : [];
-  const ofLeads = outcomes[Symbol.iterator]();
-  return batch.deliveries.map(({ event }) =>
-    event === 'erased' ? { kind: 'refused', reason } : (ofLeads.next().value as Outcome),
-  );
 }
 
 /** Turns the outcomes of leads that were not sent in time into `untried`, because such outcomes say nothing about the destination. */

@@ -5,6 +5,7 @@ import type { ConfigValue } from '../../config/effective-values.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { CompiledMappings } from '../../mapping/compiled-mappings.ts';
 import { removeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { holdDataDir, openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
@@ -125,10 +126,11 @@ export async function compose(
   for (const warning of configWarnings(config)) emit({ type: 'config-warning', warning });
   const openSinks = new OpenSinks(clock);
   closers.push(() => openSinks.close());
+  const mappings = new CompiledMappings(() => current.config.clientKey);
   const onSettled = (sink: string) => wakes.notify(sink);
   const carrier = await openCarrier(config, {
     ledgerId: ledger.id,
-    attempt: deliverBatch({ ledger, sinks: openSinks, clock, emit, tracing, onSettled }),
+    attempt: deliverBatch({ ledger, sinks: openSinks, mappings, clock, emit, tracing, onSettled }),
     deliver: delivers,
     clock,
     emit,

@@ -1,6 +1,7 @@
 import { storable } from '../../leads/content-facts.ts';
 import type { Delivery } from '../../leads/delivery.ts';
 import { type Lead, type LeadAnswer, readLead } from '../../leads/lead.ts';
+import { type MappedValue, mappedJson } from '../../leads/mapped-fields.ts';
 
 /** The cell of each column, in order. New columns go to the end. */
 const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => string | undefined>> = {
@@ -27,15 +28,46 @@ export function csvFile(
   deliveries: readonly Delivery[],
   { makeSafe, bom }: { makeSafe: MakeSafe; bom: boolean },
 ): Buffer {
-  const records = deliveries.map((delivery) => recordOf(delivery, makeSafe));
+  const isMapped = deliveries.some(({ fields }) => fields !== undefined);
+  const records = isMapped ? mappedRecords(deliveries, makeSafe) : recordsOf(deliveries, makeSafe);
   // Record by record, because all records together may exceed the maximum length of a string.
-  const lines = [Object.keys(columns), ...records].flatMap(line);
+  const lines = records.flatMap(line);
   return Buffer.concat(bom ? [Buffer.from('\ufeff'), ...lines] : lines);
 }
 
-function recordOf(delivery: Delivery, makeSafe: MakeSafe): string[] {
-  const lead = readLead(delivery.raw);
-  return Object.values(columns).map((cell) => makeSafe(storable(cell(lead, delivery) ?? '')));
+function recordsOf(deliveries: readonly Delivery[], makeSafe: MakeSafe): string[][] {
+  const records = deliveries.map((delivery) => {
+    const lead = readLead(delivery.raw);
+    return Object.values(columns).map((cell) => makeSafe(storable(cell(lead, delivery) ?? '')));
+  });
+  return [Object.keys(columns), ...records];
+}
+
+/** The columns behind the fields of a mapping, by which the files can be read back. New columns go to the end. */
+const ofDelivery: Readonly<Record<string, (delivery: Delivery) => string>> = {
+  _leadsync_lead_id: ({ leadId }) => String(leadId),
+  _leadsync_source: ({ source }) => source,
+  _leadsync_first_seen_at: ({ firstSeenAt }) => firstSeenAt.toISOString(),
+  _leadsync_delivery_id: ({ id }) => id,
+};
+
+/**
+ * Returns the records of mapped leads, in the columns of every mapping that occurs: after a change of the mapping, a file may have leads of
+ * both.
+ */
+function mappedRecords(deliveries: readonly Delivery[], makeSafe: MakeSafe): string[][] {
+  const names = [...new Set(deliveries.flatMap(({ fields }) => [...(fields?.keys() ?? [])]))];
+  const records = deliveries.map((delivery) => [
+    ...names.map((name) => makeSafe(storable(cellOf(delivery.fields?.get(name))))),
+    ...Object.values(ofDelivery).map((cell) => cell(delivery)),
+  ]);
+  return [[...names, ...Object.keys(ofDelivery)], ...records];
+}
+
+/** Returns the cell for a mapped value: empty for null, and JSON for a list or map. */
+function cellOf(value: MappedValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : mappedJson(value);
 }
 
 /**

@@ -12,10 +12,11 @@ async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead
   const { csvRecords } = await import('../../platform/text/csv-records.ts');
   for await (const record of csvRecords(content)) {
     if (!at) {
-      const [id, source, delivery] = ['id', '_leadsync_source', '_leadsync_delivery_id'].map((name) =>
-        record.indexOf(name),
-      ) as [number, number, number];
-      at = { id, source, delivery };
+      const place = (name: string) => record.indexOf(name);
+      // A file of mapped leads may have any column `id`, and the lead's id in a column of its own.
+      const ofMapped = place('_leadsync_lead_id');
+      const id = ofMapped < 0 ? place('id') : ofMapped;
+      at = { id, source: place('_leadsync_source'), delivery: place('_leadsync_delivery_id') };
       continue;
     }
     const { [at.id]: leadId = '', [at.source]: source, [at.delivery]: delivery = '' } = record;

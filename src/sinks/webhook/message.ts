@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
+import { nestedJson } from '../../leads/mapped-fields.ts';
 
 /** The content of a request. The same for every attempt: a receiver recognises a repeat by the id. */
 export interface Message {
@@ -39,11 +40,12 @@ function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
 }
 
 /**
- * Returns the fields of an event as JSON without braces. `data` is the lead's text as received, to the last digit; the poll has verified
- * that it is JSON.
+ * Returns the fields of an event as JSON without braces. `data` has the fields of the sink's mapping. Without a mapping, it is the lead's
+ * text as received, to the last digit; the poll has verified that it is JSON.
  */
 function eventFields(delivery: Delivery, type: string = delivery.event): string {
-  const { event, firstSeenAt, changedAt, raw, source, replay } = delivery;
+  const { event, firstSeenAt, changedAt, raw, fields, source, replay } = delivery;
+  const data = fields ? nestedJson(fields) : raw;
   const at = event === 'created' ? firstSeenAt : changedAt;
-  return `"type":"lead.${type}","timestamp":"${at.toISOString()}","data":${raw},"source":${JSON.stringify(source)},"replay":${replay}`;
+  return `"type":"lead.${type}","timestamp":"${at.toISOString()}","data":${data},"source":${JSON.stringify(source)},"replay":${replay}`;
 }

@@ -8,6 +8,7 @@ import { InProcessCarrier } from '../../../src/delivery/in-process-carrier.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import { CompiledMappings } from '../../../src/mapping/compiled-mappings.ts';
 import type { OpenSink } from '../../../src/operations/opening/open-sinks.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
@@ -76,6 +77,7 @@ export class Bench {
     const attempt = deliverBatch({
       ledger: this.ledger,
       sinks: sinkChoice(sinks),
+      mappings: new CompiledMappings(() => undefined),
       clock,
       emit: this.reported.emit,
       onSettled: () => this.wake.notify(),

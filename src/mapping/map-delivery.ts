@@ -1,0 +1,30 @@
+import type { Batch, Delivery } from '../leads/delivery.ts';
+import { LEFT_OUT, type LeftOut, type Refused } from '../leads/outcome.ts';
+import type { CompiledMappings } from './compiled-mappings.ts';
+
+const NOT_COMPILED =
+  'This version of leadsync cannot read the mapping with which the lead may have been sent before. `leadsync replay` sends the lead again under the present one.';
+
+/** Whether `mapDelivery` may change or withhold a lead of a batch. */
+export function isMapped({ mapping, deliveries }: Pick<Batch, 'mapping' | 'deliveries'>): boolean {
+  return mapping !== undefined || deliveries.some(({ formerMapping }) => formerMapping !== undefined);
+}
+
+/**
+ * Returns a delivery with the fields that its mapping makes of the lead: the mapping of its batch, or an earlier one if the delivery may have
+ * arrived under it. Returns an outcome instead if the mapping leaves the lead out or fails for it.
+ */
+export function mapDelivery(
+  delivery: Delivery,
+  { mapping, sink }: Pick<Batch, 'mapping' | 'sink'>,
+  mappings: CompiledMappings,
+): Delivery | Refused | LeftOut {
+  const { event, formerMapping } = delivery;
+  const text = formerMapping === undefined ? (mapping ?? null) : formerMapping;
+  if (text === null || event === 'erased') return delivery;
+  const mapped = mappings.get(text)?.map(delivery);
+  if (!mapped) return { kind: 'refused', reason: NOT_COMPILED, unsent: true };
+  if (mapped.kind === 'left-out') return { kind: 'left-out', reason: `${LEFT_OUT} of ${sink}` };
+  if (mapped.kind === 'failed') return { kind: 'refused', reason: mapped.reason, unsent: true };
+  return mapped.fields ? { ...delivery, fields: mapped.fields } : delivery;
+}
