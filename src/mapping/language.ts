@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 let loaded: typeof Cel | undefined;
 
 /** Returns the package that parses, checks and evaluates CEL. Loaded on first use, because most configurations have no mapping. */
-export function cel(): typeof Cel {
+function cel(): typeof Cel {
   loaded ??= require('@marcbachmann/cel-js') as typeof Cel;
   return loaded;
 }

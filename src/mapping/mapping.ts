@@ -13,11 +13,11 @@ import { unwrapped } from './language.ts';
 import { type LeadValue, variablesOf } from './lead-values.ts';
 
 /** Maximum characters of a lead's JSON that expressions may read. */
-export const MAX_LEAD_CHARACTERS = 1024 * 1024;
+const MAX_LEAD_CHARACTERS = 1024 * 1024;
 /** Maximum answers of a lead that expressions may read. */
 export const MAX_ANSWERS = 1_000;
 /** Maximum characters of a field. */
-export const MAX_FIELD_CHARACTERS = 1024 * 1024;
+const MAX_FIELD_CHARACTERS = 1024 * 1024;
 /** Maximum depth of lists and maps in a field. */
 const MAX_DEPTH = 50;
 

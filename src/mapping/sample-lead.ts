@@ -6,7 +6,7 @@ import type { SampleChanges } from './options.ts';
 const CREATED_AT = '2026-03-02T09:15:00.000Z';
 
 /** The lead from which every test of a mapping starts. docs/mapping.md shows it. */
-export const SAMPLE_LEAD = {
+const SAMPLE_LEAD = {
   id: 4711,
   service_name: 'Plumbing',
   service_slug: 'plumbing',

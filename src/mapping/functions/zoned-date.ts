@@ -2,7 +2,7 @@
 const TOKEN = /yyyy|MMMM|MMM|EEEE|EEE|MM|dd|HH|mm|ss|M|d|H/g;
 
 /** The format of `date` if none is given. */
-export const DEFAULT_DATE_FORMAT = 'yyyy-MM-dd';
+const DEFAULT_DATE_FORMAT = 'yyyy-MM-dd';
 
 /** Whether a text names a time zone: `Australia/Sydney`. */
 export function isTimeZone(text: string): boolean {

@@ -1,0 +1,189 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse as parseCsv } from 'csv-parse/sync';
+import { describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { aLead } from '../support/scene/a-lead.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { carriers, csvFiles, type Scene } from '../support/scene/scene.ts';
+import type { ReceivedRequest, WebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { until } from '../support/time/until.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a configuration as it is written, whose shape is the test's business
+type Written = any;
+
+function rewrite(scene: Pick<Scene, 'configFile'>, change: (config: Written) => void): void {
+  const config: Written = parse(readFileSync(scene.configFile, 'utf8'));
+  change(config);
+  writeFileSync(scene.configFile, stringify(config));
+}
+
+/** Returns the number of recorded leads, and that of pending deliveries of all sinks. */
+async function stateOf(scene: Scene): Promise<{ leads: number; pending: number }> {
+  const { stdout } = await scene.run('status', '--json');
+  const { sources, sinks } = JSON.parse(stdout) as {
+    sources: { leads: number }[];
+    sinks: { pending: number }[];
+  };
+  const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one + other, 0);
+  return { leads: sum(sources.map(({ leads }) => leads)), pending: sum(sinks.map((one) => one.pending)) };
+}
+
+/** Waits until a number of leads is recorded and every delivery has ended. */
+async function settled(scene: Scene, leads: number): Promise<void> {
+  await until(
+    'every lead is recorded and nothing is pending',
+    async () => {
+      const state = await stateOf(scene);
+      return state.leads === leads && state.pending === 0;
+    },
+    60_000,
+  );
+}
+
+function eventOf({ body }: ReceivedRequest) {
+  return JSON.parse(body.toString()) as { type: string; data: Record<string, unknown>; source: string };
+}
+
+/** Returns the ids of the leads that a receiver accepted, sorted, by the field `id` of its mapping or of the lead. */
+function leadsAt({ received }: WebhookReceiver): number[] {
+  const byId = new Map(
+    received
+      .filter(({ status }) => status === 204)
+      .map((request) => [request.headers['webhook-id'], Number(eventOf(request).data['id'])]),
+  );
+  return [...byId.values()].sort((one, other) => one - other);
+}
+
+describe.each(carriers)('mappings (%s)', (carrier) => {
+  test('leads are split between sinks by service, in the form of each sink, over kills and reloads that change the mapping', async () => {
+    const owners = 'rotate(["101", "102", "103"], lead.key)';
+    const fields = (version: number) => ({
+      id: 'lead.id',
+      'contact.owner': owners,
+      version: { value: version },
+    });
+    const scene = await aScene(carrier, {
+      stub: { leads: 0 },
+      receivers: {
+        plumbers: { where: 'lead.service_slug == "plumbing"' },
+        others: { where: 'lead.service_slug != "plumbing"' },
+      },
+      sinks: {
+        crm: {
+          fields: fields(0),
+          concurrency: 4,
+          retry: { schedule: Array.from({ length: 50 }, () => '200ms') },
+        },
+        drop: { where: 'lead.id % 2 == 0', fields: { it: 'lead.key' }, batch: { max: 10, wait: '200ms' } },
+        warehouse: { where: 'lead.id < 1010', mirror: false },
+      },
+    });
+    // Every third request arrives, and its sender never learns so.
+    let requests = 0;
+    scene.receiver.answerAlways((_request, response) => {
+      requests += 1;
+      if (requests % 3 === 0) response.socket?.destroy();
+      else response.writeHead(204).end();
+    });
+    let daemon = await scene.start();
+    const ids: number[] = [];
+    for (let round = 1; round <= 6; round += 1) {
+      for (let n = 0; n < 10; n += 1) {
+        const id = 1_000 + ids.length;
+        ids.push(id);
+        scene.stub.addRaw(aLead({ id, service_slug: id % 3 === 0 ? 'plumbing' : 'gardening' }));
+      }
+      const before = scene.receiver.received.length;
+      await until(
+        'some leads of this round arrived',
+        () => scene.receiver.received.length >= before + 3,
+        30_000,
+      );
+      rewrite(scene, ({ sinks }) => {
+        sinks.crm.fields = fields(round);
+      });
+      if (round % 2 === 0) {
+        await daemon.kill('SIGKILL');
+        await scene.receiver.disconnected();
+        daemon = await scene.start();
+      } else {
+        const reloads = () => daemon.log.filter(({ event }) => event === 'reloaded').length;
+        const known = reloads();
+        daemon.process.kill('SIGHUP');
+        await until('the reload is told', () => reloads() > known);
+      }
+    }
+    scene.receiver.answerAlways(204);
+    await settled(scene, ids.length);
+    expect(leadsAt(scene.receivers['plumbers'] as WebhookReceiver)).toEqual(ids.filter((id) => id % 3 === 0));
+    expect(leadsAt(scene.receivers['others'] as WebhookReceiver)).toEqual(ids.filter((id) => id % 3 !== 0));
+    // Each webhook-id has one body, however often it was sent and whatever mapping the sink had in the meantime.
+    const bodies = new Map<string, Set<string>>();
+    for (const { headers, body } of scene.receiver.received) {
+      const id = String(headers['webhook-id']);
+      bodies.set(id, (bodies.get(id) ?? new Set()).add(body.toString()));
+    }
+    expect(bodies.size).toBe(ids.length);
+    expect([...bodies.values()].filter(({ size }) => size > 1)).toEqual([]);
+    expect(scene.receiver.received.length).toBeGreaterThan(ids.length);
+    const versions = new Set(scene.receiver.received.map((request) => eventOf(request).data['version']));
+    expect(versions.size).toBeGreaterThan(1);
+    const dropped = csvFiles(scene.drop).flatMap((name) =>
+      parseCsv<Record<string, string>>(readFileSync(join(scene.drop, name)), { columns: true }),
+    );
+    expect(dropped.map((row) => row['it']).sort()).toEqual(
+      ids.filter((id) => id % 2 === 0).map((id) => `main:${id}`),
+    );
+    const rows = await scene.query<{ id: string }>(`SELECT id FROM ${scene.schema}.leads ORDER BY id`);
+    expect(rows.map(({ id }) => Number(id))).toEqual(ids.filter((id) => id < 1_010));
+  }, 180_000);
+
+  test('a lead that was left out is delivered once, as a new one, when it changes so that it belongs', async () => {
+    const scene = await aScene(carrier, {
+      stub: { leads: 0 },
+      sinks: {
+        crm: {
+          where: 'lead.service_slug == "plumbing"',
+          fields: { id: 'lead.id', slug: 'lead.service_slug' },
+        },
+      },
+    });
+    const gardening = aLead({ id: 7, service_slug: 'gardening' });
+    scene.stub.addRaw(gardening);
+    const daemon = await scene.start();
+    await until('it is left out', async () => {
+      const { stdout } = await scene.run('deliveries', '--sink', 'crm', '--json');
+      return stdout.includes('left out by `where` of crm');
+    });
+    expect((await scene.run('trace', '7')).stdout).toContain('left out by `where` of crm');
+    scene.stub.removeRaw(gardening);
+    scene.stub.addRaw(aLead({ id: 7, service_slug: 'plumbing' }));
+    await until('it is delivered', () => scene.receiver.received.length > 0);
+    await settled(scene, 1);
+    expect(scene.receiver.received.map(eventOf)).toMatchObject([
+      { type: 'lead.created', data: { id: 7, slug: 'plumbing' } },
+    ]);
+    expect(daemon.log.filter(({ event }) => event === 'batch-stale')).toEqual([]);
+  });
+
+  test('an expression that fails for a lead refuses that lead alone, without text of the lead in the log', async () => {
+    const scene = await aScene(carrier, {
+      stub: { leads: 0 },
+      sinks: { crm: { fields: { id: 'lead.id', rooms: 'int(answer("rooms"))' } } },
+    });
+    const answers = (answer: string) => [{ question: 'Rooms?', slug: 'rooms', answer }];
+    scene.stub.addRaw(aLead({ id: 1, service_question_answers: answers('3') }));
+    scene.stub.addRaw(aLead({ id: 2, service_question_answers: answers('Geheimnis') }));
+    scene.stub.addRaw(aLead({ id: 3, service_question_answers: answers('5') }));
+    const daemon = await scene.start();
+    await until('both others are delivered', () => scene.receiver.received.length === 2);
+    await settled(scene, 3);
+    expect(leadsAt(scene.receiver)).toEqual([1, 3]);
+    const { stdout } = await scene.run('deliveries', '--sink', 'crm', '--state', 'dead');
+    expect(stdout).toContain(
+      'The expression of `rooms` failed for this lead at column 1: the text is not a whole number.',
+    );
+    expect(daemon.stderr).not.toContain('Geheimnis');
+  });
+});
