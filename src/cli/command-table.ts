@@ -40,6 +40,11 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       () => import('./commands/check.ts'),
     ),
     entry(
+      'test [sink]',
+      'runs the tests of the mappings, or tries them on recorded leads; sends nothing',
+      () => import('./commands/test.ts'),
+    ),
+    entry(
       'test-sink <sink>',
       'sends one clearly marked test event; the ledger does not record it',
       () => import('./commands/test-sink.ts'),

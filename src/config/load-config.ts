@@ -16,6 +16,8 @@ export interface ConfigParts {
   readonly sinkTypes: readonly SinkType[];
   /** The environment in which `${…}` is looked up. */
   readonly env: Environment;
+  /** Whether a failing test of a mapping is no fault, for the command that shows the tests. */
+  readonly ignoreTests?: boolean;
 }
 
 /** What reading a configuration file needs besides its path. */
@@ -52,7 +54,8 @@ export function loadLenientConfig(file: string, parts: FileParts): LedgerConfig 
   // If the syntax is broken, report only the syntax faults: all others would follow from them.
   const reported = isBroken ? new FaultList(file) : faults;
   const tree = document && new YamlTree(text, document, reported, env, 'ledger');
-  const config = tree && new ConfigReader(file, tree, reported, sinkTypes, 'ledger').readForLedger();
+  const config =
+    tree && new ConfigReader(file, tree, reported, { sinkTypes, purpose: 'ledger' }).readForLedger();
   if (config === undefined) faults.throwIfAny();
   if (config === undefined) throw new Error('a configuration without a fault gave no result');
   return { ...config, faults: faults.faults };
@@ -86,7 +89,7 @@ export function parseConfig(text: string, file: string, parts: ConfigParts): Con
 function parse<Result>(
   written: string,
   file: string,
-  { sinkTypes, env }: ConfigParts,
+  { sinkTypes, env, ignoreTests = false }: ConfigParts,
   purpose: Purpose,
   read: (reader: ConfigReader, tree: YamlTree, faults: FaultList) => Result | undefined,
 ): Result {
@@ -94,7 +97,7 @@ function parse<Result>(
   const text = withoutByteOrderMark(written);
   const { document, isBroken } = parseYaml(text, faults);
   const tree = document && !isBroken && new YamlTree(text, document, faults, env, purpose);
-  const reader = tree ? new ConfigReader(file, tree, faults, sinkTypes, purpose) : undefined;
+  const reader = tree ? new ConfigReader(file, tree, faults, { sinkTypes, purpose, ignoreTests }) : undefined;
   const config = tree && reader ? read(reader, tree, faults) : undefined;
   faults.throwIfAny(reader?.secretFiles);
   if (config === undefined) throw new Error('a configuration without a fault gave no result');

@@ -9,6 +9,7 @@ import { databaseStats, lastPolls } from './queries/database-stats.ts';
 import { DeliveryList } from './queries/delivery-list.ts';
 import { History } from './queries/history.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
+import { newestContents } from './queries/newest-contents.ts';
 import { StatusQueries } from './queries/status-queries.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 
@@ -30,6 +31,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     vitals: (recent) => access.read(() => vitals.all(recent)),
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),
     upcoming: (sink, lead, source) => access.read(() => upcoming.of(sink, lead, source)),
+    newestContents: (limit) => access.read(() => newestContents(db, limit)),
     feedCursor: () => access.read(() => changes.now()),
     feed: (since, withData) => access.read(() => changes.since(since, withData)),
     recentAttempts: (limit) => access.read(() => changes.recentAttempts(limit)),

@@ -1,6 +1,6 @@
 import { countOf } from '../platform/text/format.ts';
 import { didYouMean } from '../platform/text/suggest.ts';
-import type { Plan, PlannedExport, PlannedSink, PlannedSource } from './plan.ts';
+import type { Plan, PlannedExport, PlannedSink, PlannedSource, Routing } from './plan.ts';
 
 /** Returns one sentence for each part of a plan. */
 export function describePlan({ sources, sinks, exports }: Plan): string[] {
@@ -40,7 +40,7 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'removed':
       return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
     case 'altered':
-      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}`;
+      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}${routingPart(sink.routing)}`;
   }
 }
 
@@ -81,6 +81,15 @@ function unknownFormerPart({
 
 function alteredPart(options: readonly string[]): string {
   return options.length > 0 ? `, with ${options.join(', ')} from its next attempt on` : '';
+}
+
+function routingPart(routing: Routing | undefined): string {
+  if (routing === undefined || routing.leads === 0) return '';
+  const { leads, before, after } = routing;
+  const of = `of the last ${countOf(leads, 'lead')}`;
+  return before === after
+    ? `; ${of}, ${after} go to it, as before`
+    : `; ${of}, ${after} go to it instead of ${before}`;
 }
 
 function pendingPart(pending: number): string {

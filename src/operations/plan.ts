@@ -7,8 +7,11 @@ import {
   differingOptions,
 } from '../config/changes/compare-configs.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
+import type { Delivery } from '../leads/delivery.ts';
 import { isNameTaken, type LastDeclaration } from '../ledger/contract/declared.ts';
+import type { MappingDefinition } from '../mapping/definition.ts';
 import { originOf } from '../source/http-source.ts';
+import { tryMapping } from './try-mapping.ts';
 
 type LastSink = LastDeclaration['sinks'][number];
 
@@ -52,7 +55,18 @@ export type PlannedSink =
       readonly name: string;
       readonly options: readonly string[];
       readonly pending: number;
+      /** Set if the sink's mapping changes and leads were tried. */
+      readonly routing?: Routing;
     };
+
+/** How many of the last leads go to a sink. */
+export interface Routing {
+  /** The number of leads that were tried. */
+  readonly leads: number;
+  /** How many of them go to the sink with the last configuration, and with the planned one. */
+  readonly before: number;
+  readonly after: number;
+}
 
 /** What a configuration would change for one source. The leads of a removed source stay. `options`: changed options. */
 export type PlannedSource =
@@ -99,6 +113,33 @@ export function planOf(last: LastConfiguration, config: Config, exact?: ConfigCh
     sinks: planSinks(last, config, exact?.sinks),
     exports: planExports(last, config, exact?.exports),
   };
+}
+
+/** The options of a mapping. */
+const MAPPING = ['where', 'fields', 'region', 'lookups'];
+
+function changesMapping(sink: PlannedSink): boolean {
+  return sink.kind === 'altered' && sink.options.some((option) => MAPPING.includes(option));
+}
+
+/** Adds to each sink whose mapping changes how many of the leads it gets before and after the change. Reads the leads only if necessary. */
+export async function withRouting(
+  plan: Plan,
+  last: LastConfiguration,
+  { sinks, clientKey }: Pick<Config, 'sinks' | 'clientKey'>,
+  readLeads: () => Promise<readonly Delivery[]>,
+): Promise<Plan> {
+  if (!plan.sinks.some(changesMapping)) return plan;
+  const leads = await readLeads();
+  const sent = (mapping: MappingDefinition | undefined) => tryMapping(mapping, leads, clientKey).sent;
+  const planned = plan.sinks.map((sink) => {
+    if (!changesMapping(sink)) return sink;
+    const former = last.sinks.find(({ name }) => name === sink.name)?.config;
+    const before = sent(former === undefined ? undefined : (JSON.parse(former) as MappingDefinition));
+    const after = sent(sinks.find(({ name }) => name === sink.name)?.mapping);
+    return { ...sink, routing: { leads: leads.length, before, after } };
+  });
+  return { ...plan, sinks: planned };
 }
 
 function planSources(

@@ -1,11 +1,15 @@
 import { describePlan } from '../../operations/describe-plan.ts';
-import { planOf } from '../../operations/plan.ts';
+import { planOf, withRouting } from '../../operations/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, exportStatesOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-declared.ts';
+import { newestLeads } from '../shell/newest-leads.ts';
+
+/** The number of leads by which `plan` shows what a changed mapping does. */
+const TRIED_LEADS = 1_000;
 
 const NOTHING =
   'No source, sink or export would change. Secrets (such as the url of a webhook) and other options are not compared; `leadsync reload` reports their changes.';
@@ -22,7 +26,9 @@ export const command = defineCommand<{ json?: boolean }>({
       ...(await lastDeclaration(config, surroundings)),
       exports: await lastExports(exportStatesOf(config)),
     };
-    const planned = planOf(last, config);
+    const planned = await withRouting(planOf(last, config), last, config, () =>
+      newestLeads(config, surroundings, TRIED_LEADS),
+    );
     if (options.json) surroundings.stdout.write(printJson(planned));
     else {
       const lines = describePlan(planned);

@@ -26,6 +26,7 @@ export class ConfigReader {
   readonly #file: string;
   readonly #folder: string;
   readonly #secretFiles = new Set<string>();
+  readonly #ignoresTests: boolean;
   #mapping: MappingParts = { lookups: {}, clientKey: undefined };
 
   /** `file` is the path of the tree's file. Relative paths are resolved against its folder. */
@@ -33,14 +34,18 @@ export class ConfigReader {
     file: string,
     tree: YamlTree,
     faults: FaultList,
-    sinkTypes: readonly SinkType[],
-    purpose: Purpose,
+    {
+      sinkTypes,
+      purpose,
+      ignoreTests = false,
+    }: { sinkTypes: readonly SinkType[]; purpose: Purpose; ignoreTests?: boolean },
   ) {
     this.#file = resolve(file);
     this.#folder = dirname(this.#file);
     this.#tree = tree;
     this.#validator = new TreeValidator(tree, faults, purpose);
     this.#sinkTypes = sinkTypes;
+    this.#ignoresTests = ignoreTests;
   }
 
   /** The secret files that are named in the parts that were read so far. */
@@ -251,7 +256,10 @@ export class ConfigReader {
     const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
-    if (sharedOptions) new MappingReader(this.#tree, this.#validator, this.#mapping).check(sharedOptions, at);
+    if (sharedOptions) {
+      const mapping = new MappingReader(this.#tree, this.#validator, this.#mapping);
+      mapping.check(this.#ignoresTests ? { ...sharedOptions, tests: undefined } : sharedOptions, at);
+    }
     // Without a type, the other valid keys are unknown.
     if (type === undefined) return {};
     const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#folder);

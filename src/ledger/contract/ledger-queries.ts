@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../../leads/delivery.ts';
+import type { Delivery, DeliveryState } from '../../leads/delivery.ts';
 import type { HistoryText, Overview } from '../../leads/history.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
@@ -54,6 +54,11 @@ export interface LedgerQueries {
    * out a lead without content, unless the sink has a delivery of the event `erased` for it.
    */
   upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
+  /**
+   * Returns the current contents that were recorded last, newest first, each as a delivery of the event `created` that does not exist. Leaves
+   * out leads without content.
+   */
+  newestContents(limit: number): Promise<readonly Delivery[]>;
   /** Returns the cursor at the end of the change feed. From this cursor, `feed` returns only later events. */
   feedCursor(): Promise<FeedCursor>;
   /** Returns the events after a cursor. `withData` adds the contents of leads and the answers of destinations, which are personal data. */

@@ -72,6 +72,7 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   unfinishedErasures: true,
   unknownIndexes: true,
   upcoming: true,
+  newestContents: true,
   vitals: true,
   unbegunBatches: true,
 };

@@ -1,0 +1,253 @@
+import { InvalidArgumentError } from 'commander';
+import type { Config, SinkConfig } from '../../config/contract/config.ts';
+import { loadConfig } from '../../config/load-config.ts';
+import type { Delivery } from '../../leads/delivery.ts';
+import type { LeadId } from '../../leads/lead.ts';
+import { type MappedValue, mappedJson } from '../../leads/mapped-fields.ts';
+import { Mapping } from '../../mapping/mapping.ts';
+import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
+import { type MappingTrial, tryMapping } from '../../operations/try-mapping.ts';
+import { countOf } from '../../platform/text/format.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
+import { sinkTypes } from '../../sinks/registry.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { commandFormatter, type GlobalOptions, type Surroundings, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { readLeadId } from '../shell/filter.ts';
+import { requireName } from '../shell/names.ts';
+import { newestLeads } from '../shell/newest-leads.ts';
+import { unknownLead } from '../shell/unknown-lead.ts';
+
+interface Options {
+  readonly lead?: LeadId;
+  readonly source?: string;
+  readonly last?: number;
+  readonly showData?: boolean;
+  readonly json?: boolean;
+}
+
+/** The result of one test. */
+interface TestResult {
+  readonly test: string;
+  readonly passed: boolean;
+  readonly differences: readonly Pick<TestFailure, 'path' | 'expected' | 'actual'>[];
+}
+
+/** `leadsync test`: runs the tests of the mappings, or tries the mappings on recorded leads. Sends nothing. */
+export const command = defineCommand<Options>({
+  examples: [
+    'leadsync test',
+    'leadsync test crm --last 50',
+    'leadsync test crm --lead 42 --show-data',
+    'leadsync test --json',
+  ],
+  notes:
+    'Without --lead and --last, it runs the tests in the configuration and exits with 78 if one fails. With them, it applies `where` and `fields` to leads in the ledger, and sends nothing. Their content is shown with --show-data only.',
+  declare: (command) =>
+    command
+      .option('--lead <id>', 'apply the mapping to this lead', readLeadId)
+      .option('--source <name>', 'the source of that lead')
+      .option('--last <number>', 'apply the mapping to the last leads, and count the results', readCount)
+      .option('--show-data', "with --lead, show the fields' values, which are personal data")
+      .option('--json', 'print the result as JSON'),
+  run: async (options, surroundings, [sink]) => {
+    const config = loadConfig(options.config, { sinkTypes, env: surroundings.env, ignoreTests: true });
+    const names = config.sinks.map(({ name }) => name);
+    requireName('sink', sink, names);
+    const chosen = config.sinks.filter(
+      ({ name, mapping }) => name === sink || (sink === undefined && mapping !== undefined),
+    );
+    if (chosen.every(({ mapping }) => mapping === undefined)) throw noMapping(sink);
+    if (options.lead !== undefined) return tryLead(options.lead, chosen, config, options, surroundings);
+    if (options.last !== undefined) return tryLast(options.last, chosen, config, options, surroundings);
+    return showTests(chosen, config, options, surroundings);
+  },
+});
+
+/** Maximum leads of `--last`: their contents are in memory at the same time. */
+const MOST_LEADS = 10_000;
+
+/** Parses the value of `--last`. @throws InvalidArgumentError */
+function readCount(text: string): number {
+  const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > MOST_LEADS)
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST_LEADS}.`);
+  return count;
+}
+
+function noMapping(sink: string | undefined): CommandFailure {
+  return new CommandFailure(
+    ExitCode.usage,
+    sink === undefined
+      ? 'No sink has a mapping.'
+      : `${printable(sink)} has no mapping: it gets every lead as received.`,
+    'Add `where` or `fields` to a sink; docs/mapping.md shows how.',
+  );
+}
+
+function showTests(
+  sinks: readonly SinkConfig[],
+  { clientKey }: Config,
+  { json }: Options,
+  { stdout }: Surroundings,
+): number {
+  const results = sinks.map((sink) => ({ sink: sink.name, tests: resultsOf(sink, clientKey) }));
+  const all = results.flatMap(({ tests }) => tests);
+  const failed = all.filter(({ passed }) => !passed).length;
+  if (json) stdout.write(printJson(results));
+  else {
+    const lines = results.flatMap(({ sink, tests }) => [
+      `sink ${sink}${tests.length === 0 ? ': no tests' : ''}`,
+      ...tests.flatMap(linesOf),
+    ]);
+    const total =
+      failed === 0
+        ? `${countOf(all.length, 'test')}, all passed.`
+        : `${countOf(all.length, 'test')}, ${failed} failed.`;
+    stdout.write(`${[...lines, total].map(printable).join('\n')}\n`);
+  }
+  return failed === 0 ? ExitCode.done : ExitCode.configuration;
+}
+
+function resultsOf(
+  { mapping: definition, mappingTests }: SinkConfig,
+  clientKey: Config['clientKey'],
+): TestResult[] {
+  const mapping = compiled(definition, clientKey);
+  const failures = mapping ? runTests(mapping, mappingTests) : [];
+  return mappingTests.map(({ name }, index) => {
+    const differences = failures.filter(({ test }) => test === index);
+    return {
+      test: name,
+      passed: differences.length === 0,
+      differences: differences.map(({ path, expected, actual }) => ({ path, expected, actual })),
+    };
+  });
+}
+
+function linesOf({ test, passed, differences }: TestResult): string[] {
+  return [
+    `  ${passed ? 'ok    ' : 'FAILED'}  ${test}`,
+    ...differences.flatMap(({ path, expected, actual }) => [
+      `            ${path.at(-1) ?? 'the lead'}`,
+      `              expected  ${expected}`,
+      `              result    ${actual}`,
+    ]),
+  ];
+}
+
+async function tryLead(
+  lead: LeadId,
+  sinks: readonly SinkConfig[],
+  config: Config,
+  options: Options & GlobalOptions,
+  surroundings: Surroundings,
+): Promise<number> {
+  const { source, showData = false, json } = options;
+  const found = await withLedger(config, surroundings, async (ledger) => {
+    const upcoming = await Promise.all(sinks.map(({ name }) => ledger.upcoming(name, lead, source)));
+    return upcoming.flatMap((deliveries, index) =>
+      deliveries.map(({ delivery }) => ({ sink: sinks[index] as SinkConfig, delivery })),
+    );
+  });
+  if (found.length === 0) throw unknownLead(lead, source, commandFormatter(options, surroundings));
+  const shown = found.map(({ sink, delivery }) => ({
+    sink: sink.name,
+    source: delivery.source,
+    ...resultFor(sink, delivery, config.clientKey, showData),
+  }));
+  const text = json ? printJson(shown) : shown.map((one) => `${textOfResult(one)}\n`).join('');
+  surroundings.stdout.write(text);
+  return ExitCode.done;
+}
+
+interface LeadResult {
+  readonly result: 'sent' | 'left out' | 'refused';
+  readonly reason?: string;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+function resultFor(
+  { mapping: definition }: SinkConfig,
+  delivery: Delivery,
+  clientKey: Config['clientKey'],
+  showData: boolean,
+): LeadResult {
+  const mapped = compiled(definition, clientKey)?.map(delivery);
+  if (mapped?.kind === 'left-out') return { result: 'left out' };
+  if (mapped?.kind === 'failed') return { result: 'refused', reason: mapped.reason };
+  const show = showData ? mappedJson : outlineOf;
+  const fields = [...(mapped?.fields ?? [])].map(([name, value]) => [name, show(value)] as const);
+  return { result: 'sent', fields: Object.fromEntries(fields) };
+}
+
+function textOfResult({
+  sink,
+  source,
+  result,
+  reason,
+  fields = {},
+}: LeadResult & { sink: string; source: string }): string {
+  const width = Math.max(0, ...Object.keys(fields).map((name) => name.length));
+  const lines = Object.entries(fields).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);
+  const head = `sink ${sink}, lead of ${source}: ${result}${reason === undefined ? '' : `. ${reason}`}`;
+  return [head, ...lines].map(printable).join('\n');
+}
+
+/** Returns what kind of value it is, without its content. */
+function outlineOf(value: MappedValue): string {
+  if (value === null) return 'null';
+  if (typeof value === 'string')
+    return value === '' ? 'empty text' : `text of ${countOf(value.length, 'character')}`;
+  if (Array.isArray(value)) return `list of ${value.length}`;
+  if (typeof value === 'object') return 'map';
+  return typeof value === 'boolean' ? 'true or false' : 'number';
+}
+
+async function tryLast(
+  limit: number,
+  sinks: readonly SinkConfig[],
+  config: Config,
+  { json }: Options,
+  surroundings: Surroundings,
+): Promise<number> {
+  const leads = await newestLeads(config, surroundings, limit);
+  const trials = sinks.map(({ name, mapping }) => ({
+    sink: name,
+    ...tryMapping(mapping, leads, config.clientKey),
+  }));
+  const text = json
+    ? printJson(
+        trials.map(({ empty, reasons, ...rest }) => ({
+          ...rest,
+          empty: Object.fromEntries(empty),
+          reasons: Object.fromEntries(reasons),
+        })),
+      )
+    : `${trials.flatMap(linesOfTrial).map(printable).join('\n')}\n`;
+  surroundings.stdout.write(text);
+  return ExitCode.done;
+}
+
+function linesOfTrial({
+  sink,
+  leads,
+  sent,
+  leftOut,
+  failed,
+  empty,
+  reasons,
+}: MappingTrial & { sink: string }): string[] {
+  const often = [...empty].filter(([, count]) => count > 0).sort(([, one], [, other]) => other - one);
+  return [
+    `sink ${sink}: of the last ${countOf(leads, 'lead')}, ${sent} go to it, ${leftOut} are left out, and an expression fails for ${failed}`,
+    ...often.map(([name, count]) => `  ${name} is empty for ${count} of ${sent}`),
+    ...[...reasons].map(([reason, count]) => `  ${count} ×  ${reason}`),
+  ];
+}
+
+function compiled(definition: SinkConfig['mapping'], clientKey: Config['clientKey']): Mapping | undefined {
+  const mapping = definition && Mapping.compile(definition, clientKey);
+  return mapping instanceof Mapping ? mapping : undefined;
+}

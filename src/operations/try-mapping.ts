@@ -1,0 +1,44 @@
+import type { Delivery } from '../leads/delivery.ts';
+import type { MappingDefinition } from '../mapping/definition.ts';
+import { Mapping } from '../mapping/mapping.ts';
+import type { Secret } from '../platform/options/secret.ts';
+
+/** What a mapping makes of some leads. */
+export interface MappingTrial {
+  /** The number of leads that were tried. */
+  readonly leads: number;
+  /** The numbers of leads that go to the sink, that `where` leaves out, and for which an expression fails. */
+  readonly sent: number;
+  readonly leftOut: number;
+  readonly failed: number;
+  /** For each field, the number of sent leads for which it is null or an empty text. */
+  readonly empty: ReadonlyMap<string, number>;
+  /** The number of leads for each reason of a failure. */
+  readonly reasons: ReadonlyMap<string, number>;
+}
+
+/** Applies a sink's mapping to leads, and counts the results. Without a mapping, every lead goes to the sink. Sends nothing. */
+export function tryMapping(
+  definition: MappingDefinition | undefined,
+  leads: readonly Delivery[],
+  clientKey: Secret | undefined,
+): MappingTrial {
+  const empty = new Map<string, number>(Object.keys(definition?.fields ?? {}).map((name) => [name, 0]));
+  const reasons = new Map<string, number>();
+  let [sent, leftOut, failed] = [0, 0, 0];
+  const mapping = definition && Mapping.compile(definition, clientKey);
+  for (const lead of leads) {
+    const mapped =
+      mapping instanceof Mapping ? mapping.map(lead) : ({ kind: 'mapped', fields: undefined } as const);
+    if (mapped.kind === 'left-out') leftOut += 1;
+    else if (mapped.kind === 'failed') {
+      failed += 1;
+      reasons.set(mapped.reason, (reasons.get(mapped.reason) ?? 0) + 1);
+    } else {
+      sent += 1;
+      for (const [name, value] of mapped.fields ?? [])
+        if (value === null || value === '') empty.set(name, (empty.get(name) ?? 0) + 1);
+    }
+  }
+  return { leads: leads.length, sent, leftOut, failed, empty, reasons };
+}
