@@ -1,7 +1,7 @@
 import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
-const OUTCOMES = ['delivered', 'refused', 'unavailable', 'dead'];
+const OUTCOMES = ['delivered', 'refused', 'unavailable', 'left_out', 'dead'];
 const BATCH_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60];
 /** Buckets from 10 ms to a day: deliveries normally take seconds, and hours if a destination is unavailable. */
 const DELIVERY_SECONDS = [
@@ -23,7 +23,7 @@ export class SinkMetrics {
     const by = { sink: sinks };
     this.#deliveries = make.counter(
       'leadsync_deliveries_total',
-      'Attempted deliveries by outcome. A dead delivery counts as `dead` in addition to the outcome of its last attempt.',
+      'Attempted deliveries by outcome. `left_out`: the mapping of the sink left the lead out, without an attempt. A dead delivery counts as `dead` in addition to the outcome of its last attempt.',
       { ...by, outcome: OUTCOMES },
     );
     this.#batchDuration = make.histogram(
@@ -66,6 +66,7 @@ export class SinkMetrics {
     for (const outcome of ['delivered', 'refused', 'unavailable'] as const) {
       this.#deliveries.inc({ sink, outcome }, event[outcome]);
     }
+    this.#deliveries.inc({ sink, outcome: 'left_out' }, event.leftOut);
     this.#batchDuration.observe({ sink }, event.durationMs / 1000);
     for (const seconds of event.secondsToDelivery) this.#toDelivery.observe({ sink }, seconds);
   }

@@ -92,6 +92,7 @@ const examples: Examples = {
     batch: 'b1',
     delivered: 2,
     refused: 1,
+    leftOut: 0,
     unavailable: 3,
     durationMs: 40,
     secondsToDelivery: [0.4, 90_000],

@@ -170,8 +170,9 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
       delivered: delivered.length,
       refused: count('refused'),
       unavailable: count('unavailable'),
+      leftOut: count('left-out'),
       durationMs: Math.round(attempt.durationMs),
-      reason: attempt.outcomes.find((outcome) => 'reason' in outcome)?.reason,
+      reason: attempt.outcomes.find((one) => one.kind === 'refused' || one.kind === 'unavailable')?.reason,
       secondsToDelivery: delivered
         .filter(({ replay, event }) => !replay && event !== 'erased')
         .map(({ changedAt }) => (now.getTime() - changedAt.getTime()) / 1000),

@@ -34,14 +34,16 @@ export const sinkEvents = {
     delivered: number;
     refused: number;
     unavailable: number;
+    /** Leads that the sink's mapping left out. */
+    leftOut: number;
     durationMs: number;
     reason?: string | undefined;
     secondsToDelivery: readonly number[];
   }>({
     level: ({ refused, unavailable }) => (unavailable > 0 ? 'warn' : refused > 0 ? 'info' : 'debug'),
-    fields: ['sink', 'batch', 'delivered', 'refused', 'unavailable', 'durationMs', 'reason'],
-    message: ({ sink, delivered, refused, unavailable, durationMs, reason }) =>
-      `Sink ${sink}: ${delivered} delivered, ${refused} refused, ${unavailable} unavailable, in ${printSeconds(durationMs)}.${reason === undefined ? '' : ` ${reason}`}`,
+    fields: ['sink', 'batch', 'delivered', 'refused', 'unavailable', 'leftOut', 'durationMs', 'reason'],
+    message: ({ sink, delivered, refused, unavailable, leftOut, durationMs, reason }) =>
+      `Sink ${sink}: ${delivered} delivered, ${refused} refused, ${unavailable} unavailable${leftOut > 0 ? `, ${leftOut} left out` : ''}, in ${printSeconds(durationMs)}.${reason === undefined ? '' : ` ${reason}`}`,
   }),
 
   /**
