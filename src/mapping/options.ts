@@ -57,7 +57,7 @@ const sample = z.strictObject({
     .optional()
     .describe('The answers, by slug, in place of those of the sample lead. A list repeats the slug.'),
   raw: z
-    .record(z.string(), z.json())
+    .record(z.string(), z.unknown())
     .optional()
     .describe('Fields that the description of the service does not have.'),
 });
@@ -71,7 +71,7 @@ const test = z
     lead: sample.default({}).describe('What differs from the sample lead.'),
     event: z.enum(['created', 'updated']).default('created').describe('The event of the delivery.'),
     gives: z
-      .record(z.string(), z.json())
+      .record(z.string(), z.unknown())
       .optional()
       .describe('The fields to expect. Fields that are not named here may have any value.'),
     left_out: z.boolean().optional().describe('`true`: the lead does not go to this sink.'),
@@ -97,8 +97,9 @@ export const mappingOptions = {
     .record(
       z
         .string()
-        .regex(
-          FIELD_NAME,
+        // Not as a pattern in the JSON Schema: not every editor knows \p{L}.
+        .refine(
+          (name) => FIELD_NAME.test(name),
           'is not a field name: use letters, digits, _, - and blanks, and dots between names, and do not begin with _leadsync_',
         ),
       field,

@@ -4,7 +4,7 @@ type Rule = (value: unknown, rule: never, schema: JsonSchema) => boolean;
 
 /** The keywords of draft-07 that the configuration's schema uses; another one fails the test that meets it. */
 const RULES: Readonly<Record<string, Rule>> = {
-  type: (value, type: string) => kindsOf(value).includes(type),
+  type: (value, type: string | string[]) => kindsOf(value).some((kind) => [type].flat().includes(kind)),
   const: (value, only: unknown) => value === only,
   enum: (value, choice: unknown[]) => choice.includes(value),
   pattern: (value, pattern: string) => typeof value !== 'string' || new RegExp(pattern, 'u').test(value),
