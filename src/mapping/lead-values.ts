@@ -1,5 +1,5 @@
 import type { Delivery, LeadEvent } from '../leads/delivery.ts';
-import { readLead } from '../leads/lead.ts';
+import { type Lead, readLead } from '../leads/lead.ts';
 
 /** A client's answer, as expressions see it. */
 export class QuestionValue {
@@ -33,8 +33,7 @@ export class LeadValue {
   readonly created_text: string;
   readonly questions: readonly QuestionValue[];
 
-  constructor({ source, raw }: Pick<Delivery, 'source' | 'raw'>) {
-    const lead = readLead(raw);
+  constructor(source: string, lead: Lead) {
     this.key = `${source}:${lead.id}`;
     this.id = lead.id;
     this.source = source;
@@ -81,30 +80,53 @@ export interface Variables {
   readonly raw: unknown;
 }
 
-/** Returns the variables for a delivery. `raw` is parsed at its first use, because most mappings never use it. */
+/** Returns the variables for a delivery. Each is made at its first use. */
 export function variablesOf(delivery: Delivery): Variables {
-  const lead = new LeadValue(delivery);
+  const parsed = readLead(delivery.raw);
+  const lead = new LeadValue(delivery.source, parsed);
   let raw: unknown;
   return {
     lead,
-    delivery: new DeliveryValue(delivery),
-    answers: new Map(lead.questions.toReversed().map(({ slug, answer }) => [slug, answer])),
+    get delivery() {
+      return new DeliveryValue(delivery);
+    },
+    get answers() {
+      return new Map(lead.questions.toReversed().map(({ slug, answer }) => [slug, answer]));
+    },
     get raw() {
-      raw ??= exactJson(delivery.raw);
+      raw ??= toCel(parsed, 'maybe rounded') ?? toCel(exactJson(delivery.raw), 'exact');
       return raw;
     },
   };
 }
 
 /**
- * Parses JSON. Whole numbers become bigints, so that ids beyond 2^53 are exact, and objects become maps: CEL takes an object with a key
- * `constructor` for an object of an unknown class.
+ * Returns a value of JSON as CEL has it. Whole numbers become bigints. Objects become maps, because CEL takes an object with a key
+ * `constructor` for an instance of an unknown class. Returns undefined if the value has a whole number that JSON.parse may have rounded.
  */
+function toCel(value: unknown, numbers: 'exact' | 'maybe rounded'): unknown {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) return BigInt(value);
+    return Number.isInteger(value) && numbers === 'maybe rounded' ? undefined : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => toCel(item, numbers));
+    return items.includes(undefined) ? undefined : items;
+  }
+  const entries = new Map<string, unknown>();
+  for (const [key, inside] of Object.entries(value)) {
+    const converted = toCel(inside, numbers);
+    if (converted === undefined) return undefined;
+    entries.set(key, converted);
+  }
+  return entries;
+}
+
+/** Parses JSON with bigints in place of whole numbers. Takes ten times as long as JSON.parse. */
 function exactJson(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
     const source = typeof value === 'number' ? context?.source : undefined;
-    if (source !== undefined && /^-?\d+$/.test(source)) return BigInt(source);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? new Map(Object.entries(value)) : value;
+    return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
   });
 }

@@ -106,8 +106,10 @@ export class Mapping {
       return { kind: 'mapped', fields: this.#fields && this.#fieldsOf(this.#fields, delivery, variables) };
     } catch (error) {
       if (error instanceof MappingFailed) return { kind: 'failed', reason: error.message };
-      if (!(error instanceof ExpressionFailed)) throw error;
-      return { kind: 'failed', reason: sentenceOf('where', error) };
+      if (error instanceof ExpressionFailed) return { kind: 'failed', reason: sentenceOf('where', error) };
+      // Whatever it is, such as a stack overflow: one lead must not stop the others. Without the message, which may quote the lead.
+      const name = error instanceof Error ? error.name : typeof error;
+      return { kind: 'failed', reason: `The mapping failed for this lead in an unexpected way (${name}).` };
     } finally {
       this.#current.lead = undefined;
     }

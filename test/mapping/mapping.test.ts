@@ -64,6 +64,8 @@ test.each<[string, SampleChanges, unknown]>([
   ['raw.?utm', {}, null],
   ['default(raw.?utm, "direct")', {}, 'direct'],
   ['raw.id', {}, 4711n],
+  ['raw.n', { raw: { n: 1e300 } }, 1e300],
+  ['raw.n + raw.big', { raw: { n: 1, big: 2 } }, 3n],
   ['replace(lead.client_phone_number, " ", "")', {}, '0412345678'],
   ['replace("a.b.c", ".", "$&")', {}, 'a$&b$&c'],
   ['upper(lead.service_slug) + lower("ÄÖ")', {}, 'PLUMBINGäö'],
@@ -236,6 +238,18 @@ test('hostile keys of a lead reach no prototype', () => {
   expect(() => valueFor('raw.toString', {})).toThrow('the lead has no such key');
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   expect(() => valueFor('answers.constructor', {})).toThrow('the lead has no such key');
+});
+
+test('a lead that is nested a hundred thousand times refuses itself alone', () => {
+  const delivery = sampleDelivery({});
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const hostile = { ...delivery, raw: delivery.raw.replace('{', `{"deep":${deep},`) };
+  const one = mapping({ fields: { it: rule('raw.?utm') } });
+  expect(one.map(hostile)).toEqual({
+    kind: 'failed',
+    reason: 'The expression of `it` failed for this lead at column 1: it cannot be evaluated.',
+  });
+  expect(one.map(delivery)).toMatchObject({ kind: 'mapped' });
 });
 
 test('a definition is stored as text by which it can be compiled again', () => {
