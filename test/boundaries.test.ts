@@ -136,6 +136,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'stored-files.ts',
       'file-drop.ts',
       'lead-row.ts',
+      'mapped-columns.ts',
       'test-batch.ts',
     ],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',

@@ -1,5 +1,5 @@
 import type { LeadId } from './lead.ts';
-import type { MappedFields } from './mapped-fields.ts';
+import type { MappedColumn, MappedFields } from './mapped-fields.ts';
 
 /** An event of a lead that a sink can subscribe to. Only the id of an `erased` lead is left. */
 export type LeadEvent = 'created' | 'updated' | 'erased';
@@ -46,6 +46,8 @@ export interface Batch {
   readonly createdAt: Date;
   /** The text of the mapping of its sink when the attempt began; undefined if the sink has none. */
   readonly mapping?: string | undefined;
+  /** The fields of that mapping, in order; set for the sink if its leads are mapped. */
+  readonly columns?: readonly MappedColumn[] | undefined;
   /** Oldest first. Never empty. */
   readonly deliveries: readonly Delivery[];
 }

@@ -11,6 +11,21 @@ export type MappedValue =
 /** The fields of a lead as its sink's mapping made them, by name, in the order of the configuration. */
 export type MappedFields = ReadonlyMap<string, MappedValue>;
 
+/** The type of a field's values, known before any lead: `json` for lists and maps, `text` also for values of any type. */
+export type MappedType = 'text' | 'bigint' | 'double' | 'boolean' | 'time' | 'json';
+
+/** A field as a column of a file or table. */
+export interface MappedColumn {
+  readonly name: string;
+  readonly type: MappedType;
+}
+
+/** Returns a value as the cell of a text column: empty for null, and JSON for a list or map. */
+export function mappedText(value: MappedValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : mappedJson(value);
+}
+
 /** Returns a value as JSON. Whole numbers keep every digit. */
 export function mappedJson(value: MappedValue): string {
   if (typeof value === 'bigint') return String(value);

@@ -44,6 +44,8 @@ type Node = Cel.ASTNode;
 /** A checked expression. */
 export interface Expression {
   readonly text: string;
+  /** The type of the value in CEL. */
+  readonly type: string;
   /** Returns the value for a lead, as CEL has it. @throws ExpressionFailed */
   evaluate(variables: Variables): unknown;
 }
@@ -72,7 +74,9 @@ export class ExpressionCompiler {
     if (misuse) return misuse;
     const { type = 'dyn', error } = program.check();
     if (error) return faultOf(error as CelError, text);
-    return typeFault(type, wanted, text) ?? { text, evaluate: (variables) => evaluate(program, variables) };
+    return (
+      typeFault(type, wanted, text) ?? { text, type, evaluate: (variables) => evaluate(program, variables) }
+    );
   }
 }
 

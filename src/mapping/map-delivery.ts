@@ -1,4 +1,5 @@
 import type { Batch, Delivery } from '../leads/delivery.ts';
+import type { MappedColumn } from '../leads/mapped-fields.ts';
 import { LEFT_OUT, type LeftOut, type Refused } from '../leads/outcome.ts';
 import type { CompiledMappings } from './compiled-mappings.ts';
 
@@ -8,6 +9,14 @@ const NOT_COMPILED =
 /** Whether `mapDelivery` may change or withhold a lead of a batch. */
 export function isMapped({ mapping, deliveries }: Pick<Batch, 'mapping' | 'deliveries'>): boolean {
   return mapping !== undefined || deliveries.some(({ formerMapping }) => formerMapping !== undefined);
+}
+
+/** Returns the fields of the mapping of a batch with their types; undefined if its leads go as received. */
+export function columnsOf(
+  { mapping }: Pick<Batch, 'mapping'>,
+  mappings: CompiledMappings,
+): readonly MappedColumn[] | undefined {
+  return mapping === undefined ? undefined : mappings.get(mapping)?.columns;
 }
 
 /**

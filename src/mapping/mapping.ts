@@ -1,5 +1,5 @@
 import type { Delivery } from '../leads/delivery.ts';
-import type { MappedFields, MappedValue } from '../leads/mapped-fields.ts';
+import type { MappedColumn, MappedFields, MappedType, MappedValue } from '../leads/mapped-fields.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import type { FieldRule, MappingDefinition } from './definition.ts';
 import {
@@ -95,6 +95,14 @@ export class Mapping {
     return faults.length > 0 ? faults : new Mapping(definition, where, compiled, current);
   }
 
+  /** Returns the fields with their types, in order; undefined if the sink gets leads as received. */
+  get columns(): readonly MappedColumn[] | undefined {
+    return this.#fields?.map(({ name, rule, expression }) => ({
+      name,
+      type: 'value' in rule ? typeOfConstant(rule.value) : typeOf(expression?.type ?? 'dyn'),
+    }));
+  }
+
   /** Returns what the sink gets for a delivery. */
   map(delivery: Delivery): Mapped {
     try {
@@ -139,6 +147,23 @@ export class Mapping {
   }
 }
 
+/** Returns the type of a column for a type of CEL. A value of any type is text: `phone`, `email`, `default` and `lookup` return such values. */
+function typeOf(type: string): MappedType {
+  const types: Readonly<Record<string, MappedType>> = {
+    int: 'bigint',
+    uint: 'bigint',
+    double: 'double',
+    bool: 'boolean',
+    'google.protobuf.Timestamp': 'time',
+  };
+  return types[type] ?? (/^(list|map)/.test(type) ? 'json' : 'text');
+}
+
+function typeOfConstant(value: string | number | boolean | null): MappedType {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'bigint' : 'double';
+  return typeof value === 'boolean' ? 'boolean' : 'text';
+}
+
 type ExpressionRule = Extract<FieldRule, { readonly from: string }>;
 
 /** Returns the value of a field, cut to its maximum; null if it fails and may be dropped. @throws MappingFailed */
@@ -174,7 +199,11 @@ function toMapped(value: unknown, characters: { left: number }, depth: number): 
     if (characters.left >= 0) return plain.toWellFormed();
     throw new ExpressionFailed(`the result has more than ${MAX_FIELD_CHARACTERS} characters`, 1);
   }
-  if (typeof plain === 'boolean' || typeof plain === 'bigint') return plain;
+  if (typeof plain === 'boolean') return plain;
+  if (typeof plain === 'bigint') {
+    if (BigInt.asIntN(64, plain) === plain) return plain;
+    throw new ExpressionFailed('the number is too large', 1);
+  }
   if (typeof plain === 'number') {
     if (Number.isFinite(plain)) return plain;
     throw new ExpressionFailed('the result is not a number', 1);
@@ -183,7 +212,7 @@ function toMapped(value: unknown, characters: { left: number }, depth: number): 
   if (depth > MAX_DEPTH) throw new ExpressionFailed('the result is nested too deeply', 1);
   const inside = (item: unknown) => toMapped(item, characters, depth + 1);
   if (Array.isArray(plain)) return plain.map(inside);
-  if (isUnsigned(plain)) return plain.valueOf();
+  if (isUnsigned(plain)) return inside(plain.valueOf());
   const entries = plain instanceof Map ? [...plain] : undefined;
   if (entries) return Object.fromEntries(entries.map(([key, item]) => [String(key), inside(item)]));
   if (isPlainObject(plain))

@@ -2,7 +2,7 @@ import type { Config, SinkConfig } from '../config/contract/config.ts';
 import type { Delivery } from '../leads/delivery.ts';
 import { CompiledMappings } from '../mapping/compiled-mappings.ts';
 import { textOf } from '../mapping/definition.ts';
-import { mapDelivery } from '../mapping/map-delivery.ts';
+import { columnsOf, mapDelivery } from '../mapping/map-delivery.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Preview } from '../sinks/sink.ts';
 import { openSink } from './opening/open-sinks.ts';
@@ -17,12 +17,14 @@ export async function preview(
   { clock, clientKey }: { readonly clock: Clock } & Pick<Config, 'clientKey'>,
 ): Promise<PreviewResult> {
   const ofSink = { sink: config.name, mapping: config.mapping && textOf(config.mapping) };
-  const mapped = mapDelivery(delivery, ofSink, new CompiledMappings(() => clientKey));
+  const mappings = new CompiledMappings(() => clientKey);
+  const mapped = mapDelivery(delivery, ofSink, mappings);
   if (!('raw' in mapped)) return { withheld: mapped.reason };
   const sink = openSink(config, clock);
   try {
     // There is no batch yet, so this id replaces its real one.
-    const batch = { id: 'preview', sink: config.name, createdAt: clock.now(), deliveries: [mapped] };
+    const columns = columnsOf(ofSink, mappings);
+    const batch = { id: 'preview', sink: config.name, createdAt: clock.now(), columns, deliveries: [mapped] };
     return { previews: sink.preview(batch) };
   } finally {
     await sink.close();

@@ -2,7 +2,7 @@ import type { Config, SinkConfig } from '../config/contract/config.ts';
 import type { Batch } from '../leads/delivery.ts';
 import { CompiledMappings } from '../mapping/compiled-mappings.ts';
 import { textOf } from '../mapping/definition.ts';
-import { mapDelivery } from '../mapping/map-delivery.ts';
+import { columnsOf, mapDelivery } from '../mapping/map-delivery.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { SinkUnavailable, type TestResult } from '../sinks/sink.ts';
 import { testBatch } from '../sinks/test-batch.ts';
@@ -46,11 +46,16 @@ function mapTest(
 ): Batch | string {
   if (definition?.fields === undefined) return batch;
   const mapping = textOf({ ...definition, where: undefined });
-  const mapped = batch.deliveries.map((delivery) =>
-    mapDelivery(delivery, { ...batch, mapping }, new CompiledMappings(() => clientKey)),
-  );
+  const mappings = new CompiledMappings(() => clientKey);
+  const mapped = batch.deliveries.map((delivery) => mapDelivery(delivery, { ...batch, mapping }, mappings));
   const failed = mapped.find((one) => 'kind' in one);
-  return failed ? failed.reason : { ...batch, deliveries: mapped.filter((one) => 'raw' in one) };
+  return failed
+    ? failed.reason
+    : {
+        ...batch,
+        columns: columnsOf({ mapping }, mappings),
+        deliveries: mapped.filter((one) => 'raw' in one),
+      };
 }
 
 function unavailable(error: unknown): TestResult {

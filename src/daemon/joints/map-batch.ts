@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { LeftOut, Outcome, Refused } from '../../leads/outcome.ts';
 import type { CompiledMappings } from '../../mapping/compiled-mappings.ts';
-import { isMapped, mapDelivery } from '../../mapping/map-delivery.ts';
+import { columnsOf, isMapped, mapDelivery } from '../../mapping/map-delivery.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
@@ -39,7 +39,7 @@ export async function mapBatch(
   }
   const deliveries = results.filter((result) => 'raw' in result);
   return {
-    toSend: deliveries.length > 0 ? { ...batch, deliveries } : undefined,
+    toSend: deliveries.length > 0 ? { ...batch, columns: columnsOf(batch, mappings), deliveries } : undefined,
     outcomes: (ofSent) => {
       const sent = ofSent[Symbol.iterator]();
       return results.map((result) => ('raw' in result ? (sent.next().value as Outcome) : result));

@@ -1,7 +1,8 @@
 import { storable } from '../../leads/content-facts.ts';
-import type { Delivery } from '../../leads/delivery.ts';
+import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { type Lead, type LeadAnswer, readLead } from '../../leads/lead.ts';
-import { type MappedValue, mappedJson } from '../../leads/mapped-fields.ts';
+import { mappedText } from '../../leads/mapped-fields.ts';
+import { mappedColumns } from '../mapped-columns.ts';
 
 /** The cell of each column, in order. New columns go to the end. */
 const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => string | undefined>> = {
@@ -24,12 +25,10 @@ const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => strin
 export type MakeSafe = (cell: string) => string;
 
 /** Returns a complete CSV file (RFC 4180) in UTF-8: the header, and one row per delivery. */
-export function csvFile(
-  deliveries: readonly Delivery[],
-  { makeSafe, bom }: { makeSafe: MakeSafe; bom: boolean },
-): Buffer {
-  const isMapped = deliveries.some(({ fields }) => fields !== undefined);
-  const records = isMapped ? mappedRecords(deliveries, makeSafe) : recordsOf(deliveries, makeSafe);
+export function csvFile(batch: Batch, { makeSafe, bom }: { makeSafe: MakeSafe; bom: boolean }): Buffer {
+  const fields = mappedColumns(batch)?.map(({ name }) => name);
+  const { deliveries } = batch;
+  const records = fields ? mappedRecords(deliveries, fields, makeSafe) : recordsOf(deliveries, makeSafe);
   // Record by record, because all records together may exceed the maximum length of a string.
   const lines = records.flatMap(line);
   return Buffer.concat(bom ? [Buffer.from('\ufeff'), ...lines] : lines);
@@ -51,23 +50,16 @@ const ofDelivery: Readonly<Record<string, (delivery: Delivery) => string>> = {
   _leadsync_delivery_id: ({ id }) => id,
 };
 
-/**
- * Returns the records of mapped leads, in the columns of every mapping that occurs: after a change of the mapping, a file may have leads of
- * both.
- */
-function mappedRecords(deliveries: readonly Delivery[], makeSafe: MakeSafe): string[][] {
-  const names = [...new Set(deliveries.flatMap(({ fields }) => [...(fields?.keys() ?? [])]))];
+function mappedRecords(
+  deliveries: readonly Delivery[],
+  fields: readonly string[],
+  makeSafe: MakeSafe,
+): string[][] {
   const records = deliveries.map((delivery) => [
-    ...names.map((name) => makeSafe(storable(cellOf(delivery.fields?.get(name))))),
+    ...fields.map((name) => makeSafe(storable(mappedText(delivery.fields?.get(name))))),
     ...Object.values(ofDelivery).map((cell) => cell(delivery)),
   ]);
-  return [[...names, ...Object.keys(ofDelivery)], ...records];
-}
-
-/** Returns the cell for a mapped value: empty for null, and JSON for a list or map. */
-function cellOf(value: MappedValue | undefined): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : mappedJson(value);
+  return [[...fields, ...Object.keys(ofDelivery)], ...records];
 }
 
 /**

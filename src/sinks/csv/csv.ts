@@ -113,10 +113,10 @@ export class CsvSink implements Sink {
     // No file stays open between two batches.
   }
 
-  #contentOf({ deliveries }: Batch): Buffer {
+  #contentOf(batch: Batch): Buffer {
     const { formulas, bom } = this.#options;
     const makeSafe = formulas === 'neutralise' ? neutraliseCell : (cell: string) => cell;
-    return csvFile(deliveries, { makeSafe, bom });
+    return csvFile(batch, { makeSafe, bom });
   }
 }
 

@@ -5,6 +5,7 @@ import type { Outcome } from '../../leads/outcome.ts';
 import { disk, type Files } from '../../platform/files/files.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import { FileDrop } from '../file-drop.ts';
+import { mappedColumns } from '../mapped-columns.ts';
 import {
   type AttemptUnderWay,
   defineSink,
@@ -15,7 +16,7 @@ import {
   type TestResult,
 } from '../sink.ts';
 import { leadsInFiles } from '../stored-files.ts';
-import { columns, previewRow, tableRow } from './rows.ts';
+import { columnsOfLeads, columnsOfMapped, mappedRow, previewRow, tableRow } from './rows.ts';
 import { storedFormat } from './stored-leads.ts';
 
 /**
@@ -37,6 +38,7 @@ export const parquet = defineSink({
   summary:
     'Writes leads as Parquet files in a folder for each day. Each file is complete the moment it appears.',
   options: parquetOptions,
+  takesFields: true,
   paths: ['directory'],
   place: ['directory'],
   defaults: {
@@ -94,7 +96,8 @@ export class ParquetSink implements Sink {
   /** Returns the rows as lines of JSON, because people cannot read a Parquet file. */
   preview(batch: Batch): readonly Preview[] {
     const target = `file ${join(this.#directory, fileName(batch))}`;
-    return [{ target, fields: {}, content: batch.deliveries.map(previewRow).join('') }];
+    const { columns, rows } = tableOf(batch);
+    return [{ target, fields: {}, content: rows.map((row) => previewRow(row, columns)).join('') }];
   }
 
   storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
@@ -112,8 +115,20 @@ function fileName(batch: Batch): string {
   return join(`day=${day}`, `leads-${printStamp(batch.createdAt)}-${batch.id}.parquet`);
 }
 
-async function contentOf({ deliveries }: Batch): Promise<Buffer> {
+async function contentOf(batch: Batch): Promise<Buffer> {
   const { ParquetFile } = await import('../../parquet/parquet-file.ts'); // with packages that only writing needs
+  const { columns, rows } = tableOf(batch);
   const file = new ParquetFile(columns);
-  return Buffer.concat([file.group(deliveries.map(tableRow)), file.end()]);
+  return Buffer.concat([file.group(rows), file.end()]);
+}
+
+/** Returns the columns and rows of a batch: those of its mapping, or those of the table `leads`. */
+function tableOf(batch: Batch) {
+  const fields = mappedColumns(batch);
+  return fields
+    ? {
+        columns: columnsOfMapped(fields),
+        rows: batch.deliveries.map((delivery) => mappedRow(delivery, fields)),
+      }
+    : { columns: columnsOfLeads, rows: batch.deliveries.map(tableRow) };
 }

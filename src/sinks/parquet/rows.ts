@@ -1,8 +1,9 @@
 import { relations } from '../../catalog/documented.ts';
-import { always, type Column } from '../../catalog/relation.ts';
-import { readTime } from '../../leads/content-facts.ts';
+import { always, type Column, maybe } from '../../catalog/relation.ts';
+import { readTime, storable } from '../../leads/content-facts.ts';
 import type { Delivery } from '../../leads/delivery.ts';
 import { readLead } from '../../leads/lead.ts';
+import { type MappedColumn, type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import type { ParquetCell } from '../../parquet/parquet-file.ts';
 import { rowOf } from '../lead-row.ts';
 
@@ -23,13 +24,43 @@ const ofLeads = (relations.find(({ name }) => name === 'leads')?.columns ?? []).
 );
 
 /** The columns of a file: those of the table `leads`, and those of a delivery. New columns go to the end. */
-export const columns: readonly Column[] = [
+export const columnsOfLeads: readonly Column[] = [
   ...ofLeads.filter(({ name }) => !ADDED.includes(name)),
   ...ofDelivery,
   ...ofLeads.filter(({ name }) => ADDED.includes(name)),
 ];
 
-/** Returns the cells of a delivery, in the order of `columns`. */
+/** The columns behind the fields of a mapping. New columns go to the end. */
+const behindFields: readonly Column[] = [
+  always('_leadsync_lead_id', 'bigint', "The lead's id."),
+  always('_leadsync_source', 'text', 'The source of the lead.'),
+  always('_leadsync_first_seen_at', 'time', 'When leadsync first listed the lead.'),
+  always('_leadsync_version', 'integer', 'Number of the content, counted from 1.'),
+  ...ofDelivery,
+];
+
+/** The columns of a file of mapped leads. */
+export function columnsOfMapped(fields: readonly MappedColumn[]): readonly Column[] {
+  return [...fields.map(({ name, type }) => maybe(name, type, 'A field of the mapping.')), ...behindFields];
+}
+
+/** Returns the cells of a mapped delivery, in the order of `columnsOfMapped`. */
+export function mappedRow(delivery: Delivery, fields: readonly MappedColumn[]): readonly ParquetCell[] {
+  const { leadId, source, firstSeenAt, version, event, replay, id, fields: values } = delivery;
+  const first = firstSeenAt.toISOString();
+  return [
+    ...fields.map(({ name, type }) => mappedCell(values?.get(name) ?? null, type)),
+    ...[leadId, source, first, version, event, replay, id],
+  ];
+}
+
+function mappedCell(value: MappedValue, type: MappedColumn['type']): ParquetCell {
+  if (value === null) return null;
+  if (type === 'text' || type === 'json') return storable(mappedText(value));
+  return typeof value === 'object' ? null : value;
+}
+
+/** Returns the cells of a delivery, in the order of `columnsOfLeads`. */
 export function tableRow(delivery: Delivery): readonly ParquetCell[] {
   const cells: Readonly<Record<string, ParquetCell | undefined>> = {
     ...rowOf(delivery).columns,
@@ -38,14 +69,13 @@ export function tableRow(delivery: Delivery): readonly ParquetCell[] {
     _leadsync_replay: delivery.replay,
     _leadsync_delivery_id: delivery.id,
   };
-  return columns.map(({ name }) => cells[name] ?? null);
+  return columnsOfLeads.map(({ name }) => cells[name] ?? null);
 }
 
-/** Returns the row of a delivery as a line of JSON, with every digit of its id. */
-export function previewRow(delivery: Delivery): string {
-  const row = tableRow(delivery);
-  const members = columns.map(({ name }, at) => {
-    const cell = name === 'id' ? String(row[at]) : JSON.stringify(row[at]);
+/** Returns a row as a line of JSON, with every digit of its id. */
+export function previewRow(row: readonly ParquetCell[], of: readonly Column[]): string {
+  const members = of.map(({ name, type }, at) => {
+    const cell = type === 'bigint' ? String(row[at]) : JSON.stringify(row[at]);
     return `${JSON.stringify(name)}:${cell}`;
   });
   return `{${members.join(',')}}\n`;

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { MappedValue } from '../../../src/leads/mapped-fields.ts';
 import { disk, type Files } from '../../../src/platform/files/files.ts';
 import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
@@ -326,4 +327,40 @@ test('the query of the README reads files in DuckDB whatever their times look li
     { id: '9007199254740995', created_at: '2026-11-19 23:00:00+00' },
   ]);
   for (const row of read) expect(row).toMatchObject({ client_phone_number: '0412345678' });
+});
+
+describe('a file of mapped leads', () => {
+  test('has the fields of the mapping as columns, and can be read back', async () => {
+    const directory = tempDir();
+    const columns = [
+      { name: 'id', type: 'text' },
+      { name: 'note', type: 'text' },
+      { name: 'once', type: 'bigint' },
+    ] as const;
+    const one = aDelivery({
+      leadId: 1n,
+      fields: new Map<string, MappedValue>([
+        ['id', 'mine'],
+        ['note', '=1+1'],
+      ]),
+    });
+    const two = aDelivery({
+      leadId: 2n,
+      fields: new Map<string, MappedValue>([
+        ['id', null],
+        ['old', ['a', 1n]],
+      ]),
+    });
+    const sink = openCsv({ directory });
+    await sink.deliver(aBatch([one, two], { columns }), NEVER);
+    const rows = parse<Record<string, string>>(readFileSync(join(directory, NAME)), { columns: true });
+    expect(rows).toEqual([
+      expect.objectContaining({ id: 'mine', note: "'=1+1", once: '', old: '', _leadsync_lead_id: '1' }),
+      expect.objectContaining({ id: '', note: '', once: '', old: '["a",1]', _leadsync_lead_id: '2' }),
+    ]);
+    expect(Object.keys(rows[0] ?? {})).toEqual([
+      ...['id', 'note', 'once', 'old'],
+      ...['_leadsync_lead_id', '_leadsync_source', '_leadsync_first_seen_at', '_leadsync_delivery_id'],
+    ]);
+  });
 });

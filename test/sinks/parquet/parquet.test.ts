@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
+import type { MappedValue } from '../../../src/leads/mapped-fields.ts';
 import { disk } from '../../../src/platform/files/files.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable, type StoredLead } from '../../../src/sinks/sink.ts';
 import { parquetRows, parquetShape } from '../../exports/read-parquet.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
@@ -98,4 +99,77 @@ test('the newest content of each lead is what the query of the README gives, als
   expect(rows.getRowObjects().map(({ client_name }) => client_name)).toEqual(['newest']);
   duck.closeSync();
   instance.closeSync();
+});
+
+describe('a Parquet file of mapped leads', () => {
+  const columns = [
+    { name: 'name', type: 'text' },
+    { name: 'rooms', type: 'bigint' },
+    { name: 'price', type: 'double' },
+    { name: 'urgent', type: 'boolean' },
+    { name: 'at', type: 'time' },
+    { name: 'tags', type: 'json' },
+  ] as const;
+  const fields = new Map<string, MappedValue>([
+    ['name', 'Ana'],
+    ['rooms', 9_223_372_036_854_775_807n],
+    ['price', 1.5],
+    ['urgent', true],
+    ['at', '2026-03-02T09:15:00.000Z'],
+    ['tags', ['a', 1n]],
+  ]);
+
+  test('has a column with its type for each field, and can be read back', async () => {
+    const directory = tempDir();
+    const sink = openParquet(directory);
+    const empty = aDelivery({ leadId: 2n, fields: new Map([['name', null]]) });
+    await sink.deliver(aBatch([aDelivery({ leadId: 1n, fields }), empty], { columns }), NEVER);
+    expect(parquetShape(join(directory, NAME)).types).toMatchObject({
+      name: 'UTF8',
+      rooms: 'INT64',
+      price: 'DOUBLE',
+      urgent: 'BOOLEAN',
+      at: 'TIMESTAMP_MILLIS',
+      tags: 'UTF8',
+      _leadsync_lead_id: 'INT64',
+    });
+    const rows = await parquetRows(join(directory, NAME));
+    expect(rows[0]).toMatchObject({
+      name: 'Ana',
+      rooms: 9_223_372_036_854_775_807n,
+      price: 1.5,
+      urgent: true,
+      at: new Date('2026-03-02T09:15:00.000Z'),
+      tags: '["a",1]',
+      _leadsync_source: 'main',
+    });
+    expect(rows[1]).toMatchObject({ name: null, rooms: null, _leadsync_lead_id: 2n });
+    const stored: StoredLead[] = [];
+    for await (const lead of sink.storedLeads(NEVER)) stored.push(lead);
+    expect(stored.map(({ source, leadId, version }) => ({ source, leadId, version }))).toEqual([
+      { source: 'main', leadId: 1n, version: 1 },
+      { source: 'main', leadId: 2n, version: 1 },
+    ]);
+    expect(sink.preview(aBatch([aDelivery({ leadId: 1n, fields })], { columns }))[0]?.content).toMatch(
+      /^\{"name":"Ana","rooms":9223372036854775807,/,
+    );
+  });
+
+  test('of two mappings has the columns of both, and text where their types differ', async () => {
+    const directory = tempDir();
+    const former = aDelivery({
+      leadId: 2n,
+      fields: new Map<string, MappedValue>([
+        ['rooms', 'many'],
+        ['old', 5n],
+      ]),
+    });
+    await openParquet(directory).deliver(
+      aBatch([aDelivery({ leadId: 1n, fields }), former], { columns }),
+      NEVER,
+    );
+    const rows = await parquetRows(join(directory, NAME));
+    expect(rows[0]).toMatchObject({ rooms: '9223372036854775807', old: null });
+    expect(rows[1]).toMatchObject({ rooms: 'many', old: '5' });
+  });
 });

@@ -1,0 +1,39 @@
+import type { Batch } from '../leads/delivery.ts';
+import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
+
+/**
+ * Returns the columns of the fields in a batch: those of its mapping, then those that only an earlier mapping of some deliveries had. Returns
+ * undefined if no lead of the batch is mapped. A column whose values do not all have its type, which a change of the mapping can cause, is
+ * text.
+ */
+export function mappedColumns({ columns = [], deliveries }: Batch): readonly MappedColumn[] | undefined {
+  const mapped = deliveries.flatMap(({ fields }) => fields ?? []);
+  if (mapped.length === 0 && columns.length === 0) return undefined;
+  const known = new Set(columns.map(({ name }) => name));
+  const others = new Set(mapped.flatMap((fields) => [...fields.keys()].filter((name) => !known.has(name))));
+  const all = [...columns, ...[...others].map((name): MappedColumn => ({ name, type: 'text' }))];
+  return all.map(({ name, type }) => {
+    const fits = mapped.every((fields) => hasType(fields.get(name) ?? null, type));
+    return { name, type: fits ? type : 'text' };
+  });
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+function hasType(value: MappedValue, type: MappedColumn['type']): boolean {
+  if (value === null) return true;
+  switch (type) {
+    case 'bigint':
+      return typeof value === 'bigint' || Number.isSafeInteger(value);
+    case 'double':
+      return typeof value === 'number';
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'time':
+      return typeof value === 'string' && TIME.test(value);
+    case 'json':
+      return typeof value === 'object';
+    case 'text':
+      return true;
+  }
+}
