@@ -141,4 +141,37 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     instead: 'heldSince === null && (this.#sql.attempting',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
+  {
+    name: 'a lead that may have arrived is repeated under the mapping of that attempt',
+    without: 'after a change of the mapping, a receiver gets the same webhook-id with another content',
+    file: 'src/ledger/delivering/settling-sql.ts',
+    text: 'iif(d.unsure_at IS NULL, b.mapping_no, d.mapping_no) AS mapping_no',
+    instead: 'b.mapping_no AS mapping_no',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'a lost attempt notes its mapping',
+    without:
+      'after a crash and a change of the mapping, a receiver gets the same webhook-id with another content',
+    file: 'src/ledger/privacy/erasing.ts',
+    text: 'THEN (SELECT b.mapping_no FROM _batches b WHERE b.batch_no = d.batch_no) ELSE mapping_no END',
+    instead: 'THEN NULL ELSE mapping_no END',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'a batch of which a lead was left out stays the same batch',
+    without: 'a receiver of batches gets leads that it has under the id of another batch',
+    file: 'src/ledger/delivering/settling.ts',
+    text: "      .filter(({ state }) => state !== 'skipped')\n",
+    instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'a lead that was left out is owed as new when it changes',
+    without: 'a lead that comes to belong to a sink never reaches it',
+    file: 'src/ledger/delivering/newest-content.ts',
+    text: 'return isLeftOut && this.#sql.delivered.get(source, id, sinkNo) === undefined;',
+    instead: 'return isLeftOut && false;',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
 ];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LEFT_OUT, type LeftOut } from '../../../src/leads/outcome.ts';
+import { LEFT_OUT, type LeftOut, type Refused } from '../../../src/leads/outcome.ts';
 import {
   aSink,
   changedLead,
@@ -15,6 +15,21 @@ import {
 
 const leftOut: LeftOut = { kind: 'left-out', reason: `${LEFT_OUT} of crm` };
 const both = ['created', 'updated'] as const;
+
+/** The mapping failed for the lead, so the destination never saw it. */
+const failed: Refused = { kind: 'refused', reason: 'The expression of `x` failed.', unsent: true };
+
+/** Declares a sink, and has its attempts fail until it is held. */
+async function aHeldSink(store: OpenLedger): Promise<LedgerUnderTest> {
+  const on = await LedgerUnderTest.with(store, 'crm');
+  await on.list([1, 2, 3, 4, 5, 6, 7]);
+  for (let failures = 0; failures < 5; failures += 1) {
+    on.clock.jump(MINUTE);
+    await on.attemptAll('crm', unavailable, { window: 1 });
+  }
+  on.clock.jump(HOUR);
+  return on;
+}
 
 /** Returns the mappings that the next attempt of the only batch uses: that of the batch, and that of each delivery. */
 async function mappingsOf(on: LedgerUnderTest, max = 10) {
@@ -99,6 +114,34 @@ export function mappingContract(store: () => OpenLedger): void {
     });
   });
 
+  describe('a mapping that fails', () => {
+    it('makes its lead dead, and counts no success of the destination', async () => {
+      const on = await aHeldSink(store());
+      const { ref } = await on.take('crm');
+      const settled = await on.settle(ref, failed);
+      expect(settled?.verdicts).toMatchObject([{ state: 'dead', reason: failed.reason }]);
+      expect(settled?.after.heldSince).toEqual(settled?.before.heldSince);
+      expect((await on.claim('crm')).refs).toHaveLength(1);
+    });
+
+    it('holds its sink if it fails for five leads in a row, which are then owed again', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3, 4, 5]);
+      await on.attemptAll('crm', failed);
+      const [sink] = (await on.ledger.status()).sinks;
+      expect(sink).toMatchObject({ pending: 5, dead: 0 });
+      expect((await on.ledger.backlog())[0]?.health.heldReason).toBe(
+        'The mapping fails for every lead, so the fault is not in the leads: The expression of `x` failed. Correct the expression; `leadsync test` tries it.',
+      );
+      on.clock.jump(HOUR);
+      expect(await on.attemptAll('crm', delivered)).toHaveLength(1);
+      on.clock.jump(MINUTE);
+      await on.attemptAll('crm', delivered);
+      await on.attemptAll('crm', delivered);
+      expect(await on.owed('crm')).toEqual(expect.arrayContaining(['1 v1 delivered', '5 v1 delivered']));
+    });
+  });
+
   describe('a lead that its mapping leaves out', () => {
     it('is skipped with the reason, without an attempt', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
@@ -112,13 +155,7 @@ export function mappingContract(store: () => OpenLedger): void {
     });
 
     it('says nothing about the destination: a held sink stays held', async () => {
-      const on = await LedgerUnderTest.with(store(), 'crm');
-      await on.list([1, 2, 3, 4, 5, 6, 7]);
-      for (let failures = 0; failures < 5; failures += 1) {
-        on.clock.jump(MINUTE);
-        await on.attemptAll('crm', unavailable, { window: 1 });
-      }
-      on.clock.jump(HOUR);
+      const on = await aHeldSink(store());
       const { ref } = await on.take('crm');
       const settled = await on.settle(ref, leftOut);
       expect(settled?.before.heldSince).toBeDefined();
