@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { faultsOf, read, SOURCE } from './reading.ts';
+import { loadLedgerConfig } from '../../src/config/load-config.ts';
+import { faultsOf, pigeons, read, SOURCE } from './reading.ts';
 
 /** Returns a configuration with a sink that has these lines. */
 const sink = (...lines: string[]) =>
@@ -180,4 +181,16 @@ test('a $ in an expression or a test is a character like any other', () => {
     'tests: [{ name: costs $5, gives: { a: $5 } }]',
   ];
   expect(faultsOf(sink(...lines))).toEqual([]);
+});
+
+test('a fault at the top level makes no further faults in mappings', () => {
+  const lines = sink('fields:', '  a: hash(lead.client_email)', '  b: \'lookup("owners", lead.key)\'');
+  const top = 'lookups: { owners: { x: "1" } }\nstore: { client_key: sixteen characters }\nwatch: perhaps\n';
+  expect(faultsOf(`${top}${lines}`)).toEqual(['3:8: watch: must be true or false']);
+});
+
+test('a command for the ledger reads a mapping whose key it cannot read', () => {
+  const text = `store: { client_key: { file: /nowhere/key } }\n${sink('where: hash(lead.client_email) != "x"', 'tests: [{ name: x, left_out: true }]')}`;
+  const parts = { sinkTypes: pigeons, env: {}, readFile: () => Buffer.from(text) };
+  expect(loadLedgerConfig('f', parts).sinks).toMatchObject([{ name: 'p' }]);
 });

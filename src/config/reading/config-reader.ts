@@ -1,7 +1,9 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
+import { lookupsOption } from '../../mapping/options.ts';
 import { isLoopback } from '../../platform/http/address.ts';
+import { Secret } from '../../platform/options/secret.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { Config, LedgerConfig, SinkConfig, SourceConfig } from '../contract/config.ts';
@@ -45,7 +47,8 @@ export class ConfigReader {
     this.#tree = tree;
     this.#validator = new TreeValidator(tree, faults, purpose);
     this.#sinkTypes = sinkTypes;
-    this.#ignoresTests = ignoreTests;
+    // Without its secrets, a command for the ledger cannot run the tests; the daemon and `validate` do.
+    this.#ignoresTests = ignoreTests || purpose !== 'everything';
   }
 
   /** The secret files that are named in the parts that were read so far. */
@@ -164,9 +167,17 @@ export class ConfigReader {
     return Object.entries(entries);
   }
 
-  /** Takes what mappings share from the top level, so that the sinks can be read. */
+  /**
+   * Takes what mappings share from the top level, so that the sinks can be read. If the top level has a fault, or the secret is not readable
+   * for this purpose, takes what is written there, so that the mappings get no further faults.
+   */
   #useForMappings(daemon: z.output<typeof daemonOptions> | undefined): void {
-    this.#mapping = { lookups: daemon?.lookups ?? {}, clientKey: daemon?.store.client_key };
+    const written = lookupsOption.safeParse(this.#tree.valueAt(['lookups']) ?? {});
+    const isKeySet = this.#tree.has(['store', 'client_key']);
+    this.#mapping = {
+      lookups: daemon?.lookups ?? written.data ?? {},
+      clientKey: daemon?.store.client_key ?? (isKeySet ? new Secret('not read') : undefined),
+    };
   }
 
   #exportsOf({ exports }: Pick<z.output<typeof daemonOptions>, 'exports'>): ExportConfig[] {
