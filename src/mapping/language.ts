@@ -205,6 +205,9 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
 };
 
+/** Functions that run once for each element of a list. */
+export const LOOPS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
+
 /** Returns an environment with the variables and functions of a mapping. */
 export function newEnvironment(parts: LanguageParts): Cel.Environment {
   const environment = new (cel().Environment)({

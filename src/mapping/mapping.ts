@@ -2,13 +2,8 @@ import type { Delivery } from '../leads/delivery.ts';
 import type { MappedColumn, MappedFields, MappedType, MappedValue } from '../leads/mapped-fields.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import type { FieldRule, MappingDefinition } from './definition.ts';
-import {
-  type Expression,
-  ExpressionCompiler,
-  ExpressionFailed,
-  type ExpressionFault,
-  isFault,
-} from './expression.ts';
+import { type Expression, ExpressionCompiler, ExpressionFailed, isFault } from './expression.ts';
+import type { ExpressionFault } from './expression-fault.ts';
 import { unwrapped } from './language.ts';
 import { type LeadValue, variablesOf } from './lead-values.ts';
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ExpressionCompiler, type ExpressionFault, isFault } from '../../src/mapping/expression.ts';
+import { ExpressionCompiler, isFault } from '../../src/mapping/expression.ts';
+import type { ExpressionFault } from '../../src/mapping/expression-fault.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 
 const compiler = new ExpressionCompiler({
