@@ -71,7 +71,8 @@ export function nextHealth(
   if (next.refusals >= REFUSALS_BEFORE_HOLD) return held(next, outcomes, now, random);
   if (unavailable.length > 0) return failed(next, unavailable, now, random);
   // An answer, even a refusal, shows that the destination works again. A lead that leadsync itself refused got no answer.
-  return outcomes.every(isRefusedUnsent) ? next : answered(next);
+  if (!outcomes.every(isRefusedUnsent)) return answered(next);
+  return next.heldSince ? held(next, [], now, random) : next;
 }
 
 function isRefusedUnsent(outcome: Outcome): boolean {
@@ -219,8 +220,8 @@ function halved(places = PAUSED_PLACES): number {
 
 function reasonOf(outcomes: readonly Outcome[]): string | undefined {
   const failed = outcomes.find((outcome) => outcome.kind === 'refused' || outcome.kind === 'unavailable');
-  if (failed?.kind === 'refused' && failed.unsent)
-    return `The mapping fails for every lead, so the fault is not in the leads: ${failed.reason} Correct the expression; \`leadsync test\` tries it.`;
+  if (failed?.kind === 'refused' && outcomes.filter(({ kind }) => kind === 'refused').every(isRefusedUnsent))
+    return `The mapping fails for lead after lead, so the fault is not in the leads: ${failed.reason} Correct the expression; \`leadsync test\` tries it.`;
   return failed?.kind === 'refused'
     ? `It refuses every lead, so the fault is not in the leads: ${failed.reason} See its answers with \`leadsync trace LEAD --show-data\`.`
     : failed?.reason;

@@ -52,7 +52,7 @@ function verdictOn(one: AttemptedDelivery, after: SinkHealth, refusing: boolean,
       // Due before the leads that were tried, so that the next batch does not contain the same refused leads.
       return pending(one, waits.now, undefined);
     case 'refused':
-      if (refusing) return waiting(one, after, waits.now);
+      if (refusing || (outcome.unsent && isHeldBack(after))) return waiting(one, after, waits.now);
       return isNews(one) ? settled('dead', one, outcome.reason) : counted(one, outcome, waits);
     case 'unavailable':
       if (isHeldBack(after)) return waiting(one, after, waits.now);

@@ -28,6 +28,10 @@ export class CompiledMappings {
 }
 
 function compile(text: string, key: Secret | undefined): Mapping | undefined {
-  const compiled = Mapping.compile(JSON.parse(text) as MappingDefinition, key);
-  return compiled instanceof Mapping ? compiled : undefined;
+  try {
+    const compiled = Mapping.compile(JSON.parse(text) as MappingDefinition, key);
+    return compiled instanceof Mapping ? compiled : undefined;
+  } catch {
+    return undefined; // not JSON: the text of a lost mapping
+  }
 }

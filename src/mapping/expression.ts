@@ -1,6 +1,7 @@
 import type * as Cel from '@marcbachmann/cel-js';
-import { type CelError, type ExpressionFault, faultOf } from './expression-fault.ts';
-import { FUNCTIONS, type LanguageParts, LOOPS, newEnvironment, TYPES } from './language.ts';
+import { type CelError, type ExpressionFault, faultOf, TYPE_NAMES } from './expression-fault.ts';
+import { isTimeZone } from './functions/zoned-date.ts';
+import { FUNCTIONS, INT, type LanguageParts, LOOPS, newEnvironment, SPLIT, TYPES } from './language.ts';
 import type { Variables } from './lead-values.ts';
 
 /** An expression failed for one lead. The message has no text of the lead. */
@@ -60,12 +61,17 @@ export class ExpressionCompiler {
     } catch (error) {
       return faultOf(error as CelError, text);
     }
+    replaceFunctions(program.ast);
     const misuse = findMisuse(program.ast, this.#parts);
     if (misuse) return misuse;
     const { type = 'dyn', error } = program.check();
     if (error) return faultOf(error as CelError, text);
     return (
-      typeFault(type, wanted, text) ?? { text, type, evaluate: (variables) => evaluate(program, variables) }
+      typeFault(type, wanted, text) ?? {
+        text,
+        type,
+        evaluate: (variables) => evaluate(program, text, variables),
+      }
     );
   }
 }
@@ -77,7 +83,7 @@ export function isFault(compiled: Expression | ExpressionFault): compiled is Exp
 
 /** What a failure means, by its code. No message of the package, because it may quote the lead. */
 const FAILURES: Readonly<Record<string, string>> = {
-  no_such_key: 'the lead has no such key',
+  no_such_key: 'the lead has no',
   index_out_of_bounds: 'the list has no such element',
   index_out_of_range: 'the text or list is shorter',
   division_by_zero: 'division by zero',
@@ -88,18 +94,23 @@ const FAILURES: Readonly<Record<string, string>> = {
   double_conversion_error: 'the text is not a number',
   invalid_timestamp: 'the text is not a time',
   invalid_duration: 'the text is not a duration',
+  list_too_long: 'a list has more than 1,000 elements',
+  text_too_long: 'the result is too long',
   optional_value_missing: 'the optional value is absent',
   field_type_mismatch: 'the value is absent or of another type',
   no_matching_overload: 'the value has another type than the function takes',
   no_such_overload: 'the value has another type than the operator takes',
 };
 
-function evaluate(program: Cel.ParseResult, variables: Variables): unknown {
+function evaluate(program: Cel.ParseResult, text: string, variables: Variables): unknown {
   try {
     return program(variables);
   } catch (error) {
     const { code = '', range } = error as CelError;
-    throw new ExpressionFailed(FAILURES[code] ?? 'it cannot be evaluated', (range?.start ?? 0) + 1, error);
+    const reason = FAILURES[code] ?? 'it cannot be evaluated';
+    // A part of the expression, never of the lead.
+    const part = range && code === 'no_such_key' ? ` \`${text.slice(range.start, range.end)}\`` : '';
+    throw new ExpressionFailed(`${reason}${part}`, (range?.start ?? 0) + 1, error);
   }
 }
 
@@ -133,21 +144,7 @@ function isSendable(type: string): boolean {
 
 /** Returns the name of a type for people. */
 function nameOf(type: string): string {
-  const names: Readonly<Record<string, string>> = {
-    string: 'a text',
-    int: 'a whole number',
-    uint: 'a whole number',
-    double: 'a number',
-    bool: 'true or false',
-    null: 'null',
-    'google.protobuf.Timestamp': 'a time',
-    'google.protobuf.Duration': 'a duration',
-    Lead: 'a whole lead',
-    Question: 'a question with its answer',
-    Name: 'a name in parts',
-    Delivery: 'a whole delivery',
-  };
-  return names[type] ?? `of the type ${type}`;
+  return TYPE_NAMES[type] ?? `of the type ${type}`;
 }
 
 /** Finds the first use of something that CEL knows and a mapping must not or cannot use. */
@@ -165,6 +162,13 @@ function findMisuse(root: Node, parts: LanguageParts): ExpressionFault | undefin
     return undefined;
   };
   return visit(root, 0);
+}
+
+/** Replaces functions of the package: `int`, which makes 0 of an empty text, and `split`, whose list may have any length. */
+function replaceFunctions(node: Node): void {
+  if (node.op === 'call' && node.args[0] === 'int') node.args[0] = INT;
+  if (node.op === 'rcall' && node.args[0] === 'split') node.args[0] = SPLIT;
+  for (const child of childrenOf(node)) replaceFunctions(child);
 }
 
 interface Call {
@@ -205,6 +209,14 @@ function misuseOf(
       ...at,
       message: `\`${name}\` is inside ${LOOPS_DEEP} other loops`,
       hint: `at most ${LOOPS_DEEP} of ${[...LOOPS].join(', ')} may be inside each other`,
+    };
+  const [zone] = args;
+  const isZone = zone?.op === 'value' && typeof zone.args === 'string' && receiver && /^get[A-Z]/.test(name);
+  if (isZone && !isTimeZone(String(zone.args)))
+    return {
+      ...at,
+      message: `\`${name}\`: there is no time zone "${zone.args}"`,
+      hint: 'write a name such as Australia/Sydney',
     };
   const own = receiver === undefined && Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
   const constants = args.map((arg) =>

@@ -1,3 +1,4 @@
+import { readTime } from '../leads/content-facts.ts';
 import type { Delivery, LeadEvent } from '../leads/delivery.ts';
 import { type Lead, readLead } from '../leads/lead.ts';
 
@@ -45,8 +46,8 @@ export class LeadValue {
     this.address = lead.client_address?.friendly_address ?? '';
     this.all_details_one_liner = lead.all_details_one_liner;
     this.created_text = lead.created_at;
-    const created = new Date(lead.created_at);
-    this.created_at = Number.isNaN(created.getTime()) ? null : created;
+    const createdMs = readTime(lead.created_at);
+    this.created_at = createdMs === null ? null : new Date(createdMs);
     this.questions = lead.service_question_answers.map(
       ({ question, slug, answer }) => new QuestionValue(question, slug, answer),
     );
@@ -85,13 +86,17 @@ export function variablesOf(delivery: Delivery): Variables {
   const parsed = readLead(delivery.raw);
   const lead = new LeadValue(delivery.source, parsed);
   let raw: unknown;
+  let answers: ReadonlyMap<string, string> | undefined;
+  let ofDelivery: DeliveryValue | undefined;
   return {
     lead,
     get delivery() {
-      return new DeliveryValue(delivery);
+      ofDelivery ??= new DeliveryValue(delivery);
+      return ofDelivery;
     },
     get answers() {
-      return new Map(lead.questions.toReversed().map(({ slug, answer }) => [slug, answer]));
+      answers ??= new Map(lead.questions.toReversed().map(({ slug, answer }) => [slug, answer]));
+      return answers;
     },
     get raw() {
       raw ??= toCel(parsed, 'maybe rounded') ?? toCel(exactJson(delivery.raw), 'exact');
@@ -111,6 +116,7 @@ function toCel(value: unknown, numbers: 'exact' | 'maybe rounded'): unknown {
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
+    if (value.length > MAX_LIST) throw new ListTooLong();
     const items = value.map((item) => toCel(item, numbers));
     return items.includes(undefined) ? undefined : items;
   }
@@ -121,6 +127,15 @@ function toCel(value: unknown, numbers: 'exact' | 'maybe rounded'): unknown {
     entries.set(key, converted);
   }
   return entries;
+}
+
+/** Maximum elements of a list that loops may run over. */
+export const MAX_LIST = 1_000;
+
+/** A list of the lead is longer than loops may run over. Has the code that `evaluate` explains. */
+export class ListTooLong extends Error {
+  override readonly name = 'ListTooLong';
+  readonly code = 'list_too_long';
 }
 
 /** Parses JSON with bigints in place of whole numbers. Takes ten times as long as JSON.parse. */

@@ -1,10 +1,10 @@
 import type { Batch, Delivery } from '../leads/delivery.ts';
 import type { MappedColumn } from '../leads/mapped-fields.ts';
-import { LEFT_OUT, type LeftOut, type Refused } from '../leads/outcome.ts';
+import { LEFT_OUT, type LeftOut, type Refused, type Unavailable } from '../leads/outcome.ts';
 import type { CompiledMappings } from './compiled-mappings.ts';
 
 const NOT_COMPILED =
-  'This version of leadsync cannot read the mapping with which the lead may have been sent before. `leadsync replay` sends the lead again under the present one.';
+  'leadsync cannot use the mapping with which the lead may have been sent before: its text was lost, it needs another version, or it uses hash() and `store.client_key` is not set. `leadsync replay` sends the lead under the present mapping.';
 
 /** Whether `mapDelivery` may change or withhold a lead of a batch. */
 export function isMapped({ mapping, deliveries }: Pick<Batch, 'mapping' | 'deliveries'>): boolean {
@@ -27,12 +27,13 @@ export function mapDelivery(
   delivery: Delivery,
   { mapping, sink }: Pick<Batch, 'mapping' | 'sink'>,
   mappings: CompiledMappings,
-): Delivery | Refused | LeftOut {
+): Delivery | Refused | Unavailable | LeftOut {
   const { event, formerMapping } = delivery;
   const text = formerMapping === undefined ? (mapping ?? null) : formerMapping;
   if (text === null || event === 'erased') return delivery;
   const mapped = mappings.get(text)?.map(delivery);
-  if (!mapped) return { kind: 'refused', reason: NOT_COMPILED, unsent: true };
+  // Not refused: the lead waits, and nothing is lost.
+  if (!mapped) return { kind: 'unavailable', reason: NOT_COMPILED, unsent: true };
   if (mapped.kind === 'left-out') return { kind: 'left-out', reason: `${LEFT_OUT} of ${sink}` };
   if (mapped.kind === 'failed') return { kind: 'refused', reason: mapped.reason, unsent: true };
   return mapped.fields ? { ...delivery, fields: mapped.fields } : delivery;

@@ -28,8 +28,15 @@ export type Mapped =
   | { readonly kind: 'mapped'; readonly fields: MappedFields | undefined }
   /** `where` is false. */
   | { readonly kind: 'left-out' }
-  /** An expression failed. `reason` is one sentence without text of the lead. */
-  | { readonly kind: 'failed'; readonly reason: string };
+  /** An expression failed. `reason` is one sentence without text of the lead; `at` is the place, if one expression is the cause. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly at?: FailurePlace };
+
+/** The expression that failed for a lead, the column in it (1-based), and the cause as a phrase. */
+export interface FailurePlace {
+  readonly path: readonly string[];
+  readonly column: number;
+  readonly cause: string;
+}
 
 interface CompiledField {
   readonly name: string;
@@ -41,6 +48,12 @@ interface CompiledField {
 /** The mapping cannot be applied to a lead. The message is one sentence without text of the lead. */
 class MappingFailed extends Error {
   override readonly name = 'MappingFailed';
+  readonly at: FailurePlace | undefined;
+
+  constructor(message: string, at?: FailurePlace) {
+    super(message);
+    this.at = at;
+  }
 }
 
 /** The compiled mapping of one sink. Evaluates synchronously, in bounded time. */
@@ -108,8 +121,11 @@ export class Mapping {
       if (this.#where && !this.#isWanted(this.#where, variables)) return { kind: 'left-out' };
       return { kind: 'mapped', fields: this.#fields && this.#fieldsOf(this.#fields, delivery, variables) };
     } catch (error) {
-      if (error instanceof MappingFailed) return { kind: 'failed', reason: error.message };
-      if (error instanceof ExpressionFailed) return { kind: 'failed', reason: sentenceOf('where', error) };
+      if (error instanceof ExpressionFailed) return failedAt(['where'], error);
+      if (error instanceof MappingFailed) {
+        const { message: reason, at } = error;
+        return { kind: 'failed', reason, ...(at === undefined ? {} : { at }) };
+      }
       // Whatever it is, such as a stack overflow: one lead must not stop the others. Without the message, which may quote the lead.
       const name = error instanceof Error ? error.name : typeof error;
       return { kind: 'failed', reason: `The mapping failed for this lead in an unexpected way (${name}).` };
@@ -168,14 +184,18 @@ function fieldValue(name: string, { max, invalid }: ExpressionRule, evaluate: ()
     const limited = typeof value === 'string' && max !== undefined ? cut(value, max) : value;
     return toMapped(limited, { left: MAX_FIELD_CHARACTERS }, 0);
   } catch (error) {
-    if (!(error instanceof ExpressionFailed)) throw error;
     if (invalid === 'drop') return null;
-    throw new MappingFailed(sentenceOf(name, error));
+    // Other errors come from values that CEL has and JSON has not, such as a time in the year 300,000.
+    const failure =
+      error instanceof ExpressionFailed ? error : new ExpressionFailed('the result cannot be sent', 1, error);
+    const { reason, at } = failedAt(['fields', name], failure);
+    throw new MappingFailed(reason, at);
   }
 }
 
-function sentenceOf(option: string, { column, message }: ExpressionFailed): string {
-  return `The expression of \`${option}\` failed for this lead at column ${column}: ${message}.`;
+function failedAt(path: readonly string[], { column, message: cause }: ExpressionFailed) {
+  const reason = `The expression of \`${path.at(-1)}\` failed for this lead at column ${column}: ${cause}.`;
+  return { kind: 'failed', reason, at: { path, column, cause } } as const;
 }
 
 /** Returns the first characters of a text, without half a surrogate pair at the end. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FieldRule, Lookups } from './definition.ts';
+import { isRegion } from './functions/phone.ts';
 
 /** Maximum fields of a sink. */
 const MAX_FIELDS = 200;
@@ -16,7 +17,16 @@ const text = (what: string) =>
 const expression = (what = 'an expression, as text') =>
   text(what).min(1, 'must not be empty').max(MAX_EXPRESSION, `may have ${MAX_EXPRESSION} characters`);
 
-const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], {
+/** Returns a schema of a text in which leadsync replaces no variables, because the ledger keeps the text and messages show it. */
+const plainText = () =>
+  z
+    .string()
+    .refine(
+      (written) => !/\$\{/.test(written),
+      'cannot have a variable (${…}): it would be stored, and shown in messages',
+    );
+
+const scalar = z.union([plainText(), z.number(), z.boolean(), z.null()], {
   error: 'must be a text, a number, true, false or null',
 });
 
@@ -107,6 +117,12 @@ export const mappingOptions = {
     .refine((fields) => Object.keys(fields).length > 0, 'must not be empty')
     .refine((fields) => Object.keys(fields).length <= MAX_FIELDS, `may have ${MAX_FIELDS} fields`)
     .superRefine((fields, context) => {
+      for (const name of ['where', 'fields', 'tests'].filter((option) => Object.hasOwn(fields, option)))
+        context.addIssue({
+          code: 'custom',
+          message: `is an option of the sink, not a field: write it above or below \`fields\`, in the same column`,
+          path: [name],
+        });
       for (const [name, outer] of prefixesOf(Object.keys(fields)))
         context.addIssue({
           code: 'custom',
@@ -121,6 +137,7 @@ export const mappingOptions = {
   region: z
     .string()
     .regex(/^[A-Z]{2}$/, 'must be a country code such as AU')
+    .refine(isRegion, 'is no country code (ISO 3166): the United Kingdom is GB')
     .optional()
     .describe('The country of phone numbers without a country code, for the function `phone`: `AU`.'),
   tests: z
@@ -146,7 +163,7 @@ function prefixesOf(names: readonly string[]): [name: string, outer: string][] {
 export const lookupsOption = z
   .record(
     z.string().regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must consist of a-z, 0-9, _ and -'),
-    z.record(z.string(), z.string()),
+    z.record(z.string(), plainText()),
   )
   .default({} satisfies Lookups)
   .describe(

@@ -1,5 +1,5 @@
-import { type MappedValue, mappedJson } from '../leads/mapped-fields.ts';
-import type { Mapped, Mapping } from './mapping.ts';
+import { type MappedColumn, type MappedValue, mappedJson } from '../leads/mapped-fields.ts';
+import type { FailurePlace, Mapped, Mapping } from './mapping.ts';
 import type { MappingTest } from './options.ts';
 import { sampleDelivery } from './sample-lead.ts';
 
@@ -13,32 +13,44 @@ export interface TestFailure {
   /** What was expected and what came, as phrases: `"3"`, `left out`. */
   readonly expected: string;
   readonly actual: string;
+  /** The expression that failed, if one did. */
+  readonly at?: FailurePlace | undefined;
 }
 
 /** Runs the tests of a mapping. Returns what differs; an empty array if every test passes. */
 export function runTests(mapping: Mapping, tests: readonly MappingTest[]): readonly TestFailure[] {
   return tests.flatMap((test, index) =>
-    differences(test, mapping.map(sampleDelivery(test.lead, test.event))).map((difference) => ({
-      test: index,
-      name: test.name,
-      ...difference,
-    })),
+    differences(test, mapping.map(sampleDelivery(test.lead, test.event)), mapping.columns ?? []).map(
+      (difference) => ({
+        test: index,
+        name: test.name,
+        ...difference,
+      }),
+    ),
   );
 }
 
-type Difference = Pick<TestFailure, 'path' | 'expected' | 'actual'>;
+type Difference = Pick<TestFailure, 'path' | 'expected' | 'actual' | 'at'>;
 
-function differences({ gives = {}, left_out: leftOut = false }: MappingTest, mapped: Mapped): Difference[] {
-  if (mapped.kind === 'failed')
-    return [{ path: [], expected: leftOut ? 'left out' : 'fields', actual: `refused: ${mapped.reason}` }];
+function differences(
+  { gives = {}, left_out: leftOut = false }: MappingTest,
+  mapped: Mapped,
+  columns: readonly MappedColumn[],
+): Difference[] {
+  if (mapped.kind === 'failed') {
+    const actual = `refused: ${mapped.reason.replace(/\.$/, '')}`;
+    return [{ path: [], expected: leftOut ? 'left out' : 'fields', actual, at: mapped.at }];
+  }
   if (leftOut !== (mapped.kind === 'left-out')) {
     const words = (isOut: boolean) => (isOut ? 'left out' : 'not left out');
     return [{ path: leftOut ? ['left_out'] : [], expected: words(leftOut), actual: words(!leftOut) }];
   }
   if (mapped.kind === 'left-out') return [];
+  const known = new Set(columns.map(({ name }) => name));
   return Object.entries(gives).flatMap(([name, expected]) => {
     const value = mapped.fields?.get(name);
-    if (isSame(expected, value ?? null)) return [];
+    const isKnown = value !== undefined || known.has(name);
+    if (isKnown && isSame(expected, value ?? null)) return [];
     const actual = value === undefined ? 'no such field' : mappedJson(value);
     return [{ path: ['gives', name], expected: JSON.stringify(expected), actual }];
   });

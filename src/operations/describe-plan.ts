@@ -85,11 +85,15 @@ function alteredPart(options: readonly string[]): string {
 
 function routingPart(routing: Routing | undefined): string {
   if (routing === undefined || routing.leads === 0) return '';
-  const { leads, before, after } = routing;
+  const { leads, before, after, failed } = routing;
   const of = `of the last ${countOf(leads, 'lead')}`;
+  const refused =
+    failed > 0
+      ? `, and an expression fails for ${failed}, which would be refused: see \`leadsync test\``
+      : '';
   return before === after
-    ? `; ${of}, ${after} go to it, as before`
-    : `; ${of}, ${after} go to it instead of ${before}`;
+    ? `; ${of}, ${after} go to it, as before${refused}`
+    : `; ${of}, ${after} go to it instead of ${before}${refused}`;
 }
 
 function pendingPart(pending: number): string {

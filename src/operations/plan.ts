@@ -66,6 +66,8 @@ export interface Routing {
   /** How many of them go to the sink with the last configuration, and with the planned one. */
   readonly before: number;
   readonly after: number;
+  /** For how many of them an expression of the planned mapping fails, so that they would be refused. */
+  readonly failed: number;
 }
 
 /** What a configuration would change for one source. The leads of a removed source stay. `options`: changed options. */
@@ -131,13 +133,15 @@ export async function withRouting(
 ): Promise<Plan> {
   if (!plan.sinks.some(changesMapping)) return plan;
   const leads = await readLeads();
-  const sent = (mapping: MappingDefinition | undefined) => tryMapping(mapping, leads, clientKey).sent;
+  const trial = (mapping: MappingDefinition | undefined) => tryMapping(mapping, leads, clientKey);
   const planned = plan.sinks.map((sink) => {
     if (!changesMapping(sink)) return sink;
     const former = last.sinks.find(({ name }) => name === sink.name)?.config;
-    const before = sent(former === undefined ? undefined : (JSON.parse(former) as MappingDefinition));
-    const after = sent(sinks.find(({ name }) => name === sink.name)?.mapping);
-    return { ...sink, routing: { leads: leads.length, before, after } };
+    const { sent: before } = trial(
+      former === undefined ? undefined : (JSON.parse(former) as MappingDefinition),
+    );
+    const { sent: after, failed } = trial(sinks.find(({ name }) => name === sink.name)?.mapping);
+    return { ...sink, routing: { leads: leads.length, before, after, failed } };
   });
   return { ...plan, sinks: planned };
 }

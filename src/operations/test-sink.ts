@@ -50,7 +50,7 @@ function mapTest(
   const mapped = batch.deliveries.map((delivery) => mapDelivery(delivery, { ...batch, mapping }, mappings));
   const failed = mapped.find((one) => 'kind' in one);
   return failed
-    ? failed.reason
+    ? `The mapping does not take the test lead, which has no answers of clients. ${failed.reason}`
     : {
         ...batch,
         columns: columnsOf({ mapping }, mappings),

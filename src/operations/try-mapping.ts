@@ -13,8 +13,8 @@ export interface MappingTrial {
   readonly failed: number;
   /** For each field, the number of sent leads for which it is null or an empty text. */
   readonly empty: ReadonlyMap<string, number>;
-  /** The number of leads for each reason of a failure. */
-  readonly reasons: ReadonlyMap<string, number>;
+  /** For each reason of a failure, the number of leads, and one of them as `source:id`. */
+  readonly reasons: ReadonlyMap<string, { readonly leads: number; readonly example: string }>;
 }
 
 /** Applies a sink's mapping to leads, and counts the results. Without a mapping, every lead goes to the sink. Sends nothing. */
@@ -24,7 +24,7 @@ export function tryMapping(
   clientKey: Secret | undefined,
 ): MappingTrial {
   const empty = new Map<string, number>(Object.keys(definition?.fields ?? {}).map((name) => [name, 0]));
-  const reasons = new Map<string, number>();
+  const reasons = new Map<string, { leads: number; example: string }>();
   let [sent, leftOut, failed] = [0, 0, 0];
   const mapping = definition && Mapping.compile(definition, clientKey);
   for (const lead of leads) {
@@ -33,7 +33,9 @@ export function tryMapping(
     if (mapped.kind === 'left-out') leftOut += 1;
     else if (mapped.kind === 'failed') {
       failed += 1;
-      reasons.set(mapped.reason, (reasons.get(mapped.reason) ?? 0) + 1);
+      const { leads: before = 0, example = `${lead.source}:${lead.leadId}` } =
+        reasons.get(mapped.reason) ?? {};
+      reasons.set(mapped.reason, { leads: before + 1, example });
     } else {
       sent += 1;
       for (const [name, value] of mapped.fields ?? [])

@@ -1,6 +1,17 @@
 import type { Batch } from '../leads/delivery.ts';
 import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
 
+/** The column that holds the JSON of a lead that was sent as received before its sink had a mapping, beside mapped leads. */
+export const AS_RECEIVED = '_leadsync_raw';
+
+/** Whether a batch has mapped leads and leads as received. */
+export function isMixed({ deliveries }: Batch): boolean {
+  return (
+    deliveries.some(({ fields }) => fields === undefined) &&
+    deliveries.some(({ fields }) => fields !== undefined)
+  );
+}
+
 /**
  * Returns the columns of the fields in a batch: those of its mapping, then those that only an earlier mapping of some deliveries had. Returns
  * undefined if no lead of the batch is mapped. A column whose values do not all have its type, which a change of the mapping can cause, is
@@ -8,7 +19,7 @@ import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
  */
 export function mappedColumns({ columns = [], deliveries }: Batch): readonly MappedColumn[] | undefined {
   const mapped = deliveries.flatMap(({ fields }) => fields ?? []);
-  if (mapped.length === 0 && columns.length === 0) return undefined;
+  if (mapped.length === 0) return undefined;
   const known = new Set(columns.map(({ name }) => name));
   const others = new Set(mapped.flatMap((fields) => [...fields.keys()].filter((name) => !known.has(name))));
   const all = [...columns, ...[...others].map((name): MappedColumn => ({ name, type: 'text' }))];

@@ -260,8 +260,8 @@ export const deliverySafeguards: readonly Safeguard[] = [
     without:
       'if retention had removed the content of a lead, the lead never arrives at a sink that was added later, even if its content changes',
     file: 'src/ledger/delivering/newest-content.ts',
-    text: "if (isMissed) return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);",
-    instead: '',
+    text: "if (isMissed && sink.events.includes('created'))",
+    instead: 'if (!last)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
@@ -269,7 +269,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     without:
       'a late 410 or Retry-After, also one of the former address, pauses or holds a sink that an operator has just resumed',
     file: 'src/delivery/circuit-breaker.ts',
-    text: ' && !isOutdated(one, health, now)',
+    text: ' &&\n      !isOutdated(one, health, now)',
     instead: '',
     tests: ['test/delivery/circuit-breaker.test.ts'],
   },
@@ -293,8 +293,8 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'a mapping that fails does not show that the destination works',
     without: 'a lead that nobody sent ends the hold of a sink whose destination is down',
     file: 'src/delivery/circuit-breaker.ts',
-    text: 'outcomes.every(isRefusedUnsent) ? next : answered(next)',
-    instead: 'answered(next)',
+    text: 'if (!outcomes.every(isRefusedUnsent)) return answered(next);',
+    instead: 'if (outcomes.length > 0) return answered(next);',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {

@@ -72,34 +72,64 @@ test.each<[string, string[], ...string[]]>([
   [
     'in double quotes, behind escapes',
     ['where: "lead.client_name != \\"a\\\\n\\" && «nope == 1"'],
-    'sinks.p.where: there is no variable nope; known here: lead, delivery, answers, raw',
+    'sinks.p.where: there is no variable nope; put text in double quotes; variables are lead, delivery, answers, raw',
   ],
   [
     'in a block of lines',
-    ['where: |', '  lead.id > 5', '    && lead.«nope == "x"'],
-    'sinks.p.where: there is no field nope',
+    ['where: |', '  lead.id > 5', '    && lead.«servic_slug == "x"'],
+    'sinks.p.where: there is no field servic_slug; did you mean "service_slug"?',
   ],
   [
     'in a folded block',
-    ['where: >-', '  lead.id > 5', '  && lead.«nope == "x"'],
-    'sinks.p.where: there is no field nope',
+    ['where: >-', '  lead.id > 5', '  && lead.«servic_slug == "x"'],
+    'sinks.p.where: there is no field servic_slug; did you mean "service_slug"?',
   ],
   [
     'in the long form of a field',
-    ['fields:', '  a.b: { from: lead.«nope, once: true }'],
-    'sinks.p.fields.a.b.from: there is no field nope',
+    ['fields:', '  a.b: { from: lead.«servic_slug, once: true }'],
+    'sinks.p.fields.a.b.from: there is no field servic_slug; did you mean "service_slug"?',
   ],
   [
     'several at once',
-    ['where: «lead.id', 'fields: { x: «nope(1), y: «lead }'],
+    ['where: «lead.id', 'fields: { x: «nme(1), y: «lead }'],
     'sinks.p.where: is a whole number, and must be true or false; compare it: … == "text"',
-    'sinks.p.fields.x: there is no function nope; ours are phone, email, name, answer, answers, default, like, replace, upper, lower, date, millis, hash, rotate, lookup',
+    'sinks.p.fields.x: there is no function nme; did you mean "name"?',
     'sinks.p.fields.y: is a whole lead, which cannot be sent; choose one of its fields: .key, .id, .source, .service_name, .service_slug, .client_name, .client_email, .client_phone_number, .address, .all_details_one_liner, .created_at, .created_text, .questions',
   ],
   [
     'a colon that ends the key',
     [`fields:`, `  a: «lead.client_name + ": " + lead.client_email`],
     "YAML takes `: ` as the end of a key; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'a value that begins with !',
+    ['where: «!lead.client_email.endsWith("x")'],
+    "YAML does not take this as one text, because it begins with !; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'a value that begins with a quote',
+    ['fields: ', '  a: «"Dear " + lead.client_name'],
+    "YAML does not take this as one text, because it begins with \"; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'single quotes inside single quotes',
+    [`fields:`, `  a: 'date(lead.created_at, '«Europe/Berlin')'`],
+    'the single quote here ends the value; inside an expression in single quotes use double quotes',
+  ],
+  [
+    'a country code that is none',
+    ['where: lead.id > 1', 'region: «UK'],
+    'sinks.p.region: is no country code (ISO 3166): the United Kingdom is GB',
+  ],
+  [
+    'where in the wrong column',
+    ['fields:', '  a: lead.key', '  where: «lead.id > 1'],
+    'sinks.p.fields.where: is an option of the sink, not a field: write it above or below `fields`, in the same column',
+  ],
+  [
+    'a test whose lead is refused, at the expression',
+    ['fields: { a: answers.«rooms }', 'tests: [{ name: x, gives: {} }]'],
+    'sinks.p.fields.a: the test "x" is refused: the lead has no `rooms`; use answer("…"), .? or default(…) for what a lead may lack, or `invalid: drop`',
   ],
   [
     'a number sign that begins a comment',

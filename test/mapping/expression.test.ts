@@ -23,7 +23,7 @@ function marked(text: string): string | undefined {
   return fault && text.slice(fault.start, fault.end);
 }
 
-test.each([
+test.each<[string, string, string, unknown]>([
   ['lead.client_nam', 'client_nam', 'there is no field client_nam', 'did you mean "client_name"?'],
   ['client_name', 'client_name', 'there is no variable client_name', 'write lead.client_name'],
   ['laed.client_name', 'laed', 'there is no variable laed', 'did you mean "lead"?'],
@@ -86,7 +86,72 @@ test.each([
     'both sides of `:` must have the same type',
     'for a value that may be absent use default(value, instead)',
   ],
-])('%s has a fault at the very characters', (text, part, message, hint) => {
+  ['lead.id == 1 and lead.id == 2', 'a', 'this cannot stand here', 'write && for "and"'],
+  ['lead.id == 1 or lead.id == 2', 'o', 'this cannot stand here', 'write || for "or"'],
+  [
+    'lead.service_slug = "x"',
+    '=',
+    'this cannot stand here',
+    'write == to compare, != for "not equal", <= for "at most"',
+  ],
+  ['upper(“x”)', '“', 'this cannot stand here', 'this is a typographic quote: type a straight one (")'],
+  [
+    'lead.client_name\u00a0== "x"',
+    '\u00a0',
+    'this cannot stand here',
+    'this is an invisible character: type an ordinary blank',
+  ],
+  ['phone(lead.client_phone_number', '', 'a ) is missing at the end', ''],
+  ['lead.id in [1, 2', '', 'a ] is missing at the end', ''],
+  [
+    'lead.name',
+    'name',
+    'there is no field name',
+    expect.stringMatching(/^known here: key, id, .*; a field that the service adds is raw\.\?name$/),
+  ],
+  [
+    'name(lead.client_name).firstname',
+    'firstname',
+    'there is no field firstname',
+    'known here: first, last, full',
+  ],
+  [
+    'lead.service_slug == plumbing',
+    'plumbing',
+    'there is no variable plumbing',
+    'put text in double quotes; variables are lead, delivery, answers, raw',
+  ],
+  [
+    'lead.client_name + 5',
+    'lead.client_name + 5',
+    '+ does not take a text and a whole number',
+    'put the number in quotes, or make a text of it: string(…)',
+  ],
+  [
+    'lead.created_at > "2026-01-01"',
+    'lead.created_at > "2026-01-01"',
+    '> does not take a time and a text',
+    'a time is compared with a time: timestamp("2026-01-01T00:00:00Z")',
+  ],
+  [
+    'lead.created_at.getHours("Sydney")',
+    'lead.created_at.getHours("Sydney")',
+    '`getHours`: there is no time zone "Sydney"',
+    'write a name such as Australia/Sydney',
+  ],
+  [
+    'int(lead.questions)',
+    'int(lead.questions)',
+    'int(list<Question>) does not exist: int takes other types',
+    '',
+  ],
+  [
+    'lead.client_name.toUpperCase()',
+    'lead.client_name.toUpperCase()',
+    'there is no function toUpperCase',
+    'write upper(text)',
+  ],
+])('%s has a fault at the very characters', (text, part, message, hint: unknown) => {
   expect(faultOf(text)).toMatchObject({ message, hint });
   expect(marked(text)).toBe(part);
 });

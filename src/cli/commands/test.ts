@@ -43,7 +43,7 @@ export const command = defineCommand<Options>({
     'leadsync test --json',
   ],
   notes:
-    'Without --lead and --last, it runs the tests in the configuration and exits with 78 if one fails. With them, it applies `where` and `fields` to leads in the ledger, and sends nothing. Their content is shown with --show-data only.',
+    'Without --lead and --last, it runs the tests in the configuration and exits with 78 if one fails. With them, it applies `where` and `fields` to leads in the ledger, sends nothing, and exits with 1 if an expression fails for one. Their content is shown with --show-data only.',
   declare: (command) =>
     command
       .option('--lead <id>', 'apply the mapping to this lead', readLeadId)
@@ -59,11 +59,22 @@ export const command = defineCommand<Options>({
       ({ name, mapping }) => name === sink || (sink === undefined && mapping !== undefined),
     );
     if (chosen.every(({ mapping }) => mapping === undefined)) throw noMapping(sink);
+    refuseWithoutLead(options);
     if (options.lead !== undefined) return tryLead(options.lead, chosen, config, options, surroundings);
     if (options.last !== undefined) return tryLast(options.last, chosen, config, options, surroundings);
     return showTests(chosen, config, options, surroundings);
   },
 });
+
+/** Refuses options that would have no effect. @throws CommandFailure */
+function refuseWithoutLead({ lead, source, showData, last }: Options): void {
+  if (lead !== undefined && last === undefined) return;
+  const given = [lead && '--lead', source && '--source', showData && '--show-data'].filter(Boolean);
+  if (lead === undefined ? given.length === 0 : last === undefined) return;
+  const message =
+    lead === undefined ? `${given.join(' and ')} needs --lead.` : '--lead and --last exclude each other.';
+  throw new CommandFailure(ExitCode.usage, message);
+}
 
 /** Maximum leads of `--last`: their contents are in memory at the same time. */
 const MOST_LEADS = 10_000;
@@ -78,7 +89,7 @@ function readCount(text: string): number {
 
 function noMapping(sink: string | undefined): CommandFailure {
   return new CommandFailure(
-    ExitCode.usage,
+    ExitCode.notDone,
     sink === undefined
       ? 'No sink has a mapping.'
       : `${printable(sink)} has no mapping: it gets every lead as received.`,
@@ -148,18 +159,21 @@ async function tryLead(
   const found = await withLedger(config, surroundings, async (ledger) => {
     const upcoming = await Promise.all(sinks.map(({ name }) => ledger.upcoming(name, lead, source)));
     return upcoming.flatMap((deliveries, index) =>
-      deliveries.map(({ delivery }) => ({ sink: sinks[index] as SinkConfig, delivery })),
+      deliveries
+        .filter(({ delivery }) => delivery.event !== 'erased')
+        .map(({ delivery }) => ({ sink: sinks[index] as SinkConfig, delivery })),
     );
   });
   if (found.length === 0) throw unknownLead(lead, source, commandFormatter(options, surroundings));
   const shown = found.map(({ sink, delivery }) => ({
     sink: sink.name,
     source: delivery.source,
+    lead: String(delivery.leadId),
     ...resultFor(sink, delivery, config.clientKey, showData),
   }));
   const text = json ? printJson(shown) : shown.map((one) => `${textOfResult(one)}\n`).join('');
   surroundings.stdout.write(text);
-  return ExitCode.done;
+  return shown.some(({ result }) => result === 'refused') ? ExitCode.notDone : ExitCode.done;
 }
 
 interface LeadResult {
@@ -183,15 +197,17 @@ function resultFor(
 }
 
 function textOfResult({
+  lead,
   sink,
   source,
   result,
   reason,
   fields = {},
-}: LeadResult & { sink: string; source: string }): string {
+}: LeadResult & { sink: string; source: string; lead: string }): string {
   const width = Math.max(0, ...Object.keys(fields).map((name) => name.length));
   const lines = Object.entries(fields).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);
-  const head = `sink ${sink}, lead of ${source}: ${result}${reason === undefined ? '' : `. ${reason}`}`;
+  const words = { sent: 'would be sent', 'left out': 'would be left out', refused: 'would be refused' };
+  const head = `sink ${sink}, lead ${lead} of ${source}: ${words[result]}${reason === undefined ? '' : `. ${reason}`}`;
   return [head, ...lines].map(printable).join('\n');
 }
 
@@ -227,7 +243,7 @@ async function tryLast(
       )
     : `${trials.flatMap(linesOfTrial).map(printable).join('\n')}\n`;
   surroundings.stdout.write(text);
-  return ExitCode.done;
+  return trials.some(({ failed }) => failed > 0) ? ExitCode.notDone : ExitCode.done;
 }
 
 function linesOfTrial({
@@ -243,7 +259,9 @@ function linesOfTrial({
   return [
     `sink ${sink}: of the last ${countOf(leads, 'lead')}, ${sent} go to it, ${leftOut} are left out, and an expression fails for ${failed}`,
     ...often.map(([name, count]) => `  ${name} is empty for ${count} of ${sent}`),
-    ...[...reasons].map(([reason, count]) => `  ${count} ×  ${reason}`),
+    ...[...reasons].map(
+      ([reason, { leads: count, example }]) => `  ${count} ×, such as ${example}: ${reason}`,
+    ),
   ];
 }
 

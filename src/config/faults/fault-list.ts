@@ -28,6 +28,11 @@ export class FaultList {
     this.#found.set(message, fault);
   }
 
+  /** Whether there is no fault so far. */
+  get isEmpty(): boolean {
+    return this.#found.size === 0;
+  }
+
   /** The faults, in file order. */
   get faults(): readonly Fault[] {
     const inOrder = [...this.#found.values()].sort((one, other) => one.offset - other.offset);

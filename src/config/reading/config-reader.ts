@@ -1,7 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
-import { lookupsOption } from '../../mapping/options.ts';
 import { isLoopback } from '../../platform/http/address.ts';
 import { Secret } from '../../platform/options/secret.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
@@ -23,12 +22,15 @@ import type { YamlTree } from './yaml-tree.ts';
 export class ConfigReader {
   readonly #tree: YamlTree;
   readonly #validator: TreeValidator;
+  readonly #faults: FaultList;
   readonly #sinkTypes: readonly SinkType[];
 
   readonly #file: string;
   readonly #folder: string;
   readonly #secretFiles = new Set<string>();
   readonly #ignoresTests: boolean;
+  /** Run the tests of the mappings. */
+  readonly #tests: (() => void)[] = [];
   #mapping: MappingParts = { lookups: {}, clientKey: undefined };
 
   /** `file` is the path of the tree's file. Relative paths are resolved against its folder. */
@@ -45,10 +47,10 @@ export class ConfigReader {
     this.#file = resolve(file);
     this.#folder = dirname(this.#file);
     this.#tree = tree;
+    this.#faults = faults;
     this.#validator = new TreeValidator(tree, faults, purpose);
     this.#sinkTypes = sinkTypes;
-    // Without its secrets, a command for the ledger cannot run the tests; the daemon and `validate` do.
-    this.#ignoresTests = ignoreTests || purpose !== 'everything';
+    this.#ignoresTests = ignoreTests;
   }
 
   /** The secret files that are named in the parts that were read so far. */
@@ -74,6 +76,7 @@ export class ConfigReader {
         'set queue.redis_url, or remove queue.board',
       );
     this.#refuseOpenAddress(daemon.admin);
+    if (!this.#ignoresTests && this.#faults.isEmpty) for (const test of this.#tests) test();
     return {
       file: this.#file,
       secretFiles: this.secretFiles,
@@ -169,13 +172,14 @@ export class ConfigReader {
 
   /**
    * Takes what mappings share from the top level, so that the sinks can be read. If the top level has a fault, or the secret is not readable
-   * for this purpose, takes what is written there, so that the mappings get no further faults.
+   * for this purpose, takes what is written there, so that the expressions get no further faults.
    */
   #useForMappings(daemon: z.output<typeof daemonOptions> | undefined): void {
-    const written = lookupsOption.safeParse(this.#tree.valueAt(['lookups']) ?? {});
+    const written = this.#tree.valueAt(['lookups']);
+    const names = isMap(written) ? Object.keys(written) : [];
     const isKeySet = this.#tree.has(['store', 'client_key']);
     this.#mapping = {
-      lookups: daemon?.lookups ?? written.data ?? {},
+      lookups: daemon?.lookups ?? Object.fromEntries(names.map((name) => [name, {}])),
       clientKey: daemon?.store.client_key ?? (isKeySet ? new Secret('not read') : undefined),
     };
   }
@@ -264,12 +268,18 @@ export class ConfigReader {
     const type = this.#sinkType(value['type'], at);
     const common = sinkOptions(type ?? ANY_TYPE);
     const commonKeys = Object.keys(common.shape);
-    const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
+    const own = Object.entries(value).filter(
+      ([key]) => key !== 'type' && key !== 'fields' && !commonKeys.includes(key),
+    );
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
+    if (type && !type.takesFields && Object.hasOwn(value, 'fields')) {
+      const hint = 'use `where` alone, or map the leads of another sink';
+      this.#validator.keyFault([...at, 'fields'], `a ${type.type} sink cannot map fields`, hint);
+    }
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
     if (sharedOptions) {
       const mapping = new MappingReader(this.#tree, this.#validator, this.#mapping);
-      mapping.check(this.#ignoresTests ? { ...sharedOptions, tests: undefined } : sharedOptions, at);
+      this.#tests.push(mapping.check(sharedOptions, at));
     }
     // Without a type, the other valid keys are unknown.
     if (type === undefined) return {};

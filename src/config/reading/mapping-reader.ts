@@ -1,6 +1,6 @@
 import type { FieldRule, Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import { Mapping, type MappingFault } from '../../mapping/mapping.ts';
-import { runTests } from '../../mapping/run-tests.ts';
+import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import type { Path } from '../faults/fault-list.ts';
 import type { SinkOptions } from '../options/sink-options.ts';
@@ -21,7 +21,7 @@ export function mappingOf(
 ): MappingDefinition | undefined {
   if (where === undefined && fields === undefined) return undefined;
   const expressions = [where ?? '', ...Object.values(fields ?? {}).map(textOf)];
-  const looksUp = expressions.some((text) => text.includes('lookup('));
+  const looksUp = expressions.some((text) => /\blookup\s*\(/.test(text));
   return { where, fields, region, lookups: looksUp ? lookups : undefined };
 }
 
@@ -37,31 +37,58 @@ export class MappingReader {
     this.#parts = parts;
   }
 
-  /** Checks the mapping in the options of the sink at a path. */
-  check(options: SinkOptions, at: Path): void {
+  /**
+   * Checks the expressions in the options of the sink at a path. Returns a function that runs its tests: they are only run if the whole file
+   * has no other fault, from which their failures would follow.
+   */
+  check(options: SinkOptions, at: Path): () => void {
     const { tests = [] } = options;
+    const nothing = () => undefined;
     const definition = mappingOf(options, this.#parts);
     if (definition === undefined) {
       if (tests.length > 0)
         this.#validator.keyFault([...at, 'tests'], 'there is nothing to test', 'add `where` or `fields`');
-      return;
+      return nothing;
     }
     const mapping = Mapping.compile(definition, this.#parts.clientKey);
-    if (!(mapping instanceof Mapping)) for (const fault of mapping) this.#addFault(fault, at);
-    else
-      for (const { test, name, path, expected, actual } of runTests(mapping, tests)) {
-        const message = `the test "${name}" expects ${expected}, and the result is ${actual}`;
-        const place = path.length > 0 ? path : ['name'];
-        this.#validator.fault([...at, 'tests', test, ...place], message, '`leadsync test` shows all of them');
-      }
+    if (mapping instanceof Mapping)
+      return () => {
+        for (const failure of runTests(mapping, tests)) this.#addFailure(failure, at);
+      };
+    for (const fault of mapping) this.#addFault(fault, at);
+    return nothing;
+  }
+
+  #addFailure({ test, name, path, expected, actual, at: failed }: TestFailure, at: Path): void {
+    if (failed) {
+      const message = `the test "${name}" is refused: ${failed.cause}`;
+      this.#validator.faultInText(this.#placeOf(failed.path, at), failed.column - 1, message, UNSURE);
+      return;
+    }
+    const message = `the test "${name}" expects ${expected}, and the result is ${actual}`;
+    const place = path.length > 0 ? path : ['name'];
+    const quotes = isQuotesOnly(expected, actual) ? 'mind the quotes' : '`leadsync test` shows all of them';
+    this.#validator.fault([...at, 'tests', test, ...place], message, quotes);
   }
 
   #addFault({ path, start, message, hint }: MappingFault, at: Path): void {
-    const long = [...at, ...path, 'from'];
-    const place = this.#tree.has(long) ? long : [...at, ...path];
+    const place = this.#placeOf(path, at);
     const isCut = this.#tree.isFollowedByComment(place);
     this.#validator.faultInText(place, start, message, isCut ? CUT : hint);
   }
+
+  /** Returns the path of the text of an expression, which the long form of a field has under `from`. */
+  #placeOf(path: readonly string[], at: Path): Path {
+    const long = [...at, ...path, 'from'];
+    return this.#tree.has(long) ? long : [...at, ...path];
+  }
+}
+
+const UNSURE = 'use answer("…"), .? or default(…) for what a lead may lack, or `invalid: drop`';
+
+/** Whether two values of JSON differ only in quotes: "3" and 3. */
+function isQuotesOnly(one: string, other: string): boolean {
+  return one.replaceAll('"', '') === other.replaceAll('"', '');
 }
 
 const CUT = 'YAML takes ` #` as the beginning of a comment: put the whole expression in single quotes';

@@ -58,7 +58,13 @@ function addSyntaxFaults(errors: readonly YAMLParseError[], text: string, faults
     if (reported.has(line)) continue;
     reported.add(line);
     const wholeLine = text.split('\n')[line - 1] ?? '';
-    faults.add(offset, [], ...messageFor(error, wholeLine));
+    const ofExpression = BREAKS_EXPRESSIONS.has(error.code) ? expressionFault(wholeLine) : undefined;
+    if (!ofExpression) faults.add(offset, [], ...messageFor(error, wholeLine));
+    else {
+      const { message, hint, isAtValue } = ofExpression;
+      const begin = faults.lines.lineStarts[line - 1] ?? 0;
+      faults.add(isAtValue ? begin + wholeLine.search(/(?<=:\s+)\S/) : offset, [], message, hint);
+    }
   }
 }
 
@@ -70,10 +76,6 @@ function visibleOffset(error: YAMLParseError, text: string): number {
 
 /** Replaces the parser's messages, which may quote the file and so a secret. */
 function messageFor({ code }: YAMLParseError, line: string): [message: string, hint: string] {
-  // An expression has quotes, calls or comparisons of its own.
-  const isExpression = /^\s*[^:#]+:\s+\S.*(["(]|==).*:\s/.test(line) && !line.includes('${');
-  if (isExpression && (code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'))
-    return ['YAML takes `: ` as the end of a key', "put the whole expression in single quotes: '…'"];
   const quotes = line.includes('${') ? 'put a value with ${…} in quotes' : 'put the value in quotes';
   switch (code) {
     case 'TAB_AS_INDENT':
@@ -105,6 +107,41 @@ function messageFor({ code }: YAMLParseError, line: string): [message: string, h
     default:
       return [`this is not valid YAML (${code})`, 'check this line and the one above'];
   }
+}
+
+/** The faults that an expression causes whose characters YAML takes for its own. */
+const BREAKS_EXPRESSIONS: ReadonlySet<string> = new Set([
+  'BLOCK_AS_IMPLICIT_KEY',
+  'MULTILINE_IMPLICIT_KEY',
+  'MISSING_CHAR',
+  'UNEXPECTED_TOKEN',
+  'BAD_SCALAR_START',
+  'TAG_RESOLVE_FAILED',
+]);
+
+const WHOLE = "put the whole expression in single quotes: '…'";
+
+interface ExpressionLine {
+  readonly message: string;
+  readonly hint: string;
+  /** Whether the fault is shown at the value rather than where YAML stopped. */
+  readonly isAtValue: boolean;
+}
+
+/** Returns the fault of a line that looks like an expression which YAML does not take as one text; undefined for any other line. */
+function expressionFault(line: string): ExpressionLine | undefined {
+  const [, value = ''] = /^\s*[^:#]+:\s+(\S.*)$/.exec(line) ?? [];
+  if (line.includes('${') || !/["'(]|==/.test(value)) return undefined;
+  if (/^'[^']*'[\w(]/.test(value)) {
+    const hint = 'inside an expression in single quotes use double quotes';
+    return { message: 'the single quote here ends the value', hint, isAtValue: false };
+  }
+  if (/^(![a-z(]|"[^"]*"\s*[+.=]|[[{].*\]\.)/.test(value)) {
+    const message = `YAML does not take this as one text, because it begins with ${value.charAt(0)}`;
+    return { message, hint: WHOLE, isAtValue: true };
+  }
+  if (!/^[^'].*:\s/.test(value)) return undefined;
+  return { message: 'YAML takes `: ` as the end of a key', hint: WHOLE, isAtValue: true };
 }
 
 /** Adds the fault of a file that is too large. */

@@ -239,7 +239,7 @@ export function valueAt(root: unknown, path: Path): unknown {
 
 /** Whether a path leads to an expression, or to the text of a test of expressions. A `$` there belongs to a pattern. */
 function isExpression([section, , option]: Path): boolean {
-  return section === 'sinks' && Object.hasOwn(mappingOptions, String(option));
+  return section === 'lookups' || (section === 'sinks' && Object.hasOwn(mappingOptions, String(option)));
 }
 
 /**

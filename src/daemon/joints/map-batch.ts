@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
-import type { LeftOut, Outcome, Refused } from '../../leads/outcome.ts';
+import type { LeftOut, Outcome, Refused, Unavailable } from '../../leads/outcome.ts';
 import type { CompiledMappings } from '../../mapping/compiled-mappings.ts';
 import { columnsOf, isMapped, mapDelivery } from '../../mapping/map-delivery.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
@@ -28,7 +28,7 @@ export async function mapBatch(
 ): Promise<MappedBatch> {
   if (!isMapped(batch) && batch.deliveries.every(({ event }) => event !== 'erased'))
     return { toSend: batch, outcomes: (ofSent) => ofSent };
-  const results: (Delivery | Refused | LeftOut)[] = [];
+  const results: (Delivery | Refused | Unavailable | LeftOut)[] = [];
   let turnMs = clock.monotonicMs();
   for (const delivery of batch.deliveries) {
     const isRefused = delivery.event === 'erased' && reason !== undefined;

@@ -56,7 +56,7 @@ export interface LedgerQueries {
   upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
   /**
    * Returns the current contents that were recorded last, newest first, each as a delivery of the event `created` that does not exist. Leaves
-   * out leads without content.
+   * out leads without content, and those with more than 1 MB.
    */
   newestContents(limit: number): Promise<readonly Delivery[]>;
   /** Returns the cursor at the end of the change feed. From this cursor, `feed` returns only later events. */

@@ -274,7 +274,8 @@ export const migrations: readonly string[] = [
   `,
   `
   -- The texts of the mappings that sinks have or had.
-  CREATE TABLE _mappings (mapping_no INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+  -- Numbers are never reused: a delivery must not find another mapping under its number.
+  CREATE TABLE _mappings (mapping_no INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL UNIQUE) STRICT;
   -- The mapping that the sink has now; null if it gets leads as received.
   ALTER TABLE _sinks ADD COLUMN mapping_no INTEGER;
   -- The mapping of the present or last attempt.

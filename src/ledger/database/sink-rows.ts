@@ -59,7 +59,7 @@ export class SinkRows implements WriteBehind {
   readonly #redeclare: Database.Statement;
   readonly #save: Database.Statement<[string, number, number, number, number, number, number]>;
   readonly #move: Database.Statement<[{ name: string; place: string; now: number }]>;
-  readonly #addMapping: Database.Statement<[string]>;
+  readonly #addMapping: Database.Statement<[{ text: string }]>;
   readonly #map: Database.Statement<[string | null, string]>;
   readonly #rename: Database.Statement<[string, string]>;
   readonly #namesInIds: Database.Statement<[], string>;
@@ -82,7 +82,9 @@ export class SinkRows implements WriteBehind {
       `UPDATE _sinks SET place = :place, health = iif(place <> :place, json_set(health, '$.renewedAt', :now), health), former = iif(place <> :place,
          json_insert(former, '$[#]', json_array(place, coalesce(json_extract(former, '$[#-1][2]'), 0), :now)), former) WHERE sink = :name`,
     );
-    this.#addMapping = db.prepare('INSERT INTO _mappings (text) VALUES (?) ON CONFLICT DO NOTHING');
+    this.#addMapping = db.prepare(
+      'INSERT INTO _mappings (text) SELECT :text WHERE NOT EXISTS (SELECT 1 FROM _mappings WHERE text = :text)',
+    );
     this.#map = db.prepare(
       'UPDATE _sinks SET mapping_no = (SELECT mapping_no FROM _mappings WHERE text = ?) WHERE sink = ?',
     );
@@ -179,7 +181,7 @@ export class SinkRows implements WriteBehind {
     }
     for (const row of known.values()) if (row.active) this.#retire(row, newest);
     for (const { name, mapping } of sinks) {
-      if (mapping !== undefined) this.#addMapping.run(mapping);
+      if (mapping !== undefined) this.#addMapping.run({ text: mapping });
       this.#map.run(mapping ?? null, name);
     }
     for (const { name, place } of sinks) if (place !== undefined) this.#move.run({ name, place, now });

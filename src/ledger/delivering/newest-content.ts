@@ -93,19 +93,21 @@ export class NewestContent {
     if (isMissed && sink.events.includes('created'))
       return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
     if (asks) return this.oweBehind(sink, newest, { event: 'updated', replay: 0 }, now);
+    // As after a delivery that was given up: the sink may have an older content, but no delivery says so.
+    if (last && isLeftOut(last) && this.#sql.delivered.get(source, id, sink.sinkNo) === undefined)
+      return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
     // Keeps the event of the delivery that failed, because a sink that already received the lead must not get another `created`.
     const failed = replaced.at(-1) ?? (last?.state === 'dead' ? last : undefined);
     return failed && this.oweBehind(sink, newest, failed, now);
   }
 
   /**
-   * Whether a sink has never been owed any content of a lead, as far as it knows: it has no delivery of the lead, or the last one was skipped
-   * because the content was not stored, or because the sink's mapping left the lead out and no other content of it was delivered.
+   * Whether a sink cannot have any content of a lead: it has no delivery of the lead, or the last one was skipped because the content was not
+   * stored, or because the sink's mapping left the lead out and no other content of it was delivered or may have arrived.
    */
   isNewTo({ sinkNo }: SinkRow, source: string, id: LeadId, last: LastDelivery | undefined): boolean {
     if (last === undefined || last.reason === NOT_STORED) return true;
-    const isLeftOut = last.reason?.startsWith(LEFT_OUT) === true;
-    return isLeftOut && this.#sql.delivered.get(source, id, sinkNo) === undefined;
+    return isLeftOut(last) && this.#sql.maybeArrived.get(source, id, sinkNo) === undefined;
   }
 
   /** Owes a sink the newest content of leads whose deliveries failed and are now pending again or dead. */
@@ -153,24 +155,32 @@ export class NewestContent {
   }
 }
 
+/** Whether a delivery was skipped because the sink's mapping left the lead out. */
+export function isLeftOut({ reason }: Pick<LastDelivery, 'reason'>): boolean {
+  return reason?.startsWith(LEFT_OUT) === true;
+}
+
 /** Returns the last delivery of each replay. If two deliveries of a replay moved to the same version, they would have the same id. */
 function lastOfEachReplay(untouched: readonly Replaceable[]): Replaceable[] {
   return [...new Map(untouched.map((one) => [one.replay, one])).values()];
 }
 
 function prepare(db: Database.Database) {
+  const anyDelivery = (condition: string) =>
+    db
+      .prepare<[string, bigint, number], 1>(
+        `SELECT 1 FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+         WHERE v.source = +? AND v.id = +? AND d.sink_no = +? AND d.event <> 'erased' AND ${condition} LIMIT 1`,
+      )
+      .pluck();
   return {
     // CROSS JOIN makes SQLite start with the lead's versions. Otherwise, without statistics, SQLite would scan all deliveries of the sink.
     last: db.prepare<[string, bigint, number], LastDelivery>(
       `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay, d.reason FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
        WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
     ),
-    delivered: db
-      .prepare<[string, bigint, number], 1>(
-        `SELECT 1 FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
-         WHERE v.source = +? AND v.id = +? AND d.sink_no = +? AND d.event <> 'erased' AND d.state = 'delivered' LIMIT 1`,
-      )
-      .pluck(),
+    delivered: anyDelivery("d.state = 'delivered'"),
+    maybeArrived: anyDelivery("(d.state = 'delivered' OR d.unsure_at IS NOT NULL)"),
     replaceable: db.prepare<[ReplaceableParameters], Replaceable>(
       `SELECT o.delivery_no, o.replay, o.event, o.batch_no, o.first_attempt_at IS NULL AND o.unsure_at IS NULL AS untouched
        FROM _versions v CROSS JOIN _deliveries o ON o.version_no = v.version_no LEFT JOIN _batches b ON b.batch_no = o.batch_no

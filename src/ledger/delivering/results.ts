@@ -60,6 +60,7 @@ export class Results {
       return;
     }
     const failed = outcome.kind === 'delivered' ? undefined : outcome;
+    const isSent = !(outcome.kind === 'refused' && outcome.unsent);
     const parameters = {
       key,
       batchNo,
@@ -82,12 +83,12 @@ export class Results {
       verdict.excused,
       verdict.nextAttemptAt?.getTime() ?? null,
       verdict.state === 'pending' ? null : now,
-      startedAt,
+      isSent ? startedAt : null,
       startedAt,
       outcome.kind === 'refused' ? now : null,
-      keptUnsure || (failed && mayHaveArrived(failed)) ? now : null,
+      isSent && (keptUnsure || (failed && mayHaveArrived(failed))) ? now : null,
       mappingNo,
-      kept ? batchNo : null,
+      kept && isSent ? batchNo : null,
       key,
     );
   }

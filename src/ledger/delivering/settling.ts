@@ -20,6 +20,9 @@ export interface BegunBatch {
   readonly until: number;
 }
 
+/** Stands for a mapping whose text was lost. It cannot be compiled, so no lead is sent in another form than before. */
+const LOST_MAPPING = 'lost';
+
 /** Begins, settles and releases the attempts of batches. Runs inside its caller's transaction. */
 export class Settling {
   readonly #clock: Clock;
@@ -86,9 +89,9 @@ export class Settling {
     return { id: ref.batch, sink, createdAt: new Date(createdAt), mapping, deliveries };
   }
 
-  /** Returns the text of a mapping; null if the number is null. */
+  /** Returns the text of a mapping; null if the number is null. If damage removed the text, returns a text that is no mapping. */
   #mappingOf(mappingNo: number | null): string | null {
-    return mappingNo === null ? null : (this.#sql.mapping.get(mappingNo) ?? null);
+    return mappingNo === null ? null : (this.#sql.mapping.get(mappingNo) ?? LOST_MAPPING);
   }
 
   /** Returns the present name of the sink of a batch. The sink may have been renamed since the claim. */
@@ -191,9 +194,9 @@ export class Settling {
   }
 
   /**
-   * Keeps a batch if all of its deliveries that were not left out are pending again, so that leadsync later attempts the same batch under a
-   * new lease. Otherwise ends the batch. Also ends a batch of which the sink tried only a part, because the refused leads would come first
-   * again. Returns whether the batch is kept.
+   * Keeps a batch if all of its deliveries that the mapping did not withhold are pending again, so that leadsync later attempts the same
+   * batch under a new lease. Otherwise ends the batch. Also ends a batch of which the sink tried only a part, because the refused leads would
+   * come first again. Returns whether the batch is kept.
    */
   #keepOrEnd(
     batchNo: number,
@@ -201,7 +204,7 @@ export class Settling {
     verdicts: readonly Verdict[],
   ): boolean {
     const due = verdicts
-      .filter(({ state }) => state !== 'skipped')
+      .filter((_, index) => !isWithheld(attempted[index]?.outcome))
       .map((verdict) => (verdict.state === 'pending' ? verdict.nextAttemptAt?.getTime() : undefined));
     const untried = attempted.some(({ outcome }) => outcome.kind === 'untried');
     const whole = !untried && due.length > 0 && due.every((time) => time !== undefined);
@@ -241,6 +244,11 @@ export class Settling {
   reclaimLeases(holder: string): number {
     return this.#sql.endLeases.run(holder).changes;
   }
+}
+
+/** Whether the mapping withheld a lead, so that the sink never got it. Such a lead leaves its batch. */
+function isWithheld(outcome: Outcome | undefined): boolean {
+  return outcome?.kind === 'left-out' || (outcome?.kind === 'refused' && outcome.unsent === true);
 }
 
 function isApart(outcome: Outcome | undefined): boolean {

@@ -34,7 +34,9 @@ export function oweAgain(db: Database.Database, now: number, updates: boolean): 
   const missing = db.prepare<[SinkParameters], Missing>(MISSING);
   const skipWithoutContent =
     db.prepare<[SinkParameters & { now: number; erased: string; settled: string }]>(SKIP_WITHOUT_CONTENT);
-  const unsure = db.prepare<[number, number]>('UPDATE _deliveries SET unsure_at = ? WHERE delivery_no = ?');
+  const unsure = db.prepare<[number, number]>(
+    'UPDATE _deliveries AS d SET unsure_at = ?, mapping_no = (SELECT k.mapping_no FROM _sinks k WHERE k.sink_no = d.sink_no) WHERE delivery_no = ?',
+  );
   let owed = 0;
   for (const sink of rows.all()) {
     const { sinkNo, owedThrough, backfillTo, events } = sink;

@@ -83,27 +83,36 @@ const SKIPPED = `(:settled AND s.delivery_no NOT IN (SELECT delivery_no FROM ind
 
 const RESTORED = `
   INSERT OR IGNORE INTO _deliveries (delivery_no, version_no, sink_no, replay, event, state, reason, attempts, owed_at,
-    first_attempt_at, last_attempt_at, next_attempt_at, settled_at, unsure_at)
+    first_attempt_at, last_attempt_at, next_attempt_at, settled_at, unsure_at, mapping_no)
   SELECT delivery_no, version_no, sink_no, replay, event, state, iif(state = 'skipped', :reason, NULL), tried IS NOT NULL, seen_at,
     coalesce(tried, iif(state = 'pending', seen_at, NULL)), tried, iif(state = 'pending', :now, NULL),
-    iif(state = 'pending', NULL, coalesce(arrived, :now)), iif(state = 'pending', :now, NULL)
-  FROM (SELECT s.delivery_no, s.version_no, s.sink_no, s.replay, v.first_seen_at AS seen_at, ${ARRIVED} AS arrived,
+    iif(state = 'pending', NULL, coalesce(arrived, :now)), iif(state = 'pending', :now, NULL), mapping_no
+  FROM (SELECT s.delivery_no, s.version_no, s.sink_no, s.replay, k.mapping_no, v.first_seen_at AS seen_at, ${ARRIVED} AS arrived,
       (SELECT max(a.started_at) FROM _attempts a WHERE a.delivery_no = s.delivery_no) AS tried,
       CASE WHEN s.replay = -1 THEN 'erased' WHEN v.version = 1 OR instr(k.events, 'updated') = 0 THEN 'created' ELSE 'updated' END AS event,
       CASE WHEN ${ARRIVED} IS NOT NULL THEN 'delivered' WHEN ${SKIPPED} THEN 'skipped' ELSE 'pending' END AS state
     FROM indexed_owed s JOIN _versions v ON v.version_no = s.version_no JOIN _sinks k ON k.sink_no = s.sink_no
     WHERE s.delivery_no > 0 AND s.replay >= -1 AND s.delivery_no NOT IN (SELECT delivery_no FROM _deliveries))`;
 
+/**
+ * The mapping under which the delivery `d` may have arrived: the known one, or that of its batch, or the present one of its sink if the batch
+ * is lost.
+ */
+const MAPPING = `CASE WHEN d.unsure_at IS NOT NULL THEN d.mapping_no
+  WHEN EXISTS (SELECT 1 FROM _batches b WHERE b.batch_no = d.batch_no) THEN (SELECT b.mapping_no FROM _batches b WHERE b.batch_no = d.batch_no)
+  ELSE (SELECT k.mapping_no FROM _sinks k WHERE k.sink_no = d.sink_no) END`;
+
 /** Makes batches in flight due immediately, as the same batches. Their attempts may have delivered the leads. */
 const SAME_BATCHES = [
-  `UPDATE _deliveries SET unsure_at = coalesce(unsure_at, :now)
+  `UPDATE _deliveries AS d SET unsure_at = coalesce(unsure_at, :now), mapping_no = ${MAPPING}
    WHERE batch_no IN (SELECT batch_no FROM _batches WHERE holder IS NOT NULL)`,
   'UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0',
 ];
 
 /** Ends all batches, because it is not known which deliveries they contained. */
 const NO_BATCHES = [
-  `UPDATE _deliveries AS d SET first_attempt_at = coalesce(first_attempt_at, owed_at), unsure_at = coalesce(unsure_at, :now)
+  `UPDATE _deliveries AS d SET first_attempt_at = coalesce(first_attempt_at, owed_at), unsure_at = coalesce(unsure_at, :now),
+   mapping_no = ${MAPPING}
    WHERE batch_no IS NOT NULL AND NOT EXISTS (SELECT 1 FROM _batches b WHERE b.batch_no = d.batch_no AND b.holder IS NULL)`,
   'UPDATE _deliveries SET batch_no = NULL',
 ];

@@ -39,6 +39,10 @@ const NUMBERS: readonly (readonly [string, string])[] = [
     'polls',
     'SELECT max(poll_id) AS n FROM polls UNION SELECT max(poll_id) FROM _versions UNION SELECT max(last_poll_id) FROM rejected_leads UNION SELECT max(complete_poll) FROM _sources',
   ],
+  [
+    '_mappings',
+    'SELECT max(mapping_no) AS n FROM _mappings UNION SELECT max(mapping_no) FROM _sinks UNION SELECT max(mapping_no) FROM _batches UNION SELECT max(mapping_no) FROM _deliveries',
+  ],
   ['_client_keys', 'SELECT max(key_no) AS n FROM _client_keys'],
   ['_presence', 'SELECT max(presence_no) AS n FROM _presence'],
 ];

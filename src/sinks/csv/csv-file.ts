@@ -2,7 +2,7 @@ import { storable } from '../../leads/content-facts.ts';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { type Lead, type LeadAnswer, readLead } from '../../leads/lead.ts';
 import { mappedText } from '../../leads/mapped-fields.ts';
-import { mappedColumns } from '../mapped-columns.ts';
+import { AS_RECEIVED, isMixed, mappedColumns } from '../mapped-columns.ts';
 
 /** The cell of each column, in order. New columns go to the end. */
 const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => string | undefined>> = {
@@ -28,7 +28,7 @@ export type MakeSafe = (cell: string) => string;
 export function csvFile(batch: Batch, { makeSafe, bom }: { makeSafe: MakeSafe; bom: boolean }): Buffer {
   const fields = mappedColumns(batch)?.map(({ name }) => name);
   const { deliveries } = batch;
-  const records = fields ? mappedRecords(deliveries, fields, makeSafe) : recordsOf(deliveries, makeSafe);
+  const records = fields ? mappedRecords(batch, fields, makeSafe) : recordsOf(deliveries, makeSafe);
   // Record by record, because all records together may exceed the maximum length of a string.
   const lines = records.flatMap(line);
   return Buffer.concat(bom ? [Buffer.from('\ufeff'), ...lines] : lines);
@@ -50,16 +50,14 @@ const ofDelivery: Readonly<Record<string, (delivery: Delivery) => string>> = {
   _leadsync_delivery_id: ({ id }) => id,
 };
 
-function mappedRecords(
-  deliveries: readonly Delivery[],
-  fields: readonly string[],
-  makeSafe: MakeSafe,
-): string[][] {
-  const records = deliveries.map((delivery) => [
+function mappedRecords(batch: Batch, fields: readonly string[], makeSafe: MakeSafe): string[][] {
+  const received = isMixed(batch);
+  const records = batch.deliveries.map((delivery) => [
     ...fields.map((name) => makeSafe(storable(mappedText(delivery.fields?.get(name))))),
     ...Object.values(ofDelivery).map((cell) => cell(delivery)),
+    ...(received ? [delivery.fields ? '' : storable(delivery.raw)] : []),
   ]);
-  return [[...fields, ...Object.keys(ofDelivery)], ...records];
+  return [[...fields, ...Object.keys(ofDelivery), ...(received ? [AS_RECEIVED] : [])], ...records];
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Outcome } from '../../leads/outcome.ts';
 import { disk, type Files } from '../../platform/files/files.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import { FileDrop } from '../file-drop.ts';
-import { mappedColumns } from '../mapped-columns.ts';
+import { isMixed, mappedColumns } from '../mapped-columns.ts';
 import {
   type AttemptUnderWay,
   defineSink,
@@ -125,10 +125,7 @@ async function contentOf(batch: Batch): Promise<Buffer> {
 /** Returns the columns and rows of a batch: those of its mapping, or those of the table `leads`. */
 function tableOf(batch: Batch) {
   const fields = mappedColumns(batch);
-  return fields
-    ? {
-        columns: columnsOfMapped(fields),
-        rows: batch.deliveries.map((delivery) => mappedRow(delivery, fields)),
-      }
-    : { columns: columnsOfLeads, rows: batch.deliveries.map(tableRow) };
+  if (!fields) return { columns: columnsOfLeads, rows: batch.deliveries.map(tableRow) };
+  const rows = batch.deliveries.map((delivery) => mappedRow(delivery, fields, isMixed(batch)));
+  return { columns: columnsOfMapped(fields, batch), rows };
 }

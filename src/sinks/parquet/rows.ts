@@ -1,11 +1,12 @@
 import { relations } from '../../catalog/documented.ts';
 import { always, type Column, maybe } from '../../catalog/relation.ts';
 import { readTime, storable } from '../../leads/content-facts.ts';
-import type { Delivery } from '../../leads/delivery.ts';
+import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { readLead } from '../../leads/lead.ts';
 import { type MappedColumn, type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import type { ParquetCell } from '../../parquet/parquet-file.ts';
 import { rowOf } from '../lead-row.ts';
+import { AS_RECEIVED, isMixed } from '../mapped-columns.ts';
 
 /** Columns whose values change after the delivery. They are left out, because a file is written only once. */
 const LATER = ['_leadsync_synced_at', '_leadsync_last_listed_at'];
@@ -40,17 +41,29 @@ const behindFields: readonly Column[] = [
 ];
 
 /** The columns of a file of mapped leads. */
-export function columnsOfMapped(fields: readonly MappedColumn[]): readonly Column[] {
+export function columnsOfMapped(fields: readonly MappedColumn[], batch: Batch): readonly Column[] {
+  const received = isMixed(batch)
+    ? [maybe(AS_RECEIVED, 'json', 'The JSON of a lead that is not mapped.')]
+    : [];
+  return [...ofMapped(fields), ...received];
+}
+
+function ofMapped(fields: readonly MappedColumn[]): readonly Column[] {
   return [...fields.map(({ name, type }) => maybe(name, type, 'A field of the mapping.')), ...behindFields];
 }
 
 /** Returns the cells of a mapped delivery, in the order of `columnsOfMapped`. */
-export function mappedRow(delivery: Delivery, fields: readonly MappedColumn[]): readonly ParquetCell[] {
+export function mappedRow(
+  delivery: Delivery,
+  fields: readonly MappedColumn[],
+  mixed: boolean,
+): readonly ParquetCell[] {
   const { leadId, source, firstSeenAt, version, event, replay, id, fields: values } = delivery;
   const first = firstSeenAt.toISOString();
   return [
     ...fields.map(({ name, type }) => mappedCell(values?.get(name) ?? null, type)),
     ...[leadId, source, first, version, event, replay, id],
+    ...(mixed ? [values ? null : storable(delivery.raw)] : []),
   ];
 }
 

@@ -76,13 +76,13 @@ describe('leadsync test', () => {
     const lead = { id: 42, client_name: 'Ana Geheim', client_phone_number: '0412 345 678' };
     await recordedBy(install, { ...lead, service_slug: 'plumbing' }, { id: 43, service_slug: 'gardening' });
     expect((await install.run(['test', 'crm', '--lead', '42'])).stdout).toBe(
-      'sink crm, lead of main: sent\n  name   text of 6 characters\n  phone  text of 12 characters\n',
+      'sink crm, lead 42 of main: would be sent\n  name   text of 6 characters\n  phone  text of 12 characters\n',
     );
     expect((await install.run(['test', 'crm', '--lead', '42', '--show-data'])).stdout).toContain(
       'name   "Geheim"',
     );
     expect((await install.run(['test', 'crm', '--lead', '43'])).stdout).toBe(
-      'sink crm, lead of main: left out\n',
+      'sink crm, lead 43 of main: would be left out\n',
     );
     expect(await install.run(['test', 'crm', '--lead', '44'])).toMatchObject({ code: 1 });
   });
@@ -97,12 +97,13 @@ describe('leadsync test', () => {
       { id: 2, ...plumbing, client_phone_number: '?', service_question_answers: answers('3') },
       { id: 3, ...plumbing, service_question_answers: answers('many') },
     );
-    const { stdout } = await install.run(['test', 'crm', '--last', '50']);
+    const { stdout, code } = await install.run(['test', 'crm', '--last', '50']);
+    expect(code).toBe(1);
     expect(
       stdout,
     ).toBe(`sink crm: of the last 3 leads, 1 go to it, 1 are left out, and an expression fails for 1
   phone is empty for 1 of 1
-  1 ×  The expression of \`rooms\` failed for this lead at column 1: the text is not a whole number.
+  1 ×, such as main:3: The expression of \`rooms\` failed for this lead at column 1: the text is not a whole number.
 `);
     expect(stdout).not.toContain('many');
     expect(await install.run(['test', '--last', 'all'])).toMatchObject({ code: 2 });

@@ -115,13 +115,53 @@ export function mappingContract(store: () => OpenLedger): void {
   });
 
   describe('a mapping that fails', () => {
-    it('makes its lead dead, and counts no success of the destination', async () => {
+    it('makes its lead dead, which nobody sent', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { ref } = await on.take('crm');
+      expect(await on.settle(ref, failed)).toMatchObject({
+        verdicts: [{ state: 'dead', reason: failed.reason }],
+      });
+      // No erasure is owed to a destination that never got the lead.
+      await on.ledger.erase({ leads: [{ source: 'main', leadId: 1n }], rejected: [] }, ['crm']);
+      const rows = await on.ledger.deliveries({ sink: 'crm' }, { limit: 9 });
+      expect(rows.filter(({ event }) => event === 'erased')).toEqual([]);
+    });
+
+    it('ends no hold, and is no success of the destination', async () => {
       const on = await aHeldSink(store());
       const { ref } = await on.take('crm');
       const settled = await on.settle(ref, failed);
-      expect(settled?.verdicts).toMatchObject([{ state: 'dead', reason: failed.reason }]);
+      expect(settled?.verdicts).toMatchObject([{ state: 'pending' }]);
       expect(settled?.after.heldSince).toEqual(settled?.before.heldSince);
+      // The next probe waits, as after any failed probe.
+      expect((await on.claim('crm')).refs).toEqual([]);
+      on.clock.jump(HOUR);
       expect((await on.claim('crm')).refs).toHaveLength(1);
+    });
+
+    it('leaves its batch, which stays the same batch for the others, and is not bound to the mapping', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1, 2, 3]);
+      const { ref, batch } = await on.take('crm', { max: 10 });
+      await on.settle(ref, unanswered, failed, unanswered);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      await on.ledger.retry({ sink: 'crm', states: ['dead'] });
+      on.clock.jump(HOUR);
+      const { refs } = await on.claim('crm', { max: 10 });
+      const begun = await Promise.all(refs.map((one) => on.begin(one)));
+      const ofLeads = begun.map((one) => ({
+        id: one.batch.id,
+        leads: one.batch.deliveries.map(({ leadId, formerMapping }) => [leadId, formerMapping]),
+      }));
+      expect(ofLeads).toContainEqual({
+        id: batch.id,
+        leads: [
+          [1n, 'A'],
+          [3n, 'A'],
+        ],
+      });
+      expect(ofLeads.filter(({ id }) => id !== batch.id)).toMatchObject([{ leads: [[2n, undefined]] }]);
     });
 
     it('holds its sink if it fails for five leads in a row, which are then owed again', async () => {
@@ -131,7 +171,7 @@ export function mappingContract(store: () => OpenLedger): void {
       const [sink] = (await on.ledger.status()).sinks;
       expect(sink).toMatchObject({ pending: 5, dead: 0 });
       expect((await on.ledger.backlog())[0]?.health.heldReason).toBe(
-        'The mapping fails for every lead, so the fault is not in the leads: The expression of `x` failed. Correct the expression; `leadsync test` tries it.',
+        'The mapping fails for lead after lead, so the fault is not in the leads: The expression of `x` failed. Correct the expression; `leadsync test` tries it.',
       );
       on.clock.jump(HOUR);
       expect(await on.attemptAll('crm', delivered)).toHaveLength(1);
@@ -226,6 +266,31 @@ export function mappingContract(store: () => OpenLedger): void {
       await on.list([changedLead(1, 'B')]);
       await on.settle(ref, leftOut);
       expect(await on.owed('crm')).toEqual(['1 v1 skipped', '1 v2 pending']);
+    });
+
+    it('is owed as a change if an older content may have arrived', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: both }));
+      await on.list([1]);
+      await on.attemptAll('crm', unanswered);
+      await on.list([changedLead(1, 'B')]);
+      on.clock.jump(HOUR);
+      await on.attemptAll('crm', leftOut);
+      await on.list([changedLead(1, 'C')]);
+      on.clock.jump(HOUR);
+      const { batch } = await on.take('crm');
+      expect(batch.deliveries).toMatchObject([{ event: 'updated', version: 3 }]);
+    });
+
+    it('is owed by a backfill even to a sink without backfill, if it changed while the sink was removed', async () => {
+      const sink = aSink('crm', { backfill: false });
+      const on = await LedgerUnderTest.with(store(), sink);
+      await on.list([9]); // the first listing counts as listed before the sink
+      await on.list([9, 1]);
+      await on.attemptAll('crm', leftOut);
+      await on.declare();
+      await on.list([9, changedLead(1, 'B')]);
+      await on.declare(sink);
+      expect(await on.ledger.backfill('crm')).toMatchObject({ owed: 1, skipped: 0 });
     });
 
     it('is owed as new by a backfill if it changed while its sink was removed', async () => {

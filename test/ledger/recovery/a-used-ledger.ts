@@ -7,11 +7,14 @@ import { HeldClock } from '../../support/time/held-clock.ts';
 import { aSink, delivered, ids, LedgerUnderTest, refused, unanswered } from '../ledger-under-test.ts';
 import { sqliteStore } from '../sqlite-store.ts';
 
+/** The mapping of every sink when its leads are attempted. */
+const MAPPING = '{"where":"true"}';
+
 /** The sinks that exist at the end, each with its events. */
 export const SINKS = [
-  aSink('crm'),
-  aSink('updates', { events: ['created', 'updated'] }),
-  aSink('news', { backfill: false }),
+  aSink('crm', { mapping: MAPPING }),
+  aSink('updates', { events: ['created', 'updated'], mapping: MAPPING }),
+  aSink('news', { backfill: false, mapping: MAPPING }),
 ];
 
 /** The erased leads. Their name occurs nowhere else. */

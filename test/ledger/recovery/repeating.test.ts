@@ -53,6 +53,28 @@ test.each(['_versions', '_deliveries', '_leads', '_deliveries_by_version', '_sin
   },
 );
 
+test.each(['_deliveries', '_batches', '_mappings', '_deliveries_by_version', '_sinks'])(
+  'after damage to a page of %s, no lead goes to a sink with a mapping as it was received',
+  async (name) => {
+    const used = await aUsedLedger();
+    const map = new PageMap(used.file);
+    map.overwrite(map.of(name, 'leaf').map(({ pageno }) => pageno));
+    recover(used);
+    const on = new LedgerUnderTest(sqliteStore(targetOf(used.file)), used.clock);
+    await on.declare(...SINKS);
+    await on.list(used.listing);
+    let attempted = 0;
+    for (const { name: sink } of SINKS)
+      for (const ref of (await on.claim(sink, { window: 10_000, max: 50 })).refs) {
+        const { batch } = await on.begin(ref);
+        attempted += batch.deliveries.length;
+        expect(batch.mapping).toBeDefined();
+        expect(batch.deliveries.filter(({ formerMapping }) => formerMapping === null)).toEqual([]);
+      }
+    expect(attempted).toBeGreaterThan(0);
+  },
+);
+
 test('a lead that lost its text gets it back from the listing, under its old version', async () => {
   const used = await aUsedLedger();
   const map = new PageMap(used.file);
