@@ -68,6 +68,8 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
       receivers: {
         plumbers: { where: 'lead.service_slug == "plumbing"' },
         others: { where: 'lead.service_slug != "plumbing"' },
+        // In batches, of leads that the mapping chooses anew in each round.
+        batches: { where: 'lead.id % 2 == 0', fields: fields(0), batch: { max: 5, wait: '100ms' } },
       },
       sinks: {
         crm: {
@@ -80,12 +82,14 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
       },
     });
     // Every third request arrives, and its sender never learns so.
+    const batches = scene.receivers['batches'] as WebhookReceiver;
     let requests = 0;
-    scene.receiver.answerAlways((_request, response) => {
-      requests += 1;
-      if (requests % 3 === 0) response.socket?.destroy();
-      else response.writeHead(204).end();
-    });
+    for (const receiver of [scene.receiver, batches])
+      receiver.answerAlways((_request, response) => {
+        requests += 1;
+        if (requests % 3 === 0) response.socket?.destroy();
+        else response.writeHead(204).end();
+      });
     let daemon = await scene.start();
     const ids: number[] = [];
     for (let round = 1; round <= 6; round += 1) {
@@ -102,6 +106,8 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
       );
       rewrite(scene, ({ sinks }) => {
         sinks.crm.fields = fields(round);
+        sinks.batches.fields = fields(round);
+        sinks.batches.where = round % 2 === 0 ? 'lead.id % 2 == 0' : 'lead.id % 3 == 0';
       });
       if (round % 2 === 0) {
         await daemon.kill('SIGKILL');
@@ -115,6 +121,7 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
       }
     }
     scene.receiver.answerAlways(204);
+    batches.answerAlways(204);
     await settled(scene, ids.length);
     expect(leadsAt(scene.receivers['plumbers'] as WebhookReceiver)).toEqual(ids.filter((id) => id % 3 === 0));
     expect(leadsAt(scene.receivers['others'] as WebhookReceiver)).toEqual(ids.filter((id) => id % 3 !== 0));
@@ -129,6 +136,18 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
     expect(scene.receiver.received.length).toBeGreaterThan(ids.length);
     const versions = new Set(scene.receiver.received.map((request) => eventOf(request).data['version']));
     expect(versions.size).toBeGreaterThan(1);
+    // No lead is in two batches, because a batch that may have arrived stays the same batch.
+    const batchesOf = new Map<string, Set<string>>();
+    const contents = new Map<string, Set<string>>();
+    for (const { headers, body } of batches.received) {
+      const id = String(headers['webhook-id']);
+      contents.set(id, (contents.get(id) ?? new Set()).add(body.toString()));
+      for (const event of (JSON.parse(body.toString()) as { events: { id: string }[] }).events)
+        batchesOf.set(event.id, (batchesOf.get(event.id) ?? new Set()).add(id));
+    }
+    expect(batchesOf.size).toBeGreaterThan(10);
+    expect([...batchesOf].filter(([, { size }]) => size > 1)).toEqual([]);
+    expect([...contents.values()].filter(({ size }) => size > 1)).toEqual([]);
     const dropped = csvFiles(scene.drop).flatMap((name) =>
       parseCsv<Record<string, string>>(readFileSync(join(scene.drop, name)), { columns: true }),
     );
