@@ -21,6 +21,7 @@ import { fourSinks } from './work/four-sinks.ts';
 import { growth } from './work/growth.ts';
 import { idle } from './work/idle.ts';
 import { latency } from './work/latency.ts';
+import { mapping } from './work/mapping.ts';
 import { nothingNew } from './work/nothing-new.ts';
 import { start } from './work/start.ts';
 import { webhooks } from './work/webhooks.ts';
@@ -44,6 +45,7 @@ const works: readonly Work[] = [
   changes,
   fourSinks,
   commandStart,
+  mapping,
 ];
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { atMost, figureOf } from '../figure.ts';
+import { install, runLeadsync } from '../leadsync-under-test.ts';
+import type { Use } from '../process-use.ts';
+import { settleDisk } from '../servers.ts';
+import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
+
+/** A mapping of a condition and ten fields, each of another kind. */
+const MAPPING = {
+  where: 'lead.service_slug != "" && !lead.client_email.endsWith("@nowhere.example.com")',
+  fields: {
+    email: 'email(lead.client_email)',
+    first_name: 'name(lead.client_name).first',
+    last_name: 'name(lead.client_name).last',
+    bedrooms: 'answer("bedrooms")',
+    rooms: 'answers("rooms").join("; ")',
+    note: 'lead.questions.map(q, q.question + ": " + q.answer).join("\\n")',
+    utm_source: 'raw.?utm.?source.orValue("")',
+    owner: 'rotate(["101", "102", "103"], lead.key)',
+    stage: { value: 'lead' },
+    urgent: 'answer("when") == "today" ? "true" : "false"',
+  },
+};
+
+/** Maximum CPU time of the mapping, in ms per 100 leads: 10 µs a lead. */
+const MAX_MS_PER_100 = 1;
+
+/** Row 15: a first sync to CSV files, with and without a mapping. */
+export const mapping: Work = {
+  number: 15,
+  name: 'mapping',
+  measure: async (workbench) => {
+    const leads = workbench.quick ? 20_000 : 100_000;
+    await workbench.world.show({ leads });
+    const { mapped, received } = await inTurns(workbench, {
+      mapped: () => sync(workbench, MAPPING),
+      received: () => sync(workbench, {}),
+    });
+    const results = { leadsync: mapped, 'without a mapping': received };
+    const difference = mapped.map((use, run) => (use.cpuMs - (received[run]?.cpuMs ?? 0)) / (leads / 100));
+    return {
+      title: `First sync of ${leads.toLocaleString('en')} leads into CSV files, with a mapping of ten expressions`,
+      figures: [
+        figureOf('wall time', 's', results, ({ wallMs }) => wallMs / 1000),
+        figureOf('CPU time', 's', results, ({ cpuMs }) => cpuMs / 1000),
+        figureOf('CPU time of the mapping, for 100 leads', 'ms', { leadsync: difference }, (ms) => ms, [
+          atMost(MAX_MS_PER_100),
+        ]),
+        figureOf('peak memory', 'MB', results, ({ peakMb }) => peakMb),
+      ],
+      series: [],
+      notes: [
+        'The mapping has a condition and ten fields, among them the answers as a text, an unknown field, an owner by turns and a constant. The CPU time of the mapping is the difference of two runs that follow each other, and includes that of the other columns.',
+      ],
+    };
+  },
+};
+
+function sync(workbench: Workbench, options: Readonly<Record<string, unknown>>): Promise<Use> {
+  settleDisk();
+  const directory = join(newFolder(workbench), 'drop');
+  const drop = { type: 'csv', directory, batch: { max: 10_000, wait: '1s' }, ...options };
+  return install(workbench, { sinks: { drop } }).then((installed) =>
+    runLeadsync(workbench, installed, ['sync']),
+  );
+}
