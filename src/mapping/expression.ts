@@ -37,6 +37,8 @@ export interface Expression {
   readonly text: string;
   /** The type of the value in CEL. */
   readonly type: string;
+  /** The keys of `raw` that it uses; undefined if it may use any. */
+  readonly rawKeys: ReadonlySet<string> | undefined;
   /** Returns the value for a lead, as CEL has it. @throws ExpressionFailed */
   evaluate(variables: Variables): unknown;
 }
@@ -64,12 +66,14 @@ export class ExpressionCompiler {
     replaceFunctions(program.ast);
     const misuse = findMisuse(program.ast, this.#parts);
     if (misuse) return misuse;
+    const rawKeys = rawKeysOf(program.ast);
     const { type = 'dyn', error } = program.check();
     if (error) return faultOf(error as CelError, text);
     return (
       typeFault(type, wanted, text) ?? {
         text,
         type,
+        rawKeys,
         evaluate: (variables) => evaluate(program, text, variables),
       }
     );
@@ -162,6 +166,21 @@ function findMisuse(root: Node, parts: LanguageParts): ExpressionFault | undefin
     return undefined;
   };
   return visit(root, 0);
+}
+
+/** Returns the keys of `raw` that an expression selects; undefined if it uses `raw` in another way. */
+function rawKeysOf(root: Node): ReadonlySet<string> | undefined {
+  const keys = new Set<string>();
+  const visit = (node: Node): boolean => {
+    if (node.op === 'id') return node.args !== 'raw';
+    const isSelect = node.op === '.' || node.op === '.?';
+    if (isSelect && node.args[0].op === 'id' && node.args[0].args === 'raw') {
+      keys.add(node.args[1]);
+      return true;
+    }
+    return childrenOf(node).every(visit);
+  };
+  return visit(root) ? keys : undefined;
 }
 
 /** Replaces functions of the package: `int`, which makes 0 of an empty text, and `split`, whose list may have any length. */

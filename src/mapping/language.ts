@@ -110,7 +110,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
         phoneOf(text, country),
   },
   email: { usage: 'email(text)', signatures: ['email(string): dyn'], call: () => emailOf },
-  name: { usage: 'name(text).first', signatures: ['name(string): Name'], call: () => personName },
+  name: { usage: 'name(text).first', signatures: ['name(string): Name'], call: () => lastResult(personName) },
   answer: {
     usage: 'answer("slug")',
     signatures: ['answer(string): string'],
@@ -257,6 +257,15 @@ function strictInt(value: unknown): bigint {
 
 /** Functions that run once for each element of a list. */
 export const LOOPS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
+
+/** Returns a function that keeps its last result: the first and the last name usually come from one text. */
+function lastResult<Result>(compute: (text: string) => Result): (text: string) => Result {
+  let last: { readonly text: string; readonly result: Result } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, result: compute(text) };
+    return last.result;
+  };
+}
 
 /** Returns an environment with the variables and functions of a mapping. */
 export function newEnvironment(parts: LanguageParts): Cel.Environment {

@@ -15,42 +15,70 @@ export class QuestionValue {
   }
 }
 
-/** A lead, as expressions see it: the variable `lead`. */
+/** A lead, as expressions see it: the variable `lead`. What takes time is made at its first use. */
 export class LeadValue {
-  /** The lead's id with its source, unique among all sources: `main:4711`. */
-  readonly key: string;
-  readonly id: bigint;
   readonly source: string;
-  readonly service_name: string;
-  readonly service_slug: string;
-  readonly client_name: string;
-  readonly client_email: string;
-  readonly client_phone_number: string;
-  /** The friendly address; empty if the lead has no address. */
-  readonly address: string;
-  readonly all_details_one_liner: string;
-  /** Null if `created_text` is not a time. */
-  readonly created_at: Date | null;
-  readonly created_text: string;
-  readonly questions: readonly QuestionValue[];
+  readonly #lead: Lead;
+  #questions: readonly QuestionValue[] | undefined;
 
   constructor(source: string, lead: Lead) {
-    this.key = `${source}:${lead.id}`;
-    this.id = lead.id;
     this.source = source;
-    this.service_name = lead.service_name;
-    this.service_slug = lead.service_slug;
-    this.client_name = lead.client_name;
-    this.client_email = lead.client_email;
-    this.client_phone_number = lead.client_phone_number;
-    this.address = lead.client_address?.friendly_address ?? '';
-    this.all_details_one_liner = lead.all_details_one_liner;
-    this.created_text = lead.created_at;
-    const createdMs = readTime(lead.created_at);
-    this.created_at = createdMs === null ? null : new Date(createdMs);
-    this.questions = lead.service_question_answers.map(
+    this.#lead = lead;
+  }
+
+  /** The lead's id with its source, unique among all sources: `main:4711`. */
+  get key(): string {
+    return `${this.source}:${this.#lead.id}`;
+  }
+
+  get id(): bigint {
+    return this.#lead.id;
+  }
+
+  get service_name(): string {
+    return this.#lead.service_name;
+  }
+
+  get service_slug(): string {
+    return this.#lead.service_slug;
+  }
+
+  get client_name(): string {
+    return this.#lead.client_name;
+  }
+
+  get client_email(): string {
+    return this.#lead.client_email;
+  }
+
+  get client_phone_number(): string {
+    return this.#lead.client_phone_number;
+  }
+
+  /** The friendly address; empty if the lead has no address. */
+  get address(): string {
+    return this.#lead.client_address?.friendly_address ?? '';
+  }
+
+  get all_details_one_liner(): string {
+    return this.#lead.all_details_one_liner;
+  }
+
+  get created_text(): string {
+    return this.#lead.created_at;
+  }
+
+  /** Null if `created_text` is not a time. */
+  get created_at(): Date | null {
+    const createdMs = readTime(this.#lead.created_at);
+    return createdMs === null ? null : new Date(createdMs);
+  }
+
+  get questions(): readonly QuestionValue[] {
+    this.#questions ??= this.#lead.service_question_answers.map(
       ({ question, slug, answer }) => new QuestionValue(question, slug, answer),
     );
+    return this.#questions;
   }
 }
 
@@ -81,9 +109,14 @@ export interface Variables {
   readonly raw: unknown;
 }
 
-/** Returns the variables for a delivery. Each is made at its first use. */
-export function variablesOf(delivery: Delivery): Variables {
+/**
+ * Returns the variables for a delivery. Each is made at its first use. `rawKeys` are the keys of `raw` that the expressions use; undefined if
+ * they may use any key.
+ */
+export function variablesOf(delivery: Delivery, rawKeys: ReadonlySet<string> | undefined): Variables {
   const parsed = readLead(delivery.raw);
+  const used = (lead: unknown) =>
+    rawKeys ? Object.fromEntries(Object.entries(lead as object).filter(([key]) => rawKeys.has(key))) : lead;
   const lead = new LeadValue(delivery.source, parsed);
   let raw: unknown;
   let answers: ReadonlyMap<string, string> | undefined;
@@ -99,7 +132,7 @@ export function variablesOf(delivery: Delivery): Variables {
       return answers;
     },
     get raw() {
-      raw ??= toCel(parsed, 'maybe rounded') ?? toCel(exactJson(delivery.raw), 'exact');
+      raw ??= toCel(used(parsed), 'maybe rounded') ?? toCel(used(exactJson(delivery.raw)), 'exact');
       return raw;
     },
   };

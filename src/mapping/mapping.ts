@@ -62,6 +62,7 @@ export class Mapping {
   readonly #where: Expression | undefined;
   readonly #fields: readonly CompiledField[] | undefined;
   readonly #current: { lead: LeadValue | undefined };
+  readonly #rawKeys: ReadonlySet<string> | undefined;
 
   private constructor(
     definition: MappingDefinition,
@@ -73,6 +74,10 @@ export class Mapping {
     this.#where = where;
     this.#fields = fields;
     this.#current = current;
+    const expressions = [where, ...(fields ?? []).map(({ expression }) => expression)].filter(
+      (one) => one !== undefined,
+    );
+    this.#rawKeys = rawKeysOf(expressions);
   }
 
   /** Compiles a definition. Returns every fault if it has any. `clientKey` is the key of the function `hash`. */
@@ -115,7 +120,7 @@ export class Mapping {
   map(delivery: Delivery): Mapped {
     try {
       requireReadable(delivery);
-      const variables = variablesOf(delivery);
+      const variables = variablesOf(delivery, this.#rawKeys);
       requireFewAnswers(variables.lead);
       this.#current.lead = variables.lead;
       if (this.#where && !this.#isWanted(this.#where, variables)) return { kind: 'left-out' };
@@ -156,6 +161,16 @@ export class Mapping {
     }
     return mapped;
   }
+}
+
+/** Returns the keys of `raw` that expressions use; undefined if one of them may use any. */
+function rawKeysOf(expressions: readonly Expression[]): ReadonlySet<string> | undefined {
+  const keys = new Set<string>();
+  for (const { rawKeys } of expressions) {
+    if (rawKeys === undefined) return undefined;
+    for (const key of rawKeys) keys.add(key);
+  }
+  return keys;
 }
 
 /** Returns the type of a column for a type of CEL. A value of any type is text: `phone`, `email`, `default` and `lookup` return such values. */

@@ -21,7 +21,8 @@ export function mappedColumns({ columns = [], deliveries }: Batch): readonly Map
   const mapped = deliveries.flatMap(({ fields }) => fields ?? []);
   if (mapped.length === 0) return undefined;
   const known = new Set(columns.map(({ name }) => name));
-  const others = new Set(mapped.flatMap((fields) => [...fields.keys()].filter((name) => !known.has(name))));
+  const others = new Set<string>();
+  for (const fields of mapped) for (const name of fields.keys()) if (!known.has(name)) others.add(name);
   const all = [...columns, ...[...others].map((name): MappedColumn => ({ name, type: 'text' }))];
   return all.map(({ name, type }) => {
     const fits = mapped.every((fields) => hasType(fields.get(name) ?? null, type));

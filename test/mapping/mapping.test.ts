@@ -262,7 +262,7 @@ test('a lead that is nested a hundred thousand times refuses itself alone', () =
   const delivery = sampleDelivery({});
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const hostile = { ...delivery, raw: delivery.raw.replace('{', `{"deep":${deep},`) };
-  const one = mapping({ fields: { it: rule('raw.?utm') } });
+  const one = mapping({ fields: { it: rule('raw.?deep') } });
   expect(one.map(hostile)).toMatchObject({
     kind: 'failed',
     reason: 'The expression of `it` failed for this lead at column 1: it cannot be evaluated.',
