@@ -3,18 +3,12 @@ import { createRequire } from 'node:module';
 import type * as Cel from '@marcbachmann/cel-js';
 import type { Secret } from '../platform/options/secret.ts';
 import type { Lookups } from './definition.ts';
+import { limitedSplit, replaced, strictInt } from './functions/limited.ts';
 import { PersonName, personName } from './functions/person-name.ts';
 import { isRegion, phoneOf } from './functions/phone.ts';
 import { isLike, isPattern } from './functions/text-pattern.ts';
 import { isDateFormat, isTimeZone, zonedDate } from './functions/zoned-date.ts';
-import {
-  DeliveryValue,
-  LeadValue,
-  ListTooLong,
-  MAX_LIST,
-  QuestionValue,
-  type Variables,
-} from './lead-values.ts';
+import { DeliveryValue, LeadValue, QuestionValue, type Variables } from './lead-values.ts';
 
 const require = createRequire(import.meta.url);
 let loaded: typeof Cel | undefined;
@@ -212,48 +206,10 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
 };
 
-/** Maximum characters that `replace` may return. */
-const MAX_REPLACED = 1024 * 1024;
-
-function replaced(text: string, old: string, by: string): string {
-  const times = old === '' ? text.length + 1 : text.split(old).length - 1;
-  if (text.length + times * (by.length - old.length) <= MAX_REPLACED) return text.replaceAll(old, () => by);
-  throw Object.assign(new Error('the result is too long'), { code: 'text_too_long' });
-}
-
-/** The name under which `split` of an expression is called: see `shortSplit`. */
-export const SPLIT = 'splitText';
-
-/** Splits a text as CEL's `split` does, but fails if the list is longer than loops may run over. */
-function shortSplit(text: string, separator: string, limit?: bigint): string[] {
-  const parts =
-    limit === undefined || limit < 0n ? text.split(separator) : limitedSplit(text, separator, Number(limit));
-  if (parts.length > MAX_LIST) throw new ListTooLong();
-  return parts;
-}
-
-function limitedSplit(text: string, separator: string, limit: number): string[] {
-  if (limit === 0) return [];
-  const parts = text.split(separator);
-  return parts.length <= limit
-    ? parts
-    : [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
-}
-
 /** The name under which `int` of an expression is called: see `strictInt`. */
 export const INT = 'toInt';
-
-/**
- * Returns a whole number, as CEL's `int` does, but fails for an empty text, of which the package makes 0. @throws an error with the code of
- * the package
- */
-function strictInt(value: unknown): bigint {
-  const isWhole = typeof value === 'string' && /^[+-]?\d+$/.test(value);
-  const number = typeof value === 'number' && Number.isFinite(value) ? BigInt(Math.trunc(value)) : value;
-  const whole = isWhole ? BigInt(value) : number;
-  if (typeof whole === 'bigint' && BigInt.asIntN(64, whole) === whole) return whole;
-  throw Object.assign(new Error('not a whole number'), { code: 'int_conversion_error' });
-}
+/** The name under which `split` of an expression is called: see `limitedSplit`. */
+export const SPLIT = 'splitText';
 
 /** Functions that run once for each element of a list. */
 export const LOOPS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
@@ -280,8 +236,8 @@ export function newEnvironment(parts: LanguageParts): Cel.Environment {
   for (const [name, type] of Object.entries(VARIABLES)) environment.registerVariable(name, type);
   for (const type of ['string', 'int', 'double'])
     environment.registerFunction(`${INT}(${type}): int`, strictInt);
-  environment.registerFunction(`string.${SPLIT}(string): list<string>`, shortSplit);
-  environment.registerFunction(`string.${SPLIT}(string, int): list<string>`, shortSplit);
+  environment.registerFunction(`string.${SPLIT}(string): list<string>`, limitedSplit);
+  environment.registerFunction(`string.${SPLIT}(string, int): list<string>`, limitedSplit);
   for (const { signatures, call } of Object.values(FUNCTIONS))
     for (const signature of signatures) environment.registerFunction(signature, call(parts));
   return environment;

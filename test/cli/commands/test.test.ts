@@ -135,7 +135,16 @@ describe('leadsync plan', () => {
     });
     const { stdout } = await install.run(['plan']);
     expect(stdout).toContain('sink crm: where, from its next attempt on');
-    expect(stdout).toContain('; of the last 3 leads, 2 go to it instead of 1');
+    expect(stdout).toContain('; of the last 3 leads, 2 go to it instead of 1\n');
+    install.configure({
+      sinks: {
+        crm: { type: 'webhook', url: URL, ...plumbers, where: 'int(lead.client_name) > 0' },
+        plain: { type: 'webhook', url: URL },
+      },
+    });
+    expect((await install.run(['plan'])).stdout).toContain(
+      '0 go to it instead of 1, and an expression fails for 3, which would be refused: see `leadsync test`',
+    );
   });
 });
 

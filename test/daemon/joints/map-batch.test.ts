@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { mapBatch } from '../../../src/daemon/joints/map-batch.ts';
+import type { Outcome } from '../../../src/leads/outcome.ts';
+import { CompiledMappings } from '../../../src/mapping/compiled-mappings.ts';
+import { textOf } from '../../../src/mapping/definition.ts';
+import { systemClock } from '../../../src/platform/time/clock.ts';
+import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+
+const parts = { mappings: new CompiledMappings(() => undefined), clock: systemClock };
+const delivered: Outcome = { kind: 'delivered' };
+const ODD = textOf({ where: 'lead.id % 2 == 1' });
+
+test('each lead of a batch gets its own outcome, whichever of them the sink gets', async () => {
+  const fails = textOf({ where: 'int(lead.client_name) > 0' });
+  const deliveries = [
+    aDelivery({ leadId: 1n }),
+    aDelivery({ leadId: 2n }),
+    aDelivery({ leadId: 3n, event: 'erased' }),
+    aDelivery({ leadId: 4n, formerMapping: null }),
+    aDelivery({ leadId: 5n, formerMapping: fails }),
+    aDelivery({ leadId: 6n, formerMapping: 'lost' }),
+    aDelivery({ leadId: 7n }),
+  ];
+  const mapped = await mapBatch(
+    aBatch(deliveries, { mapping: ODD }),
+    { erasedRefusal: 'It does not erase.' },
+    parts,
+  );
+  expect(mapped.toSend?.deliveries.map(({ leadId }) => leadId)).toEqual([1n, 4n, 7n]);
+  const refused: Outcome = { kind: 'refused', reason: 'It says no.' };
+  expect(mapped.outcomes([delivered, refused, delivered])).toMatchObject([
+    { kind: 'delivered' },
+    { kind: 'left-out' },
+    { kind: 'refused', reason: 'It does not erase.' },
+    { kind: 'refused', reason: 'It says no.' },
+    { kind: 'refused', unsent: true },
+    { kind: 'unavailable', unsent: true },
+    { kind: 'delivered' },
+  ]);
+});
+
+test('a batch of which no lead is left is not sent', async () => {
+  const mapped = await mapBatch(aBatch([aDelivery({ leadId: 2n })], { mapping: ODD }), {}, parts);
+  expect(mapped.toSend).toBeUndefined();
+  expect(mapped.outcomes([])).toMatchObject([{ kind: 'left-out' }]);
+});
+
+test('a batch without a mapping goes as it is', async () => {
+  const batch = aBatch(2);
+  expect((await mapBatch(batch, {}, parts)).toSend).toBe(batch);
+});
