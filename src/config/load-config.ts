@@ -53,7 +53,7 @@ export function loadLenientConfig(file: string, parts: FileParts): LedgerConfig 
   const { document, isBroken } = parseYaml(text, faults);
   // If the syntax is broken, report only the syntax faults: all others would follow from them.
   const reported = isBroken ? new FaultList(file) : faults;
-  const tree = document && new YamlTree(text, document, reported, env, 'ledger');
+  const tree = document && new YamlTree(text, document, reported, { env, purpose: 'ledger', sinkTypes });
   const config =
     tree && new ConfigReader(file, tree, reported, { sinkTypes, purpose: 'ledger' }).readForLedger();
   if (config === undefined) faults.throwIfAny();
@@ -96,7 +96,7 @@ function parse<Result>(
   const faults = new FaultList(file);
   const text = withoutByteOrderMark(written);
   const { document, isBroken } = parseYaml(text, faults);
-  const tree = document && !isBroken && new YamlTree(text, document, faults, env, purpose);
+  const tree = document && !isBroken && new YamlTree(text, document, faults, { env, purpose, sinkTypes });
   const reader = tree ? new ConfigReader(file, tree, faults, { sinkTypes, purpose, ignoreTests }) : undefined;
   const config = tree && reader ? read(reader, tree, faults) : undefined;
   faults.throwIfAny(reader?.secretFiles);

@@ -36,6 +36,13 @@ export interface Delivery {
   readonly formerMapping?: string | null | undefined;
   /** What the sink's mapping made of the lead; absent if the sink gets the lead as received. */
   readonly fields?: MappedFields | undefined;
+  /** The values that the options of `SinkType.perLead` have for the lead; absent if none is configured. */
+  readonly perLead?: MappedFields | undefined;
+  /**
+   * Whether an earlier attempt may have delivered the lead without leadsync knowing: it ended without an answer, or its process was killed. A
+   * sink whose destination recognises no repeats can then ask the destination before it sends the lead again.
+   */
+  readonly mayHaveArrived?: boolean | undefined;
 }
 
 /** The deliveries of one sink that are attempted together. Every attempt has the same deliveries. */

@@ -9,6 +9,18 @@ export type Outcome = Delivered | Refused | Unavailable | Untried | LeftOut;
 export interface Delivered {
   readonly kind: 'delivered';
   readonly httpStatus?: number | undefined;
+  /** What the lead became at the destination, if the destination says so. */
+  readonly ref?: DestinationRecord | undefined;
+}
+
+/** What a lead became at its destination: a record of a CRM, or a message. Contains no personal data. */
+export interface DestinationRecord {
+  /** The kind of record in the destination's own words: `message`, `deal`. */
+  readonly object: string;
+  /** Its id at the destination. */
+  readonly id: string;
+  /** The address under which a person can open it. */
+  readonly url?: string | undefined;
 }
 
 /** The destination works, but does not accept this lead. A retry would not help. */

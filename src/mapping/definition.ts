@@ -24,12 +24,14 @@ export interface MappingDefinition {
   /** The expression that decides whether a lead goes to the sink. */
   readonly where?: string | undefined;
   readonly fields?: Readonly<Record<string, FieldRule>> | undefined;
+  /** The options of the sink that have a value for each lead, such as the channel of a message. */
+  readonly perLead?: Readonly<Record<string, FieldRule>> | undefined;
   /** The country of phone numbers without a country code: an ISO 3166-1 code such as `AU`. */
   readonly region?: string | undefined;
   readonly lookups?: Lookups | undefined;
 }
 
 /** Returns a definition as the text by which it is stored and compared. */
-export function textOf({ where, fields, region, lookups }: MappingDefinition): string {
-  return JSON.stringify({ where, fields, region, lookups });
+export function textOf({ where, fields, perLead, region, lookups }: MappingDefinition): string {
+  return JSON.stringify({ where, fields, perLead, region, lookups });
 }

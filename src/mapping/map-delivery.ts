@@ -36,5 +36,6 @@ export function mapDelivery(
   if (!mapped) return { kind: 'unavailable', reason: NOT_COMPILED, unsent: true };
   if (mapped.kind === 'left-out') return { kind: 'left-out', reason: `${LEFT_OUT} of ${sink}` };
   if (mapped.kind === 'failed') return { kind: 'refused', reason: mapped.reason, unsent: true };
-  return mapped.fields ? { ...delivery, fields: mapped.fields } : delivery;
+  const { fields, perLead } = mapped;
+  return fields || perLead ? { ...delivery, fields, perLead } : delivery;
 }

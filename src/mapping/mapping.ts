@@ -18,14 +18,21 @@ const MAX_DEPTH = 50;
 
 /** What is wrong with an expression of a mapping. */
 export interface MappingFault extends ExpressionFault {
-  /** The option that has the expression: `['where']` or `['fields', 'email']`. */
+  /** The option that has the expression: `['where']`, `['channel']` or `['fields', 'email']`. */
   readonly path: readonly string[];
 }
 
 /** What a mapping makes of a lead. */
 export type Mapped =
-  /** The lead goes to the sink; `fields` is undefined if it goes as received. */
-  | { readonly kind: 'mapped'; readonly fields: MappedFields | undefined }
+  /**
+   * The lead goes to the sink. `fields` is undefined if it goes as received; `perLead` has the options of the sink that have a value for
+   * each lead.
+   */
+  | {
+      readonly kind: 'mapped';
+      readonly fields: MappedFields | undefined;
+      readonly perLead: MappedFields | undefined;
+    }
   /** `where` is false. */
   | { readonly kind: 'left-out' }
   /** An expression failed. `reason` is one sentence without text of the lead; `at` is the place, if one expression is the cause. */
@@ -40,6 +47,8 @@ export interface FailurePlace {
 
 interface CompiledField {
   readonly name: string;
+  /** The option that has the rule. */
+  readonly path: readonly string[];
   readonly rule: FieldRule;
   /** Absent for a constant. */
   readonly expression?: Expression;
@@ -61,23 +70,23 @@ export class Mapping {
   readonly definition: MappingDefinition;
   readonly #where: Expression | undefined;
   readonly #fields: readonly CompiledField[] | undefined;
+  readonly #perLead: readonly CompiledField[] | undefined;
   readonly #current: { lead: LeadValue | undefined };
   readonly #rawKeys: ReadonlySet<string> | undefined;
 
   private constructor(
     definition: MappingDefinition,
     where: Expression | undefined,
-    fields: readonly CompiledField[] | undefined,
+    { fields, perLead }: { readonly [part in 'fields' | 'perLead']: readonly CompiledField[] | undefined },
     current: { lead: LeadValue | undefined },
   ) {
     this.definition = definition;
     this.#where = where;
     this.#fields = fields;
+    this.#perLead = perLead;
     this.#current = current;
-    const expressions = [where, ...(fields ?? []).map(({ expression }) => expression)].filter(
-      (one) => one !== undefined,
-    );
-    this.#rawKeys = rawKeysOf(expressions);
+    const compiled = [...(fields ?? []), ...(perLead ?? [])].map(({ expression }) => expression);
+    this.#rawKeys = rawKeysOf([where, ...compiled].filter((one) => one !== undefined));
   }
 
   /** Compiles a definition. Returns every fault if it has any. `clientKey` is the key of the function `hash`. */
@@ -99,13 +108,16 @@ export class Mapping {
       return undefined;
     };
     const where = definition.where === undefined ? undefined : compile(definition.where, 'bool', ['where']);
-    const fields = definition.fields && Object.entries(definition.fields);
-    const compiled = fields?.map(([name, rule]): CompiledField => {
-      if ('value' in rule) return { name, rule };
-      const expression = compile(rule.from, 'value', ['fields', name]);
-      return expression ? { name, rule, expression } : { name, rule };
-    });
-    return faults.length > 0 ? faults : new Mapping(definition, where, compiled, current);
+    const compileAll = (rules: MappingDefinition['fields'], at: readonly string[]) =>
+      rules &&
+      Object.entries(rules).map(([name, rule]): CompiledField => {
+        const path = [...at, name];
+        const expression = 'value' in rule ? undefined : compile(rule.from, 'value', path);
+        return expression ? { name, path, rule, expression } : { name, path, rule };
+      });
+    const fields = compileAll(definition.fields, ['fields']);
+    const perLead = compileAll(definition.perLead, []);
+    return faults.length > 0 ? faults : new Mapping(definition, where, { fields, perLead }, current);
   }
 
   /** Returns the fields with their types, in order; undefined if the sink gets leads as received. */
@@ -124,7 +136,9 @@ export class Mapping {
       requireFewAnswers(variables.lead);
       this.#current.lead = variables.lead;
       if (this.#where && !this.#isWanted(this.#where, variables)) return { kind: 'left-out' };
-      return { kind: 'mapped', fields: this.#fields && this.#fieldsOf(this.#fields, delivery, variables) };
+      const valuesOf = (fields: readonly CompiledField[] | undefined) =>
+        fields && this.#fieldsOf(fields, delivery, variables);
+      return { kind: 'mapped', fields: valuesOf(this.#fields), perLead: valuesOf(this.#perLead) };
     } catch (error) {
       if (error instanceof ExpressionFailed) return failedAt(['where'], error);
       if (error instanceof MappingFailed) {
@@ -151,12 +165,12 @@ export class Mapping {
     variables: ReturnType<typeof variablesOf>,
   ): MappedFields {
     const mapped = new Map<string, MappedValue>();
-    for (const { name, rule, expression } of fields) {
+    for (const { name, path, rule, expression } of fields) {
       if ('value' in rule) mapped.set(name, rule.value);
       else if (expression && (!rule.once || event === 'created'))
         mapped.set(
           name,
-          fieldValue(name, rule, () => expression.evaluate(variables)),
+          fieldValue(path, rule, () => expression.evaluate(variables)),
         );
     }
     return mapped;
@@ -193,7 +207,11 @@ function typeOfConstant(value: string | number | boolean | null): MappedType {
 type ExpressionRule = Extract<FieldRule, { readonly from: string }>;
 
 /** Returns the value of a field, cut to its maximum; null if it fails and may be dropped. @throws MappingFailed */
-function fieldValue(name: string, { max, invalid }: ExpressionRule, evaluate: () => unknown): MappedValue {
+function fieldValue(
+  path: readonly string[],
+  { max, invalid }: ExpressionRule,
+  evaluate: () => unknown,
+): MappedValue {
   try {
     const value = unwrapped(evaluate());
     const limited = typeof value === 'string' && max !== undefined ? cut(value, max) : value;
@@ -203,7 +221,7 @@ function fieldValue(name: string, { max, invalid }: ExpressionRule, evaluate: ()
     // Other errors come from values that CEL has and JSON has not, such as a time in the year 300,000.
     const failure =
       error instanceof ExpressionFailed ? error : new ExpressionFailed('the result cannot be sent', 1, error);
-    const { reason, at } = failedAt(['fields', name], failure);
+    const { reason, at } = failedAt(path, failure);
     throw new MappingFailed(reason, at);
   }
 }

@@ -30,24 +30,46 @@ const scalar = z.union([plainText(), z.number(), z.boolean(), z.null()], {
   error: 'must be a text, a number, true, false or null',
 });
 
+const constant = z.strictObject({ value: scalar.describe('A constant.') });
+const rules = {
+  from: expression().describe('The expression.'),
+  max: z.int().min(1).max(1_000_000).optional().describe('Maximum characters. A longer text is cut.'),
+  invalid: z
+    .enum(['refuse', 'drop'])
+    .default('refuse')
+    .describe(
+      'What to do if the expression fails for a lead: `refuse` the lead, or `drop` the value, which is then null.',
+    ),
+};
+const plainExpression = expression().transform(
+  (from): FieldRule => ({ from, once: false, max: undefined, invalid: 'refuse' }),
+);
+
 const field = z.union(
   [
-    expression().transform((from): FieldRule => ({ from, once: false, max: undefined, invalid: 'refuse' })),
-    z.strictObject({ value: scalar.describe('A constant.') }),
+    plainExpression,
+    constant,
     z.strictObject({
-      from: expression().describe('The expression.'),
+      ...rules,
       once: z.boolean().default(false).describe('Whether the field is sent with the event `created` only.'),
-      max: z.int().min(1).max(1_000_000).optional().describe('Maximum characters. A longer text is cut.'),
-      invalid: z
-        .enum(['refuse', 'drop'])
-        .default('refuse')
-        .describe(
-          'What to do if the expression fails for a lead: `refuse` the lead, or `drop` the value, which is then null.',
-        ),
     }),
   ],
   { error: 'must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }' },
 );
+
+/** Returns the schema of a sink's option that has a value for each lead: an expression, or a constant. */
+export function perLeadOption(description: string) {
+  return z
+    .union(
+      [
+        plainExpression,
+        constant,
+        z.strictObject(rules).transform((rule): FieldRule => ({ ...rule, once: false })),
+      ],
+      { error: 'must be an expression, { value: … } or { from: …, max: …, invalid: … }' },
+    )
+    .describe(description);
+}
 
 const sampleText = (what: string) => z.string().optional().describe(`${what} of the lead.`);
 

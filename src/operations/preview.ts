@@ -14,13 +14,13 @@ export type PreviewResult = { readonly previews: readonly Preview[] } | { readon
 export async function preview(
   config: SinkConfig,
   delivery: Delivery,
-  { clock, clientKey }: { readonly clock: Clock } & Pick<Config, 'clientKey'>,
+  { clock, clientKey, publicUrl }: { readonly clock: Clock } & Pick<Config, 'clientKey' | 'publicUrl'>,
 ): Promise<PreviewResult> {
   const ofSink = { sink: config.name, mapping: config.mapping && textOf(config.mapping) };
   const mappings = new CompiledMappings(() => clientKey);
   const mapped = mapDelivery(delivery, ofSink, mappings);
   if (!('raw' in mapped)) return { withheld: mapped.reason };
-  const sink = openSink(config, clock);
+  const sink = openSink(config, clock, () => publicUrl);
   try {
     // There is no batch yet, so this id replaces its real one.
     const columns = columnsOf(ofSink, mappings);

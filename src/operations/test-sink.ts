@@ -18,13 +18,13 @@ export interface SinkTestResult extends TestResult {
  * @throws Error if there is no such sink: the caller must check
  */
 export async function testSink(
-  { sinks, clientKey }: Pick<Config, 'sinks' | 'clientKey'>,
+  { sinks, clientKey, publicUrl }: Pick<Config, 'sinks' | 'clientKey' | 'publicUrl'>,
   name: string,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<SinkTestResult> {
   const config = sinks.find((sink) => sink.name === name);
   if (!config) throw new Error('there is no such sink');
-  const sink = openSink(config, clock);
+  const sink = openSink(config, clock, () => publicUrl);
   const startMs = clock.monotonicMs();
   try {
     const batch = mapTest(testBatch(name, clock.now()), config, clientKey);

@@ -23,13 +23,16 @@ export function tryMapping(
   leads: readonly Delivery[],
   clientKey: Secret | undefined,
 ): MappingTrial {
-  const empty = new Map<string, number>(Object.keys(definition?.fields ?? {}).map((name) => [name, 0]));
+  const named = { ...definition?.perLead, ...definition?.fields };
+  const empty = new Map<string, number>(Object.keys(named).map((name) => [name, 0]));
   const reasons = new Map<string, { leads: number; example: string }>();
   let [sent, leftOut, failed] = [0, 0, 0];
   const mapping = definition && Mapping.compile(definition, clientKey);
   for (const lead of leads) {
     const mapped =
-      mapping instanceof Mapping ? mapping.map(lead) : ({ kind: 'mapped', fields: undefined } as const);
+      mapping instanceof Mapping
+        ? mapping.map(lead)
+        : ({ kind: 'mapped', fields: undefined, perLead: undefined } as const);
     if (mapped.kind === 'left-out') leftOut += 1;
     else if (mapped.kind === 'failed') {
       failed += 1;
@@ -38,7 +41,7 @@ export function tryMapping(
       reasons.set(mapped.reason, { leads: before + 1, example });
     } else {
       sent += 1;
-      for (const [name, value] of mapped.fields ?? [])
+      for (const [name, value] of [...(mapped.perLead ?? []), ...(mapped.fields ?? [])])
         if (value === null || value === '') empty.set(name, (empty.get(name) ?? 0) + 1);
     }
   }

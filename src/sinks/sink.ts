@@ -200,6 +200,8 @@ export interface SinkParts {
   readonly timeoutMs: number;
   /** The user agent, `leadsync/0.1.0`, for protocols that have one. */
   readonly userAgent: string;
+  /** Returns the address of the page of a lead, for messages to people; undefined if the pages have no public address. */
+  leadUrl(lead: LeadKey): string | undefined;
 }
 
 /** The defaults of a type of sink. */
@@ -225,6 +227,14 @@ export interface SinkSetup {
   entry(answer: string): string;
 }
 
+/** An option of a sink that has a value for each lead. */
+export interface PerLeadOption {
+  /** One sentence for the option reference. */
+  readonly means: string;
+  /** Whether a configuration without the option is at fault. */
+  readonly required?: boolean;
+}
+
 /** A type of sink: its name in YAML, its options and its constructor. */
 export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly type: string;
@@ -234,6 +244,11 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly options: Options;
   /** Whether the sink can send the fields of a mapping. Every sink can leave leads out. */
   readonly takesFields?: boolean;
+  /**
+   * The options that have a value for each lead, such as the channel of a message: an expression or a constant in the configuration. `deliver`
+   * gets their values in `Delivery.perLead`.
+   */
+  readonly perLead?: Readonly<Record<string, PerLeadOption>>;
   /** Names of the options that are paths. A relative path starts at the configuration's folder. */
   readonly paths?: readonly string[];
   /**

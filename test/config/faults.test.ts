@@ -5,6 +5,7 @@ import { faultsOf, SOURCE } from './reading.ts';
 const sink = (...lines: string[]) =>
   `${SOURCE}sinks:\n  p:\n${['type: pigeon', 'loft: ./loft', ...lines].map((line) => `    ${line}\n`).join('')}`;
 
+const RATE = 'must be a rate such as 5/s, 100/m or 1000/h, from 1 to 10000';
 const DURATION = 'must be a duration such as 500ms, 30s, 5m, 2h or 1d';
 
 describe('a fault is told at its line and column, with what to do', () => {
@@ -161,6 +162,14 @@ describe('a fault is told at its line and column, with what to do', () => {
       '10:13: sinks.p.weight: must be a number, or must be "any"',
     ],
     ['a duration without its unit', sink('timeout: 5'), `10:14: sinks.p.timeout: ${DURATION}`],
+    ['a rate without a period', sink('rate: 5'), `10:11: sinks.p.rate: ${RATE}`],
+    ['a rate of none', sink('rate: 0/s'), `10:11: sinks.p.rate: ${RATE}`],
+    ['too high a rate', sink('rate: 10001/m'), `10:11: sinks.p.rate: ${RATE}`],
+    [
+      'a public address with a path',
+      `${SOURCE}admin: { public_url: "https://x.example.com/leads" }\n`,
+      '6:22: admin.public_url: must be an address such as https://leadsync.example.com, without a path',
+    ],
     ['a duration out of range', sink('timeout: 2h'), '10:14: sinks.p.timeout: must be between 100ms and 1h'],
     [
       'a duration in a list',

@@ -224,3 +224,46 @@ test('a command for the ledger reads a mapping whose key it cannot read', () => 
   const parts = { sinkTypes: pigeons, env: {}, readFile: () => Buffer.from(text) };
   expect(loadLedgerConfig('f', parts).sinks).toMatchObject([{ name: 'p' }]);
 });
+
+test('an option with a value for each lead is an expression, a constant, or an expression with rules', () => {
+  const [config] = read(
+    sink(
+      'note: lead.client_name',
+      `keeper: { from: 'lookup("keepers", lead.service_slug)', max: 9, invalid: drop }`,
+    ).replace(/^/, 'lookups:\n  keepers: { plumbing: Anna }\n'),
+  ).sinks;
+  expect(config?.mapping).toMatchObject({
+    perLead: { note: { from: 'lead.client_name', once: false }, keeper: { max: 9, invalid: 'drop' } },
+    lookups: { keepers: { plumbing: 'Anna' } },
+  });
+  expect(config?.mapping?.fields).toBeUndefined();
+  expect(read(sink('note: { value: hello }')).sinks[0]?.mapping?.perLead).toEqual({
+    note: { value: 'hello' },
+  });
+});
+
+test('faults of such an option are at its characters, and its text has no variables', () => {
+  expect(faultsOf(sink('note: lead.client_nam'))).toEqual([
+    expect.stringMatching(/^10:16: sinks\.p\.note: .*client_name/),
+  ]);
+  expect(faultsOf(sink('note: { value: "${NOTE}" }'), { NOTE: 'hello' })).toEqual([
+    expect.stringMatching(/sinks\.p\.note.*cannot have a variable/),
+  ]);
+  expect(faultsOf(sink('note: { from: lead.key, once: true }'))).toEqual([
+    expect.stringMatching(/sinks\.p\.note.*once/),
+  ]);
+});
+
+test('such an option is no field, and tests can expect its value', () => {
+  expect(faultsOf(sink('fields: { note: lead.key }'))).toEqual([
+    expect.stringMatching(/sinks\.p\.fields: `note` is an option of the sink, not a field/),
+  ]);
+  const tested = (gives: string) =>
+    faultsOf(
+      sink('note: upper(lead.service_slug)', 'tests:', `  - { name: loud, gives: { note: ${gives} } }`),
+    );
+  expect(tested('PLUMBING')).toEqual([]);
+  expect(tested('plumbing')).toEqual([
+    expect.stringMatching(/expects "plumbing", and the result is "PLUMBING"/),
+  ]);
+});

@@ -30,6 +30,7 @@ const pigeon = defineSink({
       .describe('Its breed.'),
   }),
   takesFields: true,
+  perLead: { note: { means: 'What it carries.' }, keeper: { means: 'Who waits for it.' } },
   paths: ['loft'],
   defaults: { events: ['created'], batchMax: 3, batchWaitMs: 0, concurrency: 2, timeoutMs: 15_000 },
   setup: {

@@ -59,13 +59,14 @@ describe('what is left out has a documented default', () => {
 
 test('every common option of a sink arrives', () => {
   const text = sink(
-    'enabled: false, events: [updated, created], batch: { max: 9, wait: 1m }, concurrency: 4, timeout: 3s, retry: { schedule: [1s, 1.5m], jitter: 0 }, backfill: false',
+    'enabled: false, events: [updated, created], batch: { max: 9, wait: 1m }, concurrency: 4, rate: 100/m, timeout: 3s, retry: { schedule: [1s, 1.5m], jitter: 0 }, backfill: false',
   );
   expect(read(text).sinks[0]).toMatchObject({
     enabled: false,
     events: ['updated', 'created'],
     batch: { max: 9, waitMs: 60_000 },
     concurrency: 4,
+    rate: { batches: 100, perMs: 60_000 },
     timeoutMs: 3000,
     retry: { scheduleMs: [1000, 90_000], jitter: 0 },
     backfill: false,
@@ -182,4 +183,11 @@ describe('from a file', () => {
       '/dev/zero: is a named pipe or a device; use a regular file: each reload reads it again',
     );
   });
+});
+
+test('the public address of the pages loses its slash', () => {
+  expect(read(`${SOURCE}admin: { public_url: "https://Leads.Example.com:8443/" }\n`).publicUrl).toBe(
+    'https://leads.example.com:8443',
+  );
+  expect(read(SOURCE).publicUrl).toBeUndefined();
 });

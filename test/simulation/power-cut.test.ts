@@ -39,6 +39,7 @@ function deliver(disk: SimulatedDisk) {
       batchMax: 10,
       timeoutMs: 600_000,
       userAgent: 'leadsync',
+      leadUrl: () => undefined,
     };
     const options = { directory: FOLDER, formulas: 'keep' as const, bom: false };
     return new CsvSink(options, parts, disk.filesOf(life)).deliver(batch, new AbortController().signal);

@@ -207,7 +207,7 @@ export class SimulatedProcess {
       const wake = this.#wakes.get(sink.name) as Wake;
       const { name, max, waitMs } = sink;
       const leaseMs = attemptLeaseMs(this.#open.get(name) as OpenSink);
-      const request = { max, waitMs, ...claimLimits(config, sink, leaseMs) };
+      const request = { max, waitMs, ...claimLimits(config, { ...sink, rate: undefined }, leaseMs) };
       this.#loop((signal) => dispatch(name, () => request, { ledger, carrier, clock, emit, wake }, signal));
       this.#loop((signal) => backfill(name, { ledger, emit, wake }, signal));
     }

@@ -193,6 +193,7 @@ export class World {
       batchMax,
       timeoutMs: NEVER_MS,
       userAgent: 'leadsync',
+      leadUrl: () => undefined,
     };
     const options = { directory: `/drop/${name}`, formulas: 'keep' as const, bom: false };
     const csv = new CsvSink(options, parts, this.disk.filesOf(life));

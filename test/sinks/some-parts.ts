@@ -10,6 +10,7 @@ export function someParts(parts: Partial<SinkParts> = {}): SinkParts {
     batchMax: 1,
     timeoutMs: 600_000,
     userAgent: 'leadsync/test',
+    leadUrl: () => undefined,
     ...parts,
   };
 }

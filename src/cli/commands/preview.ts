@@ -54,7 +54,7 @@ export const command = defineCommand<Options>({
     });
     const upcoming = requireOne(found, lead, source, command);
     requireSent(upcoming, sink, command);
-    const result = await previewOf(sink, upcoming.delivery, { clock, clientKey: config.clientKey });
+    const result = await previewOf(sink, upcoming.delivery, { ...config, clock });
     if ('withheld' in result) throw withheld(result.withheld, upcoming.delivery.leadId, sink);
     const shown = result.previews;
     stdout.write(options.json ? printJson(shown) : shown.map(printed).join('\n'));

@@ -192,7 +192,8 @@ function resultFor(
   if (mapped?.kind === 'left-out') return { result: 'left out' };
   if (mapped?.kind === 'failed') return { result: 'refused', reason: mapped.reason };
   const show = showData ? mappedJson : outlineOf;
-  const fields = [...(mapped?.fields ?? [])].map(([name, value]) => [name, show(value)] as const);
+  const values = [...(mapped?.perLead ?? []), ...(mapped?.fields ?? [])];
+  const fields = values.map(([name, value]) => [name, show(value)] as const);
   return { result: 'sent', fields: Object.fromEntries(fields) };
 }
 

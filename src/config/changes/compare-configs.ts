@@ -58,6 +58,7 @@ const LIVE: readonly Option[] = [
   { name: 'alerts', of: ({ alerts }) => alerts },
   { name: 'admin.token', of: ({ adminToken }) => adminToken },
   { name: 'admin.hosts', of: ({ adminHosts }) => adminHosts },
+  { name: 'admin.public_url', of: ({ publicUrl }) => publicUrl },
   { name: 'admin.trusted_proxies', of: ({ adminProxies }) => adminProxies },
   { name: 'watch', of: ({ watch }) => watch },
   { name: 'ledger.create', of: ({ ledgerCreate }) => ledgerCreate },
@@ -107,7 +108,8 @@ function sinkOptions({
   mappingTests: ____,
   ...common
 }: SinkConfig) {
-  return { ...common, ...mapping, ...options, timeout: timeoutMs, type: type.type };
+  const { perLead, ...ofLeads } = mapping ?? {};
+  return { ...common, ...ofLeads, ...perLead, ...options, timeout: timeoutMs, type: type.type };
 }
 
 function sourceOptions({ options, poll }: SourceConfig) {

@@ -33,6 +33,8 @@ export interface Config {
   readonly adminToken: Secret | undefined;
   /** Public host names of the admin server. */
   readonly adminHosts: readonly string[];
+  /** The address at which people open the pages, without a slash at its end: `https://leadsync.example.com`. */
+  readonly publicUrl: string | undefined;
   /** Addresses and CIDR blocks of proxies whose `X-Forwarded-*` headers are trusted. */
   readonly adminProxies: readonly string[];
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
@@ -93,6 +95,8 @@ export interface SinkConfig {
   readonly events: readonly LeadEvent[];
   readonly batch: { readonly max: number; readonly waitMs: number };
   readonly concurrency: number;
+  /** Maximum batches that begin within any period of this length; undefined: no maximum. */
+  readonly rate: { readonly batches: number; readonly perMs: number } | undefined;
   readonly timeoutMs: number;
   readonly retry: { readonly scheduleMs: readonly number[]; readonly jitter: number };
   readonly backfill: boolean;

@@ -51,7 +51,10 @@ function anySink(sinkTypes: readonly SinkType[]): JsonSchema {
     allOf: sinkTypes.map((type) => ({
       if: { properties: { type: { const: type.type } }, required: ['type'] },
       // biome-ignore lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema
-      then: acceptVariables(sinkSchema(type), ['type', ...Object.keys(mappingOptions)]),
+      then: acceptVariables(sinkSchema(type), [
+        'type',
+        ...Object.keys({ ...mappingOptions, ...type.perLead }),
+      ]),
     })),
   };
 }

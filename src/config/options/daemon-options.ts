@@ -112,6 +112,14 @@ export const daemonOptions = z.strictObject({
         .describe(
           'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. IP addresses and `localhost` need no entry. With a `token`, neither do names without a dot and names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
         ),
+      public_url: z
+        .string()
+        .refine(isOrigin, 'must be an address such as https://leadsync.example.com, without a path')
+        .transform((text) => new URL(text).origin)
+        .optional()
+        .describe(
+          'The address at which people open the pages: `https://leadsync.example.com`. Messages about a lead then have a link to its page.',
+        ),
       trusted_proxies: z
         .array(z.string().refine(isNetwork, 'must be an IP address or a CIDR block such as 10.0.0.0/8'))
         .default([])
@@ -208,6 +216,11 @@ function readAddress(text: string): { host: string; port: number } | undefined |
   const host = v6 ?? name;
   if (host === undefined || Number(port) > 65_535) return null;
   return { host, port: Number(port) };
+}
+
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
 }
 
 /** Whether a text is an IP address or CIDR block. Refuses /0, which would let every client claim any address. */

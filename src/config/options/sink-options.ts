@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { LeadEvent } from '../../leads/delivery.ts';
-import { mappingOptions } from '../../mapping/options.ts';
+import type { FieldRule } from '../../mapping/definition.ts';
+import { mappingOptions, perLeadOption } from '../../mapping/options.ts';
 import { printDuration } from '../../platform/text/format.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
@@ -31,6 +32,25 @@ const retry = z
     'How to retry a lead that failed while others were delivered. Attempts at an unavailable destination do not count.',
   );
 
+const MAX_RATE = 10_000;
+const WRONG_RATE = `must be a rate such as 5/s, 100/m or 1000/h, from 1 to ${MAX_RATE}`;
+const MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+/** Returns the schema of a rate such as `5/s`: a number of batches within a second, minute or hour. */
+function rate() {
+  return z
+    .string({ error: WRONG_RATE })
+    .regex(/^[1-9]\d{0,4}\/[smh]$/, WRONG_RATE)
+    .transform((text) => ({
+      batches: Number.parseInt(text, 10),
+      perMs: MS[text.slice(-1) as keyof typeof MS],
+    }))
+    .refine(({ batches }) => batches <= MAX_RATE, WRONG_RATE)
+    .describe(
+      'The maximum number of batches that begin within any second (`5/s`), minute (`100/m`) or hour (`1000/h`), for destinations that limit requests. Absent: no maximum.',
+    );
+}
+
 /** The retry policy of a failed delivery whose sink was removed from the configuration during the attempt. */
 export const DEFAULT_RETRY = policyOf(retry.parse(undefined));
 
@@ -40,8 +60,9 @@ export function policyOf({ schedule, jitter }: z.output<typeof retry>) {
 }
 
 /** Returns the schema of the options that every sink type has, with the type's defaults. */
-export function sinkOptions({ defaults, takesFields }: Pick<SinkType, 'defaults' | 'takesFields'>) {
+export function sinkOptions({ defaults, takesFields, perLead = {} }: OptionParts) {
   const options = z.strictObject({
+    ...perLeadOptions(perLead),
     enabled: z
       .boolean()
       .default(true)
@@ -82,6 +103,7 @@ export function sinkOptions({ defaults, takesFields }: Pick<SinkType, 'defaults'
       .max(1000)
       .default(defaults.concurrency)
       .describe('Maximum batches that are attempted at the same time.'),
+    rate: rate().optional(),
     timeout: durationBetween('100ms', '1h')
       .prefault(printDuration(defaults.timeoutMs))
       .describe("The deadline of one attempt, including the destination's complete answer."),
@@ -92,8 +114,33 @@ export function sinkOptions({ defaults, takesFields }: Pick<SinkType, 'defaults'
   return takesFields ? options : (options.omit({ fields: true }) as unknown as typeof options);
 }
 
+/** The parts of a sink type on which the common options depend. */
+type OptionParts = Pick<SinkType, 'defaults' | 'takesFields' | 'perLead'>;
+
+/** The type of the result is the same for every type of sink, whose options `perLeadRules` finds by name. */
+function perLeadOptions(perLead: NonNullable<SinkType['perLead']>): Record<never, never> {
+  const options = Object.entries(perLead).map(([name, { means, required }]) => {
+    const option = perLeadOption(means);
+    return [name, required ? option : option.optional()] as const;
+  });
+  return Object.fromEntries(options);
+}
+
+/** Returns the rules of the options with a value for each lead; undefined if none is set. */
+export function perLeadRules(
+  options: SinkOptions,
+  { perLead = {} }: Pick<SinkType, 'perLead'>,
+): Readonly<Record<string, FieldRule>> | undefined {
+  const given: Readonly<Record<string, unknown>> = options;
+  const rules = Object.keys(perLead).flatMap((name) => {
+    const rule = given[name] as FieldRule | undefined;
+    return rule === undefined ? [] : [[name, rule] as const];
+  });
+  return rules.length === 0 ? undefined : Object.fromEntries(rules);
+}
+
 /** Defaults to use if the type of a sink is unknown or does not matter. Every type has the same common options, whatever their defaults. */
-export const ANY_TYPE: Pick<SinkType, 'defaults' | 'takesFields'> = {
+export const ANY_TYPE: OptionParts = {
   takesFields: true,
   defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
 };

@@ -90,6 +90,7 @@ export class ConfigReader {
       alerts: daemon.alerts,
       adminToken: daemon.admin.token,
       adminHosts: daemon.admin.hosts,
+      publicUrl: daemon.admin.public_url,
       adminProxies: daemon.admin.trusted_proxies,
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
@@ -279,7 +280,7 @@ export class ConfigReader {
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
     if (sharedOptions) {
       const mapping = new MappingReader(this.#tree, this.#validator, this.#mapping);
-      this.#tests.push(mapping.check(sharedOptions, at));
+      this.#tests.push(mapping.check(sharedOptions, type ?? {}, at));
     }
     // Without a type, the other valid keys are unknown.
     if (type === undefined) return {};
@@ -323,10 +324,11 @@ function commonOf(
     events: shared.events,
     batch: { max: shared.batch.max, waitMs: shared.batch.wait },
     concurrency: shared.concurrency,
+    rate: shared.rate,
     timeoutMs: shared.timeout,
     retry: policyOf(shared.retry),
     backfill: shared.backfill,
-    mapping: mappingOf(shared, mapping),
+    mapping: mappingOf(shared, type, mapping),
     mappingTests: shared.tests ?? [],
   };
 }

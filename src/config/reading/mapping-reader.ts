@@ -2,8 +2,9 @@ import type { FieldRule, Lookups, MappingDefinition } from '../../mapping/defini
 import { Mapping, type MappingFault } from '../../mapping/mapping.ts';
 import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
 import type { Secret } from '../../platform/options/secret.ts';
+import type { SinkType } from '../../sinks/sink.ts';
 import type { Path } from '../faults/fault-list.ts';
-import type { SinkOptions } from '../options/sink-options.ts';
+import { perLeadRules, type SinkOptions } from '../options/sink-options.ts';
 import type { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
@@ -16,13 +17,16 @@ export interface MappingParts {
 
 /** Returns what the options of a sink say about its leads; undefined if it gets every lead as received. */
 export function mappingOf(
-  { where, fields, region }: Pick<SinkOptions, 'where' | 'fields' | 'region'>,
+  options: SinkOptions,
+  type: Pick<SinkType, 'perLead'>,
   { lookups }: Pick<MappingParts, 'lookups'>,
 ): MappingDefinition | undefined {
-  if (where === undefined && fields === undefined) return undefined;
-  const expressions = [where ?? '', ...Object.values(fields ?? {}).map(textOf)];
+  const { where, fields, region } = options;
+  const perLead = perLeadRules(options, type);
+  if (where === undefined && fields === undefined && perLead === undefined) return undefined;
+  const expressions = [where ?? '', ...Object.values({ ...perLead, ...fields }).map(textOf)];
   const looksUp = expressions.some((text) => /\blookup\s*\(/.test(text));
-  return { where, fields, region, lookups: looksUp ? lookups : undefined };
+  return { where, fields, perLead, region, lookups: looksUp ? lookups : undefined };
 }
 
 /** Checks every expression of a sink, and runs its tests. Adds a fault for each problem, at the characters that cause it. */
@@ -41,10 +45,16 @@ export class MappingReader {
    * Checks the expressions in the options of the sink at a path. Returns a function that runs its tests: they are only run if the whole file
    * has no other fault, from which their failures would follow.
    */
-  check(options: SinkOptions, at: Path): () => void {
-    const { tests = [] } = options;
+  check(options: SinkOptions, type: Pick<SinkType, 'perLead'>, at: Path): () => void {
+    const { tests = [], fields = {} } = options;
     const nothing = () => undefined;
-    const definition = mappingOf(options, this.#parts);
+    for (const name of Object.keys(type.perLead ?? {}).filter((option) => Object.hasOwn(fields, option)))
+      this.#validator.keyFault(
+        [...at, 'fields', name],
+        `\`${name}\` is an option of the sink, not a field`,
+        'write it above or below `fields`, in the same column',
+      );
+    const definition = mappingOf(options, type, this.#parts);
     if (definition === undefined) {
       if (tests.length > 0)
         this.#validator.keyFault([...at, 'tests'], 'there is nothing to test', 'add `where` or `fields`');

@@ -11,6 +11,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { mappingOptions } from '../../mapping/options.ts';
+import type { SinkType } from '../../sinks/sink.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 import { isNeeded, type Purpose } from './needs.ts';
@@ -41,6 +42,13 @@ interface Position {
   readonly replaced: Interpolation | undefined;
 }
 
+/** What the texts of a tree depend on. */
+interface TreeParts {
+  readonly env: Environment;
+  readonly purpose: Purpose;
+  readonly sinkTypes: readonly SinkType[];
+}
+
 /** The values of a configuration as plain maps, lists and scalars, with the position of each. */
 export class YamlTree {
   readonly root: unknown;
@@ -52,6 +60,9 @@ export class YamlTree {
   readonly #faults: FaultList;
   readonly #env: Environment;
   readonly #purpose: Purpose;
+  readonly #sinkTypes: readonly SinkType[];
+  /** The value of `type` of each sink, by the sink's name. */
+  readonly #typeOf = new Map<string, unknown>();
   #nodes = 0;
 
   /**
@@ -63,11 +74,11 @@ export class YamlTree {
     text: string,
     document: Document.Parsed,
     faults: FaultList,
-    env: Environment,
-    purpose: Purpose,
+    { env, purpose, sinkTypes }: TreeParts,
   ) {
     this.#text = text;
     this.#purpose = purpose;
+    this.#sinkTypes = sinkTypes;
     this.#faults = faults;
     this.#env = env;
     this.root = this.#read(document.contents, [], document.contents?.range[0] ?? 0, []);
@@ -132,6 +143,9 @@ export class YamlTree {
   }
 
   #readMap(map: YAMLMap, path: Path, inside: readonly Node[]): unknown {
+    const [section, sink, ...below] = path;
+    if (section === 'sinks' && sink !== undefined && below.length === 0)
+      this.#typeOf.set(String(sink), map.get('type'));
     const entries = new Map<string, unknown>();
     for (const pair of map.items) {
       const found = this.#readKey(pair, path);
@@ -192,7 +206,7 @@ export class YamlTree {
   }
 
   #readScalar(value: unknown, path: Path, position: Omit<Position, 'replaced'>): unknown {
-    if (typeof value !== 'string' || isExpression(path)) return value;
+    if (typeof value !== 'string' || this.#isExpression(path)) return value;
     const { text, replaced, variables, whole, faults } = interpolate(value, this.#env);
     if (replaced) {
       const made = { source: value, text, variables, whole };
@@ -203,6 +217,15 @@ export class YamlTree {
       else this.#unreadable(path, position.value, fault.message, fault.hint);
     }
     return text;
+  }
+
+  /** Whether a path leads to an expression, or to the text of a test of expressions. A `$` there belongs to a pattern. */
+  #isExpression([section, sink, option]: Path): boolean {
+    if (section === 'lookups') return true;
+    if (section !== 'sinks') return false;
+    const name = String(option);
+    const type = this.#sinkTypes.find((one) => one.type === this.#typeOf.get(String(sink)));
+    return Object.hasOwn(mappingOptions, name) || Object.hasOwn(type?.perLead ?? {}, name);
   }
 
   #tooMuch(path: Path, offset: number): undefined {
@@ -235,11 +258,6 @@ export function valueAt(root: unknown, path: Path): unknown {
     const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
     return inside ? Reflect.get(value, key) : undefined;
   }, root);
-}
-
-/** Whether a path leads to an expression, or to the text of a test of expressions. A `$` there belongs to a pattern. */
-function isExpression([section, , option]: Path): boolean {
-  return section === 'lookups' || (section === 'sinks' && Object.hasOwn(mappingOptions, String(option)));
 }
 
 /**

@@ -6,6 +6,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
+import type { Pace } from './pace.ts';
 import type { Wake } from './wake.ts';
 
 /** What the dispatch of one sink works with. All sinks share the ledger and the carrier; each sink has its own wake. */
@@ -16,6 +17,8 @@ export interface DispatchParts {
   readonly emit: Emit;
   /** Notified when a delivery may be due, or when there may be room for another batch in flight. */
   readonly wake: Wake;
+  /** Limits how fast batches are claimed; absent: as fast as they can be delivered. */
+  readonly pace?: Pace | undefined;
 }
 
 /** Interval for offering again the batches whose attempt has not begun, in ms: a carrier may lose what it holds. */
@@ -34,7 +37,7 @@ export async function dispatch(
   parts: DispatchParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ledger, carrier, clock, emit, wake } = parts;
+  const { ledger, carrier, clock, emit, wake, pace } = parts;
   let health: SinkHealth | undefined;
   let reofferAtMs = clock.monotonicMs(); // immediately: the previous process may have ended before its offer arrived
   while (!signal.aborted) {
@@ -43,7 +46,9 @@ export async function dispatch(
       // While the carrier is unavailable, claim nothing: batches would only wait under a lease.
       if (carrier.unready() === undefined) {
         const activeLeases = { leases: carrier.attempting(), leaseMs: LEASE_EXTENSION_MS };
-        const claimed = await ledger.claim({ sink, ...requestNow(), activeLeases });
+        // Claims even if the pace allows no batch, because the claim also extends leases and returns the health of the sink.
+        const claimed = await ledger.claim({ sink, ...requestNow(), most: pace?.room(), activeLeases });
+        pace?.add(claimed.refs.length);
         until = claimed.nextAt;
         reportChanges(sink, health, claimed.health, emit);
         health = claimed.health;
@@ -62,7 +67,8 @@ export async function dispatch(
       // An unavailable carrier reports itself. Claimed batches are offered again until they begin or their leases end.
       if (!(error instanceof CarrierUnavailable)) until = reportFailure(error, sink, clock, emit);
     }
-    await wake.sleep(earlier(until, new Date(clock.now().getTime() + REOFFER_MS)), signal);
+    const reofferAt = new Date(clock.now().getTime() + REOFFER_MS);
+    await wake.sleep(earlier(pace?.nextAt(), earlier(until, reofferAt)), signal);
   }
 }
 

@@ -41,12 +41,14 @@ export async function openCarrier(
  */
 export function claimLimits(
   config: { readonly queue: Pick<Config['queue'], 'redisUrl'> },
-  sink: Pick<SinkConfig, 'concurrency'>,
+  { concurrency, rate }: Pick<SinkConfig, 'concurrency' | 'rate'>,
   attemptMs: number,
 ): Pick<ClaimRequest, 'window' | 'leaseMs' | 'beginForMs'> {
-  if (!config.queue.redisUrl) return { window: sink.concurrency, leaseMs: attemptMs, beginForMs: attemptMs };
+  if (!config.queue.redisUrl) return { window: concurrency, leaseMs: attemptMs, beginForMs: attemptMs };
   // Enough for several worker processes, but bounded, so that Redis holds few jobs even if the backlog is long.
-  return { window: Math.min(Math.max(sink.concurrency * 8, 50), 1_000), leaseMs: 600_000 };
+  const window = Math.min(Math.max(concurrency * 8, 50), 1_000);
+  // Workers attempt the batches that waited for them all at once, so with a rate only as many may wait as the rate allows.
+  return { window: Math.min(window, rate?.batches ?? window), leaseMs: 600_000 };
 }
 
 function reportState(clock: Clock, emit: Emit, onReady: () => void): (state: CarrierState) => void {

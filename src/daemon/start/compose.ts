@@ -124,7 +124,7 @@ export async function compose(
   const { emit } = telemetry;
   reportOpening(ledger, config.dataDir, emit);
   for (const warning of configWarnings(config)) emit({ type: 'config-warning', warning });
-  const openSinks = new OpenSinks(clock);
+  const openSinks = new OpenSinks(clock, () => current.config.publicUrl);
   closers.push(() => openSinks.close());
   const mappings = new CompiledMappings(() => current.config.clientKey);
   const onSettled = (sink: string) => wakes.notify(sink);

@@ -7,6 +7,7 @@ import { dispatch } from '../joints/dispatch.ts';
 import { Loops } from '../joints/loops.ts';
 import { mirrorLedger, mirrorOnce } from '../joints/mirror-ledger.ts';
 import { claimLimits } from '../joints/open-carrier.ts';
+import { Pace } from '../joints/pace.ts';
 import { watchWorkers } from '../joints/watch-workers.ts';
 import type { Parts } from '../start/compose.ts';
 
@@ -46,11 +47,13 @@ export class SinkUnit {
     await this.#parts.openSinks.retire(this.#name);
   }
 
-  #startDispatch(config: Config, { name, batch, concurrency }: SinkConfig, open: OpenSink): Promise<void> {
+  #startDispatch(config: Config, sink: SinkConfig, open: OpenSink): Promise<void> {
+    const { name, batch, rate } = sink;
     const { role, wakes, openSinks } = this.#parts;
-    const parts = { ...this.#jointParts(), wake: wakes.open(name) };
+    const pace = rate && new Pace(rate, this.#parts.clock);
+    const parts = { ...this.#jointParts(), wake: wakes.open(name), pace };
     const waitMs = role.kind === 'sync' ? 0 : batch.waitMs;
-    const request = { max: batch.max, waitMs, ...claimLimits(config, { concurrency }, attemptLeaseMs(open)) };
+    const request = { max: batch.max, waitMs, ...claimLimits(config, sink, attemptLeaseMs(open)) };
     // Attempts that hang at the former destination must not use up the window of the current one.
     const requestNow = () => ({ ...request, window: request.window + openSinks.retiring(name) });
     this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(name, requestNow, parts, signal));

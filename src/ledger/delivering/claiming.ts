@@ -70,7 +70,10 @@ export class Claiming {
     const { health } = sink;
     if (health.pausedSince) return { refs: [], nextAt: undefined, health };
     const lease = { holder, until: now + (request.beginForMs ?? request.leaseMs) };
-    const refs = health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, lease, now);
+    const room = this.#roomFor(sink, request, now);
+    const claimBatches = () =>
+      health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, room, lease, now);
+    const refs = room > 0 ? claimBatches() : [];
     const nextAt = this.#nextAt(sink, request, now);
     return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt), health };
   }
@@ -98,7 +101,7 @@ export class Claiming {
    */
   #probe(sink: SinkRow, lease: Lease, now: number): BatchRef[] {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
-    if (early || this.#inFlight(sink, now) > 0) return [];
+    if (early) return [];
     const { conclusive, any } = this.#sql.probes;
     const refs = this.#probeBy(conclusive, sink, lease, now);
     return refs.length > 0 ? refs : this.#probeBy(any, sink, lease, now);
@@ -114,9 +117,7 @@ export class Claiming {
     return this.#renew(sink, batches, lease, now);
   }
 
-  #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
-    const room = capacityOf(sink, request) - this.#inFlight(sink, now);
-    if (room <= 0) return [];
+  #due(sink: SinkRow, request: ClaimRequest, room: number, lease: Lease, now: number): BatchRef[] {
     // Expired batches come first: a former probe became due later than the deliveries that were not tried in the meantime.
     const expired = this.#sql.oldest.all(sink.sinkNo, now, room);
     const most = room * request.max;
@@ -235,6 +236,14 @@ export class Claiming {
     return { inFlight, due: due > 0 };
   }
 
+  /** Returns how many batches this claim may return; not positive if none. */
+  #roomFor(sink: SinkRow, request: ClaimRequest, now: number): number {
+    return Math.min(
+      capacityOf(sink, request) - this.#inFlight(sink, now),
+      request.most ?? Number.POSITIVE_INFINITY,
+    );
+  }
+
   #inFlight(sink: SinkRow, now: number): number {
     return this.#sql.leased.get(sink.sinkNo, now) ?? 0;
   }
@@ -247,8 +256,7 @@ export class Claiming {
     const { heldSince, probeAt } = sink.health;
     if (heldSince && probeAt && probeAt.getTime() > now) return probeAt.getTime();
     const leaseEnd = this.#sql.nextLeaseEnd.get(sink.sinkNo, now) ?? undefined;
-    const room = capacityOf(sink, request) - this.#inFlight(sink, now);
-    if (room <= 0) return leaseEnd;
+    if (this.#roomFor(sink, request, now) <= 0) return leaseEnd;
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
 

@@ -26,6 +26,8 @@ export interface DeliveryRow {
   poll_id: number;
   hash: string;
   raw: string;
+  /** Whether an earlier attempt may have delivered it. */
+  unsure: 0 | 1;
   /** The number of the mapping to use: that of an earlier attempt that may have arrived, otherwise that of the batch. */
   mapping_no: number | null;
   batch_mapping_no: number | null;
@@ -66,7 +68,7 @@ export function prepareSettling(db: Database.Database) {
     load: db.prepare<[number], DeliveryRow>(
       `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
        CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
-       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw,
+       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw, d.unsure_at IS NOT NULL AS unsure,
        iif(d.unsure_at IS NULL, b.mapping_no, d.mapping_no) AS mapping_no, b.mapping_no AS batch_mapping_no
        FROM _batches b CROSS JOIN _deliveries d ON d.batch_no = b.batch_no JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id

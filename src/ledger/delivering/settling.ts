@@ -268,5 +268,6 @@ function toDelivery(row: DeliveryRow): Delivery {
     poll: row.poll_id,
     hash: row.hash,
     raw: row.raw,
+    ...(row.unsure === 1 ? { mayHaveArrived: true } : {}),
   };
 }

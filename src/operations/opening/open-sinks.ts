@@ -18,8 +18,11 @@ export interface OpenSink {
   readonly erasedRefusal?: string | undefined;
 }
 
-/** Opens a configured sink without connecting to its destination. */
-export function openSink(sink: SinkConfig, clock: Clock): Sink {
+/** Returns the address at which people open the pages; undefined if it is not configured. A reload may change it. */
+export type PublicUrl = () => string | undefined;
+
+/** Opens a configured sink without connecting to its destination. Without `publicUrl`, messages have no link to the page of their lead. */
+export function openSink(sink: SinkConfig, clock: Clock, publicUrl: PublicUrl = () => undefined): Sink {
   return sink.type.open(sink.options, {
     name: sink.name,
     clock,
@@ -27,6 +30,10 @@ export function openSink(sink: SinkConfig, clock: Clock): Sink {
     batchMax: sink.batch.max,
     timeoutMs: sink.timeoutMs,
     userAgent,
+    leadUrl: ({ source, leadId }) => {
+      const origin = publicUrl();
+      return origin === undefined ? undefined : `${origin}/leads/${encodeURIComponent(source)}/${leadId}`;
+    },
   });
 }
 
@@ -45,19 +52,21 @@ interface Entry extends OpenSink {
 /** The sinks that are open for delivery, by name. A retired sink closes when its last attempt has ended. */
 export class OpenSinks {
   readonly #clock: Clock;
+  readonly #publicUrl: PublicUrl;
   readonly #entries = new Map<string, Entry>();
   /** Retired sinks with attempts in progress, by name. */
   readonly #retiring = new Map<string, Set<Entry>>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, publicUrl: PublicUrl) {
     this.#clock = clock;
+    this.#publicUrl = publicUrl;
   }
 
   /** Opens a sink. */
   open(config: SinkConfig): OpenSink {
     // A sink may split a batch to find the refused lead, which takes several calls.
     const calls = config.batch.max === 1 ? 1 : 4;
-    const sink = openSink(config, this.#clock);
+    const sink = openSink(config, this.#clock, this.#publicUrl);
     const budgetMs = calls * config.timeoutMs + OVERHEAD_MS;
     const entry = { sink, budgetMs, erasedRefusal: erasedRefusal(config), underWay: 0, onIdle: undefined };
     this.#entries.set(config.name, entry);

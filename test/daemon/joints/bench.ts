@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { deliverBatch } from '../../../src/daemon/joints/deliver.ts';
 import { dispatch } from '../../../src/daemon/joints/dispatch.ts';
+import { Pace, type Rate } from '../../../src/daemon/joints/pace.ts';
 import { Wake } from '../../../src/daemon/joints/wake.ts';
 import { InProcessCarrier } from '../../../src/delivery/in-process-carrier.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
@@ -25,6 +26,7 @@ export interface BenchOptions {
   readonly max?: number;
   readonly waitMs?: number;
   readonly concurrency?: number;
+  readonly rate?: Rate;
   /** What happened to the ledger before dispatch starts; its sink is declared. */
   readonly before?: (ledger: Ledger) => Promise<void>;
   /** What one attempt may take. */
@@ -97,7 +99,14 @@ export class Bench {
         dispatch(
           'crm',
           () => ({ window: concurrency, max, waitMs, leaseMs: MINUTE }),
-          { ledger: counted, carrier: this.carrier, clock, emit: this.reported.emit, wake: this.wake },
+          {
+            ledger: counted,
+            carrier: this.carrier,
+            clock,
+            emit: this.reported.emit,
+            wake: this.wake,
+            pace: options.rate && new Pace(options.rate, clock),
+          },
           this.#stop.signal,
         ),
       );

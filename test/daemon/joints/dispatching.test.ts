@@ -59,3 +59,45 @@ it('a held sink that somebody resumes is told once, and not one that recovers by
   expect(bench.reported.of('sink-recovered')).toHaveLength(1);
   expect(bench.reported.of('sink-resumed')).toHaveLength(1);
 });
+
+it('with a rate, no more batches begin within any period, in order of age, and each as soon as it may', async () => {
+  const bench = await Bench.open({ concurrency: 5, rate: { batches: 2, perMs: SECOND } });
+  await bench.list(1);
+  await bench.clock.pass(900);
+  await bench.list(2, 3, 4, 5);
+  expect(bench.sink.attempts).toEqual([[1n], [2n]]);
+  // The fractions of the monotonic clock make a period end up to two milliseconds later.
+  await bench.clock.pass(102);
+  expect(bench.sink.attempts).toEqual([[1n], [2n], [3n]]);
+  await bench.clock.pass(896);
+  expect(bench.sink.attempts).toHaveLength(3);
+  await bench.clock.pass(4);
+  expect(bench.sink.attempts).toHaveLength(4);
+  await bench.clock.pass(SECOND);
+  expect(bench.sink.attempts.flat()).toEqual([1n, 2n, 3n, 4n, 5n]);
+});
+
+it('a rate lets a new lead go at once after a quiet time, and asks the ledger no more often', async () => {
+  const bench = await Bench.open({ rate: { batches: 1, perMs: SECOND } });
+  await bench.list(1);
+  await bench.clock.pass(MINUTE);
+  const before = bench.claims;
+  await bench.list(2);
+  expect(bench.sink.attempts).toEqual([[1n], [2n]]);
+  await bench.clock.pass(5 * SECOND);
+  expect(bench.claims - before).toBeLessThan(8);
+});
+
+it('the probes of a held sink count as well, and a pause is told while the rate allows no batch', async () => {
+  const bench = await Bench.open({ rate: { batches: 1, perMs: 10 * MINUTE } });
+  bench.sink.answer = failing;
+  await bench.list(1);
+  await bench.clock.pass(10 * MINUTE - SECOND);
+  expect(bench.sink.attempts).toHaveLength(1);
+  await bench.ledger.pause('crm', 'The CRM is being moved');
+  await bench.clock.pass(5 * SECOND);
+  expect(bench.reported.of('sink-paused')).toHaveLength(1);
+  await bench.ledger.resume('crm');
+  await bench.clock.pass(MINUTE);
+  expect(bench.sink.attempts).toHaveLength(2);
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MIN_CONCURRENT_BATCHES } from '../../../src/delivery/circuit-breaker.ts';
-import type { BatchRef } from '../../../src/leads/delivery.ts';
+import type { BatchRef, Delivery } from '../../../src/leads/delivery.ts';
 import {
   aSink,
   changedLead,
@@ -15,6 +15,8 @@ import {
   unanswered,
   unavailable,
 } from '../ledger-under-test.ts';
+
+const mayHaveArrived = (delivery: Delivery): Delivery => ({ ...delivery, mayHaveArrived: true });
 
 /** Registers the tests of what every ledger promises about batches: order, window, lease and fencing token. */
 export function claimingContract(store: () => OpenLedger): void {
@@ -34,6 +36,14 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.ledger.begin(first, MINUTE)).toBeUndefined();
       expect((await on.settle(first, delivered))?.verdicts).toHaveLength(1);
       expect((await on.begin(second)).batch.deliveries[0]?.leadId).toBe(2n);
+    });
+
+    it('a claim returns no more batches than it asks for, and none if it asks for none', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      expect((await on.claim('crm', { ...atOnce, most: 0 })).refs).toEqual([]);
+      expect((await on.claim('crm', { ...atOnce, most: 2 })).refs).toHaveLength(2);
+      expect((await on.claim('crm', { ...atOnce, most: 2 })).refs).toHaveLength(1);
     });
 
     it('an attempt that asks for its batch after the lease has ended gets nothing', async () => {
@@ -448,7 +458,8 @@ export function claimingContract(store: () => OpenLedger): void {
       const first = await on.take('crm', { max: 4 });
       for (let stop = 0; stop < 10; stop += 1) {
         const { ref, batch } = stop === 0 ? first : await on.take('crm', { max: 4 });
-        expect(batch).toEqual(first.batch);
+        const again = { ...first.batch, deliveries: first.batch.deliveries.map(mayHaveArrived) };
+        expect(batch).toEqual(stop === 0 ? first.batch : again);
         expect(await on.ledger.release(ref, true)).toBe(true);
         expect(await on.settle(ref, ...batch.deliveries.map(() => delivered))).toBeUndefined();
       }

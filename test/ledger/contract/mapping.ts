@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LEFT_OUT, type LeftOut, type Refused } from '../../../src/leads/outcome.ts';
+import { LEFT_OUT, type LeftOut, type Outcome, type Refused } from '../../../src/leads/outcome.ts';
 import {
   aSink,
   changedLead,
@@ -48,6 +48,32 @@ export function mappingContract(store: () => OpenLedger): void {
       await on.declare('crm');
       await on.list([1, 2]);
       expect(await mappingsOf(on)).toMatchObject({ batch: undefined, own: [undefined] });
+    });
+
+    it('a delivery says whether an earlier attempt may have delivered it', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const sayings: unknown[] = [];
+      const attempt = async (outcome: Outcome) => {
+        const { batch, ref } = await on.take('crm');
+        sayings.push(batch.deliveries[0]?.mayHaveArrived ?? false);
+        await on.settle(ref, outcome);
+        on.clock.jump(HOUR);
+      };
+      await attempt(unavailable);
+      await attempt(unanswered);
+      await attempt(unavailable);
+      await attempt(delivered);
+      expect(sayings).toEqual([false, false, true, true]);
+    });
+
+    it('a delivery whose attempt was lost may have arrived', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.take('crm');
+      on.clock.jump(HOUR);
+      const { batch } = await on.take('crm');
+      expect(batch.deliveries).toMatchObject([{ mayHaveArrived: true }]);
     });
 
     it('a batch that was claimed before the mapping changed uses the new one', async () => {

@@ -1,0 +1,42 @@
+import type { Clock } from '../../platform/time/clock.ts';
+
+/** A maximum number of batches within any period of a length. */
+export interface Rate {
+  readonly batches: number;
+  readonly perMs: number;
+}
+
+/** Counts the batches of one sink against its rate. Starts with none: an earlier process is not counted. */
+export class Pace {
+  readonly #rate: Rate;
+  readonly #clock: Clock;
+  /** When the last batches were claimed, in ms of the monotonic clock, oldest first. */
+  readonly #claimedAt: number[] = [];
+
+  constructor(rate: Rate, clock: Clock) {
+    this.#rate = rate;
+    this.#clock = clock;
+  }
+
+  /** Returns how many batches may be claimed now. */
+  room(): number {
+    const since = this.#clock.monotonicMs() - this.#rate.perMs;
+    const counted = this.#claimedAt.findIndex((at) => at > since);
+    this.#claimedAt.splice(0, counted < 0 ? this.#claimedAt.length : counted);
+    return this.#rate.batches - this.#claimedAt.length;
+  }
+
+  /** Counts batches that were claimed now. */
+  add(batches: number): void {
+    const now = this.#clock.monotonicMs();
+    for (let added = 0; added < batches; added += 1) this.#claimedAt.push(now);
+  }
+
+  /** Returns when the next batch may be claimed; undefined if one may be claimed now. */
+  nextAt(): Date | undefined {
+    const [oldest] = this.#claimedAt;
+    if (this.room() > 0 || oldest === undefined) return undefined;
+    const waitMs = oldest + this.#rate.perMs - this.#clock.monotonicMs();
+    return new Date(this.#clock.now().getTime() + Math.ceil(waitMs));
+  }
+}
