@@ -212,6 +212,13 @@ export const tables: readonly Relation[] = [
       ),
       always('replay', 'boolean', 'Whether the delivery is a replay.'),
       always('_leadsync_no', 'bigint', 'Number of the row in the ledger; increases with time.'),
+      maybe(
+        'ref_object',
+        'text',
+        'What the lead became at the destination, in its own words, such as message. Null if the destination did not say.',
+      ),
+      maybe('ref_id', 'text', 'The id of that record or message at the destination.'),
+      maybe('ref_url', 'text', 'The address at which a person can open it; null if it has none.'),
     ],
   },
   {

@@ -268,6 +268,7 @@ export function deliveryJson(row: DeliveryRow) {
     owed_at: row.owedAt.toISOString(),
     next_attempt_at: iso(row.nextAttemptAt),
     settled_at: iso(row.settledAt),
+    ref: row.ref ? { ...row.ref, url: row.ref.url ?? null } : null,
   };
 }
 

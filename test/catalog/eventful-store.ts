@@ -21,7 +21,10 @@ export const VALUES: Values = {
 export async function eventful(): Promise<TwoStores> {
   const stores = await TwoStores.open({ raw: true });
   await stores.list(oddLeads());
-  await stores.attempt(2, delivered);
+  await stores.attempt(2, {
+    ...delivered,
+    ref: { object: 'deal', id: '17', url: 'https://crm.example.com/17' },
+  });
   await stores.attempt(2, refused);
   await stores.attempt(1, unavailable);
   stores.on.clock.jump(HOUR);

@@ -4,6 +4,10 @@ import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';
 import { aBatch } from '../support/scene/a-delivery.ts';
 import { uniqueName } from '../support/servers/services.ts';
 
+/** The columns of `deliveries` in that step. */
+const OF_DELIVERIES =
+  'delivery_id, source, lead_id, lead_version, sink, event, state, reason, attempts, owed_at, first_attempt_at, next_attempt_at, settled_at, replay, _leadsync_no, _leadsync_ledger';
+
 const NEVER = new AbortController().signal;
 /** Steps of the schema in which deliveries and attempts were tables. */
 const STEPS = 7;
@@ -81,7 +85,7 @@ async function storeBefore() {
       versions: await query(
         `${columns('*, raw::text AS text')} lead_versions WHERE lead_id >= 70 ORDER BY lead_id, version`,
       ),
-      deliveries: await query(`${columns('*')} deliveries ORDER BY delivery_id`),
+      deliveries: await query(`${columns(OF_DELIVERIES)} deliveries ORDER BY delivery_id`),
       attempts: await query(`${columns('*')} attempts ORDER BY delivery_id, started_at`),
       undelivered: await query(`${columns('*')} v_undelivered ORDER BY delivery_id`),
       timeline: await query(`${columns('*')} v_lead_timeline ORDER BY lead_id, at`),

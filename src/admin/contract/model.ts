@@ -171,6 +171,8 @@ export const DeliveryRow = z.object({
   owed_at: time,
   next_attempt_at: time.nullable(),
   settled_at: time.nullable(),
+  /** What the lead became at the destination; null if the destination did not say. */
+  ref: z.object({ object: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
 });
 
 /** A version of a lead, without its content. */

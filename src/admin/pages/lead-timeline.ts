@@ -54,7 +54,7 @@ type Delivery = LeadDetail['deliveries'][number];
 function delivered(delivery: Delivery): TimelineEntry[] {
   return [
     owed(delivery),
-    ...delivery.attempt_rows.map((attempt) => attempted(delivery.sink, attempt)),
+    ...delivery.attempt_rows.map((attempt) => attempted(delivery, attempt)),
     ...settled(delivery),
   ];
 }
@@ -64,7 +64,7 @@ function owed({ owed_at, sink, event, lead_version, replay }: Delivery): Timelin
   return { at: owed_at, what: html`<strong>Owed</strong> to ${sink}: ${why}` };
 }
 
-function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): TimelineEntry {
+function attempted({ sink, ref }: Delivery, attempt: Delivery['attempt_rows'][number]): TimelineEntry {
   const { started_at, duration_ms, outcome, http_status, error, times, last_started_at } = attempt;
   const facts = [printSpan(duration_ms), http_status !== null && `HTTP ${http_status}`]
     .filter(Boolean)
@@ -73,9 +73,16 @@ function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Tim
     times > 1 && html`${printCount(times)} identical attempts, the last ${moment(last_started_at)}. `;
   return {
     at: started_at,
-    what: html`<strong>Attempt</strong> at ${sink}: ${badge(outcome)} ${facts}`,
+    what: html`<strong>Attempt</strong> at ${sink}: ${badge(outcome)} ${facts} ${outcome === 'delivered' && ref && recordLink(ref)}`,
     more: (again || error) && [again, html`<bdi>${error}</bdi>`],
   };
+}
+
+/** Returns what the lead became at the destination, as a link if it has an address on the web. */
+function recordLink({ object, id, url }: NonNullable<Delivery['ref']>): Content {
+  const isWeb = url !== null && /^https?:$/.test(URL.parse(url)?.protocol ?? '');
+  const words = html`<bdi>${object} ${id}</bdi>`;
+  return isWeb ? html`<a href=${url} rel="noreferrer">${words}</a>` : words;
 }
 
 /**

@@ -50,7 +50,8 @@ export const command = defineCommand<Options>({
 
 function timeline(entries: readonly TraceEntry[], { showData }: Options, width: number | undefined): string {
   const rows = entries.flatMap((entry) => {
-    const row = [entry.at.toISOString(), entry.what, entry.delivery ?? '', printable(entry.detail ?? '')];
+    const detail = [entry.detail, inWords(entry.ref)].filter(Boolean).join(', ');
+    const row = [entry.at.toISOString(), entry.what, entry.delivery ?? '', printable(detail)];
     return showData && entry.answer !== undefined
       ? [row, ['', '', '', `answer: ${printable(entry.answer)}`]]
       : [row];
@@ -58,13 +59,19 @@ function timeline(entries: readonly TraceEntry[], { showData }: Options, width: 
   return table([{ head: 'AT' }, { head: 'WHAT' }, { head: 'DELIVERY' }, { head: 'DETAIL' }], rows, width);
 }
 
+/** Returns a phrase such as `message C01/17 (https://…)`. */
+function inWords(ref: TraceEntry['ref']): string | undefined {
+  return ref && `${ref.object} ${ref.id}${ref.url === undefined ? '' : ` (${ref.url})`}`;
+}
+
 function traceJson(lead: LeadId, entries: readonly TraceEntry[], { showData }: Options) {
-  const events = entries.map(({ at, what, sink, delivery, detail, answer }) => ({
+  const events = entries.map(({ at, what, sink, delivery, detail, answer, ref }) => ({
     at,
     what,
     sink: sink ?? null,
     delivery_id: delivery ?? null,
     detail: detail ?? null,
+    ref: ref ?? null,
     ...(showData ? { answer: answer ?? null } : {}),
   }));
   return { lead_id: String(lead), events };

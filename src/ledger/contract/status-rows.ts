@@ -2,6 +2,7 @@
 
 import type { Delivery, DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import type { ListingSize } from '../../leads/listing-fall.ts';
+import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 
 /** Identifies a poll in this ledger. Later polls have larger numbers. */
@@ -22,6 +23,8 @@ export interface DeliveryRow {
   readonly owedAt: Date;
   readonly nextAttemptAt: Date | undefined;
   readonly settledAt: Date | undefined;
+  /** What the lead became at the destination; undefined if the destination did not say. */
+  readonly ref: DestinationRecord | undefined;
 }
 
 /** The state of a source in the ledger. */
@@ -163,4 +166,6 @@ export interface TraceEntry {
   readonly detail: string | undefined;
   /** The destination's answer. It may repeat the lead's text, so commands show it only on request. */
   readonly answer: string | undefined;
+  /** What the lead became at the destination. */
+  readonly ref?: DestinationRecord | undefined;
 }

@@ -283,4 +283,8 @@ export const migrations: readonly string[] = [
   -- The mapping of the attempt at unsure_at, which every later attempt has to use.
   ALTER TABLE _deliveries ADD COLUMN mapping_no INTEGER;
   `,
+  `
+  -- What the lead became at the destination: {"object", "id", "url"} as JSON. Null unless the destination said so.
+  ALTER TABLE _deliveries ADD COLUMN ref TEXT;
+  `,
 ];

@@ -106,6 +106,9 @@ export const leadRows = leadsWith(
   'NULL',
 );
 
+/** A part of what a lead became at its destination, from the row `d`. */
+const ref = (part: string) => `CAST(d.ref ->> '$.${part}' AS TEXT) AS ref_${part}`;
+
 /** The public views, which docs/store.md describes. Every expression has a CAST, so that tools can see the type of each column. */
 export const publicViews = `
   CREATE VIEW lead_versions AS SELECT
@@ -130,7 +133,7 @@ export const publicViews = `
     CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.event, d.state, d.reason,
     d.attempts, ${at('d.owed_at')} AS owed_at, ${at('d.first_attempt_at')} AS first_attempt_at,
     ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at, CAST(d.replay > 0 AS INTEGER) AS replay,
-    d.delivery_no AS _leadsync_no
+    d.delivery_no AS _leadsync_no, ${ref('object')}, ${ref('id')}, ${ref('url')}
   FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = +d.sink_no;
 
   CREATE VIEW attempts AS SELECT

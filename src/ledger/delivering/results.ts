@@ -89,6 +89,7 @@ export class Results {
       isSent && (keptUnsure || (failed && mayHaveArrived(failed))) ? now : null,
       mappingNo,
       kept && isSent ? batchNo : null,
+      outcome.kind === 'delivered' && outcome.ref ? JSON.stringify(outcome.ref) : null,
       key,
     );
   }
@@ -140,7 +141,7 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
     settle: db.prepare(
       `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, excused = ?, next_attempt_at = ?, settled_at = ?,
        first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
-       refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), mapping_no = iif(unsure_at IS NULL, ?, mapping_no), batch_no = ?
+       refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), mapping_no = iif(unsure_at IS NULL, ?, mapping_no), batch_no = ?, ref = ?
        WHERE ${key} = +?`,
     ),
     leaveOut: db.prepare(

@@ -1,3 +1,4 @@
+import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 
 /** A delivery as a row from SQLite. */
@@ -16,6 +17,7 @@ export interface RawDelivery {
   owed_at: number;
   next_attempt_at: number | null;
   settled_at: number | null;
+  ref: string | null;
 }
 
 /** Converts a row from SQLite to a `DeliveryRow`. */
@@ -34,7 +36,13 @@ export function toDeliveryRow(row: RawDelivery): DeliveryRow {
     owedAt: new Date(row.owed_at),
     nextAttemptAt: dateOf(row.next_attempt_at),
     settledAt: dateOf(row.settled_at),
+    ref: refOf(row.ref),
   };
+}
+
+/** Returns what a lead became at its destination, from its stored JSON. */
+export function refOf(stored: string | null): DestinationRecord | undefined {
+  return stored === null ? undefined : (JSON.parse(stored) as DestinationRecord);
 }
 
 /** Returns the date of a stored time in ms since 1970; undefined if there is none. */

@@ -5,6 +5,7 @@ import type { DeliveryRow, TraceEntry } from '../contract/status-rows.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { deliveryId } from '../database/views.ts';
 import type { DeliveryList } from './delivery-list.ts';
+import { refOf } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
 
 /** Reads the history of a lead, in order of time. */
@@ -101,13 +102,14 @@ export class LeadTrace {
           answer: string | null;
           times: number;
           last_at: number | null;
+          ref: string | null;
         }
       >(
-        `SELECT ${deliveryId} AS delivery, s.sink, a.* FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+        `SELECT ${deliveryId} AS delivery, s.sink, a.*, iif(a.outcome = 'delivered', d.ref, NULL) AS ref FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
          CROSS JOIN _sinks s ON s.sink_no = d.sink_no CROSS JOIN _attempts a ON a.delivery_no = d.delivery_no WHERE ${where} ${source === undefined ? 'AND v.source IN (SELECT source FROM _sources)' : ''} ORDER BY a.attempt_no`,
       )
       .all(...values);
-    return rows.map((row) => ({
+    return rows.map(({ ref, ...row }) => ({
       at: new Date(row.started_at + row.duration_ms),
       what: row.outcome,
       sink: row.sink,
@@ -121,6 +123,7 @@ export class LeadTrace {
         .filter(Boolean)
         .join(', '),
       answer: row.answer ?? undefined,
+      ref: refOf(ref),
     }));
   }
 }

@@ -203,6 +203,7 @@ function deliveriesOf(lead: LeadRow, at: number, before: (ms: number) => string)
     replay: false,
     owed_at: lead.first_seen_at,
     next_attempt_at: null,
+    ref: null,
   });
   const dead = [5, 19, 40].includes(at);
   const down = at < 9;

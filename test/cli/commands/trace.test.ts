@@ -45,6 +45,20 @@ describe('leadsync trace', () => {
     expect(json).toContain('anna');
   });
 
+  test('says what the lead became at the destination', async () => {
+    const install = new Install();
+    const ledger = await install.listed(42);
+    const ref = { object: 'message', id: 'C01/17.5', url: 'https://chat.example.com/archives/C01/p175' };
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered', ref }));
+    const { stdout } = await install.run(['trace', '42'], { columns: 200 });
+    expect(stdout).toMatch(
+      / delivered .* ms, message C01\/17\.5 \(https:\/\/chat\.example\.com\/archives\/C01\/p175\)$/m,
+    );
+    const { events } = (await install.json('trace', '42')) as { events: { what: string; ref: unknown }[] };
+    expect(events.map(({ what, ref: became }) => [what, became])).toContainEqual(['delivered', ref]);
+    expect(events.filter(({ ref: became }) => became !== null)).toHaveLength(1);
+  });
+
   test('says what a delivery waits for, and calls nothing due whose sink is held back', async () => {
     const install = new Install();
     const ledger = await install.listed(42);
@@ -76,6 +90,7 @@ describe('leadsync trace', () => {
           sink: null,
           delivery_id: null,
           detail: 'source main, poll 1, version 1',
+          ref: null,
         },
       ]),
     });

@@ -45,6 +45,30 @@ export function controlContract(store: () => OpenLedger): void {
     });
   });
 
+  it('what a lead became at its destination is kept with its delivery, and only there', async () => {
+    const on = await LedgerUnderTest.with(store(), 'crm');
+    await on.list([1, 2]);
+    const ref = {
+      object: 'deal',
+      id: '9007199254740993',
+      url: 'https://crm.example.com/deal/9007199254740993',
+    };
+    const { ref: batch } = await on.take('crm', { max: 2 });
+    await on.settle(
+      batch,
+      { kind: 'delivered', ref },
+      { kind: 'delivered', ref: { object: 'deal', id: '2' } },
+    );
+    const rows = await on.again().ledger.deliveries({}, { limit: 10 });
+    expect(rows.map((row) => [row.lead, row.ref])).toEqual([
+      ['2', { object: 'deal', id: '2' }],
+      ['1', ref],
+    ]);
+    await on.list([1, 2, 3]);
+    await on.attemptAll('crm');
+    expect((await on.ledger.deliveries({ lead: 3n }, { limit: 1 }))[0]?.ref).toBeUndefined();
+  });
+
   describe('retry', () => {
     it('retry makes a dead delivery due now, with a fresh schedule', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');

@@ -27,6 +27,9 @@ const COLUMNS = {
   source: 'text',
   reason: 'text',
   delivery_id: 'text',
+  ref_object: 'text',
+  ref_id: 'text',
+  ref_url: 'text',
 } as const;
 /** The parts of a delivery's public id, in order. `event` and `replay` determine its ending. */
 const ID = ['named', 'source', 'lead_id', 'lead_version', 'content'] as const;

@@ -59,6 +59,7 @@ const LEAN = {
       ...same('deliveries', [
         ...['source', 'lead_id', 'lead_version', 'event', 'state', 'reason', 'attempts'],
         ...['owed_at', 'first_attempt_at', 'next_attempt_at', 'settled_at'],
+        ...['ref_object', 'ref_id', 'ref_url'],
       ]),
       no: 'Number of the row in the ledger; increases with time.',
       ledger_no: 'The ledger that the row came from: see _ledgers.',

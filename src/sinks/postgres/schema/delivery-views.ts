@@ -34,13 +34,20 @@ const FIRST_LISTED = `LEFT JOIN (SELECT s.source, (SELECT p.started_at FROM poll
 const IS_FIRST = `(${ONE_LEDGER} OR NOT EXISTS (
       ${OTHERS} AND e.state = 'delivered' AND (e.settled_at, e.ledger_no, e.no) < (d.settled_at, d.ledger_no, d.no)))`;
 
-/** SQL that creates the public views over `_deliveries` and `_attempts`. */
-export const deliveryViews = `
-  CREATE VIEW deliveries AS SELECT ${DELIVERY_ID} AS delivery_id, d.source, d.lead_id, d.lead_version, s.sink,
+const DELIVERY_COLUMNS = `${DELIVERY_ID} AS delivery_id, d.source, d.lead_id, d.lead_version, s.sink,
     d.event, d.state, d.reason, d.attempts,
     d.owed_at, d.first_attempt_at, d.next_attempt_at, d.settled_at, d.replay IS NOT NULL AS replay, d.no AS _leadsync_no,
-    g.ledger AS _leadsync_ledger
-  FROM ${DELIVERIES};
+    g.ledger AS _leadsync_ledger`;
+
+/** Step 12 of the schema: a delivery says what the lead became at its destination. */
+export const refStep = `
+  ALTER TABLE _deliveries ADD COLUMN ref_object text, ADD COLUMN ref_id text, ADD COLUMN ref_url text;
+  CREATE OR REPLACE VIEW deliveries AS SELECT ${DELIVERY_COLUMNS}, d.ref_object, d.ref_id, d.ref_url FROM ${DELIVERIES};
+`;
+
+/** SQL that creates the public views over `_deliveries` and `_attempts`. */
+export const deliveryViews = `
+  CREATE VIEW deliveries AS SELECT ${DELIVERY_COLUMNS} FROM ${DELIVERIES};
 
   CREATE VIEW attempts AS
     SELECT ${DELIVERY_ID} AS delivery_id, d.source, d.lead_id, s.sink, ${DELIVERED_FROM} AS started_at, d.duration_ms,

@@ -1,5 +1,6 @@
 import { answersStep } from './answers-migration.ts';
 import { deliveriesStep } from './deliveries-migration.ts';
+import { refStep } from './delivery-views.ts';
 import { presenceStep } from './presence-migration.ts';
 import { rawStep } from './raw-migration.ts';
 import { versionsStep } from './versions-migration.ts';
@@ -285,6 +286,7 @@ export const migrations: readonly string[] = [
   answersStep,
   versionsStep,
   rawStep,
+  refStep,
 ];
 
 /** The tables that a step replaces with views of the same names. The key is the step's SQL. */
