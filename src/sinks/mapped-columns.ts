@@ -32,7 +32,8 @@ export function mappedColumns({ columns = [], deliveries }: Batch): readonly Map
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-function hasType(value: MappedValue, type: MappedColumn['type']): boolean {
+/** Whether a column of a type can hold a value exactly. Null fits every type. */
+export function hasType(value: MappedValue, type: MappedColumn['type']): boolean {
   if (value === null) return true;
   switch (type) {
     case 'bigint':

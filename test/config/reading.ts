@@ -29,7 +29,6 @@ const pigeon = defineSink({
       .optional()
       .describe('Its breed.'),
   }),
-  takesFields: true,
   perLead: { note: { means: 'What it carries.' }, keeper: { means: 'Who waits for it.' } },
   paths: ['loft'],
   defaults: { events: ['created'], batchMax: 3, batchWaitMs: 0, concurrency: 2, timeoutMs: 15_000 },

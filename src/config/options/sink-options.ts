@@ -60,8 +60,8 @@ export function policyOf({ schedule, jitter }: z.output<typeof retry>) {
 }
 
 /** Returns the schema of the options that every sink type has, with the type's defaults. */
-export function sinkOptions({ defaults, takesFields, perLead = {} }: OptionParts) {
-  const options = z.strictObject({
+export function sinkOptions({ defaults, perLead = {} }: OptionParts) {
+  return z.strictObject({
     ...perLeadOptions(perLead),
     enabled: z
       .boolean()
@@ -110,12 +110,10 @@ export function sinkOptions({ defaults, takesFields, perLead = {} }: OptionParts
     retry,
     ...mappingOptions,
   });
-  // The type of the result is the same for every type of sink: without `fields` in the schema, the option is always undefined.
-  return takesFields ? options : (options.omit({ fields: true }) as unknown as typeof options);
 }
 
 /** The parts of a sink type on which the common options depend. */
-type OptionParts = Pick<SinkType, 'defaults' | 'takesFields' | 'perLead'>;
+type OptionParts = Pick<SinkType, 'defaults' | 'perLead'>;
 
 /** The type of the result is the same for every type of sink, whose options `perLeadRules` finds by name. */
 function perLeadOptions(perLead: NonNullable<SinkType['perLead']>): Record<never, never> {
@@ -141,7 +139,6 @@ export function perLeadRules(
 
 /** Defaults to use if the type of a sink is unknown or does not matter. Every type has the same common options, whatever their defaults. */
 export const ANY_TYPE: OptionParts = {
-  takesFields: true,
   defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
 };
 

@@ -269,14 +269,8 @@ export class ConfigReader {
     const type = this.#sinkType(value['type'], at);
     const common = sinkOptions(type ?? ANY_TYPE);
     const commonKeys = Object.keys(common.shape);
-    const own = Object.entries(value).filter(
-      ([key]) => key !== 'type' && key !== 'fields' && !commonKeys.includes(key),
-    );
+    const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
-    if (type && !type.takesFields && Object.hasOwn(value, 'fields')) {
-      const hint = 'use `where` alone, or map the leads of another sink';
-      this.#validator.keyFault([...at, 'fields'], `a ${type.type} sink cannot map fields`, hint);
-    }
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
     if (sharedOptions) {
       const mapping = new MappingReader(this.#tree, this.#validator, this.#mapping);

@@ -45,15 +45,10 @@ export class MappingReader {
    * Checks the expressions in the options of the sink at a path. Returns a function that runs its tests: they are only run if the whole file
    * has no other fault, from which their failures would follow.
    */
-  check(options: SinkOptions, type: Pick<SinkType, 'perLead'>, at: Path): () => void {
-    const { tests = [], fields = {} } = options;
+  check(options: SinkOptions, type: Pick<SinkType, 'perLead' | 'fieldFault'>, at: Path): () => void {
+    const { tests = [] } = options;
     const nothing = () => undefined;
-    for (const name of Object.keys(type.perLead ?? {}).filter((option) => Object.hasOwn(fields, option)))
-      this.#validator.keyFault(
-        [...at, 'fields', name],
-        `\`${name}\` is an option of the sink, not a field`,
-        'write it above or below `fields`, in the same column',
-      );
+    this.#checkNames(options, type, at);
     const definition = mappingOf(options, type, this.#parts);
     if (definition === undefined) {
       if (tests.length > 0)
@@ -67,6 +62,20 @@ export class MappingReader {
       };
     for (const fault of mapping) this.#addFault(fault, at);
     return nothing;
+  }
+
+  #checkNames(
+    { fields = {} }: SinkOptions,
+    { perLead = {}, fieldFault }: Pick<SinkType, 'perLead' | 'fieldFault'>,
+    at: Path,
+  ): void {
+    for (const name of Object.keys(fields)) {
+      const path = [...at, 'fields', name];
+      const isOption = Object.hasOwn(perLead, name);
+      const fault = isOption ? 'is an option of the sink, not a field' : fieldFault?.(name);
+      const hint = isOption ? 'write it above or below `fields`, in the same column' : 'use another name';
+      if (fault !== undefined) this.#validator.keyFault(path, `\`${name}\` ${fault}`, hint);
+    }
   }
 
   #addFailure({ test, name, path, expected, actual, at: failed }: TestFailure, at: Path): void {

@@ -45,7 +45,6 @@ export const csv = defineSink({
   type: 'csv',
   summary: 'Writes leads as CSV files. Each file is complete the moment it appears.',
   options: csvOptions,
-  takesFields: true,
   paths: ['directory'],
   place: ['directory'],
   defaults: {

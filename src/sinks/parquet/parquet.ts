@@ -38,7 +38,6 @@ export const parquet = defineSink({
   summary:
     'Writes leads as Parquet files in a folder for each day. Each file is complete the moment it appears.',
   options: parquetOptions,
-  takesFields: true,
   paths: ['directory'],
   place: ['directory'],
   defaults: {

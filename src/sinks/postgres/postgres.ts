@@ -4,7 +4,7 @@ import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.ts';
 import { duration, secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import { type LeadRow, rowOf } from '../lead-row.ts';
+import { rowOf } from '../lead-row.ts';
 import {
   type AttemptUnderWay,
   defineSink,
@@ -18,9 +18,11 @@ import {
 } from '../sink.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads, eraseRejected } from './leads/erase.ts';
+import { cellsOf, DoesNotFit } from './leads/field-cells.ts';
+import { addColumns, type FieldColumns, fieldFault, fieldsOf } from './leads/field-columns.ts';
 import { findInTable, receivedTables } from './leads/find-person.ts';
 import { storedLeadsAfter } from './leads/stored-leads.ts';
-import { partsOf, upsert } from './leads/upsert.ts';
+import { type MappedRow, partsOf, upsert } from './leads/upsert.ts';
 import { PostgresMirror } from './mirror/postgres-mirror.ts';
 import { staleComments, writeComments } from './schema/refresh-comments.ts';
 import { checkSchema, existingTables, isOutdated, migrate } from './schema/schema.ts';
@@ -62,6 +64,7 @@ export const postgres = defineSink({
   type: 'postgres',
   summary: 'Keeps the current content of every lead in PostgreSQL tables.',
   options: postgresOptions,
+  fieldFault,
   place: ['schema'],
   defaults: {
     events: ['created', 'updated'],
@@ -94,6 +97,8 @@ class PostgresSink implements Sink {
   readonly mirror: Mirror | undefined;
   /** The preparation of the schema: once per process, and again after a failure. */
   #prepared: Promise<void> | undefined;
+  /** The columns of fields that are known to exist. */
+  #columns: FieldColumns = new Map();
   readonly #closing = new AbortController();
 
   constructor({ url, schema, mirror, raw }: z.output<typeof postgresOptions>, parts: SinkParts) {
@@ -120,42 +125,50 @@ class PostgresSink implements Sink {
     under: AttemptUnderWay = WITHOUT_LEASE,
   ): Promise<readonly Outcome[]> {
     const parts = partsOf(batch.deliveries);
-    const store = (part: readonly Delivery[]) => this.#store(part, signal, under);
     try {
       await this.#prepareSchema(signal);
+      const columns = await this.#prepareColumns(batch, signal);
+      const store = (part: readonly Delivery[]) => this.#store(part, columns, signal, under);
       return await attemptParts(parts, store, { under, partMs: this.#parts.timeoutMs });
     } catch (error) {
       // The cause may be a changed or dropped schema: prepare it again before the next attempt.
       this.#prepared = undefined;
+      this.#columns = new Map();
       throw error;
     }
   }
 
   /** Creates missing tables and writes the rows in one transaction, then rolls it back. */
-  async test({ deliveries }: Batch, signal: AbortSignal): Promise<TestResult> {
-    const rows = deliveries.map((delivery) => this.#rowOf(delivery));
+  async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
     const refused = await this.#database.run('TRY', signal, async (client) => {
       await migrate(client, this.#schema, this.#parts.userAgent);
-      await upsert(client, this.#schema, rows);
+      const columns = await addColumns(client, this.#schema, fieldsOf(batch));
+      await upsert(client, this.#schema, this.#rowsOf(batch.deliveries, columns), columns);
     });
     if (refused) return { arrived: false, what: refused.reason };
     const what = `${this.#database.where} wrote it to ${quoted(this.#schema)}.leads, and leadsync rolled the transaction back.`;
     return { arrived: true, what };
   }
 
-  preview({ deliveries }: Batch): readonly Preview[] {
+  preview(batch: Batch): readonly Preview[] {
     const schema = quoted(this.#schema);
-    return deliveries.map((delivery) => ({
+    const columns = new Map(fieldsOf(batch).map(({ name, type = 'text' }) => [name, type] as const));
+    return this.#rowsOf(batch.deliveries, columns).map((row) => ({
       target: `row of ${schema}.leads`,
-      fields: this.#rowOf(delivery).columns,
+      fields: { ...row.columns, ...Object.fromEntries(row.fields) },
     }));
   }
 
-  /** Returns the row to store. Leaves out the lead's JSON if the other columns hold everything that it has. */
-  #rowOf(delivery: Delivery): LeadRow {
-    const row = rowOf(delivery);
-    if (this.#keepsRaw || !row.isWhole) return row;
-    return { ...row, columns: { ...row.columns, _leadsync_raw: null } };
+  /**
+   * Returns the rows to store. Leaves out the lead's JSON if the other columns hold everything that it has.
+   * @throws DoesNotFit if a field does not fit its column
+   */
+  #rowsOf(deliveries: readonly Delivery[], columns: FieldColumns): MappedRow[] {
+    return deliveries.map((delivery) => {
+      const row = { ...rowOf(delivery), fields: cellsOf(delivery.fields, columns) };
+      if (this.#keepsRaw || !row.isWhole) return row;
+      return { ...row, columns: { ...row.columns, _leadsync_raw: null } };
+    });
   }
 
   async *storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
@@ -219,6 +232,16 @@ class PostgresSink implements Sink {
     return this.#prepared;
   }
 
+  /** Returns the columns of the fields of a batch, and first adds those that are missing. */
+  async #prepareColumns(batch: Batch, signal: AbortSignal): Promise<FieldColumns> {
+    const fields = fieldsOf(batch);
+    if (fields.some(({ name }) => !this.#columns.has(name)))
+      await this.#database.runOrThrow('READ WRITE', signal, async (client) => {
+        this.#columns = new Map([...this.#columns, ...(await addColumns(client, this.#schema, fields))]);
+      });
+    return this.#columns;
+  }
+
   async #bringUpToDate(signal: AbortSignal): Promise<void> {
     if (await this.#database.read(signal, (client) => isOutdated(client, this.#schema)))
       await this.#upgrade();
@@ -247,12 +270,19 @@ class PostgresSink implements Sink {
 
   async #store(
     part: readonly Delivery[],
+    columns: FieldColumns,
     signal: AbortSignal,
     { confirmLease }: AttemptUnderWay,
   ): Promise<Delivered | Refused> {
-    const rows = part.map((delivery) => this.#rowOf(delivery));
+    let rows: readonly MappedRow[];
+    try {
+      rows = this.#rowsOf(part, columns);
+    } catch (error) {
+      if (error instanceof DoesNotFit) return { kind: 'refused', reason: error.message };
+      throw error;
+    }
     const refused = await this.#database.run('READ WRITE', signal, async (client) => {
-      await upsert(client, this.#schema, rows);
+      await upsert(client, this.#schema, rows, columns);
       confirmLease(); // only the commit follows
     });
     return refused ?? { kind: 'delivered' };

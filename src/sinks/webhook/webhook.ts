@@ -33,7 +33,6 @@ export const webhook = defineSink({
   type: 'webhook',
   summary: 'Posts leads as JSON to an address, signed by the Standard Webhooks scheme.',
   options: webhookOptions,
-  takesFields: true,
   defaults: {
     events: ['created', 'erased'],
     batchMax: 1,

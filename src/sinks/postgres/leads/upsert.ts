@@ -4,6 +4,8 @@ import type { LeadRow } from '../../lead-row.ts';
 import { NotWritten } from '../connection/not-written.ts';
 import { arrayParameter } from '../sql/array-parameter.ts';
 import { quoted } from '../sql/identifier.ts';
+import type { Cell } from './field-cells.ts';
+import { type FieldColumns, typeName } from './field-columns.ts';
 import { leadColumns } from './lead-columns.ts';
 
 const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
@@ -33,26 +35,56 @@ export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
   return parts;
 }
 
+/** A row to store, with the fields of its mapping. */
+export interface MappedRow extends LeadRow {
+  readonly fields: ReadonlyMap<string, Cell>;
+}
+
 /**
- * Upserts rows inside the caller's transaction; a lead may occur only once. Does not overwrite a row with a newer content. Writing the same
- * rows again changes only `_leadsync_synced_at`.
+ * Upserts rows inside the caller's transaction; a lead may occur only once. Does not overwrite a row with a newer content, nor a field that
+ * a row lacks. Writing the same rows again changes only `_leadsync_synced_at`.
  * @throws NotWritten, or the error of PostgreSQL; the caller then has to roll back
  */
-export async function upsert(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
+export async function upsert(
+  client: ClientBase,
+  schema: string,
+  rows: readonly MappedRow[],
+  columns: FieldColumns,
+): Promise<void> {
+  // A statement writes the same columns of all of its rows. Leads as received and updates may lack fields that others have.
+  const alike = Map.groupBy(rows, ({ fields }) => JSON.stringify([...fields.keys()]));
+  for (const group of alike.values()) await upsertAlike(client, schema, group, columns);
+}
+
+async function upsertAlike(
+  client: ClientBase,
+  schema: string,
+  rows: readonly MappedRow[],
+  columns: FieldColumns,
+): Promise<void> {
   // Always in the same order, so that two writers of the same leads do not deadlock.
   const keyed = rows
     .map((row) => ({ row, key: keyOf(row.columns) }))
     .sort((a, b) => (a.key < b.key ? -1 : 1));
   const sorted = keyed.map(({ row }) => row);
-  const { rows: written } = await client.query(
-    upsertLeads(quoted(schema)),
-    names.map((name) =>
+  const fields = [...(rows[0]?.fields.keys() ?? [])].map((name) => ({
+    name,
+    type: typeName(columns.get(name) ?? 'text'),
+  }));
+  const { rows: written } = await client.query(upsertLeads(quoted(schema), fields), [
+    ...names.map((name) =>
       arrayParameter(
         leadColumns[name],
         sorted.map((row) => row.columns[name]),
       ),
     ),
-  );
+    ...fields.map(({ name, type }) =>
+      arrayParameter(
+        type,
+        sorted.map((row) => row.fields.get(name) ?? null),
+      ),
+    ),
+  ]);
   const keys = new Set(written.map(keyOf));
   const unwritten = keyed.filter(({ key }) => !keys.has(key));
   await expectStored(
@@ -62,14 +94,16 @@ export async function upsert(client: ClientBase, schema: string, rows: readonly 
   );
 }
 
-function upsertLeads(schema: string): string {
-  const arrays = names.map((name, index) => `$${index + 1}::${leadColumns[name]}[]`);
+function upsertLeads(schema: string, fields: readonly { name: string; type: string }[]): string {
+  const types = [...names.map((name) => leadColumns[name]), ...fields.map(({ type }) => type)];
+  const arrays = types.map((type, index) => `$${index + 1}::${type}[]`);
+  const ofFields = fields.map(({ name }) => quoted(name));
   const changing = names.filter((name) => !['source', 'id', '_leadsync_first_seen_at'].includes(name));
   return `
-    INSERT INTO ${schema}.leads AS stored (${names.join(', ')}, _leadsync_synced_at)
+    INSERT INTO ${schema}.leads AS stored (${[...names, ...ofFields].join(', ')}, _leadsync_synced_at)
     SELECT given.*, now() FROM unnest(${arrays.join(', ')}) AS given
     ON CONFLICT (source, id) DO UPDATE SET
-      ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}, _leadsync_synced_at = excluded._leadsync_synced_at
+      ${[...changing, ...ofFields].map((name) => `${name} = excluded.${name}`).join(', ')}, _leadsync_synced_at = excluded._leadsync_synced_at
     WHERE NOT ${isOlder('excluded')}
     RETURNING source, id`;
 }

@@ -33,7 +33,8 @@ test('an erasure removes what a delivery was writing and overwriting when it beg
   onTestFinished(() => writer.end());
   await writer.query('BEGIN');
   const raw = aLead({ id: 42, client_name: 'Changed' });
-  await upsert(writer, database.schema, [rowOf(aDelivery({ version: 2, raw, changedAt: new Date() }))]);
+  const row = { ...rowOf(aDelivery({ version: 2, raw, changedAt: new Date() })), fields: new Map() };
+  await upsert(writer, database.schema, [row], new Map());
   const erased = sink.erase?.({ leads: [{ source: 'main', leadId: 42n }], rejected: [] }, NEVER);
   await until('the erasure waits for the writer', async () => {
     const [{ waiting } = {}] = await database.query(

@@ -1,0 +1,50 @@
+import { storable } from '../../../leads/content-facts.ts';
+import {
+  type MappedFields,
+  type MappedType,
+  type MappedValue,
+  mappedJson,
+  mappedText,
+} from '../../../leads/mapped-fields.ts';
+import { hasType } from '../../mapped-columns.ts';
+import type { FieldColumns } from './field-columns.ts';
+
+/** The value of a column in the form of `arrayParameter`. */
+export type Cell = string | number | boolean | null;
+
+/** A value of a mapping does not fit the type of its column. The message is one sentence without text of the lead. */
+export class DoesNotFit extends Error {
+  override readonly name = 'DoesNotFit';
+}
+
+/**
+ * Returns the cells of the fields that a lead has, by column. A field with `once` is absent from an update, and so keeps its value.
+ * @throws DoesNotFit
+ */
+export function cellsOf(fields: MappedFields | undefined, columns: FieldColumns): ReadonlyMap<string, Cell> {
+  const cells = new Map<string, Cell>();
+  for (const [name, value] of fields ?? []) {
+    const type = columns.get(name);
+    if (type !== undefined) cells.set(name, cellOf(name, value, type));
+  }
+  return cells;
+}
+
+function cellOf(name: string, value: MappedValue, type: MappedType): Cell {
+  if (value === null) return null;
+  if (type === 'json') return mappedJson(storableValue(value));
+  if (type === 'text') return storable(mappedText(value));
+  if (!hasType(value, type))
+    throw new DoesNotFit(
+      `The field \`${name}\` has a value for this lead that its column of type ${type} cannot hold.`,
+    );
+  return typeof value === 'boolean' ? value : String(value);
+}
+
+/** Replaces characters that PostgreSQL cannot store in all texts of a value. */
+function storableValue(value: MappedValue): MappedValue {
+  if (typeof value === 'string') return storable(value);
+  if (Array.isArray(value)) return value.map(storableValue);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, of]) => [storable(key), storableValue(of)]));
+}
