@@ -1,6 +1,7 @@
 import type { Stub } from '../stub/stub.ts';
 import type { SmallDisk } from '../support/files/small-disk.ts';
 import type { PrivateRedis } from '../support/servers/private-redis.ts';
+import type { Configuration } from './configuration.ts';
 import type { Database } from './lanes/postgres.ts';
 import type { Operator } from './operator.ts';
 import type { Process } from './process.ts';
@@ -21,4 +22,5 @@ export interface Parts {
   readonly daemon: Process;
   readonly worker: Process;
   readonly operator: Operator;
+  readonly configuration: Configuration;
 }

@@ -30,6 +30,7 @@ test('on either carrier, a seed does the same to the parts that both have', () =
     'postgres',
     'daemon',
     'operator',
+    'configuration',
   ] as const)
     expect(one?.[lane].map(({ text }) => text)).toEqual(other?.[lane].map(({ text }) => text));
 });
@@ -63,6 +64,8 @@ test('every kind of trouble occurs over some seeds', () => {
     'receiver says 410',
     'receiver takes the lead and breaks the connection',
     'operator replays',
+    'configuration crm gets mapping',
+    'configuration drop gets leads as received',
     'service the next listing: truncated',
     'other service the next listing: truncated',
   ])

@@ -1,6 +1,7 @@
 import { Chance } from '../simulation/chance.ts';
 import type { CarrierName, SceneOptions } from '../support/scene/scene.ts';
 import { type Deed, oneOf } from './deed.ts';
+import { drawConfiguration } from './lanes/configuration.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
 import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';
 import { drawOperator } from './lanes/operator.ts';
@@ -17,7 +18,7 @@ export type Lanes = { readonly [Name in keyof Parts]: readonly Deed<NonNullable<
 /** Everything that a seed determines. */
 export interface Plan {
   readonly lanes: Lanes;
-  readonly scene: Pick<SceneOptions, 'stub' | 'services' | 'sinks'>;
+  readonly scene: Pick<SceneOptions, 'stub' | 'services' | 'sinks' | 'receivers'>;
   /** The successive starts of the daemon and of the workers. */
   readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
   /** Whether the daemon keeps running while everything is healed, or is restarted. */
@@ -26,6 +27,12 @@ export interface Plan {
 
 /** The webhook's deadline for an answer, in ms. */
 export const WEBHOOK_TIMEOUT_MS = 2_000;
+
+/** Two sinks between which `where` splits the leads. */
+export const SPLIT = {
+  even: { where: 'lead.id % 2 == 0', events: ['created', 'updated'], timeout: '5s' },
+  odd: { where: 'lead.id % 2 == 1', events: ['created', 'updated'], timeout: '5s' },
+} as const;
 
 const RETRY = { schedule: ['1s', '2s', '4s', '8s', '8s', '8s'] };
 
@@ -47,11 +54,13 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       daemon: drawProcess(of('daemon'), endMs, DAEMON_TROUBLES),
       worker: queued ? drawProcess(of('worker'), endMs, WORKER_TROUBLES) : [],
       operator: drawOperator(of('operator'), endMs),
+      configuration: drawConfiguration(of('configuration'), endMs),
     },
     scene: {
       stub: drawStub(of('stub'), seed),
       services: twoServices ? { other: drawStub(of('other stub'), seed + 1) } : {},
       sinks: drawSinks(of('sinks')),
+      receivers: SPLIT,
     },
     starts: {
       daemon: drawStarts(of('starts of the daemon'), { mayLeaveDeliveries: queued }),

@@ -1,6 +1,7 @@
 import { expectNoCanary } from '../support/scene/canary.ts';
-import { type Account, faultsOf } from '../support/scene/oracle.ts';
+import { type Account, faultsOf, type SinkAccount } from '../support/scene/oracle.ts';
 import type { Healed } from './healing.ts';
+import type { SPLIT } from './plan.ts';
 import type { World } from './world.ts';
 
 /** Maximum memory of a leadsync process, in MB. */
@@ -16,13 +17,52 @@ export function brokenPromises(world: World, healed: Healed): string[] {
   return [
     ...world.faults(),
     ...healed.faults,
-    ...faultsOf(healed.account, { repeats: true }),
+    ...faultsOf(healed.account, { repeats: true, skipped: leftOutOf(healed.account) }),
+    ...wrongSplit(healed.account),
+    ...severalBodies(world),
     ...unexcusedRepeats(world),
     ...wrongReplays(world, healed.account),
     ...shownData(world),
     ...world.reader.changed().map((name) => `${name} changed after it had appeared`),
     ...tooLarge.map(({ name, peakMb }) => `${name} held ${Math.round(peakMb)} MB`),
   ];
+}
+
+/** Returns the leads that `where` has to leave out of each sink between which the leads are split. */
+function leftOutOf({ sinks }: Account): Record<keyof typeof SPLIT, readonly string[]> {
+  const all = Object.values(sinks).flatMap(({ skipped }) => skipped);
+  const parity = (rest: number) => [...new Set(all)].filter((lead) => idOf(lead) % 2n === BigInt(rest));
+  return { even: parity(1), odd: parity(0) };
+}
+
+/** Returns what is wrong with the split: every lead belongs to exactly one of the two sinks, and must be skipped at the other. */
+function wrongSplit({ served, sinks }: Account): string[] {
+  const split = [sinks['even'], sinks['odd']].filter((account) => account !== undefined);
+  const sum = (of: (account: SinkAccount) => number) => split.reduce((all, account) => all + of(account), 0);
+  const leftOut = sum(({ skipped }) => new Set(skipped).size);
+  const arrived = sum(({ delivered }) => delivered);
+  return leftOut === served && arrived === served
+    ? []
+    : [`of ${served} leads, even and odd hold ${arrived} and left out ${leftOut}`];
+}
+
+function idOf(lead: string): bigint {
+  return BigInt(lead.split(':')[1] ?? '0');
+}
+
+/**
+ * Returns the requests that may have arrived with another body under the same id. After any other answer the receiver does not have the
+ * lead, and the next attempt may use a changed mapping.
+ */
+function severalBodies({ parts }: World): string[] {
+  const mayHaveArrived = parts.receiver.requests.filter(
+    ({ request: { status } }) =>
+      status === undefined || (status >= 200 && status <= 299) || [502, 504].includes(status),
+  );
+  const byId = Map.groupBy(mayHaveArrived, ({ request }) => String(request.headers['webhook-id']));
+  return [...byId]
+    .filter(([, same]) => new Set(same.map(({ request }) => request.body.toString())).size > 1)
+    .map(([id, same]) => `crm: ${same.length} requests with the id ${id} have several bodies`);
 }
 
 /** Returns the number of repeats without a reason, and the first of them by name. */

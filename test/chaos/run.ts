@@ -113,6 +113,7 @@ async function perform(
     lane('daemon', parts.daemon, lanes.daemon),
     lane('worker', parts.worker, lanes.worker),
     lane('operator', parts.operator, lanes.operator),
+    lane('configuration', parts.configuration, lanes.configuration),
   ]);
   signal.throwIfAborted();
 }

@@ -7,6 +7,7 @@ import { type CarrierName, openScene, type Scene } from '../support/scene/scene.
 import { type PrivatePostgres, startPostgres } from '../support/servers/private-postgres.ts';
 import { type PrivateRedis, startRedis } from '../support/servers/private-redis.ts';
 import { until } from '../support/time/until.ts';
+import { Configuration } from './configuration.ts';
 import { EagerReader } from './eager-reader.ts';
 import { healRedis } from './lanes/redis.ts';
 import { Operator } from './operator.ts';
@@ -63,7 +64,7 @@ export async function openWorld(
       ...plan.scene,
       databaseUrl: server.url,
       ...(redis ? { redisUrl: redis.url } : {}),
-      config: { stop: { grace: '4s' } },
+      config: { stop: { grace: '4s' }, watch: true },
       source: { timeout: '3s', deadline: '10s' },
     });
     closes.push(() => scene.close());
@@ -87,6 +88,7 @@ export async function openWorld(
       daemon,
       worker,
       operator,
+      configuration: new Configuration(scene.configFile),
     };
     daemon.start();
     await until('there is a ledger', () => existsSync(join(scene.dataDir, 'ledger.db')), 20_000);

@@ -213,7 +213,8 @@ function heldByWebhook(receiver: WebhookReceiver): Held[] {
       lead: /"id"\s*:\s*(\d+)/.exec(raw)?.[1] ?? '',
       version: versionIn(raw),
       under: id,
-      raw,
+      // A mapping changed the form of the lead, so its text cannot be compared.
+      ...(/,"form":\d+\}$/.test(raw) ? {} : { raw }),
     }));
   });
 }
@@ -228,8 +229,9 @@ function heldInFiles(folder: string): Held[] {
     const rows: Record<string, string>[] = parse(readFileSync(join(folder, name)), { columns: true });
     return rows.map((row) => ({
       source: row['_leadsync_source'] ?? '',
-      lead: row['id'] ?? '',
-      version: versionIn(row['all_details_one_liner'] ?? ''),
+      lead: row['_leadsync_lead_id'] ?? row['id'] ?? '',
+      // A lead that went out as received, beside mapped ones, is in a column of its own.
+      version: versionIn(row['_leadsync_raw'] || row['all_details_one_liner'] || ''),
       under: `${name}:${row['_leadsync_delivery_id']}`,
     }));
   });
