@@ -90,7 +90,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     name: "leadsync reads every page of a bucket's listing",
     without:
       'uploads with personal data that killed runs left stay in the bucket, and `erase` misses objects',
-    file: 'src/exports/destinations/bucket-listing.ts',
+    file: 'src/bucket/bucket-listing.ts',
     text: 'if (next === undefined) return;',
     instead: 'return;',
     tests: ['test/exports/s3-answers.test.ts'],

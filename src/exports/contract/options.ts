@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { accessOptions, keyFault } from '../../bucket/bucket-options.ts';
 import { relations } from '../../catalog/documented.ts';
-import { duration, secret } from '../../platform/options/option-types.ts';
+import { duration } from '../../platform/options/option-types.ts';
 import { isTimezone } from '../../platform/time/timezone.ts';
 import { EXPORT_FORMATS, type ExportFormat } from './export-format.ts';
 import type { ExportSchedule } from './schedule.ts';
@@ -65,36 +66,9 @@ const s3Options = {
     .string()
     .default('')
     .describe('The beginning of every key. End it with `/` for a folder: `leadsync/`.'),
-  region: z
-    .string()
-    .regex(/^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i, 'must be a region such as eu-central-1')
-    .optional()
-    .describe('The region of the bucket. Absent: the region in the environment of the AWS SDK.'),
-  endpoint: z
-    .url({ protocol: /^https?$/, error: 'must be an address such as https://minio.example.com' })
-    .optional()
-    .describe(
-      'The address of an S3-compatible service other than AWS, such as MinIO, R2 or Ceph. Absent: AWS.',
-    ),
-  path_style: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether requests name the bucket in the path instead of the host name, as most services other than AWS require.',
-    ),
-  checksums: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether to send a CRC32 checksum of each part, which the service verifies. Set `false` for a service that refuses it.',
-    ),
-  access_key_id: secret()
-    .optional()
-    .describe(
-      'The access key id. Absent, together with the secret key: the credential chain of the AWS SDK (environment, profile, role of the machine).',
-    ),
-  secret_access_key: secret().optional().describe('The secret access key.'),
-  session_token: secret().optional().describe('The session token of temporary keys.'),
+  ...accessOptions,
+  path_style: accessOptions.path_style.default(false),
+  checksums: accessOptions.checksums.default(true),
 };
 
 const directory = {
@@ -164,9 +138,7 @@ function tablesOf(tables: readonly string[]): readonly string[] {
 
 function faultsIn(options: Entry): { path: string[]; message: string }[] {
   const { every, at, timezone, rows, keep } = options;
-  const half =
-    options.type === 's3' &&
-    (options.access_key_id === undefined) !== (options.secret_access_key === undefined);
+  const wrongKeys = options.type === 's3' ? keyFault(options) : undefined;
   return [
     ...(every === undefined && at === undefined
       ? [{ path: [], message: 'has no schedule: set `every: 1d` or `at: "03:00"`' }]
@@ -186,13 +158,6 @@ function faultsIn(options: Entry): { path: string[]; message: string }[] {
           },
         ]
       : []),
-    ...(half
-      ? [
-          {
-            path: [],
-            message: 'has only one of `access_key_id` and `secret_access_key`: set both, or neither',
-          },
-        ]
-      : []),
+    ...(wrongKeys === undefined ? [] : [{ path: [], message: wrongKeys }]),
   ];
 }

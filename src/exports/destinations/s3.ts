@@ -12,12 +12,16 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
+import { openClient, requireRegion } from '../../bucket/bucket-client.ts';
+import { bucketInWords } from '../../bucket/bucket-failure.ts';
+import { objectsIn, uploadsIn } from '../../bucket/bucket-listing.ts';
 import { ExportFailed, folderFailure, nameTaken } from '../contract/export-failed.ts';
 import { inOrder, isOf, isTemporaryName } from '../contract/export-name.ts';
-import { openClient, type S3Target } from './bucket-client.ts';
-import { objectsIn, uploadsIn } from './bucket-listing.ts';
+import type { ExportTarget } from '../contract/options.ts';
 import type { Destination } from './destination.ts';
-import { bucketInWords, storageFailure } from './storage-failure.ts';
+import { storageFailure } from './storage-failure.ts';
+
+type S3Target = Extract<ExportTarget, { type: 's3' }>;
 
 /** Name of the last object of an export with several files, as in Hadoop and Spark. Such an export is incomplete without this object. */
 const COMPLETE = '_SUCCESS';
@@ -46,8 +50,8 @@ export class S3 implements Destination {
 
   /** Writes an empty object, checks that the storage lists it, and removes it. */
   async check(signal: AbortSignal): Promise<void> {
-    await this.#requireRegion();
     await this.#told(signal, async () => {
+      await requireRegion(this.#client);
       await this.#runs(signal);
       await uploadsIn(this.#client, this.#stretch(), signal);
       const probe = `.${this.#name}-check`;
@@ -67,8 +71,8 @@ export class S3 implements Destination {
 
   async tidy(signal: AbortSignal): Promise<void> {
     await this.#removeStaged();
-    await this.#requireRegion();
     await this.#told(signal, async () => {
+      await requireRegion(this.#client);
       await this.#abortUploads(signal);
       const { parts } = await this.#runs(signal);
       for (const file of parts) await this.remove(file, signal);
@@ -179,15 +183,6 @@ export class S3 implements Destination {
     const object = { Bucket: this.#target.bucket, Key: this.#keyOf(key) };
     const { Body } = await this.#client.send(new GetObjectCommand(object), { abortSignal: signal });
     await pipeline(Body as Readable, createWriteStream(path, { mode: 0o600 }), { signal });
-  }
-
-  async #requireRegion(): Promise<void> {
-    try {
-      await this.#client.config.region();
-    } catch (error) {
-      const hint = 'Set `region`, or AWS_REGION in the environment.';
-      throw new ExportFailed(`No region is known for the bucket ${this.#target.bucket}.`, hint, error);
-    }
   }
 
   /** Removes the local files of a killed run. */

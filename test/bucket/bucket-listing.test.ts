@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openClient, type S3Target } from '../../src/exports/destinations/bucket-client.ts';
-import { objectsIn, uploadsIn } from '../../src/exports/destinations/bucket-listing.ts';
+import { openClient } from '../../src/bucket/bucket-client.ts';
+import { objectsIn, uploadsIn } from '../../src/bucket/bucket-listing.ts';
 import { storageFailure } from '../../src/exports/destinations/storage-failure.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 
@@ -24,10 +24,8 @@ test.each([
     server.closeAllConnections();
     server.close();
   });
-  const target: S3Target = {
-    type: 's3',
+  const target = {
     bucket: 'exports',
-    prefix: '',
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     path_style: true,
     checksums: true,

@@ -1,10 +1,11 @@
 import {
+  type _Object,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   type MultipartUpload,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import { withinDeadline } from '../../platform/time/deadline.ts';
+import { withinDeadline } from '../platform/time/deadline.ts';
 
 /** Maximum time for one page of a listing, in ms. The socket timeout alone would let a storage send one byte at a time for ever. */
 const PAGE_MS = 300_000;
@@ -32,7 +33,21 @@ export async function objectsIn(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number | undefined>> {
   const objects = new Map<string, number | undefined>();
-  for await (const page of pages(async (next: { ContinuationToken?: string | undefined }) => {
+  for await (const page of objectPages(client, stretch, signal))
+    for (const { Key, Size } of page) if (Key !== undefined) objects.set(Key, Size);
+  return objects;
+}
+
+/**
+ * Yields the objects in the order of their keys, by pages of up to 1,000, of which one is in memory.
+ * @throws NoListing, DeadlinePassed, or the error from the SDK
+ */
+function objectPages(
+  client: S3Client,
+  stretch: Stretch,
+  signal: AbortSignal,
+): AsyncGenerator<readonly _Object[]> {
+  return pages(async (next: { ContinuationToken?: string | undefined }) => {
     const command = new ListObjectsV2Command({ ...stretch, ...next });
     const { IsTruncated, NextContinuationToken, Contents } = await withinDeadline(
       PAGE_MS,
@@ -45,9 +60,7 @@ export async function objectsIn(
       items: Contents,
       next: IsTruncated ? { ContinuationToken: NextContinuationToken } : undefined,
     };
-  }, {}))
-    for (const { Key, Size } of page) if (Key !== undefined) objects.set(Key, Size);
-  return objects;
+  }, {});
 }
 
 /**
