@@ -137,16 +137,20 @@ const rooms: Readonly<Record<string, Room>> = {
       'sink.ts',
       'registry.ts',
       'attempt-parts.ts',
-      'stored-files.ts',
-      'file-drop.ts',
       'lead-row.ts',
       'mapped-columns.ts',
       'test-batch.ts',
     ],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
   },
+  'sinks/drop': {
+    imports: ['sinks', 'platform'],
+    doors: ['drop.ts', 'folder-drop.ts', 'leads-in-drop.ts'],
+    because:
+      'sinks/drop/ is where sinks drop files; it must not know the format of a file, nor any type of sink.',
+  },
   'sinks/*': {
-    imports: ['sinks', 'catalog', 'leads', 'parquet', 'platform'],
+    imports: ['sinks', 'sinks/drop', 'catalog', 'leads', 'parquet', 'platform'],
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
   },

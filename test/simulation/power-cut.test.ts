@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CsvSink } from '../../src/sinks/csv/csv.ts';
+import { FolderDrop } from '../../src/sinks/drop/folder-drop.ts';
 import type { Token } from '../../src/source/auth/token.ts';
 import { TokenFile } from '../../src/source/auth/token-file.ts';
 import { aBatch } from '../support/scene/a-delivery.ts';
@@ -32,17 +33,12 @@ async function endsAfter(steps: number, work: (life: Life) => Promise<unknown>):
 
 function deliver(disk: SimulatedDisk) {
   return (life: Life) => {
-    const parts = {
-      name: 'drop',
-      clock,
-      concurrency: 1,
-      batchMax: 10,
-      timeoutMs: 600_000,
-      userAgent: 'leadsync',
-      leadUrl: () => undefined,
-    };
-    const options = { directory: FOLDER, formulas: 'keep' as const, bom: false };
-    return new CsvSink(options, parts, disk.filesOf(life)).deliver(batch, new AbortController().signal);
+    const parts = { clock, timeoutMs: 600_000 };
+    const sink = new CsvSink(
+      { formulas: 'keep', bom: false },
+      new FolderDrop(FOLDER, parts, disk.filesOf(life)),
+    );
+    return sink.deliver(batch, new AbortController().signal);
   };
 }
 

@@ -1,5 +1,6 @@
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { CsvSink } from '../../src/sinks/csv/csv.ts';
+import { FolderDrop } from '../../src/sinks/drop/folder-drop.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import type { HeldClock } from '../support/time/held-clock.ts';
@@ -184,19 +185,11 @@ export class World {
   }
 
   #openSink(sink: SinkSetup, life: Life): Sink {
-    const { name, concurrency, max: batchMax } = sink;
+    const { name } = sink;
     if (sink.type === 'webhook') return (this.destinations.get(name) as Destination).sinkOf(life);
-    const parts = {
-      name,
-      clock: this.clock,
-      concurrency,
-      batchMax,
-      timeoutMs: NEVER_MS,
-      userAgent: 'leadsync',
-      leadUrl: () => undefined,
-    };
-    const options = { directory: `/drop/${name}`, formulas: 'keep' as const, bom: false };
-    const csv = new CsvSink(options, parts, this.disk.filesOf(life));
+    const parts = { clock: this.clock, timeoutMs: NEVER_MS };
+    const drop = new FolderDrop(`/drop/${name}`, parts, this.disk.filesOf(life));
+    const csv = new CsvSink({ formulas: 'keep', bom: false }, drop);
     return {
       check: (signal) => csv.check(signal),
       test: (batch, signal) => csv.test(batch, signal),

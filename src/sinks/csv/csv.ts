@@ -1,20 +1,19 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { disk, type Files } from '../../platform/files/files.ts';
+import { disk } from '../../platform/files/files.ts';
 import { printStamp } from '../../platform/text/format.ts';
-import { FileDrop } from '../file-drop.ts';
+import type { Drop } from '../drop/drop.ts';
+import { FolderDrop } from '../drop/folder-drop.ts';
+import { leadsInDrop } from '../drop/leads-in-drop.ts';
 import {
   type AttemptUnderWay,
   defineSink,
   type Preview,
   type Sink,
-  type SinkParts,
   type StoredLead,
   type TestResult,
 } from '../sink.ts';
-import { leadsInFiles } from '../stored-files.ts';
 import { csvFile } from './csv-file.ts';
 import { neutraliseCell } from './formulas.ts';
 import { storedFormat } from './stored-leads.ts';
@@ -39,6 +38,8 @@ export const csvOptions = z.strictObject({
     .default(false)
     .describe('Whether each file begins with a byte-order mark, by which Excel recognises UTF-8.'),
 });
+
+type ContentOptions = Pick<z.output<typeof csvOptions>, 'formulas' | 'bom'>;
 
 /** Writes one file per batch. leadsync can read the files back and never changes them, so an erasure does not reach them. */
 export const csv = defineSink({
@@ -66,22 +67,19 @@ export const csv = defineSink({
     batch: { max: 1000, wait: 5m }
 `,
   },
-  open: (options, parts) => new CsvSink(options, parts, disk),
+  open: (options, parts) => new CsvSink(options, new FolderDrop(options.directory, parts, disk)),
 });
 
 /** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */
 export class CsvSink implements Sink {
-  readonly #options: z.output<typeof csvOptions>;
-  readonly #files: Files;
-  readonly #drop: FileDrop;
+  readonly #options: ContentOptions;
+  readonly #drop: Drop;
 
-  constructor(options: z.output<typeof csvOptions>, parts: SinkParts, files: Files) {
+  constructor(options: ContentOptions, drop: Drop) {
     this.#options = options;
-    this.#files = files;
-    this.#drop = new FileDrop(options.directory, parts, files);
+    this.#drop = drop;
   }
 
-  /** Verifies that leadsync can write to the folder, or create it. */
   check(signal: AbortSignal): Promise<void> {
     return this.#drop.check(signal);
   }
@@ -95,21 +93,23 @@ export class CsvSink implements Sink {
   async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
     const name = `test-${printStamp(batch.createdAt)}.csv.test`;
     await this.#drop.write(name, this.#contentOf(batch), signal);
-    const path = join(this.#options.directory, name);
-    return { arrived: true, what: `leadsync wrote ${path} as it writes leads. You can remove it.` };
+    return {
+      arrived: true,
+      what: `leadsync wrote ${this.#drop.nameOf(name)} as it writes leads. You can remove it.`,
+    };
   }
 
   preview(batch: Batch): readonly Preview[] {
-    const target = `file ${join(this.#options.directory, fileName(batch))}`;
+    const target = this.#drop.targetOf(fileName(batch));
     return [{ target, fields: {}, content: this.#contentOf(batch).toString() }];
   }
 
   storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
-    return leadsInFiles(this.#files, this.#options.directory, storedFormat, signal);
+    return leadsInDrop(this.#drop, storedFormat, signal);
   }
 
-  async close(): Promise<void> {
-    // No file stays open between two batches.
+  close(): Promise<void> {
+    return this.#drop.close();
   }
 
   #contentOf(batch: Batch): Buffer {

@@ -1,5 +1,5 @@
+import type { StoredFormat } from '../drop/leads-in-drop.ts';
 import type { StoredLead } from '../sink.ts';
-import type { StoredFormat } from '../stored-files.ts';
 
 /** The end of a delivery id: version, hash and, for a replay, its time. */
 const VERSION = /:(\d+):[0-9a-f]+(?::r\d+)?$/;

@@ -1,28 +1,25 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { disk, type Files } from '../../platform/files/files.ts';
+import { disk } from '../../platform/files/files.ts';
 import { printStamp } from '../../platform/text/format.ts';
-import { FileDrop } from '../file-drop.ts';
+import type { Drop } from '../drop/drop.ts';
+import { FolderDrop } from '../drop/folder-drop.ts';
+import { leadsInDrop } from '../drop/leads-in-drop.ts';
 import { isMixed, mappedColumns } from '../mapped-columns.ts';
 import {
   type AttemptUnderWay,
   defineSink,
   type Preview,
   type Sink,
-  type SinkParts,
   type StoredLead,
   type TestResult,
 } from '../sink.ts';
-import { leadsInFiles } from '../stored-files.ts';
 import { columnsOfLeads, columnsOfMapped, mappedRow, previewRow, tableRow } from './rows.ts';
 import { storedFormat } from './stored-leads.ts';
 
-/**
- * The options of a parquet sink, without those common to every sink.
- */
-export const parquetOptions = z.strictObject({
+/** The options of a parquet sink, without those common to every sink. */
+const parquetOptions = z.strictObject({
   directory: z
     .string()
     .min(1, 'must not be empty')
@@ -59,22 +56,17 @@ export const parquet = defineSink({
     batch: { max: 10000, wait: 15m }
 `,
   },
-  open: (options, parts) => new ParquetSink(options, parts, disk),
+  open: (options, parts) => new ParquetSink(new FolderDrop(options.directory, parts, disk)),
 });
 
 /** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */
 export class ParquetSink implements Sink {
-  readonly #directory: string;
-  readonly #files: Files;
-  readonly #drop: FileDrop;
+  readonly #drop: Drop;
 
-  constructor({ directory }: z.output<typeof parquetOptions>, parts: SinkParts, files: Files) {
-    this.#directory = directory;
-    this.#files = files;
-    this.#drop = new FileDrop(directory, parts, files);
+  constructor(drop: Drop) {
+    this.#drop = drop;
   }
 
-  /** Verifies that leadsync can write to the folder, or create it. */
   check(signal: AbortSignal): Promise<void> {
     return this.#drop.check(signal);
   }
@@ -88,30 +80,32 @@ export class ParquetSink implements Sink {
   async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
     const name = `test-${printStamp(batch.createdAt)}.parquet.test`;
     await this.#drop.write(name, await contentOf(batch), signal);
-    const path = join(this.#directory, name);
-    return { arrived: true, what: `leadsync wrote ${path} as it writes leads. You can remove it.` };
+    return {
+      arrived: true,
+      what: `leadsync wrote ${this.#drop.nameOf(name)} as it writes leads. You can remove it.`,
+    };
   }
 
   /** Returns the rows as lines of JSON, because people cannot read a Parquet file. */
   preview(batch: Batch): readonly Preview[] {
-    const target = `file ${join(this.#directory, fileName(batch))}`;
+    const target = this.#drop.targetOf(fileName(batch));
     const { columns, rows } = tableOf(batch);
     return [{ target, fields: {}, content: rows.map((row) => previewRow(row, columns)).join('') }];
   }
 
   storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
-    return leadsInFiles(this.#files, this.#directory, storedFormat, signal);
+    return leadsInDrop(this.#drop, storedFormat, signal);
   }
 
-  async close(): Promise<void> {
-    // No file stays open between two batches.
+  close(): Promise<void> {
+    return this.#drop.close();
   }
 }
 
 /** Returns a name such as `day=2026-11-20/leads-20261120T100000.000Z-b17.parquet`, with the day on which the batch was formed, in UTC. */
 function fileName(batch: Batch): string {
   const day = batch.createdAt.toISOString().slice(0, 10);
-  return join(`day=${day}`, `leads-${printStamp(batch.createdAt)}-${batch.id}.parquet`);
+  return `day=${day}/leads-${printStamp(batch.createdAt)}-${batch.id}.parquet`;
 }
 
 async function contentOf(batch: Batch): Promise<Buffer> {

@@ -1,5 +1,5 @@
+import type { StoredFormat } from '../drop/leads-in-drop.ts';
 import type { StoredLead } from '../sink.ts';
-import type { StoredFormat } from '../stored-files.ts';
 
 /** The columns that identify a lead: in files of leads as received, and in files of mapped leads. */
 const AS_RECEIVED = ['source', 'id', '_leadsync_version'] as const;

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { disk, type Files } from '../../../src/platform/files/files.ts';
 import { CsvSink, csvOptions } from '../../../src/sinks/csv/csv.ts';
+import { FolderDrop } from '../../../src/sinks/drop/folder-drop.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';
 import { someParts } from '../some-parts.ts';
 
@@ -10,5 +11,7 @@ export function openCsv(
   files: Files = disk,
   parts: Partial<SinkParts> = {},
 ): CsvSink {
-  return new CsvSink(csvOptions.parse(options), someParts({ batchMax: 1000, ...parts }), files);
+  const parsed = csvOptions.parse(options);
+  const drop = new FolderDrop(parsed.directory, someParts({ batchMax: 1000, ...parts }), files);
+  return new CsvSink(parsed, drop);
 }

@@ -1,4 +1,5 @@
 import { disk, type Files } from '../../../src/platform/files/files.ts';
+import { FolderDrop } from '../../../src/sinks/drop/folder-drop.ts';
 import { ParquetSink } from '../../../src/sinks/parquet/parquet.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';
 import { someParts } from '../some-parts.ts';
@@ -9,5 +10,5 @@ export function openParquet(
   files: Files = disk,
   parts: Partial<SinkParts> = {},
 ): ParquetSink {
-  return new ParquetSink({ directory }, someParts({ batchMax: 1000, ...parts }), files);
+  return new ParquetSink(new FolderDrop(directory, someParts({ batchMax: 1000, ...parts }), files));
 }

@@ -1,9 +1,10 @@
 import { dirname, join } from 'node:path';
-import { codeOf } from '../platform/failures/error-code.ts';
-import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files/files.ts';
-import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
-import { creationFailure, folderFailure } from './folder-failure.ts';
-import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from './sink.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../../platform/files/files.ts';
+import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
+import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from '../sink.ts';
+import type { Drop, DroppedFile } from './drop.ts';
+import { creationFailure, folderFailure, readingFailure } from './folder-failure.ts';
 
 /** Readable only by the owner and the group, because leads are personal data. */
 const FILE_MODE = 0o640;
@@ -13,8 +14,8 @@ const CLOCKS_APART_MS = 60_000;
 /** Names of the day folders within a drop. */
 const PARTITION = /^day=/;
 
-/** A folder into which a sink drops files of leads. Each file is complete the moment it appears. */
-export class FileDrop {
+/** A folder as a drop. */
+export class FolderDrop implements Drop {
   readonly #directory: string;
   readonly #parts: Pick<SinkParts, 'clock' | 'timeoutMs'>;
   readonly #files: Files;
@@ -27,15 +28,15 @@ export class FileDrop {
     this.#files = files;
   }
 
-  /** Verifies that leadsync can write to the folder, or create it. @throws SinkUnavailable */
+  get place(): string {
+    return this.#directory;
+  }
+
+  /** Verifies that leadsync can write to the folder, or create it. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#reach(signal, () => this.#probe(this.#directory));
   }
 
-  /**
-   * Writes a file, unless it already exists with the same content. `name` may begin with a day folder.
-   * @throws SinkUnavailable for every failure, including the deadline, an aborted `signal` and an expired lease
-   */
   async write(
     name: string,
     content: Buffer,
@@ -50,6 +51,52 @@ export class FileDrop {
       await this.#removeLeftovers(path);
       await this.#drop(path, content, confirmLease);
     });
+  }
+
+  async *files(ending: string, signal: AbortSignal): AsyncGenerator<DroppedFile> {
+    const directory = this.#directory;
+    try {
+      for await (const file of this.#filesOf(ending)) {
+        const content = await this.#files.read(file);
+        signal.throwIfAborted();
+        // Without content, a consumer removed the file after it was listed.
+        if (content) yield { file, content };
+      }
+    } catch (cause) {
+      if (signal.aborted)
+        throw new SinkUnavailable(`Reading ${directory} was interrupted.`, { hint: '', cause });
+      if (codeOf(cause) !== 'ENOENT') throw readingFailure(directory, cause);
+    }
+  }
+
+  nameOf(name: string): string {
+    return join(this.#directory, name);
+  }
+
+  targetOf(name: string): string {
+    return `file ${this.nameOf(name)}`;
+  }
+
+  async close(): Promise<void> {
+    // No file stays open between two batches.
+  }
+
+  async *#filesOf(ending: string): AsyncGenerator<string> {
+    const names = (await this.#files.list(this.#directory)).toSorted();
+    const days = names.filter((name) => PARTITION.test(name)).map((name) => join(this.#directory, name));
+    for (const folder of [this.#directory, ...days])
+      for (const name of (await this.#listed(folder)).toSorted())
+        if (name.startsWith('leads-') && name.endsWith(ending)) yield join(folder, name);
+  }
+
+  /** Returns the names in a folder, or none if it no longer exists. */
+  async #listed(folder: string): Promise<readonly string[]> {
+    try {
+      return await this.#files.list(folder);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
   }
 
   async #drop(path: string, content: Buffer, confirmLease: () => void): Promise<void> {
