@@ -4,26 +4,31 @@ import { networkFailure } from '../platform/failures/network-failure.ts';
 const KEYS = 'Correct `access_key_id` and `secret_access_key`, or the environment of the AWS SDK.';
 /** The name of the error of a client for which no region is known. */
 export const NO_REGION = 'NoRegion';
+/** The name of the error of a request to which something other than storage answers. */
+export const NO_STORAGE = 'NoStorage';
 
-const ANOTHER_REGION = ['is in another region', 'Correct `region` or `endpoint`.'] as const;
+/** Codes with which AWS answers if the bucket is in another region. */
+const ANOTHER_REGION = [
+  'PermanentRedirect',
+  'TemporaryRedirect',
+  'AuthorizationHeaderMalformed',
+  'IllegalLocationConstraintException',
+  '301',
+];
 const LATER = 'If this persists, check the log of the storage, or ask its operator.';
 const ITSELF = 'Check that `endpoint` is the address of the storage itself.';
 
 /** Cause and next step of errors. The key is the error's name in S3 or in the SDK, its code in Node, or its HTTP status. */
 export type KnownFailures = ReadonlyMap<string, readonly [what: string, hint: string]>;
 
-const KNOWN: KnownFailures = new Map(
+/** Failures with the same next step for every use of a bucket. */
+const COMMON: KnownFailures = new Map(
   Object.entries<readonly [string, string]>({
     InvalidAccessKeyId: ['does not know the access key', KEYS],
     SignatureDoesNotMatch: ['does not accept the secret key', KEYS],
     ExpiredToken: ['does not accept keys that have expired', KEYS],
     InvalidToken: ['does not accept the session token', KEYS],
     CredentialsProviderError: ['needs keys, and none were found', KEYS],
-    PermanentRedirect: ANOTHER_REGION,
-    TemporaryRedirect: ANOTHER_REGION,
-    AuthorizationHeaderMalformed: ANOTHER_REGION,
-    IllegalLocationConstraintException: ANOTHER_REGION,
-    301: ANOTHER_REGION,
     ERR_INVALID_CHAR: ['cannot be used with these keys: they contain an invalid character', KEYS],
     RequestTimeTooSkewed: ['does not accept the time of this machine', "Set this machine's clock."],
     SlowDown: ['asks for fewer requests', LATER],
@@ -35,11 +40,41 @@ const KNOWN: KnownFailures = new Map(
       'does not support the request',
       'Set `checksums: false`, or use another storage service.',
     ],
+    [NO_STORAGE]: ['does not answer as storage does', ITSELF],
     NoListing: ['returns a listing that leadsync cannot use', ITSELF],
     DeadlinePassed: ['takes too long for a listing', LATER],
     TimeoutError: ['does not answer', 'Check that `endpoint` is right and reachable.'],
   }),
 );
+
+/** What next steps name: options of the bucket's configuration, and what it is used for. */
+export interface BucketWords {
+  /** The name of the option for the bucket. */
+  readonly bucket: string;
+  /** The name of the option for its region. */
+  readonly region: string;
+  /** The rights that the keys need. */
+  readonly rights: string;
+  /** What to do if the bucket is full. */
+  readonly full: string;
+}
+
+/** Returns the known failures of a bucket, in the words of its use. */
+export function knownFailures({ bucket, region, rights, full }: BucketWords): KnownFailures {
+  return new Map([
+    ...COMMON,
+    ['NoSuchBucket', ['does not exist', `Create it, or correct \`${bucket}\`.`]],
+    ['InvalidBucketName', ['is not a valid bucket name', `Correct \`${bucket}\`.`]],
+    ['AccessDenied', ['refuses access with these keys', rights]],
+    ['AllAccessDisabled', ['refuses all access', rights]],
+    ['QuotaExceeded', ['is full', full]],
+    ...ANOTHER_REGION.map((code): [string, [string, string]] => [
+      code,
+      ['is in another region', `Correct \`${region}\` or \`endpoint\`.`],
+    ]),
+    [NO_REGION, ['has no known region', `Set \`${region}\`, or AWS_REGION in the environment.`]],
+  ]);
+}
 
 /** Names of errors that the SDK throws if the answer of the storage is not in the form of S3. They are not its error codes. */
 const NO_CODES: ReadonlySet<string> = new Set(['Error', 'TypeError', 'SyntaxError', 'RangeError', 'Unknown']);
@@ -63,42 +98,35 @@ export function bucketInWords({ bucket, endpoint }: NamedBucket): string {
   return `The bucket ${bucket}${endpoint === undefined ? '' : ` at ${URL.parse(endpoint)?.host}`}`;
 }
 
-/**
- * Returns the description of a failure: the bucket, the cause and the next step. Drops the text of the storage's answer.
- * @param special failures whose next step depends on what the bucket is for; they precede the known ones
- */
-export function bucketFailure(bucket: NamedBucket, error: unknown, special: KnownFailures): BucketFailure {
+/** Returns the description of a failure: the bucket, the cause and the next step. Drops the text of the storage's answer. */
+export function bucketFailure(bucket: NamedBucket, error: unknown, known: KnownFailures): BucketFailure {
   const where = bucketInWords(bucket);
   const httpStatus = statusOf(error);
-  const name = nameOf(error, httpStatus, special);
-  if (name === NO_REGION) {
-    const hint = 'Set `region`, or AWS_REGION in the environment.';
-    return { message: `No region is known for the bucket ${bucket.bucket}.`, hint, httpStatus };
-  }
-  const known =
-    special.get(name) ?? KNOWN.get(name) ?? (httpStatus === 403 ? special.get('AccessDenied') : undefined);
-  if (known) return { message: `${where} ${known[0]} (${name}).`, hint: known[1], httpStatus };
+  const name = nameOf(error, httpStatus, known);
+  const [what, next] = known.get(name) ?? (httpStatus === 403 ? known.get('AccessDenied') : undefined) ?? [];
+  if (what !== undefined && next !== undefined)
+    return { message: `${where} ${what} (${name}).`, hint: next, httpStatus };
   if (httpStatus !== undefined) {
     const hint = httpStatus >= 500 || httpStatus === 429 ? LATER : ITSELF;
     return { message: `${where} answered ${httpStatus} (${name}).`, hint, httpStatus };
   }
-  const { what, hint } = networkFailure(error);
-  return { message: `${where} ${what}.`, hint, httpStatus };
+  const { what: failed, hint } = networkFailure(error);
+  return { message: `${where} ${failed}.`, hint, httpStatus };
 }
 
 /** Returns the HTTP status of an error of the SDK; undefined if there was no answer. */
-function statusOf(error: unknown): number | undefined {
+export function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 }
 
 /** Returns the error code of the storage or of the connection; `no code` if there is none. */
-function nameOf(error: unknown, status: number | undefined, special: KnownFailures): string {
-  const isKnown = (code: string) => special.has(code) || KNOWN.has(code);
+function nameOf(error: unknown, status: number | undefined, known: KnownFailures): string {
   const code = codeOf(error);
   const { name = '' } = error as { name?: string };
   // The SDK reports a reset connection as a TimeoutError.
-  if (code !== undefined && isKnown(code)) return code;
+  if (code !== undefined && known.has(code)) return code;
   if (name === 'TimeoutError' && code === 'ECONNRESET') return code;
-  if (status !== undefined && NO_CODES.has(name)) return isKnown(String(status)) ? String(status) : 'no code';
+  if (status !== undefined && NO_CODES.has(name))
+    return known.has(String(status)) ? String(status) : 'no code';
   return /^\w{1,64}$/.test(name) ? name : 'no code';
 }

@@ -42,7 +42,7 @@ export async function objectsIn(
  * Yields the objects in the order of their keys, by pages of up to 1,000, of which one is in memory.
  * @throws NoListing, DeadlinePassed, or the error from the SDK
  */
-function objectPages(
+export function objectPages(
   client: S3Client,
   stretch: Stretch,
   signal: AbortSignal,

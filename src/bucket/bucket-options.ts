@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { secret } from '../platform/options/option-types.ts';
 
+const WRONG_ENDPOINT = 'must be an address such as https://minio.example.com, without a user or password';
+
 /** The options by which leadsync reaches a bucket, without the name of the bucket. */
 export const accessOptions = {
   region: z
@@ -9,7 +11,8 @@ export const accessOptions = {
     .optional()
     .describe('The region of the bucket. Absent: the region in the environment of the AWS SDK.'),
   endpoint: z
-    .url({ protocol: /^https?$/, error: 'must be an address such as https://minio.example.com' })
+    .url({ protocol: /^https?$/, error: WRONG_ENDPOINT })
+    .refine((address) => !/\/\/[^/?#]*@/.test(address), WRONG_ENDPOINT)
     .optional()
     .describe(
       'The address of an S3-compatible service other than AWS, such as MinIO, R2 or Ceph. Absent: AWS.',

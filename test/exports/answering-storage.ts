@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
@@ -8,19 +8,29 @@ export interface Asked {
   readonly method: string;
   readonly key: string;
   readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
 }
 
-/** A status and a body, for a request that the test answers itself. */
-export type Answer = readonly [status: number, body: string];
+/**
+ * What becomes of a request that the test answers itself: a status, a body and headers; or the connection is cut, before or after the
+ * storage has done what it was asked for; or nothing is answered.
+ */
+export type Answer =
+  | readonly [status: number, body: string, headers?: Readonly<Record<string, string>>]
+  | 'cut'
+  | 'done and cut'
+  | 'silence';
 
-/** Answers a request itself, or leaves it to the storage. */
-export type Answers = (asked: Asked) => Answer | undefined;
+/** Answers a request itself, or leaves it to the storage, now or after a while. */
+export type Answers = (asked: Asked) => Answer | undefined | Promise<Answer | undefined>;
 
-/** A storage that keeps of each object its size, asks for no keys, and gives the answers that a test chooses. */
+/** A storage that asks for no keys, knows `If-None-Match`, and gives the answers that a test chooses. */
 export interface AnsweringStorage {
   /** What the configuration of an export says of it. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly asked: readonly Asked[];
+  /** The objects by key. */
+  readonly objects: Map<string, Buffer>;
 }
 
 const BUCKET = 'exports';
@@ -32,20 +42,23 @@ export const isObject = ({ method, query }: Asked) =>
   method === 'GET' && !query.has('list-type') && !query.has('uploads');
 
 /** Returns a storage on this machine, which ends with the test. */
-export async function anAnsweringStorage(answers: Answers): Promise<AnsweringStorage> {
+export async function anAnsweringStorage(answers: Answers = () => undefined): Promise<AnsweringStorage> {
   const asked: Asked[] = [];
-  const sizes = new Map<string, number>();
+  const objects = new Map<string, Buffer>();
   const server = createServer((request, response) => void answer(request, response));
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const [path = '', search] = (request.url ?? '').split('?'); // as it is: an URL would resolve `..` in a key
     const query = new URLSearchParams(search);
-    const { length } = await buffer(request);
+    const content = await buffer(request);
     const key = decodeURIComponent(path).slice(`/${BUCKET}/`.length);
-    const one = { method: request.method ?? '', key, query };
+    const one = { method: request.method ?? '', key, query, headers: request.headers };
     asked.push(one);
-    const [status, body] = answers(one) ?? usual(one, length, sizes);
-    const etag = request.method === 'PUT' && body === '' ? { etag: '"etag"' } : {};
-    response.writeHead(status, { 'content-type': 'application/xml', ...etag }).end(body);
+    const chosen = await answers(one);
+    if (chosen === 'silence') return;
+    const [status, body, headers] =
+      typeof chosen === 'object' ? chosen : chosen === 'cut' ? [] : usual(one, content, objects);
+    if (chosen === 'cut' || chosen === 'done and cut') return void request.socket.destroy();
+    response.writeHead(status ?? 500, { 'content-type': 'application/xml', ...headers }).end(body);
   };
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -61,19 +74,43 @@ export async function anAnsweringStorage(answers: Answers): Promise<AnsweringSto
     path_style: true,
     ...keys,
   };
-  return { options, asked };
+  return { options, asked, objects };
 }
 
-function usual(asked: Asked, bytes: number, sizes: Map<string, number>): Answer {
-  if (isListing(asked)) return [200, listing(sizes, asked.query.get('prefix') ?? '')];
+type Usual = readonly [status: number, body: string | Buffer, headers?: Readonly<Record<string, string>>];
+
+function usual(asked: Asked, content: Buffer, objects: Map<string, Buffer>): Usual {
+  const { method, key, query } = asked;
+  if (isListing(asked)) return [200, listing(objects, query.get('prefix') ?? '')];
   if (isUploadsListing(asked)) return [200, '<ListMultipartUploadsResult/>'];
-  if (asked.method === 'DELETE') sizes.delete(asked.key);
-  else sizes.set(asked.key, bytes);
-  return [asked.method === 'DELETE' ? 204 : 200, ''];
+  if (method === 'POST' && query.has('uploads')) return [200, upload(key)];
+  if (method === 'GET') return objectOf(asked, objects.get(key));
+  if (method === 'DELETE') {
+    objects.delete(key);
+    return [204, ''];
+  }
+  if (asked.headers['if-none-match'] === '*' && objects.has(key))
+    return [412, '<Error><Code>PreconditionFailed</Code></Error>'];
+  if (!query.has('partNumber')) objects.set(key, content);
+  return [200, '', { etag: '"etag"' }];
 }
 
-function listing(sizes: ReadonlyMap<string, number>, prefix: string): string {
-  const found = [...sizes].filter(([key]) => key.startsWith(prefix));
-  const contents = found.map(([key, bytes]) => `<Contents><Key>${key}</Key><Size>${bytes}</Size></Contents>`);
+function objectOf({ headers }: Asked, content: Buffer | undefined): Usual {
+  if (!content) return [404, '<Error><Code>NoSuchKey</Code></Error>'];
+  const end = /^bytes=0-(\d+)$/.exec(headers.range ?? '')?.[1];
+  if (end === undefined) return [200, content];
+  if (content.length === 0) return [416, '<Error><Code>InvalidRange</Code></Error>'];
+  return [206, content.subarray(0, Number(end) + 1)];
+}
+
+function upload(key: string): string {
+  return `<InitiateMultipartUploadResult><Key>${key}</Key><UploadId>upload</UploadId></InitiateMultipartUploadResult>`;
+}
+
+function listing(objects: ReadonlyMap<string, Buffer>, prefix: string): string {
+  const found = [...objects].filter(([key]) => key.startsWith(prefix));
+  const contents = found.map(
+    ([key, { length }]) => `<Contents><Key>${key}</Key><Size>${length}</Size></Contents>`,
+  );
   return `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`;
 }

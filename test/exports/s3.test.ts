@@ -119,7 +119,9 @@ test('without a region, of AWS, it says what to set', async () => {
   const install = new Install({ exports: { nightly: { type: 's3', bucket: 'leads', every: '1d' } } });
   await install.listed(1);
   const { stdout } = await install.run(['check']);
-  expect(stdout).toContain('FAILED  export nightly: No region is known for the bucket leads. Set `region`');
+  expect(stdout).toContain(
+    'FAILED  export nightly: The bucket leads has no known region (NoRegion). Set `region`',
+  );
 });
 
 test('erase lists the objects that hold the person', async () => {

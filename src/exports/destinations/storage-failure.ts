@@ -1,21 +1,19 @@
-import { bucketFailure, type KnownFailures, type NamedBucket } from '../../bucket/bucket-failure.ts';
+import { bucketFailure, knownFailures, type NamedBucket } from '../../bucket/bucket-failure.ts';
 import { ExportFailed } from '../contract/export-failed.ts';
 
 const RIGHTS =
   'The keys need s3:ListBucket, s3:ListBucketMultipartUploads, s3:PutObject, s3:AbortMultipartUpload and, for `keep` and `erase`, s3:DeleteObject and s3:GetObject.';
 
-/** The failures whose next step is an option of exports. */
-const OF_EXPORTS: KnownFailures = new Map([
-  ['NoSuchBucket', ['does not exist', 'Create it, or correct `bucket`.']],
-  ['InvalidBucketName', ['is not a valid bucket name', 'Correct `bucket`.']],
-  ['AccessDenied', ['refuses access with these keys', RIGHTS]],
-  ['AllAccessDisabled', ['refuses all access', RIGHTS]],
-  ['QuotaExceeded', ['is full', 'Raise its quota, or lower `keep`.']],
-]);
+const KNOWN = knownFailures({
+  bucket: 'bucket',
+  region: 'region',
+  rights: RIGHTS,
+  full: 'Raise its quota, or lower `keep`.',
+});
 
 /** Returns the error for a failure of the storage: the bucket, the cause and the next step. Drops the text of the storage's answer. */
 export function storageFailure(target: NamedBucket, error: unknown): ExportFailed {
   if (error instanceof ExportFailed) return error;
-  const { message, hint } = bucketFailure(target, error, OF_EXPORTS);
+  const { message, hint } = bucketFailure(target, error, KNOWN);
   return new ExportFailed(message, hint, error);
 }

@@ -42,11 +42,11 @@ export function destinationReport(
   };
 }
 
-/** Returns the report on a folder whose files do not contain the leads. leadsync cannot reach files that were moved elsewhere. */
+/** Returns the report on a folder or bucket whose files do not contain the leads. leadsync cannot reach files that were moved elsewhere. */
 export function folderReport(sink: SinkConfig, all: readonly SinkErasure[]): string {
   const told = all.find((one) => namesOf(sink).includes(one.sink));
   if (!told) return 'None of its files contains these leads.';
-  return `${received(told)}, and none of the files in the folder contains any. Files that were moved elsewhere may contain them.`;
+  return `${received(told)}, and none of its files contains any. Files that were moved elsewhere may contain them.`;
 }
 
 /** Returns the reports on sinks that are no longer configured and that received the leads, or may have received them. */

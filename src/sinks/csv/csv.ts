@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { disk } from '../../platform/files/files.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import type { Drop } from '../drop/drop.ts';
-import { FolderDrop } from '../drop/folder-drop.ts';
+import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
+import { openDrop } from '../drop/open-drop.ts';
 import {
   type AttemptUnderWay,
   defineSink,
@@ -21,33 +21,32 @@ import { storedFormat } from './stored-leads.ts';
 /**
  * The options of a csv sink, without those common to every sink.
  */
-export const csvOptions = z.strictObject({
-  directory: z
-    .string()
-    .min(1, 'must not be empty')
-    .refine((path) => !path.includes('\0'), 'must not contain NUL')
-    .describe('The folder to drop files in. leadsync creates it if it is missing.'),
-  formulas: z
-    .enum(['neutralise', 'keep'])
-    .default('neutralise')
-    .describe(
-      'What to do with a cell that a spreadsheet would run as a formula: `neutralise` puts an apostrophe in front, `keep` leaves it unchanged.',
-    ),
-  bom: z
-    .boolean()
-    .default(false)
-    .describe('Whether each file begins with a byte-order mark, by which Excel recognises UTF-8.'),
-});
+export const csvOptions = z
+  .strictObject({
+    ...placeOptions('The folder to drop files in. leadsync creates it if it is missing.'),
+    formulas: z
+      .enum(['neutralise', 'keep'])
+      .default('neutralise')
+      .describe(
+        'What to do with a cell that a spreadsheet would run as a formula: `neutralise` puts an apostrophe in front, `keep` leaves it unchanged.',
+      ),
+    bom: z
+      .boolean()
+      .default(false)
+      .describe('Whether each file begins with a byte-order mark, by which Excel recognises UTF-8.'),
+    ...bucketOptions,
+  })
+  .superRefine(requireOnePlace);
 
 type ContentOptions = Pick<z.output<typeof csvOptions>, 'formulas' | 'bom'>;
 
 /** Writes one file per batch. leadsync can read the files back and never changes them, so an erasure does not reach them. */
 export const csv = defineSink({
   type: 'csv',
-  summary: 'Writes leads as CSV files. Each file is complete the moment it appears.',
+  summary: 'Writes leads as CSV files, in a folder or a bucket. Each file is complete the moment it appears.',
   options: csvOptions,
   paths: ['directory'],
-  place: ['directory'],
+  place: placeNames,
   defaults: {
     events: ['created'],
     batchMax: 1000,
@@ -67,7 +66,7 @@ export const csv = defineSink({
     batch: { max: 1000, wait: 5m }
 `,
   },
-  open: (options, parts) => new CsvSink(options, new FolderDrop(options.directory, parts, disk)),
+  open: (options, parts) => new CsvSink(options, openDrop(options, parts)),
 });
 
 /** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */

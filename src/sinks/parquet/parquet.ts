@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { disk } from '../../platform/files/files.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import type { Drop } from '../drop/drop.ts';
-import { FolderDrop } from '../drop/folder-drop.ts';
+import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
+import { openDrop } from '../drop/open-drop.ts';
 import { isMixed, mappedColumns } from '../mapped-columns.ts';
 import {
   type AttemptUnderWay,
@@ -19,24 +19,23 @@ import { columnsOfLeads, columnsOfMapped, mappedRow, previewRow, tableRow } from
 import { storedFormat } from './stored-leads.ts';
 
 /** The options of a parquet sink, without those common to every sink. */
-const parquetOptions = z.strictObject({
-  directory: z
-    .string()
-    .min(1, 'must not be empty')
-    .refine((path) => !path.includes('\0'), 'must not contain NUL')
-    .describe(
+const parquetOptions = z
+  .strictObject({
+    ...placeOptions(
       'The folder to drop files in, with a folder for each day. leadsync creates it if it is missing.',
     ),
-});
+    ...bucketOptions,
+  })
+  .superRefine(requireOnePlace);
 
 /** Writes one file per batch, in the folder of the batch's day (UTC). leadsync can read the files back and never changes them. */
 export const parquet = defineSink({
   type: 'parquet',
   summary:
-    'Writes leads as Parquet files in a folder for each day. Each file is complete the moment it appears.',
+    'Writes leads as Parquet files with a folder for each day, in a folder or a bucket. Each file is complete the moment it appears.',
   options: parquetOptions,
   paths: ['directory'],
-  place: ['directory'],
+  place: placeNames,
   defaults: {
     events: ['created', 'updated'],
     batchMax: 10_000,
@@ -56,7 +55,7 @@ export const parquet = defineSink({
     batch: { max: 10000, wait: 15m }
 `,
   },
-  open: (options, parts) => new ParquetSink(new FolderDrop(options.directory, parts, disk)),
+  open: (options, parts) => new ParquetSink(openDrop(options, parts)),
 });
 
 /** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */

@@ -101,7 +101,7 @@ test('says that files were there which somebody has taken away since', async () 
   const { code, stdout } = await install.run(['erase', '1', '--yes']);
   expect(code).toBe(0);
   expect(stdout).toContain(
-    'reached      drop (csv): It received 1 lead, and none of the files in the folder contains any. Files that were moved elsewhere may contain them.\n',
+    'reached      drop (csv): It received 1 lead, and none of its files contains any. Files that were moved elsewhere may contain them.\n',
   );
 });
 

@@ -5,11 +5,15 @@ import { parse } from 'csv-parse/sync';
 import { disk } from '../../../src/platform/files/files.ts';
 import { restoreCell } from '../../../src/sinks/csv/formulas.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';
+import { anAnsweringStorage } from '../../exports/answering-storage.ts';
+import { aStorage } from '../../exports/storage.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
+import { openInBucket, PREFIX } from '../drop/open-in-bucket.ts';
 import { openCsv } from './open-csv.ts';
 
 promisesOfEverySink('csv', () => start('neutralise'));
 promisesOfEverySink('csv, formulas kept', () => start('keep'));
+promisesOfEverySink('csv, in a bucket', startInBucket);
 
 async function start(formulas: 'neutralise' | 'keep'): Promise<Destination> {
   const root = mkdtempSync(join(tmpdir(), 'leadsync-test-'));
@@ -22,7 +26,11 @@ async function start(formulas: 'neutralise' | 'keep'): Promise<Destination> {
     open: (parts) => open(directory, disk, parts),
     openUnavailable: () => open(join(file, 'drop')),
     openHanging: () => open(directory, { ...disk, create: () => new Promise(() => undefined) }),
-    arrived: async () => readFolder(directory, formulas === 'neutralise' ? restoreCell : (cell) => cell),
+    arrived: async () =>
+      readFiles(
+        namesIn(directory).map((name) => readFileSync(join(directory, name), 'utf8')),
+        formulas === 'neutralise' ? restoreCell : (cell) => cell,
+      ),
     received: async () =>
       allNamesIn(directory).map((name) => ({
         target: `file ${join(directory, name)}`,
@@ -35,10 +43,30 @@ async function start(formulas: 'neutralise' | 'keep'): Promise<Destination> {
   };
 }
 
+async function startInBucket(): Promise<Destination> {
+  const storage = await aStorage();
+  return {
+    open: (parts) => openInBucket('csv', storage, {}, parts),
+    openUnavailable: () => openInBucket('csv', storage, { to: 's3://nobodys/leads' }),
+    openHanging: async () => openInBucket('csv', await anAnsweringStorage(() => 'silence')),
+    arrived: async () => {
+      const keys = storage.keys().filter((key) => key.startsWith(PREFIX) && key.endsWith('.csv'));
+      return readFiles(keys.map(storage.read), restoreCell);
+    },
+    received: async () =>
+      storage
+        .keys()
+        .map((key) => ({ target: `s3://exports/${key}`, fields: {}, content: storage.read(key) })),
+    documented: (text) => text.replaceAll('\0', '\ufffd').toWellFormed(),
+    documentedAnswer: (text) => text,
+    close: async () => undefined,
+  };
+}
+
 /** As a reader is told to: every file that is there, by a parser that is not ours. */
-function readFolder(directory: string, restore: (cell: string) => string): Arrived[] {
-  return namesIn(directory).flatMap((name) => {
-    const rows: Record<string, string>[] = parse(readFileSync(join(directory, name)), { columns: true });
+function readFiles(files: readonly string[], restore: (cell: string) => string): Arrived[] {
+  return files.flatMap((file) => {
+    const rows: Record<string, string>[] = parse(file, { columns: true });
     return rows.map((row) => {
       const cell = (column: string) => restore(row[column] ?? '');
       return {

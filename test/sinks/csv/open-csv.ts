@@ -12,6 +12,6 @@ export function openCsv(
   parts: Partial<SinkParts> = {},
 ): CsvSink {
   const parsed = csvOptions.parse(options);
-  const drop = new FolderDrop(parsed.directory, someParts({ batchMax: 1000, ...parts }), files);
+  const drop = new FolderDrop(parsed.directory as string, someParts({ batchMax: 1000, ...parts }), files);
   return new CsvSink(parsed, drop);
 }

@@ -2,11 +2,16 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { disk } from '../../../src/platform/files/files.ts';
+import { anAnsweringStorage } from '../../exports/answering-storage.ts';
 import { parquetRows } from '../../exports/read-parquet.ts';
+import { aStorage } from '../../exports/storage.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
+import { openInBucket, PREFIX } from '../drop/open-in-bucket.ts';
+import { closedPort } from '../ports.ts';
 import { openParquet } from './open-parquet.ts';
 
 promisesOfEverySink('parquet', start);
+promisesOfEverySink('parquet, in a bucket', startInBucket);
 
 async function start(): Promise<Destination> {
   const root = mkdtempSync(join(tmpdir(), 'leadsync-test-'));
@@ -33,6 +38,31 @@ async function start(): Promise<Destination> {
     documented: (text) => text.replaceAll('\0', '\ufffd').toWellFormed(),
     documentedAnswer: (text) => text.replaceAll('\0', '\ufffd').toWellFormed(),
     close: async () => rmSync(root, { recursive: true }),
+  };
+}
+
+async function startInBucket(): Promise<Destination> {
+  const storage = await aStorage();
+  return {
+    open: (parts) => openInBucket('parquet', storage, {}, parts),
+    openUnavailable: () => openInBucket('parquet', storage, { endpoint: `http://127.0.0.1:${closedPort}` }),
+    openHanging: async () => openInBucket('parquet', await anAnsweringStorage(() => 'silence')),
+    arrived: async () => {
+      const keys = storage.keys().filter((key) => key.startsWith(PREFIX) && key.endsWith('.parquet'));
+      const rows = await Promise.all(keys.map((key) => parquetRows(storage.fileOf(key))));
+      return rows.flat().map(arrived);
+    },
+    received: () =>
+      Promise.all(
+        storage.keys().map(async (key) => ({
+          target: `s3://exports/${key}`,
+          fields: {},
+          content: (await parquetRows(storage.fileOf(key))).map(jsonLine).join(''),
+        })),
+      ),
+    documented: (text) => text.replaceAll('\0', '\ufffd').toWellFormed(),
+    documentedAnswer: (text) => text.replaceAll('\0', '\ufffd').toWellFormed(),
+    close: async () => undefined,
   };
 }
 

@@ -1,0 +1,121 @@
+import type { BucketAccess } from '../../bucket/bucket-options.ts';
+import type { ObjectStore } from '../../bucket/object-store.ts';
+import { OnDemand } from '../../platform/process/on-demand.ts';
+import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
+import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from '../sink.ts';
+import { bucketUnavailable } from './bucket-unavailable.ts';
+import type { Drop, DroppedFile } from './drop.ts';
+
+/** How the names of files of leads begin, below the prefix: those of the drop itself, and those of its day folders. */
+const STARTS = ['leads-', 'day='];
+const FILE_OF_LEADS = /^(?:day=[^/]+\/)?leads-[^/]*$/;
+
+/**
+ * The part of a bucket under a prefix as a drop. A file is an object, which leadsync stores in one request, so that no reader sees a part of
+ * it. Nothing remains of an interrupted request.
+ */
+export class BucketDrop implements Drop {
+  readonly #access: BucketAccess;
+  readonly #prefix: string;
+  readonly #parts: Pick<SinkParts, 'clock' | 'timeoutMs'>;
+  readonly #store: OnDemand<ObjectStore>;
+
+  /** @param prefix the beginning of every key: empty, or with a slash at its end */
+  constructor(access: BucketAccess, prefix: string, parts: Pick<SinkParts, 'clock' | 'timeoutMs'>) {
+    this.#access = access;
+    this.#prefix = prefix;
+    this.#parts = parts;
+    this.#store = new OnDemand(async () => {
+      const { ObjectStore } = await import('../../bucket/object-store.ts'); // several MB of packages that few installations need
+      return new ObjectStore(access);
+    });
+  }
+
+  get place(): string {
+    return this.nameOf('');
+  }
+
+  /** Verifies that the bucket can be listed and written to. */
+  async check(signal: AbortSignal): Promise<void> {
+    const probe = async (within: AbortSignal) =>
+      (await this.#store.get()).probe(this.#keyOf('.leadsync-check'), within);
+    await this.#reach(signal, probe);
+  }
+
+  async write(
+    name: string,
+    content: Buffer,
+    stop: AbortSignal,
+    { confirmLease }: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<void> {
+    let isUnsent = true;
+    const beforeSending = () => {
+      confirmLease();
+      isUnsent = false;
+    };
+    const store = async (signal: AbortSignal) => {
+      const objects = await this.#store.get();
+      const key = this.#keyOf(name);
+      const isStored =
+        (await objects.create(key, content, { signal, beforeSending })) ||
+        (await objects.holds(key, content, signal));
+      if (!isStored) await objects.put(key, content, { signal, beforeSending });
+    };
+    await this.#reach(stop, store, () => isUnsent);
+  }
+
+  async *files(ending: string, signal: AbortSignal): AsyncGenerator<DroppedFile> {
+    try {
+      const objects = await this.#store.get();
+      for (const start of STARTS)
+        for await (const key of objects.keys(this.#keyOf(start), signal)) {
+          const name = key.slice(this.#prefix.length);
+          if (!FILE_OF_LEADS.test(name) || !name.endsWith(ending)) continue;
+          const content = await objects.read(key, signal);
+          // Without content, a consumer removed the object after it was listed.
+          if (content) yield { file: this.nameOf(name), content };
+        }
+    } catch (cause) {
+      if (signal.aborted)
+        throw new SinkUnavailable(`Reading ${this.place} was interrupted.`, { hint: '', cause });
+      throw bucketUnavailable(this.#access, cause, { now: this.#parts.clock.now() });
+    }
+  }
+
+  nameOf(name: string): string {
+    return `s3://${this.#access.bucket}/${this.#keyOf(name)}`;
+  }
+
+  targetOf(name: string): string {
+    return this.nameOf(name);
+  }
+
+  close(): Promise<void> {
+    return this.#store.close(async (objects) => objects.close());
+  }
+
+  #keyOf(name: string): string {
+    return this.#prefix + name;
+  }
+
+  async #reach(
+    stop: AbortSignal,
+    work: (signal: AbortSignal) => Promise<void>,
+    isUnsent: () => boolean = () => true,
+  ): Promise<void> {
+    const { timeoutMs, clock } = this.#parts;
+    try {
+      await withinDeadline(timeoutMs, stop, work);
+    } catch (cause) {
+      const unsent = isUnsent();
+      if (stop.aborted)
+        throw new SinkUnavailable(`Writing to ${this.place} was interrupted.`, { hint: '', unsent, cause });
+      if (cause instanceof SinkUnavailable) throw cause;
+      if (!(cause instanceof DeadlinePassed))
+        throw bucketUnavailable(this.#access, cause, { now: clock.now(), unsent });
+      const hint = 'Check the connection to the storage, raise `timeout`, or lower `batch.max`.';
+      const message = `Writing to ${this.place} took longer than ${timeoutMs / 1000} s.`;
+      throw new SinkUnavailable(message, { hint, unsent, cause });
+    }
+  }
+}

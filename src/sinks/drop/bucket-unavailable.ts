@@ -1,0 +1,52 @@
+import {
+  bucketFailure,
+  type KnownFailures,
+  knownFailures,
+  type NamedBucket,
+} from '../../bucket/bucket-failure.ts';
+import { readRetryAfter } from '../../platform/http/retry-after.ts';
+import { SinkUnavailable } from '../sink.ts';
+
+const RIGHTS =
+  'The keys need s3:PutObject to deliver, and s3:ListBucket, s3:GetObject and s3:AbortMultipartUpload for `check`, `reconcile` and `erase`.';
+
+const KNOWN: KnownFailures = new Map([
+  ...knownFailures({
+    bucket: 'to',
+    region: 'bucket_region',
+    rights: RIGHTS,
+    full: 'Raise its quota, or remove files from it.',
+  }),
+  ['EntityTooLarge', ['does not take a file of this size', 'Lower `batch.max`.']],
+  [
+    'ConditionalRequestConflict',
+    [
+      'is handling another request for the same file',
+      'If this persists, check whether another program writes there.',
+    ],
+  ],
+  [
+    'InvalidObjectState',
+    [
+      'has a file in an archive, which cannot be read directly',
+      'Restore the file from the archive, then try again.',
+    ],
+  ],
+]);
+
+/** Returns the error for a failure of the bucket of a drop. `unsent` is as in SinkUnavailable. */
+export function bucketUnavailable(
+  bucket: NamedBucket,
+  cause: unknown,
+  { now, unsent = false }: { now: Date; unsent?: boolean },
+): SinkUnavailable {
+  const { message, hint, httpStatus } = bucketFailure(bucket, cause, KNOWN);
+  const { 'retry-after': retryAfter, date } = headersOf(cause);
+  const retryAfterMs = readRetryAfter({ retryAfter, date }, now);
+  return new SinkUnavailable(message, { hint, httpStatus, retryAfterMs, unsent, cause });
+}
+
+/** Returns the headers of the answer that an error of the SDK comes from. */
+function headersOf(error: unknown): Readonly<Record<string, string | undefined>> {
+  return (error as { $response?: { headers?: Record<string, string> } }).$response?.headers ?? {};
+}
