@@ -84,6 +84,40 @@ export const deliverySafeguards: readonly Safeguard[] = [
     tests: ['test/sinks/csv/csv.test.ts'],
   },
   {
+    name: 'a file sink confirms its lease before it replaces an object in a bucket',
+    without: 'a process that was suspended writes a former content over the object of another attempt',
+    file: 'src/bucket/object-store.ts',
+    text: '        beforeSending();\n',
+    instead: '        void beforeSending;\n',
+    tests: ['test/sinks/drop'],
+  },
+  {
+    name: 'leadsync compares an object that is there already',
+    without:
+      'leads of a batch are reported as delivered although the object of that name does not contain them',
+    file: 'src/bucket/object-store.ts',
+    text: 'return present?.equals(content) === true;',
+    instead: 'return present !== undefined;',
+    tests: ['test/sinks/drop'],
+  },
+  {
+    name: 'an answer without an ETag is not an answer of a bucket',
+    without: 'a web server that answers every request with 200 swallows leads',
+    file: 'src/bucket/object-store.ts',
+    text: "if (ETag === undefined) throw Object.assign(new Error('no ETag'), { name: NO_STORAGE });",
+    instead: 'void [ETag, NO_STORAGE];',
+    tests: ['test/sinks/drop'],
+  },
+  {
+    name: 'the client of a bucket does not repeat a request by itself',
+    without:
+      'a request leaves after the lease of its attempt, and a busy bucket gets three times the requests',
+    file: 'src/bucket/object-store.ts',
+    text: 'openClient(access, 1)',
+    instead: 'openClient(access)',
+    tests: ['test/sinks/drop'],
+  },
+  {
     name: 'the results of halving a refused batch are kept',
     without: 'one bad lead and a slow receiver keep a whole batch from ever arriving',
     file: 'src/sinks/attempt-parts.ts',

@@ -26,7 +26,7 @@ export function openInBucket(
 }
 
 /** Returns the options of a sink for the bucket of a test storage. */
-function sinkOptionsOf({ options }: { readonly options: Readonly<Record<string, unknown>> }) {
+export function sinkOptionsOf({ options }: { readonly options: Readonly<Record<string, unknown>> }) {
   const { type: _, bucket: __, ...access } = options;
   return { to: TO, ...access };
 }
