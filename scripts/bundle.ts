@@ -14,6 +14,7 @@ const PROGRAMS = [
   'ledger/database/inspect-process.ts',
   'ledger/queries/query-thread.ts',
   'ledger/recovery/build-process.ts',
+  'mapping/mapping-process.ts',
   'platform/process/watch-thread.ts',
 ];
 

@@ -159,11 +159,15 @@ const rooms: Readonly<Record<string, Room>> = {
     doors: [
       'compiled-mappings.ts',
       'definition.ts',
+      'language-reference.ts',
       'map-delivery.ts',
+      'mapping-worker.ts',
       'mapping.ts',
       'options.ts',
       'run-tests.ts',
       'sample-lead.ts',
+      'try-expression.ts',
+      'value-outline.ts',
     ],
     because:
       'mapping/ decides which leads a sink gets and in which form; it must not know sinks, the configuration or the ledger.',
@@ -328,7 +332,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 
 /** Node's own modules that open a way out of the process. The others may be used anywhere but in `leads/`. */
 const builtins: Readonly<Record<string, readonly string[]>> = {
-  'node:child_process': ['cli', 'exports', 'ledger'], // only another process can be ended in the middle of a query or a check, or keeps an export from the daemon's memory
+  'node:child_process': ['cli', 'exports', 'ledger', 'mapping'], // only another process can be ended in the middle of a query, a check or an expression, or keeps an export from the daemon's memory
   'node:cluster': [],
   'node:dgram': [],
   'node:http': ['cli', 'source'], // the healthcheck, and the address that `login` is sent back to
@@ -578,7 +582,7 @@ describe('the check itself', () => {
     [
       'src/source/a.ts',
       "import { spawn } from 'node:child_process';",
-      'it may be used in cli, exports, ledger',
+      'it may be used in cli, exports, ledger, mapping',
     ],
     ['src/source/a.ts', 'console.log(1);', 'is an event'],
     ['src/source/a.ts', 'process.exit(1);', 'command line ends the process'],

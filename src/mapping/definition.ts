@@ -1,3 +1,6 @@
+/** Maximum characters of an expression. */
+export const MAX_EXPRESSION = 4_000;
+
 /** What to do with a field whose expression fails for a lead: leave the field empty, or refuse the lead. */
 export type OnInvalid = 'drop' | 'refuse';
 

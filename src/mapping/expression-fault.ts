@@ -218,7 +218,7 @@ function overloadFault(summary: string): { message: string; hint: string } {
 }
 
 /** The functions of CEL that people use most, for suggestions. */
-const CEL_FUNCTIONS = [
+export const CEL_FUNCTIONS: readonly string[] = [
   ...LOOPS,
   ...'contains startsWith endsWith split join trim substring indexOf size string int double timestamp duration has'.split(
     ' ',

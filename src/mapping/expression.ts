@@ -9,10 +9,13 @@ export class ExpressionFailed extends Error {
   override readonly name = 'ExpressionFailed';
   /** 1-based. */
   readonly column: number;
+  /** The last column of the part that failed; undefined if it is the whole expression. */
+  readonly lastColumn: number | undefined;
 
-  constructor(reason: string, column: number, cause?: unknown) {
+  constructor(reason: string, column: number, cause?: unknown, lastColumn?: number) {
     super(reason, { cause });
     this.column = column;
+    this.lastColumn = lastColumn;
   }
 }
 
@@ -114,7 +117,7 @@ function evaluate(program: Cel.ParseResult, text: string, variables: Variables):
     const reason = FAILURES[code] ?? 'it cannot be evaluated';
     // A part of the expression, never of the lead.
     const part = range && code === 'no_such_key' ? ` \`${text.slice(range.start, range.end)}\`` : '';
-    throw new ExpressionFailed(`${reason}${part}`, (range?.start ?? 0) + 1, error);
+    throw new ExpressionFailed(`${reason}${part}`, (range?.start ?? 0) + 1, error, range?.end);
   }
 }
 

@@ -19,7 +19,10 @@ function cel(): typeof Cel {
   return loaded;
 }
 
-/** Limits of an expression. Together with those of a lead they bound the time of an evaluation to some 30 ms. */
+/**
+ * Limits of an expression. They do not bound the time of one that is made to take long: what people type is evaluated by a
+ * `MappingWorker`.
+ */
 const LIMITS = {
   maxAstNodes: 500,
   maxDepth: 32,
@@ -83,6 +86,8 @@ export const VARIABLES: Readonly<Record<keyof Variables, string>> = {
 interface OwnFunction {
   /** Parameters as people read them: `phone(text, region)`. */
   readonly usage: string;
+  /** What it returns, as a phrase. */
+  readonly result: string;
   /** Signatures in CEL. A function that may find nothing returns `dyn`, because CEL's null has a type of its own. */
   readonly signatures: readonly string[];
   /** Why a constant argument is wrong; undefined if it is right. Called with the constant arguments, undefined for others. */
@@ -95,6 +100,7 @@ interface OwnFunction {
 export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   phone: {
     usage: 'phone(text) or phone(text, "AU")',
+    result: 'the phone number as +61412345678; null if the text has no valid number',
     signatures: ['phone(string): dyn', 'phone(string, string): dyn'],
     fault: ([, region]) =>
       region === undefined || isRegion(region) ? undefined : `"${region}" is not a country code such as "AU"`,
@@ -103,15 +109,27 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
       (text: string, country = region) =>
         phoneOf(text, country),
   },
-  email: { usage: 'email(text)', signatures: ['email(string): dyn'], call: () => emailOf },
-  name: { usage: 'name(text).first', signatures: ['name(string): Name'], call: () => lastResult(personName) },
+  email: {
+    usage: 'email(text)',
+    result: 'the email address in lower case; null if the text is none',
+    signatures: ['email(string): dyn'],
+    call: () => emailOf,
+  },
+  name: {
+    usage: 'name(text).first',
+    result: 'the parts of a name: .first, .last and .full',
+    signatures: ['name(string): Name'],
+    call: () => lastResult(personName),
+  },
   answer: {
     usage: 'answer("slug")',
+    result: 'the first answer with that slug; an empty text if there is none',
     signatures: ['answer(string): string'],
     call: (parts) => (slug: string) => parts.lead().questions.find((one) => one.slug === slug)?.answer ?? '',
   },
   answers: {
     usage: 'answers("slug")',
+    result: 'all answers with that slug, as a list',
     signatures: ['answers(string): list<string>'],
     call: (parts) => (slug: string) =>
       parts
@@ -121,6 +139,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   default: {
     usage: 'default(value, instead)',
+    result: 'the value; `instead` if it is null, empty or absent',
     signatures: ['default(dyn, dyn): dyn'],
     call: () => (value: unknown, instead: unknown) => {
       const present = unwrapped(value);
@@ -129,6 +148,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   like: {
     usage: 'like(text, "pattern")',
+    result: 'whether a regular expression (RE2) matches a part of the text',
     signatures: ['like(string, string): bool'],
     fault: ([, pattern]) => {
       if (pattern === undefined) return 'the pattern must be a constant text in double quotes';
@@ -138,21 +158,25 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   replace: {
     usage: 'replace(text, "old", "new")',
+    result: 'the text with each old part replaced',
     signatures: ['replace(string, string, string): string'],
     call: () => replaced,
   },
   upper: {
     usage: 'upper(text)',
+    result: 'the text in upper case',
     signatures: ['upper(string): string'],
     call: () => (text: string) => text.toUpperCase(),
   },
   lower: {
     usage: 'lower(text)',
+    result: 'the text in lower case',
     signatures: ['lower(string): string'],
     call: () => (text: string) => text.toLowerCase(),
   },
   date: {
     usage: 'date(time, "Australia/Sydney") or date(time, "Australia/Sydney", "dd/MM/yyyy")',
+    result: 'the time there, as a text',
     signatures: [`date(${TIME}, string): string`, `date(${TIME}, string, string): string`],
     fault: ([, zone, format]) => {
       if (zone !== undefined && !isTimeZone(zone)) return `there is no time zone "${zone}"`;
@@ -163,11 +187,13 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   millis: {
     usage: 'millis(time)',
+    result: 'milliseconds since 1970',
     signatures: [`millis(${TIME}): int`],
     call: () => (time: Date) => BigInt(time.getTime()),
   },
   hash: {
     usage: 'hash(text)',
+    result: '32 characters that stand for the text and do not reveal it',
     signatures: ['hash(string): string'],
     fault: (_args, { clientKey }) =>
       clientKey
@@ -183,6 +209,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   rotate: {
     usage: 'rotate(["one", "two"], lead.key)',
+    result: 'one of the list, by turns; always the same one for the same lead',
     signatures: ['rotate(list, string): dyn'],
     call: () => (list: readonly unknown[], key: string) => {
       if (list.length === 0) return null;
@@ -192,6 +219,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   lookup: {
     usage: 'lookup("table", key)',
+    result: 'the value in a table of `lookups`; null if it has no such key',
     signatures: ['lookup(string, string): dyn'],
     fault: ([table], { lookups = {} }) => {
       if (table === undefined || Object.hasOwn(lookups, table)) return undefined;

@@ -1,7 +1,8 @@
 import type { Batch, Delivery } from '../leads/delivery.ts';
 import type { MappedColumn } from '../leads/mapped-fields.ts';
 import { LEFT_OUT, type LeftOut, type Refused, type Unavailable } from '../leads/outcome.ts';
-import type { CompiledMappings } from './compiled-mappings.ts';
+import type { Secret } from '../platform/options/secret.ts';
+import { CompiledMappings } from './compiled-mappings.ts';
 
 const NOT_COMPILED =
   'leadsync cannot use the mapping with which the lead may have been sent before: its text was lost, it needs another version, or it uses hash() and `store.client_key` is not set. `leadsync replay` sends the lead under the present mapping.';
@@ -38,4 +39,20 @@ export function mapDelivery(
   if (mapped.kind === 'failed') return { kind: 'refused', reason: mapped.reason, unsent: true };
   const { fields, perLead } = mapped;
   return fields || perLead ? { ...delivery, fields, perLead } : delivery;
+}
+
+/** What the mapping of its sink makes of one delivery, and the fields of that mapping. */
+export interface MappedOne {
+  readonly mapped: ReturnType<typeof mapDelivery>;
+  readonly columns: readonly MappedColumn[] | undefined;
+}
+
+/** Applies the mapping of its sink to one delivery, as `mapDelivery` does to each of a batch. */
+export function mapOne(
+  delivery: Delivery,
+  ofSink: Pick<Batch, 'mapping' | 'sink'>,
+  clientKey: Secret | undefined,
+): MappedOne {
+  const mappings = new CompiledMappings(() => clientKey);
+  return { mapped: mapDelivery(delivery, ofSink, mappings), columns: columnsOf(ofSink, mappings) };
 }

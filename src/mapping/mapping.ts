@@ -8,7 +8,7 @@ import { unwrapped } from './language.ts';
 import { type LeadValue, variablesOf } from './lead-values.ts';
 
 /** Maximum characters of a lead's JSON that expressions may read. */
-const MAX_LEAD_CHARACTERS = 1024 * 1024;
+export const MAX_LEAD_CHARACTERS = 1024 * 1024;
 /** Maximum answers of a lead that expressions may read. */
 export const MAX_ANSWERS = 1_000;
 /** Maximum characters of a field. */
@@ -38,10 +38,12 @@ export type Mapped =
   /** An expression failed. `reason` is one sentence without text of the lead; `at` is the place, if one expression is the cause. */
   | { readonly kind: 'failed'; readonly reason: string; readonly at?: FailurePlace };
 
-/** The expression that failed for a lead, the column in it (1-based), and the cause as a phrase. */
+/** The expression that failed for a lead, the first and last column of the part that failed (1-based), and the cause as a phrase. */
 export interface FailurePlace {
   readonly path: readonly string[];
   readonly column: number;
+  /** Undefined if the whole expression failed. */
+  readonly lastColumn: number | undefined;
   readonly cause: string;
 }
 
@@ -226,9 +228,9 @@ function fieldValue(
   }
 }
 
-function failedAt(path: readonly string[], { column, message: cause }: ExpressionFailed) {
+function failedAt(path: readonly string[], { column, lastColumn, message: cause }: ExpressionFailed) {
   const reason = `The expression of \`${path.at(-1)}\` failed for this lead at column ${column}: ${cause}.`;
-  return { kind: 'failed', reason, at: { path, column, cause } } as const;
+  return { kind: 'failed', reason, at: { path, column, lastColumn, cause } } as const;
 }
 
 /** Returns the first characters of a text, without half a surrogate pair at the end. */

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import type { FieldRule, Lookups } from './definition.ts';
+import { type FieldRule, type Lookups, MAX_EXPRESSION } from './definition.ts';
 import { isRegion } from './functions/phone.ts';
 
 /** Maximum fields of a sink. */
 const MAX_FIELDS = 200;
-/** Maximum characters of an expression. */
-const MAX_EXPRESSION = 4_000;
 /** A name, or a path of names that leads into an object: `contact.phone`. */
 const FIELD_NAME = /^(?!_leadsync_)[\p{L}_$][\p{L}\p{N}_$ -]{0,99}(\.[\p{L}_$][\p{L}\p{N}_$ -]{0,99}){0,9}$/u;
 

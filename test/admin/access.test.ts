@@ -200,7 +200,15 @@ test('every answer forbids what a page could be made to do with it', async () =>
 describe('the audit log', () => {
   test('tells who, from where and what, before it is done', async () => {
     const order: string[] = [];
-    const operations = { ...aWellLeadsync(), reveal: async () => void order.push('revealed') };
+    const operations = {
+      ...aWellLeadsync(),
+      reveal: async () => void order.push('revealed'),
+      previews: async () => void order.push('previewed'),
+      tryExpression: async () => {
+        order.push('tried');
+        return { kind: 'value' as const, type: 'number', json: '1' };
+      },
+    };
     const audit = async ({ what, ...rest }: AuditEntry) => void order.push(`${what} ${JSON.stringify(rest)}`);
     const server = await start({ operations, audit });
     await ask(server, '/api/v1/leads/main/42/reveal', { method: 'POST', ...bearer(TOKEN) });
@@ -211,6 +219,23 @@ describe('the audit log', () => {
       'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","version":2}',
       'revealed',
     ]);
+    order.length = 0;
+    await ask(server, '/api/v1/leads/main/42/preview', { method: 'POST', ...bearer(TOKEN) });
+    const expression = (body: object) =>
+      ask(server, '/api/v1/expressions/try', {
+        method: 'POST',
+        headers: { ...bearer(TOKEN).headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    await expression({ expression: '"Ada Example"', source: 'main', lead: '42' });
+    await expression({ expression: 'lead.client_name' }); // of the sample lead
+    expect(order).toEqual([
+      'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","as":"previews"}',
+      'previewed',
+      'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","as":"expression"}',
+      'tried',
+      'tried',
+    ]);
   });
 
   test('that cannot be written keeps the content back, and anything else from being done', async () => {
@@ -219,10 +244,15 @@ describe('the audit log', () => {
       done += 1;
       return undefined;
     };
-    const operations = { ...aWellLeadsync(), reveal: count, test: count };
+    const operations = { ...aWellLeadsync(), reveal: count, previews: count, test: count };
     const audit = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
     const server = await start({ operations, audit, token: () => undefined });
-    for (const path of ['/api/v1/leads/main/42/reveal', '/api/v1/sinks/crm/test', '/-/reload']) {
+    for (const path of [
+      '/api/v1/leads/main/42/reveal',
+      '/api/v1/leads/main/42/preview',
+      '/api/v1/sinks/crm/test',
+      '/-/reload',
+    ]) {
       const answer = await ask(server, path, { method: 'POST' });
       expect(answer.status).toBe(503);
       expect(answer.text).toContain('the audit log cannot be written (ENOSPC)');
@@ -239,6 +269,7 @@ describe('the audit log', () => {
       'deliveries',
       'sinks',
       'polls',
+      'expressions',
       'configuration',
     ])
       expect((await ask(server, `/api/v1/${path}`, bearer(TOKEN))).status).toBe(200);

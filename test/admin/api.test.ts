@@ -233,6 +233,26 @@ test('the overview has its problems under their former names as well, which the 
   expect(properties.healthy.deprecated).toBeUndefined();
 });
 
+test('an expression of 4,000 characters of any kind reaches the operation, and no longer body does', async () => {
+  const { post, asked } = await start();
+  const expression = '\u0001'.repeat(4_000);
+  expect((await post('/expressions/try', { expression, source: 'main', lead: '42' })).status).toBe(200);
+  expect(asked).toEqual([
+    ['tryExpression', { expression, sink: undefined, lead: { source: 'main', lead: '42' } }],
+  ]);
+  expect((await post('/expressions/try', { expression: 'x'.repeat(70_000) })).status).toBe(413);
+  expect((await post('/sinks/crm/pause', { reason: 'x'.repeat(9_000) })).status).toBe(413);
+  for (const wrong of [
+    {},
+    { expression: '' },
+    { expression: '1', lead: '42' },
+    { expression: '1', source: 'main' },
+  ])
+    expect((await post('/expressions/try', wrong)).status).toBe(400);
+  expect((await post('/leads/main/43/preview')).status).toBe(404);
+  expect(asked).toHaveLength(2);
+});
+
 test('however many ask, the overview is computed once a second', async () => {
   let nowMs = 0;
   const { get, asked } = await start({ monotonicMs: () => nowMs });
@@ -309,12 +329,15 @@ describe('/api/v1/openapi.json', () => {
       'get /configuration',
       'get /deliveries',
       'get /deliveries/count',
+      'get /expressions',
       'get /leads',
       'get /leads/{source}/{lead}',
       'get /overview',
       'get /polls',
       'get /sinks',
       'post /deliveries/retry',
+      'post /expressions/try',
+      'post /leads/{source}/{lead}/preview',
       'post /leads/{source}/{lead}/replay',
       'post /leads/{source}/{lead}/reveal',
       'post /leads/{source}/{lead}/versions/{version}/reveal',

@@ -68,6 +68,17 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       };
       return (args[2] ?? 1) === 1 ? content : undefined;
     },
+    previews: async (...args) => {
+      asked.push(['previews', ...args]);
+      return args[1] === '42' ? { source: 'main', lead_id: '42', sinks: [] } : undefined;
+    },
+    tryExpression: kept('tryExpression', { kind: 'value', type: 'text of 1 character', json: '"x"' }),
+    expressionLanguage: kept('expressionLanguage', {
+      variables: [],
+      functions: [],
+      others: [],
+      max_characters: 4_000,
+    }),
     deliveries: kept('deliveries', { rows: [], next: null }),
     countDeliveries: kept('countDeliveries', 7),
     sinks: kept('sinks', [sink]),

@@ -64,9 +64,9 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'pages mask the data of a lead until a user reveals it',
     without: 'anyone who passes a screen reads personal data, and nobody knows',
     file: 'src/admin/pages/lead.ts',
-    text: 'show(site, request, reply, hiddenContent(pathOf(request)))',
+    text: 'show(site, request, reply, {})',
     instead:
-      "site.operations.reveal(paramOf(request, 'source'), paramOf(request, 'lead')).then((content) => show(site, request, reply, content ? shownContent(content) : hiddenContent(pathOf(request))))",
+      "site.operations.reveal(paramOf(request, 'source'), paramOf(request, 'lead')).then((content) => show(site, request, reply, content ? { content: shownContent(content) } : {}))",
     tests: ['test/admin/pages/flows.test.ts'],
   },
   {
@@ -75,6 +75,22 @@ export const adminSafeguards: readonly Safeguard[] = [
     file: 'src/admin/gate/audit.ts',
     text: "await record('reveal', { source, lead, version });",
     instead: "void record('reveal', { source, lead, version }).catch(() => undefined);",
+    tests: ['test/admin/access.test.ts'],
+  },
+  {
+    name: 'the audit log has who sees what each sink gets, before the page shows it',
+    without: 'leadsync shows personal data in the form of a request, and cannot say to whom',
+    file: 'src/admin/gate/audit.ts',
+    text: "await record('reveal', { source, lead, as: 'previews' });",
+    instead: "void record('reveal', { source, lead, as: 'previews' }).catch(() => undefined);",
+    tests: ['test/admin/access.test.ts'],
+  },
+  {
+    name: 'the audit log has who evaluates an expression for a lead, before it is evaluated',
+    without: 'a reader sees each text of a lead by an expression, and nobody knows',
+    file: 'src/admin/gate/audit.ts',
+    text: "if (request.lead) await record('reveal', { ...request.lead, as: 'expression' });",
+    instead: '',
     tests: ['test/admin/access.test.ts'],
   },
   {

@@ -12,6 +12,7 @@ import { judgeBy } from '../../src/delivery/judge.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
 import { QueryWorker } from '../../src/ledger/queries/query-worker.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { MappingWorker } from '../../src/mapping/mapping-worker.ts';
 import { disk } from '../../src/platform/files/files.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
@@ -84,6 +85,8 @@ const PAGES = [
   `/leads/main/${leads / 2}`,
   `POST /leads/main/${leads / 2}/data`,
   `POST /leads/main/${leads / 2}/data?version=1`,
+  `POST /leads/main/${leads / 2}/previews`,
+  `/playground?source=main&lead=${leads / 2}`,
   '/deliveries',
   '/deliveries?state=dead',
   ...SINKS.map((sink) => `/deliveries?sink=${sink}`),
@@ -117,6 +120,10 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     async () => new QueryWorker(file),
     (one) => one.close(),
   );
+  const mappings = await opened.add(
+    async () => new MappingWorker(() => undefined),
+    (one) => one.close(),
+  );
   const config = parseConfig(configText(), join(folder, 'leadsync.yaml'), { sinkTypes, env: {} });
   const operations = operationsOf({
     parts: {
@@ -128,6 +135,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
       exportStates: new ExportStates(disk, folder),
     },
     queries,
+    mappings,
     unready: async () => [],
     state: () => ({ generation: 1, loadedAt: new Date(), stale: undefined, values: [] }),
     configuration: openOptions.configuration,

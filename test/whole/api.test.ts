@@ -106,6 +106,21 @@ test('the API shows what happened to each lead, and retries what failed once the
     raw_before: null,
   });
   expect((await ask('/leads/main/3/versions/9/reveal', null)).body.error.code).toBe('unknown-version');
+  const [toCrm, toDrop] = (await ask('/leads/main/3/preview', null)).body.sinks;
+  expect(toCrm).toMatchObject({ sink: 'crm', state: 'sent' });
+  expect(JSON.parse(toCrm.previews[0].content).data).toEqual(JSON.parse(canaryLead(3)));
+  expect(toDrop.previews[0].content).toContain('k9canary7q');
+  const trying = { expression: 'lead.client_name', source: 'main', lead: '3' };
+  expect((await ask('/expressions/try', trying)).body.result).toEqual({
+    kind: 'value',
+    type: expect.stringMatching(/^text of \d+ characters$/),
+    json: JSON.stringify(JSON.parse(canaryLead(3)).client_name),
+  });
+  expect((await ask('/expressions/try', { expression: 'lead.client_nam' })).body.result).toMatchObject({
+    kind: 'fault',
+    hint: 'did you mean "client_name"?',
+    place: { start: 5, end: 15 },
+  });
 
   const audit = readFileSync(join(dataDir, 'audit.jsonl'), 'utf8');
   expectNoCanary(audit, 'the audit log');
@@ -123,6 +138,8 @@ test('the API shows what happened to each lead, and retries what failed once the
     { what: 'reveal', source: 'main', lead: '3' },
     { what: 'reveal', source: 'main', lead: '3', version: 1 },
     { what: 'reveal', source: 'main', lead: '3', version: 9 },
+    { what: 'reveal', source: 'main', lead: '3', as: 'previews' },
+    { what: 'reveal', source: 'main', lead: '3', as: 'expression' },
   ]);
 
   const reload = (env: Record<string, string>) => runLeadsync(['reload', '-c', configFile], { env });

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { Content, ReloadResult, TestResult } from '../contract/model.ts';
+import { Content, LeadPreviews, ReloadResult, TestResult, TriedExpression } from '../contract/model.ts';
 import type { Operations } from '../contract/operations.ts';
 import {
   DEFAULT_PAUSE_REASON,
+  expressionBody,
   leadPath,
   pauseBody,
   replayBody,
@@ -15,10 +16,14 @@ import {
 import { noSuchLead, noSuchSink, noSuchVersion } from './not-found.ts';
 import { responses } from './outputs.ts';
 
+/** Maximum size of a body with an expression, whose characters may be escaped. */
+const MAX_EXPRESSION_BYTES = 64 * 1024;
+
 const Done = z.object({
   deliveries: z.int().nonnegative().describe('Number of deliveries that are due now.'),
 });
 const Changed = z.object({ sink: z.string() });
+const Tried = z.object({ result: TriedExpression });
 
 /** Adds the routes that change something or return personal data. The audit log records each of these actions before it happens. */
 export function addActions(scope: FastifyInstance, operations: Operations): void {
@@ -50,6 +55,40 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     },
     async ({ params: { source, lead, version } }) =>
       (await operations.reveal(source, lead, version)) ?? noSuchVersion(source, lead, version),
+  );
+  app.post(
+    '/leads/:source/:lead/preview',
+    {
+      schema: {
+        operationId: 'preview',
+        summary: 'Return what each sink would get for a lead now (personal data); sends nothing',
+        description:
+          'The request, file or row of each sink as `leadsync preview` makes it, with secrets masked.',
+        tags: ['leads'],
+        params: leadPath,
+        response: responses(LeadPreviews, 404),
+      },
+    },
+    async ({ params: { source, lead } }) =>
+      (await operations.previews(source, lead)) ?? noSuchLead(source, lead),
+  );
+  app.post(
+    '/expressions/try',
+    {
+      bodyLimit: MAX_EXPRESSION_BYTES,
+      schema: {
+        operationId: 'tryExpression',
+        summary:
+          'Evaluate an expression for a lead (personal data) or the sample lead; stores and sends nothing',
+        tags: ['leads'],
+        body: expressionBody,
+        response: responses(Tried, 404),
+      },
+    },
+    async ({ body: { expression, sink, source = '', lead } }) => {
+      const of = lead === undefined ? undefined : { source, lead };
+      return { result: await operations.tryExpression({ expression, sink, lead: of }) };
+    },
   );
   app.post(
     '/leads/:source/:lead/replay',

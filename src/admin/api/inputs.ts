@@ -78,6 +78,18 @@ export const versionPath = leadPath.extend({
 export const sinkPath = z.strictObject({ sink: z.string() });
 /** Body of a replay: one sink per request. The operation checks whether the sink exists. */
 export const replayBody = z.strictObject({ sink: z.string().describe('Sink that gets the lead again.') });
+/** Body of an expression to try. The operation checks whether the lead and the sink exist. */
+export const expressionBody = z
+  .strictObject({
+    expression: z.string().min(1).describe('An expression, as in `where` and `fields` of a sink.'),
+    sink: z.string().optional().describe('Sink whose `region` applies. If absent, none does.'),
+    source: z.string().optional().describe('Source of the lead.'),
+    lead: lead.optional().describe('Lead id. If absent, the sample lead of `tests`.'),
+  })
+  .refine(({ source, lead }) => (source === undefined) === (lead === undefined), {
+    path: ['source'],
+    error: 'must be given together with `lead`',
+  });
 /** The reason recorded for a pause when the client gives none. */
 export const DEFAULT_PAUSE_REASON = 'paused through the API';
 

@@ -5,6 +5,7 @@ import { printCount } from '../../platform/text/format.ts';
 import {
   Configuration,
   DeliveryRow,
+  ExpressionLanguage,
   LeadDetail,
   LeadRow,
   PollRow,
@@ -110,6 +111,18 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     ({ query: { limit, after, ...filter } }) => operations.polls(filter, { limit, after }),
+  );
+  app.get(
+    '/expressions',
+    {
+      schema: {
+        operationId: 'expressionLanguage',
+        summary: 'Variables and functions that an expression can use',
+        tags: ['configuration'],
+        response: responses(ExpressionLanguage),
+      },
+    },
+    () => operations.expressionLanguage(),
   );
   app.get(
     '/configuration',

@@ -23,7 +23,7 @@ export async function addApi(
       );
       scope.removeContentTypeParser('text/plain'); // accepts JSON only, which a form of another site cannot send
       scope.addHook('onRoute', (route) => {
-        route.bodyLimit = MAX_BODY_BYTES;
+        route.bodyLimit ??= MAX_BODY_BYTES;
       });
       addReads(scope, operations);
       addActions(scope, operations);

@@ -3,7 +3,9 @@ import type {
   Content,
   DeliveryFilter,
   DeliveryRow,
+  ExpressionLanguage,
   LeadDetail,
+  LeadPreviews,
   LeadRow,
   LeadSearch,
   Overview,
@@ -11,6 +13,7 @@ import type {
   PollRow,
   SinkOverview,
   TestResult,
+  TriedExpression,
 } from './model.ts';
 
 /** Result of a reload: the changes, or the faults of the configuration. */
@@ -21,6 +24,18 @@ export type ReloadResult = { readonly applied: boolean; readonly generation: num
 
 /** Maximum number of deliveries that are counted. A count that reaches it is shown as "at least". */
 export const MAX_COUNTED = 10_000;
+
+/** Maximum characters of a text in a preview. The page and the API truncate longer ones. */
+export const MAX_PREVIEWED = 100_000;
+
+/** An expression to try. */
+export interface ExpressionRequest {
+  readonly expression: string;
+  /** The sink whose `region` applies; undefined for none. */
+  readonly sink: string | undefined;
+  /** The lead; undefined for the sample lead, which is nobody's data. */
+  readonly lead: { readonly source: string; readonly lead: string } | undefined;
+}
 
 /** Selects a page: at most `limit` rows after the cursor `after`, which is the `next` of the previous page. */
 export interface PageRequest {
@@ -51,6 +66,18 @@ export interface Operations {
    * or version. `withAudit` records the client before it calls this operation.
    */
   reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;
+  /**
+   * Returns what each sink would get for a lead now: personal data. Sends nothing. Returns undefined if the source never listed the lead.
+   * `withAudit` records the client before it calls this operation.
+   */
+  previews(source: string, lead: string): Promise<LeadPreviews | undefined>;
+  /**
+   * Evaluates an expression for a lead, as a field of a sink's mapping would. Stores and sends nothing. For any lead but the sample lead, the
+   * result is personal data, and `withAudit` records the client before it calls this operation.
+   */
+  tryExpression(request: ExpressionRequest): Promise<TriedExpression>;
+  /** Returns what an expression can use. */
+  expressionLanguage(): Promise<ExpressionLanguage>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** Returns the number of matching deliveries, at most `MAX_COUNTED`. */
   countDeliveries(filter: DeliveryFilter): Promise<number>;

@@ -42,6 +42,15 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       await record('reveal', { source, lead, version });
       return operations.reveal(source, lead, version);
     },
+    // What a sink gets, and the value of an expression, are contents of the lead in another form.
+    previews: async (source, lead) => {
+      await record('reveal', { source, lead, as: 'previews' });
+      return operations.previews(source, lead);
+    },
+    tryExpression: async (request) => {
+      if (request.lead) await record('reveal', { ...request.lead, as: 'expression' });
+      return operations.tryExpression(request);
+    },
     retry: async (filter) => {
       await record('retry', { ...filter });
       return operations.retry(filter);

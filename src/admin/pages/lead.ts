@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
+import type { VNode } from 'preact';
 import { countOf } from '../../platform/text/format.ts';
 import type { LeadDetail, SinkOverview } from '../contract/model.ts';
 import { hiddenContent, shownContent } from './lead-content.ts';
+import { hiddenPreviews, shownPreviews } from './lead-previews.ts';
 import { timeline } from './lead-timeline.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
@@ -16,15 +18,19 @@ import { type Column, table } from './parts/table.ts';
 
 /** Adds the page of one lead: its history and its actions. */
 export const addLead: AddPage = (app, site) => {
-  app.get('/leads/:source/:lead', (request, reply) =>
-    show(site, request, reply, hiddenContent(pathOf(request))),
-  );
+  app.get('/leads/:source/:lead', (request, reply) => show(site, request, reply, {}));
   app.post('/leads/:source/:lead/data', async (request, reply) => {
     const { source, lead } = nameOf(request);
     const version = versionOf(request);
     const content = await site.operations.reveal(source, lead, version);
     if (content === undefined) return unknown(site, request, reply, version);
-    return show(site, request, reply, shownContent(content));
+    return show(site, request, reply, { content: shownContent(content) });
+  });
+  app.post('/leads/:source/:lead/previews', async (request, reply) => {
+    const { source, lead } = nameOf(request);
+    const previews = await site.operations.previews(source, lead);
+    if (previews === undefined) return unknown(site, request, reply);
+    return show(site, request, reply, { previews: shownPreviews(previews) });
   });
   app.post('/leads/:source/:lead/retry', (request, reply) => retry(site, request, reply));
   app.post('/leads/:source/:lead/replay', (request, reply) => replay(site, request, reply));
@@ -34,7 +40,7 @@ async function show(
   site: Site,
   request: FastifyRequest,
   reply: FastifyReply,
-  content: Content,
+  { content, previews }: { readonly content?: VNode; readonly previews?: VNode },
 ): Promise<FastifyReply> {
   const { source, lead } = nameOf(request);
   const detail = ID.test(lead) ? await site.operations.lead(source, lead) : undefined;
@@ -43,7 +49,7 @@ async function show(
     title: `Lead ${lead}`,
     name: 'Leads',
     live: body(detail, await site.operations.sinks(), new Date()),
-    still: content,
+    still: [content ?? hiddenContent(pathOf(request)), previews ?? hiddenPreviews(source, lead)],
     address: leadAddress(source, lead),
   });
 }

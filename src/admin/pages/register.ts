@@ -12,6 +12,7 @@ import { serveAssets } from './parts/assets.ts';
 import { failureFor } from './parts/failure.ts';
 import { publicFailurePage } from './parts/public-failure-page.ts';
 import { type PageParts, Site } from './parts/site.ts';
+import { addPlayground } from './playground.ts';
 import { addPolls } from './polls.ts';
 import { addSinks } from './sinks.ts';
 
@@ -29,6 +30,7 @@ const addPages = [
   addDeliveries,
   addSinks,
   addPolls,
+  addPlayground,
   addConfiguration,
 ] as const;
 

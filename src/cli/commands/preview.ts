@@ -1,8 +1,8 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../../ledger/contract/status-rows.ts';
-import { preview as previewOf } from '../../operations/preview.ts';
-import { printMomentAndAge } from '../../platform/text/format.ts';
+import { mapOne } from '../../mapping/map-delivery.ts';
+import { notOwed, previewNote, preview as previewOf } from '../../operations/preview.ts';
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { Preview } from '../../sinks/sink.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -54,11 +54,15 @@ export const command = defineCommand<Options>({
     });
     const upcoming = requireOne(found, lead, source, command);
     requireSent(upcoming, sink, command);
-    const result = await previewOf(sink, upcoming.delivery, { ...config, clock });
+    const result = await previewOf(sink, upcoming.delivery, {
+      clock,
+      publicUrl: config.publicUrl,
+      map: (delivery, ofSink) => mapOne(delivery, ofSink, config.clientKey),
+    });
     if ('withheld' in result) throw withheld(result.withheld, upcoming.delivery.leadId, sink);
     const shown = result.previews;
     stdout.write(options.json ? printJson(shown) : shown.map(printed).join('\n'));
-    const note = noteOn(upcoming, sink, clock.now(), command);
+    const note = previewNote(upcoming, sink, clock.now(), command);
     if (note) stderr.write(`${note}\n`);
     return ExitCode.done;
   },
@@ -97,23 +101,16 @@ function requireOne(
 }
 
 /** @throws CommandFailure if the sink does not get the lead */
-function requireSent({ state, reason, delivery }: Upcoming, sink: SinkConfig, command: ShowCommand): void {
+function requireSent(upcoming: Upcoming, sink: SinkConfig, command: ShowCommand): void {
   const name = printable(sink.name);
-  const why =
-    state === 'skipped' ? (reason ?? 'no reason was recorded') : state === undefined && refusal(sink);
-  if (!why) return;
+  const { delivery } = upcoming;
+  const why = notOwed(upcoming, sink);
+  if (why === undefined) return;
   throw new CommandFailure(
     ExitCode.notDone,
     `${name} does not get lead ${delivery.leadId}, so there is no preview: ${printable(why)}.`,
     `${command(`replay --sink ${name} --lead ${delivery.leadId} --source ${printable(delivery.source)}`)} delivers it anyway.`,
   );
-}
-
-/** Returns why a lead that was never owed to a sink will not be owed to it; undefined if it will be. */
-function refusal({ events, backfill }: SinkConfig): string | undefined {
-  if (!events.includes('created'))
-    return 'its `events` include only changes, and this lead has not changed since';
-  return backfill ? undefined : 'it was listed before the sink was added, and `backfill` is false';
 }
 
 function printed({ target, fields, content }: Preview): string {
@@ -122,27 +119,4 @@ function printed({ target, fields, content }: Preview): string {
   if (content === undefined) return head;
   const text = printableLines(content.replaceAll('\r\n', '\n'));
   return `${head}\n${text}${text.endsWith('\n') ? '' : '\n'}`;
-}
-
-/** Returns a note if the sink is disabled, or if the delivery's state affects whether the preview will be sent; undefined otherwise. */
-function noteOn(
-  { state, reason, settledAt, delivery }: Upcoming,
-  { name, enabled }: SinkConfig,
-  now: Date,
-  command: ShowCommand,
-): string | undefined {
-  const when = settledAt ? ` ${printMomentAndAge(settledAt, now)}` : '';
-  if (!enabled) return `${name} is disabled in the configuration: nothing is sent to it.`;
-  switch (state) {
-    case 'delivered':
-      if (delivery.event === 'erased')
-        return `It was delivered${when}; no content of the lead is left to send.`;
-      return `It was delivered${when}, and is not sent again automatically; ${command(`replay --sink ${name} --lead ${delivery.leadId}`)} sends it as a new delivery.`;
-    case 'dead':
-      return `It is dead${when && `, since${when}`}: ${printable(reason ?? 'no reason was recorded')} ${command(`retry --sink ${name} --lead ${delivery.leadId}`)} sends this.`;
-    case undefined:
-      return `It is not owed to ${name} yet; the next ${command('run')} or ${command('reload')} changes that.`;
-    default:
-      return undefined;
-  }
 }

@@ -3,9 +3,10 @@ import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import type { Delivery } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
-import { type MappedValue, mappedJson } from '../../leads/mapped-fields.ts';
+import { mappedJson } from '../../leads/mapped-fields.ts';
 import { Mapping } from '../../mapping/mapping.ts';
 import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
+import { outlineOf } from '../../mapping/value-outline.ts';
 import { type MappingTrial, tryMapping } from '../../operations/try-mapping.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
@@ -188,12 +189,14 @@ function resultFor(
   clientKey: Config['clientKey'],
   showData: boolean,
 ): LeadResult {
-  const mapped = compiled(definition, clientKey)?.map(delivery);
+  const mapping = compiled(definition, clientKey);
+  const mapped = mapping?.map(delivery);
   if (mapped?.kind === 'left-out') return { result: 'left out' };
   if (mapped?.kind === 'failed') return { result: 'refused', reason: mapped.reason };
-  const show = showData ? mappedJson : outlineOf;
-  const values = [...(mapped?.perLead ?? []), ...(mapped?.fields ?? [])];
-  const fields = values.map(([name, value]) => [name, show(value)] as const);
+  const types = new Map(mapping?.columns?.map(({ name, type }) => [name, type]));
+  const fields = [...(mapped?.perLead ?? []), ...(mapped?.fields ?? [])].map(
+    ([name, value]) => [name, showData ? mappedJson(value) : outlineOf(value, types.get(name))] as const,
+  );
   return { result: 'sent', fields: Object.fromEntries(fields) };
 }
 
@@ -210,16 +213,6 @@ function textOfResult({
   const words = { sent: 'would be sent', 'left out': 'would be left out', refused: 'would be refused' };
   const head = `sink ${sink}, lead ${lead} of ${source}: ${words[result]}${reason === undefined ? '' : `. ${reason}`}`;
   return [head, ...lines].map(printable).join('\n');
-}
-
-/** Returns what kind of value it is, without its content. */
-function outlineOf(value: MappedValue): string {
-  if (value === null) return 'null';
-  if (typeof value === 'string')
-    return value === '' ? 'empty text' : `text of ${countOf(value.length, 'character')}`;
-  if (Array.isArray(value)) return `list of ${value.length}`;
-  if (typeof value === 'object') return 'map';
-  return typeof value === 'boolean' ? 'true or false' : 'number';
 }
 
 async function tryLast(

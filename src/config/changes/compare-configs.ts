@@ -106,6 +106,7 @@ function sinkOptions({
   timeoutMs,
   mapping,
   mappingTests: ____,
+  region: _____,
   ...common
 }: SinkConfig) {
   const { perLead, ...ofLeads } = mapping ?? {};

@@ -2,7 +2,7 @@ import type { AlertOptions } from '../../alerts/options.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
-import type { MappingDefinition } from '../../mapping/definition.ts';
+import type { Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import type { MappingTest } from '../../mapping/options.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
@@ -42,6 +42,8 @@ export interface Config {
   readonly tokenKey: Secret | undefined;
   /** The key of the hash by which queries join the leads of one client; undefined if there is no such hash. */
   readonly clientKey: Secret | undefined;
+  /** Tables of the function `lookup` of expressions. */
+  readonly lookups: Lookups;
   /** How long personal data is kept in the ledger. */
   readonly retention: Retention;
   /** Whether leadsync reloads the file when it changes. */
@@ -103,6 +105,8 @@ export interface SinkConfig {
   /** Which leads the sink gets, and in which form; undefined if it gets every lead as received. */
   readonly mapping: MappingDefinition | undefined;
   readonly mappingTests: readonly MappingTest[];
+  /** The country of phone numbers without a country code, for expressions; undefined if the sink names none. */
+  readonly region: string | undefined;
 }
 
 /** How batches travel to where they are attempted. */

@@ -95,6 +95,7 @@ export class ConfigReader {
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       clientKey: daemon.store.client_key,
+      lookups: daemon.lookups,
       retention: daemon.retention,
       watch: daemon.watch,
       gracePeriodMs: daemon.stop.grace,
@@ -324,5 +325,6 @@ function commonOf(
     backfill: shared.backfill,
     mapping: mappingOf(shared, type, mapping),
     mappingTests: shared.tests ?? [],
+    region: shared.region,
   };
 }

@@ -13,6 +13,9 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.ts';
+import { MAX_EXPRESSION } from '../../mapping/definition.ts';
+import { languageReference } from '../../mapping/language-reference.ts';
+import type { MappingWorker } from '../../mapping/mapping-worker.ts';
 import { testSink } from '../../operations/test-sink.ts';
 import { version } from '../../platform/process/version.ts';
 import { viewExports } from '../../status/export-view.ts';
@@ -32,16 +35,21 @@ import { commandInText } from '../../status/problem.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadResult } from '../units/reloader.ts';
+import { leadPreviews, tryOnLead } from './lead-previews.ts';
 
 /** Period for which new leads are counted, in hours. */
 const HOURS = 48;
 /** Period for which the delivery times of leads are measured, in ms. */
 const SPEED_MS = 24 * 3_600_000;
 
-/** What `operationsOf` works with. `queries` runs in a separate thread and answers every read; the ledger of `parts` only makes changes. */
+/**
+ * What `operationsOf` works with. `queries` runs in a separate thread and answers every read; the ledger of `parts` only makes changes.
+ * `mappings` evaluates expressions in a separate process.
+ */
 export interface OperationParts {
   readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands'>;
   readonly queries: QueryWorker;
+  readonly mappings: MappingWorker;
   /** Returns why leadsync is not ready; empty if it is ready. */
   readonly unready: () => Promise<readonly string[]>;
   readonly state: () => Reloader['state'];
@@ -69,6 +77,23 @@ export function operationsOf(context: OperationParts): Operations {
       const content = await query('content', source, leadIdOf(lead), version);
       return content && { source, lead_id: lead, ...contentJson(content) };
     },
+    previews: async (source, lead) => {
+      const id = leadIdOf(lead);
+      if ((await query('lead', source, id)) === undefined) return undefined;
+      const sinks = await leadPreviews({ source, lead: id }, { ...context, query });
+      return { source, lead_id: lead, sinks };
+    },
+    tryExpression: async ({ expression, sink, lead }) => {
+      await requireNames(context, query, { source: lead?.source });
+      const key = lead && { source: lead.source, lead: leadIdOf(lead.lead) };
+      return tryOnLead({ expression, sink, key }, { ...context, query });
+    },
+    expressionLanguage: async () => ({
+      variables: [...languageReference.variables],
+      functions: [...languageReference.functions],
+      others: [...languageReference.others],
+      max_characters: MAX_EXPRESSION,
+    }),
     deliveries: async (filter, page) => {
       await requireNames(context, query, filter);
       const { rows, next } = await query('deliveries', filterOf(filter), requireCursor(page));

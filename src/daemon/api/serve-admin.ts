@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../../admin/server.ts';
 import { QueryWorker } from '../../ledger/queries/query-worker.ts';
+import { MappingWorker } from '../../mapping/mapping-worker.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { isLoopback } from '../../platform/http/address.ts';
@@ -26,6 +27,8 @@ export async function serveAdmin(
   closers.push(() => audit.close());
   const queries = new QueryWorker(ledgerFile(dataDir), { onDamage: (damage) => ledger.reportDamage(damage) });
   closers.push(() => queries.close());
+  const mappings = new MappingWorker(() => current.config.clientKey);
+  closers.push(() => mappings.close());
   const configuration = async () => {
     const { generation, loadedAt, stale, values } = daemon.state();
     return {
@@ -50,7 +53,9 @@ export async function serveAdmin(
     configuration,
     reload: daemon.reload,
     operations:
-      role.kind === 'worker' ? undefined : operationsOf({ ...daemon, parts, queries, configuration }),
+      role.kind === 'worker'
+        ? undefined
+        : operationsOf({ ...daemon, parts, queries, mappings, configuration }),
     boardQueues: current.config.queue.board ? carrier.boardQueues : undefined,
     rewriteCommands: parts.rewriteCommands,
     audit: (entry) => audit.write(entry),

@@ -20,6 +20,7 @@ import {
   type LedgerStatus,
   POLL_STATUSES,
   type PollStatus,
+  type Upcoming,
 } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
 import { DeliveryList } from './delivery-list.ts';
@@ -27,6 +28,7 @@ import { type Cursor, newestRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
 import { StatusQueries } from './status-queries.ts';
+import { UpcomingDeliveries } from './upcoming.ts';
 
 /** Maximum versions returned for a lead; the newest are returned. Hardly any lead has more. */
 const MAX_VERSIONS = 1_000;
@@ -42,6 +44,7 @@ export class PageQueries {
   readonly #leads: LeadList;
   readonly #deliveries: DeliveryList;
   readonly #measures: Measures;
+  readonly #upcoming: UpcomingDeliveries;
   readonly #sql;
 
   constructor(db: Database.Database) {
@@ -50,6 +53,7 @@ export class PageQueries {
     this.#leads = new LeadList(db);
     this.#deliveries = new DeliveryList(db);
     this.#measures = new Measures(db);
+    this.#upcoming = new UpcomingDeliveries(db);
     this.#sql = prepare(db);
   }
 
@@ -98,6 +102,11 @@ export class PageQueries {
       changedFields: changedFields === null ? null : JSON.parse(changedFields),
       answers: this.#answers(source, lead, version),
     };
+  }
+
+  /** Returns the next delivery of a lead to a sink, as `LedgerQueries.upcoming` describes; undefined if the lead has no content. */
+  upcoming(sink: string, source: string, lead: LeadId): Upcoming | undefined {
+    return this.#upcoming.of(sink, lead, source)[0];
   }
 
   #answers(source: string, lead: LeadId, version: number | undefined): StoredAnswer[] {

@@ -1,6 +1,7 @@
 import type {
   DeliveryRow,
   LeadDetail,
+  LeadPreviews,
   LeadRow,
   PollRow,
   SinkOverview,
@@ -8,6 +9,7 @@ import type {
 import { aLead } from '../../support/scene/a-lead.ts';
 import { anExportOfEach } from './an-export-of-each.ts';
 import type { World } from './fake-operations.ts';
+import { theLanguage } from './the-language.ts';
 
 const SERVICES = ['removalists', 'house-cleaning', 'solar-panels', 'landscaping', 'electricians', 'painting'];
 const MINUTE = 60_000;
@@ -87,6 +89,8 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
     ],
     polls: Array.from({ length: 140 }, (_, at) => aPoll(at, before)),
     configuration: theConfiguration(before(3 * HOUR + 12 * MINUTE)),
+    previews: thePreviews(),
+    language: theLanguage,
     detailOf: (row, all) => detailOf(row, all, before),
     rawOf: ({ lead_id, version }) => {
       const client_phone_number = `+61 400 000 00${version}`;
@@ -297,6 +301,55 @@ function attemptsOf(delivery: DeliveryRow, before: (ms: number) => string) {
       last_started_at: delivery.owed_at,
     },
     last,
+  ];
+}
+
+function thePreviews(): LeadPreviews['sinks'] {
+  const nothing = { reason: null, note: null, fields: null, previews: [] };
+  const body = '{"type":"lead.created","data":{"name":"Ada Example","phone":null}}';
+  return [
+    {
+      ...nothing,
+      sink: 'crm',
+      type: 'webhook',
+      state: 'sent',
+      note: 'It was delivered 2026-11-21T14:30:00.000Z, and is not sent again automatically; `leadsync replay --sink crm --lead 48196` sends it as a new delivery.',
+      fields: [
+        { name: 'name', json: '"Ada Example"' },
+        { name: 'phone', json: 'null' },
+        { name: 'rooms', json: '9007199254740993' },
+      ],
+      previews: [
+        {
+          target: 'POST https://crm.example.com/[secret]',
+          fields: [{ name: 'webhook-id', value: 'crm:main:48196' }],
+          content: body,
+          truncated: false,
+        },
+      ],
+    },
+    {
+      ...nothing,
+      sink: 'drop',
+      type: 'csv',
+      state: 'withheld',
+      reason: 'The expression of `rooms` failed for this lead at column 5: the text is not a whole number.',
+    },
+    {
+      ...nothing,
+      sink: 'warehouse',
+      type: 'postgres',
+      state: 'withheld',
+      reason: 'Left out by `where` of warehouse.',
+      previews: [
+        {
+          target: 'row of leads',
+          fields: [{ name: 'lead_id', value: '48196' }],
+          content: null,
+          truncated: true,
+        },
+      ],
+    },
   ];
 }
 

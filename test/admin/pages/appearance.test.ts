@@ -16,6 +16,7 @@ const everyPage = [
   '/deliveries',
   '/sinks',
   '/polls',
+  '/playground?source=main&lead=48205',
   '/configuration',
   '/login',
 ] as const;
@@ -75,11 +76,39 @@ describe('nobody is kept out, in either theme,', () => {
     await page.getByRole('button', { name: 'Show the lead’s data' }).click();
     await page.getByText('Ada Example').first().waitFor();
     expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Show what each sink gets' }).click();
+    await page.getByText('POST https://crm.example.com/[secret]').waitFor();
+    await page.locator('summary').first().click();
+    expect(await seriousFindings(page)).toEqual([]);
     await go('/sinks');
     await page.getByRole('button', { name: 'Pause…' }).first().click();
     await page.getByRole('dialog').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
   });
+});
+
+test('nobody is kept out by a value or a fault of an expression', async () => {
+  const context = { bypassCSP: true };
+  const { page, go, operations } = await openReader(browser, {
+    refreshMs: 60_000,
+    world: aSmallWorld(),
+    context,
+  });
+  await page.addInitScript({ path: AXE });
+  await go('/playground');
+  await page.getByLabel('Expression').fill('lead.client_nam');
+  await page.getByRole('button', { name: 'Evaluate' }).click();
+  await page.getByRole('heading', { name: 'Value' }).waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  operations.tried = {
+    kind: 'fault',
+    message: 'there is no field client_nam',
+    hint: 'did you mean "client_name"?',
+    place: { start: 5, end: 15 },
+  };
+  await page.getByRole('button', { name: 'Evaluate' }).click();
+  await page.locator('mark').waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
 });
 
 test('on a phone no page is wider than the screen', async () => {
@@ -90,6 +119,11 @@ test('on a phone no page is wider than the screen', async () => {
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(wider, path).toBeLessThanOrEqual(0);
   }
+  await go('/leads/main/48205');
+  await page.getByRole('button', { name: 'Show what each sink gets' }).click();
+  await page.getByText('POST https://crm.example.com/[secret]').waitFor();
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect(wider).toBeLessThanOrEqual(0);
 });
 
 test('no page makes the browser complain', async () => {

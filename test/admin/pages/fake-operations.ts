@@ -3,7 +3,9 @@ import type {
   Content,
   DeliveryFilter,
   DeliveryRow,
+  ExpressionLanguage,
   LeadDetail,
+  LeadPreviews,
   LeadRow,
   LeadSearch,
   Overview,
@@ -11,8 +13,14 @@ import type {
   PollRow,
   SinkOverview,
   TestResult,
+  TriedExpression,
 } from '../../../src/admin/contract/model.ts';
-import type { Operations, Page, PageRequest } from '../../../src/admin/contract/operations.ts';
+import type {
+  ExpressionRequest,
+  Operations,
+  Page,
+  PageRequest,
+} from '../../../src/admin/contract/operations.ts';
 
 /** A leadsync whose state a test holds in its hands: every list may be changed, and every action is kept. */
 export class FakeOperations implements Operations {
@@ -33,6 +41,9 @@ export class FakeOperations implements Operations {
   detailOf: (row: LeadRow, deliveries: readonly DeliveryRow[]) => LeadDetail;
   rawOf: (row: LeadRow) => string;
   answers: Content['answers'] = [];
+  previewed: LeadPreviews['sinks'];
+  language: ExpressionLanguage;
+  tried: TriedExpression | Error = { kind: 'value', type: 'text of 3 characters', json: '"Ada"' };
   /** Set to let everything fail. */
   failure: Error | undefined;
 
@@ -50,6 +61,8 @@ export class FakeOperations implements Operations {
     this.config = world.configuration;
     this.detailOf = world.detailOf;
     this.rawOf = world.rawOf;
+    this.previewed = world.previews;
+    this.language = world.language;
     this.reloadResult = { applied: true, generation: 8, changes: ['sink crm changed: timeout'], restart: [] };
   }
 
@@ -108,6 +121,23 @@ export class FakeOperations implements Operations {
       raw_before: raw(no - 1),
       answers: this.answers,
     };
+  }
+
+  async previews(source: string, lead: string): Promise<LeadPreviews | undefined> {
+    if (this.#row(source, lead) === undefined) return undefined;
+    this.actions.push(`previews ${source} ${lead}`);
+    return { source, lead_id: lead, sinks: this.previewed };
+  }
+
+  async tryExpression({ expression, sink, lead }: ExpressionRequest): Promise<TriedExpression> {
+    const of = lead ? `${lead.source} ${lead.lead}` : 'the sample lead';
+    this.actions.push(`try ${JSON.stringify(expression)} on ${of} for ${sink ?? 'no sink'}`);
+    if (this.tried instanceof Error) throw this.tried;
+    return this.tried;
+  }
+
+  async expressionLanguage(): Promise<ExpressionLanguage> {
+    return this.language;
   }
 
   async deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>> {
@@ -220,6 +250,8 @@ export interface World {
   readonly configuration: Configuration;
   readonly detailOf: (row: LeadRow, deliveries: readonly DeliveryRow[]) => LeadDetail;
   readonly rawOf: (row: LeadRow) => string;
+  readonly previews: LeadPreviews['sinks'];
+  readonly language: ExpressionLanguage;
 }
 
 function cut<Row>(rows: readonly Row[], { limit, after }: PageRequest): Page<Row> {

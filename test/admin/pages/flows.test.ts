@@ -301,6 +301,126 @@ describe('One lead', () => {
   });
 });
 
+describe('What each sink gets', () => {
+  const show = (page: Page) => page.getByRole('button', { name: 'Show what each sink gets' });
+
+  test('is hidden until somebody asks, which is written down', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/leads/main/48196');
+    expect(await page.content()).not.toContain('Ada Example');
+    await show(page).click();
+    const cards = page.locator('#previews .card');
+    await cards.first().waitFor();
+    expect(operations.actions).toEqual(['previews main 48196']);
+    const texts = (await cards.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
+    expect(texts).toEqual([
+      expect.stringMatching(
+        /^crm webhook gets the lead .*is not sent again automatically.* name Ada Example phone null rooms 9007199254740993 POST https/,
+      ),
+      expect.stringMatching(
+        /^drop csv does not get the lead The expression of rooms failed for this lead at column 5: /,
+      ),
+      expect.stringMatching(
+        /^warehouse postgres does not get the lead Left out by where of warehouse\. It would send: row of leads lead_id 48196 Only the first 100,000 .*leadsync preview --sink warehouse --lead 48196 shows all\./,
+      ),
+    ]);
+    await cards.first().locator('summary').click();
+    await page.getByText('"type":"lead.created"').waitFor();
+    await page.locator('#previews').getByRole('link', { name: 'Hide' }).click();
+    await show(page).waitFor();
+    expect(await page.content()).not.toContain('Ada Example');
+    expect(faults).toEqual([]);
+  });
+
+  test('leads to the playground, where an expression is tried on this lead', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/leads/main/48196');
+    await page.getByRole('link', { name: 'Try an expression on this lead' }).click();
+    await page.waitForURL('**/playground?source=main&lead=48196');
+    expect(await page.getByLabel('Lead', { exact: true }).inputValue()).toBe('main:48196');
+    expect(operations.actions).toEqual([]);
+    await page.getByLabel('Sink').selectOption('crm');
+    await page.getByLabel('Expression').fill('lead.client_name');
+    await page.getByRole('button', { name: 'Evaluate' }).click();
+    await page.getByRole('heading', { name: 'Value text of 3 characters, for lead 48196 of main' }).waitFor();
+    expect(await page.locator('#result pre').innerText()).toBe('Ada');
+    expect(operations.actions).toEqual(['try "lead.client_name" on main 48196 for crm']);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('Playground', () => {
+  const evaluate = async (page: Page, expression: string) => {
+    await page.getByLabel('Expression').fill(expression);
+    await page.getByRole('button', { name: 'Evaluate' }).click();
+  };
+
+  test('evaluates for the sample lead at first, lists what an expression can use, and names no orphaned sink', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/');
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await evaluate(page, '1');
+    await page.getByRole('heading', { name: 'for the sample lead' }).waitFor();
+    expect(operations.actions).toEqual(['try "1" on the sample lead for no sink']);
+    expect(await page.getByLabel('Sink').locator('option').allInnerTexts()).toEqual([
+      'no sink',
+      'crm',
+      'drop',
+      'warehouse',
+    ]);
+    expect(await page.locator('main').innerText()).toMatch(/lead\.client_phone_number\s+a text/);
+    expect(await page.locator('main').innerText()).toContain('the email address in lower case');
+    expect(faults).toEqual([]);
+  });
+
+  test('marks the characters of a fault, and says what is meant', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/playground');
+    const fault = { kind: 'fault' as const, message: 'there is no field client_nam' };
+    operations.tried = { ...fault, hint: 'did you mean "client_name"?', place: { start: 5, end: 15 } };
+    await evaluate(page, 'lead.client_nam');
+    await page.getByRole('heading', { name: 'The expression has a fault' }).waitFor();
+    expect(await page.locator('#result mark').innerText()).toBe('client_nam');
+    expect(await page.locator('#result .fault').innerText()).toBe(
+      'Column 6: there is no field client_nam; did you mean "client_name"?',
+    );
+    operations.tried = { ...fault, hint: '', place: { start: 8, end: 9 } };
+    await evaluate(page, '1 +\n  a.x');
+    await page.getByText('Line 2, column 5: there is no field client_nam').waitFor();
+    operations.tried = { ...fault, message: 'it ends too early', hint: '', place: { start: 3, end: 3 } };
+    await evaluate(page, '1 +');
+    await page.getByText('Column 4: it ends too early').waitFor();
+    operations.tried = {
+      ...fault,
+      kind: 'failed',
+      message: 'It took longer than 5 s.',
+      hint: '',
+      place: null,
+    };
+    await evaluate(page, '1 + 1');
+    await page.getByRole('heading', { name: 'The expression fails for the sample lead' }).waitFor();
+    expect(await page.locator('#result mark').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('takes another lead by its id, if there is one source', async () => {
+    const { page, go, operations } = await openReader(browser);
+    operations.sources = operations.sources.slice(0, 1);
+    await go('/playground');
+    await page.getByLabel('Or another lead').fill('7');
+    await evaluate(page, 'lead.id');
+    await page.getByRole('heading', { name: 'for lead 7 of main' }).waitFor();
+  });
+
+  test('takes no more than 4,000 characters', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/playground');
+    await page.getByLabel('Expression').focus();
+    await page.keyboard.insertText('x'.repeat(4_001));
+    expect(await page.getByLabel('Expression').inputValue()).toHaveLength(4_000);
+  });
+});
+
 describe('Deliveries', () => {
   test('are filtered by sink and state, and the address says so', async () => {
     const { page, go } = await openReader(browser);

@@ -73,6 +73,7 @@ test('no text that a stranger has written runs, breaks out or is lost, in any fi
       '/polls',
       '/configuration',
       '/leads/main/1',
+      '/playground',
     ]) {
       const where = `${path} from text ${start}`;
       await go(path);
@@ -93,6 +94,32 @@ test('a lead’s content is text, whatever it is, and so is what destinations an
     await expectHarmless(page, faults, text);
     await page.getByRole('link', { name: 'Hide' }).click();
     await page.getByRole('button', { name: 'Show the lead’s data' }).waitFor();
+  }
+});
+
+test('what sinks get, and what an expression makes of a lead, is text', async () => {
+  const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
+  for (const text of inFields([...breakouts, '\u202etxt.exe', ...everyUnseen])) {
+    const preview = { target: text, fields: [{ name: text, value: text }], content: text, truncated: true };
+    const fields = [{ name: text, json: JSON.stringify(text) }];
+    const texts = { sink: text, type: text, reason: text, note: text };
+    operations.previewed = [{ ...texts, state: 'sent', fields, previews: [preview] }];
+    await go('/leads/main/48196');
+    await page.getByRole('button', { name: 'Show what each sink gets' }).click();
+    await page.locator('#previews .card').waitFor();
+    expect(await missing(page, [text]), text).toEqual([]);
+    await expectHarmless(page, faults, text);
+    await go('/playground');
+    const expression = `x${text.replaceAll(/[\r\n\0]/g, '')}`; // never empty, which is no expression
+    operations.tried = { kind: 'value', type: text, json: JSON.stringify(text) };
+    for (const answer of ['value', 'fault'] as const) {
+      if (answer === 'fault')
+        operations.tried = { kind: 'fault', message: text, hint: text, place: { start: 1, end: 4 } };
+      await page.getByLabel('Expression').fill(expression);
+      await page.getByRole('button', { name: 'Evaluate' }).click();
+      await page.locator(answer === 'fault' ? '#result mark' : '#result pre').waitFor();
+      await expectHarmless(page, faults, text);
+    }
   }
 });
 

@@ -24,6 +24,8 @@ describe('every page', () => {
     '/deliveries',
     '/sinks',
     '/polls',
+    '/playground',
+    '/playground?source=main&lead=48196&sink=crm',
     '/configuration',
     '/leads/main/48196',
     '/login',
@@ -120,6 +122,33 @@ describe('bad input', () => {
       expect(pages.operations.actions).toEqual([]);
     },
   );
+
+  test.each([
+    [{ expression: ' ' }, 'There is no expression.'],
+    [{ expression: '1', other: '42' }, 'Write the source and the id, such as <code>main:42</code>.'],
+    [{ expression: '1', other: 'main:x' }, 'This is not a lead.'],
+    [{ expression: '1', lead: '"><b>:1:2' }, 'This is not a lead.'],
+  ])('an expression with %j is not evaluated, and the page says why', async (fields, why) => {
+    const answer = await post('/playground', fields);
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain(why);
+    expect(pages.operations.actions).toEqual([]);
+  });
+
+  test('an expression that cannot be evaluated comes back with the reason', async () => {
+    pages.operations.tried = new RequestError(404, 'unknown-lead', 'There is no lead 9.', 'Choose another.');
+    const answer = await post('/playground', { expression: '"</textarea><b>"', other: 'main:9' });
+    const html = await answer.text();
+    expect(answer.status).toBe(404);
+    expect(html).toContain('There is no lead 9. Choose another.');
+    expect(html).toContain('&quot;&lt;/textarea>&lt;b>&quot;</textarea>');
+    expect(html).toContain('value="main:9"');
+  });
+
+  test('previews of a lead that there is not are answered by 404', async () => {
+    for (const path of ['/leads/main/999/previews', '/leads/main/abc/previews'])
+      expect((await post(path)).status).toBe(404);
+  });
 
   test('a pause without a reason, or with one that is too long, is none', async () => {
     for (const reason of ['', '  ', 'x'.repeat(201)]) await post('/sinks/crm/pause', { sure: 'yes', reason });

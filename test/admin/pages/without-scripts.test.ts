@@ -34,6 +34,23 @@ test('a lead is found and its data shown without scripts, with times in UTC', as
   await page.getByText('Ada Example').first().waitFor();
 });
 
+test('what each sink gets is shown, and an expression tried, without scripts', async () => {
+  const { page, go, operations } = await openReader(browser, { context });
+  await go('/leads/main/48196');
+  await page.getByRole('button', { name: 'Show what each sink gets' }).click();
+  await page.getByText('Ada Example').first().waitFor();
+  expect(await page.getByRole('button', { name: 'Show the lead’s data' }).count()).toBe(1);
+  await page.getByRole('link', { name: 'Try an expression on this lead' }).click();
+  await page.getByLabel('Expression').fill('lead.client_name +\n  "x"');
+  await page.getByRole('button', { name: 'Evaluate' }).click();
+  await page.getByRole('heading', { name: 'Value' }).waitFor();
+  expect(await page.getByLabel('Expression').inputValue()).toBe('lead.client_name +\n  "x"');
+  expect(operations.actions).toEqual([
+    'previews main 48196',
+    'try "lead.client_name +\\n  \\"x\\"" on main 48196 for no sink',
+  ]);
+});
+
 test('selected deliveries are retried without scripts', async () => {
   const { page, go, operations } = await openReader(browser, { context });
   await go('/deliveries?state=dead');

@@ -5,6 +5,17 @@ export function leadAddress(source: string, lead: string): string {
   return `/leads/${encoded(source)}/${encoded(lead)}`;
 }
 
+/** Returns the address of the playground for expressions, with a lead chosen. */
+export function playgroundAddress({
+  source,
+  lead,
+}: {
+  readonly source: string;
+  readonly lead: string;
+}): string {
+  return withQuery('/playground', { source, lead });
+}
+
 /** Returns the address of the list of leads that a source no longer lists. */
 export function goneLeadsAddress(source: string): string {
   return withQuery('/leads', { listing: 'gone', source });

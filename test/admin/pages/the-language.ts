@@ -1,0 +1,11 @@
+import type { ExpressionLanguage } from '../../../src/admin/contract/model.ts';
+import { MAX_EXPRESSION } from '../../../src/mapping/definition.ts';
+import { languageReference } from '../../../src/mapping/language-reference.ts';
+
+/** What an expression can use. */
+export const theLanguage: ExpressionLanguage = {
+  variables: [...languageReference.variables],
+  functions: [...languageReference.functions],
+  others: [...languageReference.others],
+  max_characters: MAX_EXPRESSION,
+};
