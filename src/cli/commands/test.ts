@@ -18,6 +18,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from '../shell/filter.ts';
 import { requireName } from '../shell/names.ts';
 import { newestLeads } from '../shell/newest-leads.ts';
+import { repeatOnSave } from '../shell/repeat-on-save.ts';
 import { unknownLead } from '../shell/unknown-lead.ts';
 
 interface Options {
@@ -26,6 +27,7 @@ interface Options {
   readonly last?: number;
   readonly showData?: boolean;
   readonly json?: boolean;
+  readonly watch?: boolean;
 }
 
 /** The result of one test. */
@@ -41,34 +43,61 @@ export const command = defineCommand<Options>({
     'leadsync test',
     'leadsync test crm --last 50',
     'leadsync test crm --lead 42 --show-data',
+    'leadsync test --watch',
     'leadsync test --json',
   ],
   notes:
-    'Without --lead and --last, it runs the tests in the configuration and exits with 78 if one fails. With them, it applies `where` and `fields` to leads in the ledger, sends nothing, and exits with 1 if an expression fails for one. Their content is shown with --show-data only.',
+    'Without --lead and --last, it runs the tests in the configuration and exits with 78 if one fails. With them, it applies `where` and `fields` to leads in the ledger, sends nothing, and exits with 1 if an expression fails for one. Their content is shown with --show-data only. With --watch, it runs the tests again each time the configuration file is saved, until Ctrl-C.',
   declare: (command) =>
     command
       .option('--lead <id>', 'apply the mapping to this lead', readLeadId)
       .option('--source <name>', 'the source of that lead')
       .option('--last <number>', 'apply the mapping to the last leads, and count the results', readCount)
       .option('--show-data', "with --lead, show the fields' values, which are personal data")
+      .option('--watch', 'run the tests again each time the file is saved')
       .option('--json', 'print the result as JSON'),
   run: async (options, surroundings, [sink]) => {
-    const config = loadConfig(options.config, { sinkTypes, env: surroundings.env, ignoreTests: true });
-    const names = config.sinks.map(({ name }) => name);
-    requireName('sink', sink, names);
-    const chosen = config.sinks.filter(
-      ({ name, mapping }) => name === sink || (sink === undefined && mapping !== undefined),
-    );
-    if (chosen.every(({ mapping }) => mapping === undefined)) throw noMapping(sink);
-    refuseWithoutLead(options);
+    refuseUseless(options);
+    if (options.watch) return watchTests(sink, options, surroundings);
+    const { config, chosen } = chosenSinks(sink, options, surroundings);
     if (options.lead !== undefined) return tryLead(options.lead, chosen, config, options, surroundings);
     if (options.last !== undefined) return tryLast(options.last, chosen, config, options, surroundings);
     return showTests(chosen, config, options, surroundings);
   },
 });
 
+/** Returns the configuration, and the sinks with a mapping, or the one that is named. @throws ConfigError, CommandFailure */
+function chosenSinks(sink: string | undefined, options: GlobalOptions, { env }: Surroundings) {
+  const config = loadConfig(options.config, { sinkTypes, env, ignoreTests: true });
+  const names = config.sinks.map(({ name }) => name);
+  requireName('sink', sink, names);
+  const chosen = config.sinks.filter(
+    ({ name, mapping }) => name === sink || (sink === undefined && mapping !== undefined),
+  );
+  if (chosen.every(({ mapping }) => mapping === undefined)) throw noMapping(sink);
+  return { config, chosen };
+}
+
+/** Shows the tests again each time the file is saved. */
+async function watchTests(
+  sink: string | undefined,
+  options: Options & GlobalOptions,
+  surroundings: Surroundings,
+): Promise<number> {
+  await repeatOnSave(options, surroundings, () => {
+    const { config, chosen } = chosenSinks(sink, options, surroundings);
+    showTests(chosen, config, options, surroundings);
+  });
+  return ExitCode.done;
+}
+
 /** Refuses options that would have no effect. @throws CommandFailure */
-function refuseWithoutLead({ lead, source, showData, last }: Options): void {
+function refuseUseless({ lead, source, showData, last, watch, json }: Options): void {
+  if (watch && (lead !== undefined || last !== undefined || json))
+    throw new CommandFailure(
+      ExitCode.usage,
+      '--watch shows tests as text: it excludes --lead, --last and --json.',
+    );
   if (lead !== undefined && last === undefined) return;
   const given = [lead && '--lead', source && '--source', showData && '--show-data'].filter(Boolean);
   if (lead === undefined ? given.length === 0 : last === undefined) return;

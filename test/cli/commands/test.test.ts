@@ -1,9 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeSink } from '../../../src/config/changes/compare-configs.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { textOf } from '../../../src/mapping/definition.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
+import { startLeadsync } from '../../support/program/leadsync.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
+import { until } from '../../support/time/until.ts';
 import { Install } from '../an-install.ts';
 
 const URL = 'http://127.0.0.1:9/hook';
@@ -107,6 +110,58 @@ describe('leadsync test', () => {
 `);
     expect(stdout).not.toContain('many');
     expect(await install.run(['test', '--last', 'all'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('leadsync test --watch', () => {
+  const passing = { ...plumbers, tests: [{ name: 'a last name', gives: { name: 'Citizen' } }] };
+  const failing = { ...plumbers, tests: [{ name: 'a last name', gives: { name: 'Smith' } }] };
+  const sinksOf = (crm: object) => ({ sinks: { crm: { type: 'webhook', url: URL, ...crm } } });
+  const watching = (install: Install, ...args: string[]) => {
+    const watch = startLeadsync(['test', '--watch', '-c', install.configFile, ...args]);
+    onTestFinished(() => void watch.kill('SIGKILL'));
+    return watch;
+  };
+
+  test('shows the tests again at each save, also after a fault, and ends well on Ctrl-C', async () => {
+    const install = anInstall(passing);
+    const watch = watching(install);
+    await until('it watches', () => watch.stderr.includes('Ctrl-C ends this.'));
+    expect(watch.stdout).toBe('sink crm\n  ok      a last name\n1 test, all passed.\n');
+    install.configure(sinksOf(failing));
+    await until('it shows the failure', () => watch.stdout.includes('1 test, 1 failed.'));
+    expect(watch.stdout).toMatch(
+      /\n\n\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}\S*leadsync\.yaml was saved\nsink crm\n {2}FAILED/,
+    );
+    install.configure(sinksOf({ fields: { name: 'lead.client_nam' } }));
+    await until('it shows the fault', () => watch.stderr.includes('there is no field client_nam'));
+    writeFileSync(install.configFile, 'sinks: [');
+    await until('it shows the broken syntax', () => /leadsync\.yaml:1:/.test(watch.stderr));
+    unlinkSync(install.configFile);
+    await until('it says that the file is gone', () => watch.stderr.includes('there is no such file'));
+    install.configure(sinksOf(passing));
+    await until('it shows success again', () => watch.stdout.split('all passed.').length === 3);
+    expect(await watch.kill('SIGINT')).toEqual({ code: 0, signal: null });
+  });
+
+  test('sees a file that replaces the watched one, and shows the last of several saves', async () => {
+    const install = anInstall(passing);
+    const watch = watching(install, 'crm');
+    await until('it watches', () => watch.stderr.includes('Ctrl-C ends this.'));
+    const other = new Install();
+    for (const [count, crm] of [failing, passing, failing].entries()) {
+      other.configure(sinksOf({ ...crm, timeout: `${10 + count}s` }));
+      renameSync(other.configFile, install.configFile);
+    }
+    await until('it shows the last', () => watch.stdout.includes('1 test, 1 failed.'));
+    expect(await watch.kill('SIGINT')).toEqual({ code: 0, signal: null });
+    expect(watch.stdout).toMatch(/1 failed\.\n$/);
+  });
+
+  test.each([['--json'], ['--lead', '42'], ['--last', '5']])('excludes %s', async (...more) => {
+    const { code, stderr } = await anInstall(passing).run(['test', '--watch', ...more]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--watch shows tests as text');
   });
 });
 

@@ -1,0 +1,42 @@
+import { ConfigError } from '../../config/contract/config-error.ts';
+import { stampOf, watchConfig } from '../../daemon/watching/watch-config.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printMoment } from '../../platform/text/format.ts';
+import { printable } from '../../platform/text/printable.ts';
+import { CommandFailure } from './command-failure.ts';
+import type { GlobalOptions, Surroundings } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { explainFailure } from './failure.ts';
+
+/**
+ * Calls `show`, and again after each change of the configuration file, until Ctrl-C or until nobody reads the output. Writes the faults of
+ * the file, and what the command cannot do with it, to standard error, and goes on.
+ */
+export async function repeatOnSave(
+  { config: file }: GlobalOptions,
+  { stdout, stderr, clock }: Surroundings,
+  show: () => void,
+): Promise<void> {
+  const stop = listenForStop(() => process.exit(ExitCode.notDone));
+  const unread = new AbortController();
+  stdout.on?.('error', () => unread.abort());
+  const stamp = () => stampOf({ file, secretFiles: [] });
+  let shown = '';
+  const showNow = () => {
+    shown = stamp(); // before the file is read, because it may be saved meanwhile
+    try {
+      show();
+    } catch (error) {
+      if (!(error instanceof ConfigError || error instanceof CommandFailure)) throw error;
+      stderr.write(`${explainFailure(error).message}\n`);
+    }
+  };
+  showNow();
+  stderr.write(`Watching ${printable(file)}. Ctrl-C ends this.\n`);
+  const showAgain = async () => {
+    stdout.write(`\n${printMoment(clock.now())}  ${printable(file)} was saved\n`);
+    showNow();
+  };
+  await watchConfig(stamp, () => shown, showAgain, clock, AbortSignal.any([stop.signal, unread.signal]));
+  stop.release();
+}
