@@ -103,6 +103,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   invalid_duration: 'the text is not a duration',
   list_too_long: 'a list has more than 1,000 elements',
   text_too_long: 'the result is too long',
+  too_much_effort: 'it calls functions too often for the size of this lead',
   optional_value_missing: 'the optional value is absent',
   field_type_mismatch: 'the value is absent or of another type',
   no_matching_overload: 'the value has another type than the function takes',

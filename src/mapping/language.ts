@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type * as Cel from '@marcbachmann/cel-js';
 import type { Secret } from '../platform/options/secret.ts';
 import type { Lookups } from './definition.ts';
+import type { Effort } from './functions/effort.ts';
 import { limitedSplit, replaced, strictInt } from './functions/limited.ts';
 import { PersonName, personName } from './functions/person-name.ts';
 import { isRegion, phoneOf } from './functions/phone.ts';
@@ -20,8 +21,8 @@ function cel(): typeof Cel {
 }
 
 /**
- * Limits of an expression. They do not bound the time of one that is made to take long: what people type is evaluated by a
- * `MappingWorker`.
+ * Limits of an expression. They and `Effort` do not bound the time of one that joins lists in order to take long: what people type is
+ * evaluated by a `MappingWorker`.
  */
 const LIMITS = {
   maxAstNodes: 500,
@@ -42,6 +43,8 @@ export interface LanguageParts {
   readonly clientKey?: Secret | undefined;
   /** The lead that is being mapped. */
   readonly lead: () => LeadValue;
+  /** Limits what the functions do for it. */
+  readonly effort: Effort;
 }
 
 const TIME = 'google.protobuf.Timestamp';
@@ -267,8 +270,17 @@ export function newEnvironment(parts: LanguageParts): Cel.Environment {
   environment.registerFunction(`string.${SPLIT}(string): list<string>`, limitedSplit);
   environment.registerFunction(`string.${SPLIT}(string, int): list<string>`, limitedSplit);
   for (const { signatures, call } of Object.values(FUNCTIONS))
-    for (const signature of signatures) environment.registerFunction(signature, call(parts));
+    for (const signature of signatures)
+      environment.registerFunction(signature, limited(call(parts), parts.effort));
   return environment;
+}
+
+/** Returns a function of up to three arguments whose calls count as effort. Without rest parameters, which cost as much as a short function. */
+function limited(call: (...args: readonly unknown[]) => unknown, effort: Effort) {
+  return (one: unknown, two: unknown, three: unknown) => {
+    effort.spend(one);
+    return call(one, two, three);
+  };
 }
 
 /** Returns the value of an optional, null for an empty one, and any other value as it is. */

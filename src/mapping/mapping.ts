@@ -4,6 +4,7 @@ import type { Secret } from '../platform/options/secret.ts';
 import type { FieldRule, MappingDefinition } from './definition.ts';
 import { type Expression, ExpressionCompiler, ExpressionFailed, isFault } from './expression.ts';
 import type { ExpressionFault } from './expression-fault.ts';
+import { Effort } from './functions/effort.ts';
 import { unwrapped } from './language.ts';
 import { type LeadValue, variablesOf } from './lead-values.ts';
 
@@ -74,6 +75,7 @@ export class Mapping {
   readonly #fields: readonly CompiledField[] | undefined;
   readonly #perLead: readonly CompiledField[] | undefined;
   readonly #current: { lead: LeadValue | undefined };
+  readonly #effort: Effort;
   readonly #rawKeys: ReadonlySet<string> | undefined;
 
   private constructor(
@@ -81,12 +83,14 @@ export class Mapping {
     where: Expression | undefined,
     { fields, perLead }: { readonly [part in 'fields' | 'perLead']: readonly CompiledField[] | undefined },
     current: { lead: LeadValue | undefined },
+    effort: Effort,
   ) {
     this.definition = definition;
     this.#where = where;
     this.#fields = fields;
     this.#perLead = perLead;
     this.#current = current;
+    this.#effort = effort;
     const compiled = [...(fields ?? []), ...(perLead ?? [])].map(({ expression }) => expression);
     this.#rawKeys = rawKeysOf([where, ...compiled].filter((one) => one !== undefined));
   }
@@ -101,7 +105,8 @@ export class Mapping {
       if (!current.lead) throw new Error('no lead is being mapped');
       return current.lead;
     };
-    const compiler = new ExpressionCompiler({ ...definition, clientKey, lead });
+    const effort = new Effort();
+    const compiler = new ExpressionCompiler({ ...definition, clientKey, lead, effort });
     const faults: MappingFault[] = [];
     const compile = (text: string, wanted: 'bool' | 'value', path: readonly string[]) => {
       const compiled = compiler.compile(text, wanted);
@@ -119,7 +124,7 @@ export class Mapping {
       });
     const fields = compileAll(definition.fields, ['fields']);
     const perLead = compileAll(definition.perLead, []);
-    return faults.length > 0 ? faults : new Mapping(definition, where, { fields, perLead }, current);
+    return faults.length > 0 ? faults : new Mapping(definition, where, { fields, perLead }, current, effort);
   }
 
   /** Returns the fields with their types, in order; undefined if the sink gets leads as received. */
@@ -137,6 +142,7 @@ export class Mapping {
       const variables = variablesOf(delivery, this.#rawKeys);
       requireFewAnswers(variables.lead);
       this.#current.lead = variables.lead;
+      this.#effort.begin();
       if (this.#where && !this.#isWanted(this.#where, variables)) return { kind: 'left-out' };
       const valuesOf = (fields: readonly CompiledField[] | undefined) =>
         fields && this.#fieldsOf(fields, delivery, variables);

@@ -48,7 +48,7 @@ function differences(
   if (mapped.kind === 'left-out') return [];
   const known = new Set(columns.map(({ name }) => name));
   return Object.entries(gives).flatMap(([name, expected]) => {
-    const value = mapped.fields?.get(name) ?? mapped.perLead?.get(name);
+    const value = mapped.perLead?.has(name) ? mapped.perLead.get(name) : mapped.fields?.get(name);
     const isKnown = value !== undefined || known.has(name);
     if (isKnown && isSame(expected, value ?? null)) return [];
     const actual = value === undefined ? 'no such field' : mappedJson(value);

@@ -1,5 +1,6 @@
 import { tests as suite } from '@bufbuild/cel-spec/testdata/conformance.js';
 import { describe, expect, test } from 'vitest';
+import { Effort } from '../../src/mapping/functions/effort.ts';
 import { newEnvironment } from '../../src/mapping/language.ts';
 
 // The official conformance cases of CEL, for the part of the language that mappings use. Another package, or another version of this one,
@@ -47,6 +48,7 @@ const DIFFERENCES: ReadonlySet<string> = new Set([
 ]);
 
 const environment = newEnvironment({
+  effort: new Effort(),
   lead: () => {
     throw new Error('no case needs a lead');
   },

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { ExpressionCompiler, isFault } from '../../src/mapping/expression.ts';
 import type { ExpressionFault } from '../../src/mapping/expression-fault.ts';
+import { Effort } from '../../src/mapping/functions/effort.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 
 const compiler = new ExpressionCompiler({
   region: 'AU',
   lookups: { owners: { plumbing: '101' } },
   clientKey: undefined,
+  effort: new Effort(),
   lead: () => {
     throw new Error('nothing is evaluated here');
   },
@@ -168,6 +170,7 @@ test('hash needs the key of the store', () => {
   expect(faultOf('hash(lead.client_email)')?.message).toMatch(/^`hash`: needs a key: set store\.client_key/);
   const keyed = new ExpressionCompiler({
     clientKey: new Secret('key'),
+    effort: new Effort(),
     lead: () => {
       throw new Error('nothing is evaluated here');
     },

@@ -248,6 +248,30 @@ test('the worst expression over the largest lead ends within a second or two', (
   expect(Number(process.hrtime.bigint() - startedAt) / 1e9).toBeLessThan(60);
 });
 
+test('functions that loops call too often for one lead refuse it alone, in every attempt at the same call', () => {
+  const answers = { a: Array.from({ length: MAX_ANSWERS }, () => '0412 345 678') };
+  const pairs = (times: number) =>
+    `lead.questions.filter(q, lead.questions.filter(p, int(p.answer.split(" ")[0]) >= 0).all(p, ${Array(times).fill('upper(p.answer) != "x"').join(' && ')})).size()`;
+  const one = mapping({ fields: { it: rule(pairs(1)), calls: rule('upper(lead.client_name)') } });
+  const refused = {
+    kind: 'failed',
+    reason: expect.stringContaining('it calls functions too often for the size of this lead'),
+  };
+  expect(one.map(sampleDelivery({ answers }))).toMatchObject(refused);
+  expect(one.map(sampleDelivery({ answers }))).toMatchObject(refused);
+  const few = { a: Array.from({ length: 100 }, () => '0412') };
+  expect(one.map(sampleDelivery({ answers: few }))).toMatchObject({ kind: 'mapped' });
+});
+
+test('a function that reads megabytes counts as many calls', () => {
+  const changes = { client_name: 'x'.repeat(900_000), answers: { a: Array.from({ length: 30 }, () => 'y') } };
+  const from = 'lead.questions.filter(q, like(lead.client_name, "z$")).size()';
+  expect(mapOne({ fields: { it: rule(from) } }, changes)).toMatchObject({ kind: 'failed' });
+  expect(mapOne({ fields: { it: rule('like(lead.client_name, "x$")') } }, changes)).toMatchObject({
+    fields: new Map([['it', true]]),
+  });
+});
+
 test('hostile keys of a lead reach no prototype', () => {
   const changes = {
     raw: JSON.parse('{"__proto__":{"polluted":"yes"},"constructor":{"name":"x"}}') as Record<string, never>,
