@@ -139,6 +139,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'attempt-parts.ts',
       'lead-row.ts',
       'mapped-columns.ts',
+      'reach-server.ts',
       'test-batch.ts',
     ],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
@@ -312,8 +313,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'preact-render-to-string': ['admin'],
   'prom-client': ['telemetry'],
   re2js: ['mapping'],
-  nodemailer: ['alerts'],
-  undici: ['alerts', 'source', 'sinks/webhook'],
+  nodemailer: ['platform'],
+  undici: ['alerts', 'platform', 'source', 'sinks/webhook'],
   uplot: ['admin'], // its files are served
   yaml: ['config'],
   zod: [

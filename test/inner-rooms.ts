@@ -260,8 +260,12 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'platform/text/ writes and reads text; it must not know what the text is about.',
     },
     http: {
-      imports: [],
-      because: 'platform/http/ is addresses and headers; it must not know who calls whom.',
+      imports: ['time'],
+      because: 'platform/http/ is addresses, headers and requests; it must not know who calls whom.',
+    },
+    mail: {
+      imports: ['http'],
+      because: 'platform/mail/ is connections to mail servers; it must not know what is in a mail.',
     },
     files: {
       imports: ['time', 'failures', 'process'],

@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import { codeOf } from '../platform/failures/error-code.ts';
-import { isLoopback } from '../platform/http/address.ts';
+import { isSmtpUrl, openTransport, PROGRAM_MAIL, WRONG_SMTP_URL } from '../platform/mail/smtp.ts';
 import { secret } from '../platform/options/option-types.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { DestinationError, defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';
 import { TIMEOUT_MS } from './post-json.ts';
-
-const WRONG_SERVER =
-  'must be a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start';
 
 const address = z.email('must be an email address such as ops@example.com');
 
@@ -18,7 +15,7 @@ export const email = defineDestination({
   summary: 'Sends notices by email, through an SMTP server.',
   options: z.strictObject({
     server: secret()
-      .refine((value) => isSmtpUrl(value.reveal()), WRONG_SERVER)
+      .refine((value) => isSmtpUrl(value.reveal()), WRONG_SMTP_URL)
       .describe(
         'URL of the SMTP server: smtp://user:password@host:587, or smtps:// for TLS from the start. With a password, smtp:// requires STARTTLS unless the server is on this machine. leadsync shows only its host and port.',
       ),
@@ -40,11 +37,6 @@ export const email = defineDestination({
   },
 });
 
-function isSmtpUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
-}
-
 function mailOf(message: Message, from: string, to: readonly string[]) {
   return {
     from,
@@ -53,19 +45,16 @@ function mailOf(message: Message, from: string, to: readonly string[]) {
     text: `${textOf(message)}\n`,
     // The same id for every attempt lets a mail client recognise a repeat (RFC 5322, section 3.6.4).
     messageId: `<${message.id}@leadsync>`,
-    // Prevents automatic replies (RFC 3834, section 5).
-    headers: { 'Auto-Submitted': 'auto-generated' },
-    disableFileAccess: true,
-    disableUrlAccess: true,
+    ...PROGRAM_MAIL,
   };
 }
 
 async function reach(
   url: URL,
   signal: AbortSignal,
-  use: (transport: Awaited<ReturnType<typeof connectTo>>) => Promise<void>,
+  use: (transport: Awaited<ReturnType<typeof openTransport>>) => Promise<void>,
 ): Promise<void> {
-  const transport = await connectTo(url);
+  const transport = await openTransport(url, TIMEOUT_MS);
   try {
     await withinDeadline(TOTAL_MS, signal, () => use(transport));
   } catch (cause) {
@@ -73,23 +62,6 @@ async function reach(
   } finally {
     transport.close();
   }
-}
-
-async function connectTo({ protocol, hostname, port, username, password }: URL) {
-  const { createTransport } = await import('nodemailer'); // loaded here, because most installs send no mail
-  const secure = protocol === 'smtps:';
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const user = decodeURIComponent(username);
-  return createTransport({
-    host,
-    port: Number(port) || (secure ? 465 : 587),
-    secure,
-    requireTLS: !secure && password !== '' && !isLoopback(host),
-    ...(user ? { auth: { user, pass: decodeURIComponent(password) } } : {}),
-    connectionTimeout: TIMEOUT_MS,
-    greetingTimeout: TIMEOUT_MS,
-    socketTimeout: TIMEOUT_MS,
-  });
 }
 
 /** Maximum time for sending one mail or for one check, in ms. Each step also has its own limit. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { slackEscape } from '../platform/text/slack-escape.ts';
 import { webhookOptions } from '../sinks/webhook/options.ts';
 import { defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';
@@ -22,10 +23,7 @@ export const slack = defineDestination({
   },
 });
 
-/** Escapes of Slack's control characters, which start links and mentions (https://docs.slack.dev/messaging/formatting-message-text). */
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-
 function bodyOf(message: Message): string {
   const text = `*${subjectOf(message)}*\n${textOf(message)}`;
-  return JSON.stringify({ text: text.replace(/[&<>]/g, (character) => ESCAPES[character] ?? '') });
+  return JSON.stringify({ text: slackEscape(text) });
 }

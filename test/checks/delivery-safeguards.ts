@@ -38,7 +38,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a webhook confirms its lease after connecting',
     without: 'a process that was suspended while it connected delivers an older content after a newer one',
-    file: 'src/sinks/webhook/post.ts',
+    file: 'src/platform/http/post.ts',
     text: '    this.#limits.beforeSending();\n',
     instead: '',
     tests: ['test/sinks/webhook/webhook.test.ts'],
@@ -46,10 +46,10 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a request whose deadline passes while it waits for a connection is not sent later',
     without: 'a lead arrives after its attempt was settled as not sent, and again with the next attempt',
-    file: 'src/sinks/webhook/post.ts',
+    file: 'src/platform/http/post.ts',
     text: '    if (this.#failure) throw this.#failure.error;',
     instead: '   ',
-    tests: ['test/sinks/webhook/post.test.ts'],
+    tests: ['test/platform/http/post.test.ts'],
   },
   {
     name: 'the postgres sink confirms its lease before COMMIT',
@@ -217,7 +217,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a webhook request has a deadline until its headers have arrived',
     without: 'a receiver that sends its answer byte by byte occupies a connection forever',
-    file: 'src/sinks/webhook/post.ts',
+    file: 'src/platform/http/post.ts',
     text: 'setTimeout(() => this.#abort(new DeadlinePassed()), limits.timeoutMs);',
     instead: 'setTimeout(() => undefined, limits.timeoutMs);',
     tests: ['test/sinks/webhook', 'test/faults/sinks/webhook.test.ts'],

@@ -3,12 +3,13 @@ import type { Pool } from 'undici';
 import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
-import { networkFailure } from '../../platform/failures/network-failure.ts';
 import { isPlainHttp } from '../../platform/http/address.ts';
+import { post, READ_MS } from '../../platform/http/post.ts';
 import { readRetryAfter } from '../../platform/http/retry-after.ts';
+import { tryConnection } from '../../platform/http/try-connection.ts';
 import { OnDemand } from '../../platform/process/on-demand.ts';
-import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { attemptParts } from '../attempt-parts.ts';
+import { reachServer } from '../reach-server.ts';
 import {
   type AttemptUnderWay,
   defineSink,
@@ -22,7 +23,6 @@ import {
 import { judgeAnswer } from './judge-answer.ts';
 import { type Message, messageOf, testMessage } from './message.ts';
 import { webhookOptions } from './options.ts';
-import { post, READ_MS } from './post.ts';
 import { readSigningKey, sign } from './signature.ts';
 
 /**
@@ -56,6 +56,9 @@ export const webhook = defineSink({
       : [],
   open: (options, parts) => new WebhookSink(options, parts),
 });
+
+/** Maximum characters of an answer that are stored. */
+const MAX_ANSWER = 1000;
 
 /** Sends requests. Each request may take the whole timeout until the headers of its answer arrive. */
 class WebhookSink implements Sink {
@@ -94,20 +97,7 @@ class WebhookSink implements Sink {
 
   /** Connects, with TLS for `https:`, and disconnects. Sends no request: a receiver should only ever get leads. */
   async check(signal: AbortSignal): Promise<void> {
-    const { buildConnector } = await import('undici');
-    const connect = buildConnector({ timeout: this.#parts.timeoutMs, allowH2: false });
-    const { hostname, protocol, port } = this.#url;
-    // A function, so that the promise is created only when the work begins: if `signal` has aborted before, its rejection would be
-    // unhandled.
-    const connected = () =>
-      new Promise<void>((resolve, reject) => {
-        connect({ hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port }, (error, socket) => {
-          socket?.destroy();
-          if (error) reject(error);
-          else resolve();
-        });
-      });
-    await this.#reach(signal, () => withinDeadline(this.#parts.timeoutMs, signal, connected));
+    await this.#reach(signal, () => tryConnection(this.#url, this.#parts.timeoutMs, signal));
   }
 
   async deliver(
@@ -181,7 +171,7 @@ class WebhookSink implements Sink {
     const [retryAfter, date] = [headers['retry-after'], headers['date']].map((lines) => [lines].flat()[0]);
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
-      text,
+      text: text?.slice(0, MAX_ANSWER).toWellFormed(),
       retryAfterMs: readRetryAfter({ retryAfter, date }, clock.now()),
     });
     if (judged instanceof SinkUnavailable) throw judged;
@@ -209,24 +199,8 @@ class WebhookSink implements Sink {
     };
   }
 
-  /** @throws SinkUnavailable for every failure of `work`, including the deadline and an aborted `stop` */
-  async #reach<T>(
-    stop: AbortSignal,
-    work: () => Promise<T>,
-    isUnsent: () => boolean = () => true,
-  ): Promise<T> {
-    try {
-      return await work();
-    } catch (cause) {
-      const { what, hint } = this.#failure(cause, stop);
-      throw new SinkUnavailable(`${this.#url.origin} ${what}.`, { hint, unsent: isUnsent(), cause });
-    }
-  }
-
-  #failure(cause: unknown, stop: AbortSignal): { what: string; hint: string } {
-    if (stop.aborted) return { what: 'had not answered when leadsync ended the attempt', hint: '' };
-    if (!(cause instanceof DeadlinePassed)) return networkFailure(cause);
-    const hint = 'Check whether the receiver hangs, or raise `timeout`.';
-    return { what: `did not answer within ${this.#parts.timeoutMs / 1000} s`, hint };
+  #reach<T>(stop: AbortSignal, work: () => Promise<T>, isUnsent?: () => boolean): Promise<T> {
+    const server = { origin: this.#url.origin, timeoutMs: this.#parts.timeoutMs };
+    return reachServer(server, stop, work, isUnsent);
   }
 }

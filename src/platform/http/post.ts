@@ -1,12 +1,10 @@
 import type { Dispatcher } from 'undici';
-import { DeadlinePassed } from '../../platform/time/deadline.ts';
+import { DeadlinePassed } from '../time/deadline.ts';
 
-/** Maximum bytes of a body that are read. */
+/** Maximum bytes of a body that are read, unless the caller says otherwise. */
 const LIMIT_BYTES = 1024;
 /** Maximum time to read a body, after the status has arrived, in ms. */
 export const READ_MS = 1000;
-/** Maximum characters of a body that are returned. */
-const LIMIT_CHARACTERS = 1000;
 
 type Headers = Dispatcher.ResponseData['headers'];
 
@@ -25,10 +23,12 @@ interface PostLimits {
   readonly stop: AbortSignal;
   /** Called when the request has its connection, immediately before its first byte is written. If it throws, nothing is sent. */
   readonly beforeSending: () => void;
+  /** Maximum bytes of the body to read. Default: 1 KiB, for a body that is only shown to people. */
+  readonly maxBytes?: number;
 }
 
 /**
- * Sends a request. Closes the connection if the body is longer than `LIMIT_BYTES` or takes longer than `READ_MS`; the response then has
+ * Sends a request. Closes the connection if the body is longer than `maxBytes` or takes longer than `READ_MS`; the response then has
  * the part that arrived.
  * @throws DeadlinePassed, the reason of `stop`, the error of `beforeSending`, or an error of undici
  */
@@ -65,6 +65,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     limits.stop.addEventListener('abort', this.#onStop);
   }
 
+  get #maxBytes(): number {
+    return this.#limits.maxBytes ?? LIMIT_BYTES;
+  }
+
   get response(): Promise<Response> {
     return this.#result.promise;
   }
@@ -85,14 +89,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes > LIMIT_BYTES) this.#leaveBody();
+    if (this.#bytes > this.#maxBytes) this.#leaveBody();
   }
 
   onResponseEnd(): void {
     this.#respond();
   }
 
-  /** A body that breaks off does not matter: the status alone decides the outcome, and the body is only shown to people. */
+  /** A body that breaks off is no error: the status has arrived, and a caller that needs the whole body can tell from the text. */
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#head) this.#respond();
     else this.#fail(error);
@@ -120,11 +124,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #respond(): void {
     if (!this.#head) return;
     this.#endWait();
-    const text = Buffer.concat(this.#chunks)
-      .subarray(0, LIMIT_BYTES)
-      .toString('utf8')
-      .slice(0, LIMIT_CHARACTERS);
-    this.#result.resolve({ ...this.#head, text: text === '' ? undefined : text.toWellFormed() });
+    const text = Buffer.concat(this.#chunks).subarray(0, this.#maxBytes).toString('utf8');
+    this.#result.resolve({ ...this.#head, text: text === '' ? undefined : text });
   }
 
   #endWait(): void {

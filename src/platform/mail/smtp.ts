@@ -1,0 +1,43 @@
+import type { Transporter } from 'nodemailer';
+import { isLoopback } from '../http/address.ts';
+
+/** What to write instead of a text that `isSmtpUrl` does not accept. */
+export const WRONG_SMTP_URL =
+  'must be a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start';
+
+/** Whether a text is the URL of an SMTP server: `smtp://user:password@host:587`, or `smtps://…`. */
+export function isSmtpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
+}
+
+/**
+ * Returns a transport to the server of an SMTP URL. It makes a connection for each mail, within `timeoutMs` for each step. With a password,
+ * it requires STARTTLS unless the server is on this machine.
+ */
+export async function openTransport(
+  { protocol, hostname, port, username, password }: URL,
+  timeoutMs: number,
+): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer'); // loaded here, because most installs send no mail
+  const secure = protocol === 'smtps:';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const user = decodeURIComponent(username);
+  return createTransport({
+    host,
+    port: Number(port) || (secure ? 465 : 587),
+    secure,
+    requireTLS: !secure && password !== '' && !isLoopback(host),
+    ...(user ? { auth: { user, pass: decodeURIComponent(password) } } : {}),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+  });
+}
+
+/** What every mail of a program has: no automatic replies (RFC 3834, section 5), and nothing read from files or addresses. */
+export const PROGRAM_MAIL = {
+  headers: { 'Auto-Submitted': 'auto-generated' },
+  disableFileAccess: true,
+  disableUrlAccess: true,
+} as const;
