@@ -45,6 +45,8 @@ export interface Unavailable {
   readonly gone?: boolean | undefined;
   /** Whether there was no connection, so that leadsync sent no part of the lead. */
   readonly unsent?: boolean | undefined;
+  /** Whether the destination may have the lead, if the sink can tell; otherwise it follows from `unsent` and `httpStatus`. */
+  readonly mayHaveArrived?: boolean | undefined;
 }
 
 /**
@@ -79,5 +81,6 @@ const UNKNOWN_TO_THE_GATEWAY: ReadonlySet<number> = new Set([502, 504, 520, 524]
 export function mayHaveArrived(outcome: Outcome): boolean {
   if (outcome.kind !== 'unavailable') return outcome.kind === 'delivered';
   if (outcome.unsent) return false;
+  if (outcome.mayHaveArrived !== undefined) return outcome.mayHaveArrived;
   return outcome.httpStatus === undefined || UNKNOWN_TO_THE_GATEWAY.has(outcome.httpStatus);
 }

@@ -38,13 +38,13 @@ export async function testSink(
   }
 }
 
-/** Returns the test batch with the fields of the sink's mapping, whatever `where` says; a sentence if an expression fails for it. */
+/** Returns the test batch with the values of the sink's mapping, whatever `where` says; a sentence if an expression fails for it. */
 function mapTest(
   batch: Batch,
   { mapping: definition }: SinkConfig,
   clientKey: Config['clientKey'],
 ): Batch | string {
-  if (definition?.fields === undefined) return batch;
+  if (definition?.fields === undefined && definition?.perLead === undefined) return batch;
   const mapping = textOf({ ...definition, where: undefined });
   const mappings = new CompiledMappings(() => clientKey);
   const mapped = batch.deliveries.map((delivery) => mapDelivery(delivery, { ...batch, mapping }, mappings));

@@ -16,6 +16,8 @@ interface PartsOptions {
   readonly under: AttemptUnderWay;
   /** Maximum duration of one part, in ms. Every part after the first begins only if the attempt has that much time left. */
   readonly partMs: number;
+  /** Whether a refusal blames one item of its part, so that halves of the part may be accepted. Default: always. */
+  readonly blamesOneItem?: (refused: Refused) => boolean;
 }
 
 /**
@@ -33,7 +35,7 @@ interface PartsOptions {
 export async function attemptParts<Item>(
   parts: readonly (readonly Item[])[],
   attempt: (part: readonly Item[]) => Promise<Delivered | Refused>,
-  { under, partMs }: PartsOptions = { under: WITHOUT_LEASE, partMs: 0 },
+  { under, partMs, blamesOneItem = () => true }: PartsOptions = { under: WITHOUT_LEASE, partMs: 0 },
 ): Promise<Outcome[]> {
   const waiting = withPositions(parts);
   const outcomes: Outcome[] = parts.flat().map(() => UNTRIED);
@@ -50,7 +52,7 @@ export async function attemptParts<Item>(
     try {
       under.confirmLease();
       const outcome = await attempt(part.items);
-      if (outcome.kind === 'refused' && part.items.length > 1) {
+      if (outcome.kind === 'refused' && part.items.length > 1 && blamesOneItem(outcome)) {
         const [first, second] = halves(part);
         // At the end of the queue, so that adjacent bad items are isolated far apart in time: a few of them in a row would look
         // like a destination that refuses everything.

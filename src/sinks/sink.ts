@@ -144,6 +144,7 @@ export class SinkUnavailable extends Error {
   readonly retryAfterMs: number | undefined;
   readonly gone: boolean;
   readonly unsent: boolean;
+  readonly mayHaveArrived: boolean | undefined;
 
   constructor(
     message: string,
@@ -154,6 +155,7 @@ export class SinkUnavailable extends Error {
       retryAfterMs?: number | undefined;
       gone?: boolean;
       unsent?: boolean;
+      mayHaveArrived?: boolean | undefined;
       cause?: unknown;
     },
   ) {
@@ -164,6 +166,7 @@ export class SinkUnavailable extends Error {
     this.retryAfterMs = more.retryAfterMs;
     this.gone = more.gone ?? false;
     this.unsent = more.unsent ?? false;
+    this.mayHaveArrived = more.mayHaveArrived;
   }
 
   /** Returns the error as the outcome of one delivery. */
@@ -176,6 +179,7 @@ export class SinkUnavailable extends Error {
       retryAfterMs: this.retryAfterMs,
       gone: this.gone,
       unsent: this.unsent,
+      mayHaveArrived: this.mayHaveArrived,
     };
   }
 }
@@ -213,6 +217,8 @@ export interface SinkDefaults {
   readonly batchWaitMs: number;
   readonly concurrency: number;
   readonly timeoutMs: number;
+  /** The option `rate` as written, `1/s`; absent: no maximum. */
+  readonly rate?: string;
 }
 
 /** The question that `leadsync init` asks for a type of sink, and the entry that it writes into a first configuration. */
@@ -233,6 +239,16 @@ export interface PerLeadOption {
   readonly means: string;
   /** Whether a configuration without the option is at fault. */
   readonly required?: boolean;
+}
+
+/** A combination of options that is at fault. */
+export interface OptionFault {
+  /** The option to show. If the configuration does not have it, the fault is that it is missing. */
+  readonly option: string;
+  /** What is wrong, as a phrase. */
+  readonly message: string;
+  /** The operator's next step. */
+  readonly hint: string;
 }
 
 /** A type of sink: its name in YAML, its options and its constructor. */
@@ -258,6 +274,8 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly place?: readonly string[];
   /** Returns a sentence for each option that is valid but probably a mistake, without secrets. */
   warnings?(options: z.output<Options>): readonly string[];
+  /** Returns what is wrong with options that are valid one by one. `perLead` has the names of the options of `perLead` that are set. */
+  faults?(options: z.output<Options>, perLead: ReadonlySet<string>): readonly OptionFault[];
   readonly defaults: SinkDefaults;
   readonly setup: SinkSetup;
   open(options: z.output<Options>, parts: SinkParts): Sink;

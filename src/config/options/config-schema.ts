@@ -32,7 +32,7 @@ export function sinkSchema(type: SinkType): JsonSchema {
   return {
     ...own,
     properties: { type: kind, ...own.properties, ...common.properties },
-    required: ['type', ...(own.required ?? [])],
+    required: ['type', ...(own.required ?? []), ...(common.required ?? [])],
   };
 }
 

@@ -51,6 +51,12 @@ function rate() {
     );
 }
 
+/** The type of the result is the same for every type of sink. */
+function rateOption(standard: string | undefined) {
+  const option = rate().optional();
+  return standard === undefined ? option : (option.prefault(standard) as unknown as typeof option);
+}
+
 /** The retry policy of a failed delivery whose sink was removed from the configuration during the attempt. */
 export const DEFAULT_RETRY = policyOf(retry.parse(undefined));
 
@@ -103,7 +109,7 @@ export function sinkOptions({ defaults, perLead = {} }: OptionParts) {
       .max(1000)
       .default(defaults.concurrency)
       .describe('Maximum batches that are attempted at the same time.'),
-    rate: rate().optional(),
+    rate: rateOption(defaults.rate),
     timeout: durationBetween('100ms', '1h')
       .prefault(printDuration(defaults.timeoutMs))
       .describe("The deadline of one attempt, including the destination's complete answer."),

@@ -281,7 +281,22 @@ export class ConfigReader {
     if (type === undefined) return {};
     const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#folder);
     const options = this.#validate(type.options.strict(), ownInput, at, ['type', ...commonKeys]);
+    if (options) this.#refuseCombinations(type, options, value, at);
     return { type, options, shared: sharedOptions };
+  }
+
+  #refuseCombinations(
+    type: SinkType,
+    options: z.output<SinkType['options']>,
+    written: Readonly<Record<string, unknown>>,
+    at: readonly string[],
+  ): void {
+    const perLead = new Set(Object.keys(type.perLead ?? {}).filter((name) => Object.hasOwn(written, name)));
+    for (const { option, message, hint } of type.faults?.(options, perLead) ?? []) {
+      const path = [...at, option];
+      if (this.#tree.has(path)) this.#validator.keyFault(path, message, hint);
+      else this.#validator.missing(path, hint);
+    }
   }
 
   #sinkType(written: unknown, at: readonly string[]): SinkType | undefined {
