@@ -76,6 +76,7 @@ function fieldHint(written: string, before: string): string {
 function variableHint(written: string): string {
   if (LEAD_FIELDS.includes(written)) return `write lead.${written}`;
   const near = didYouMean(written, Object.keys(VARIABLES));
+  if (/^[A-Z][A-Z0-9]{5,}$/.test(written)) return `for a constant, write { value: ${written} }`;
   return near || `put text in double quotes; variables are ${Object.keys(VARIABLES).join(', ')}`;
 }
 
@@ -109,6 +110,9 @@ const OTHERWISE: readonly (readonly [written: RegExp, instead: string])[] = [
   [/\?\./, 'write .? as in raw.?utm'],
 ];
 
+/** One or more email addresses, with commas between them. */
+const ADDRESS = /^[^\s"'()@,]+@[^\s"'()@,]+(, *[^\s"'()@,]+@[^\s"'()@,]+)*$/;
+
 /** Characters around a fault of the syntax in which to look for what people write. */
 const AROUND = 9;
 
@@ -135,6 +139,12 @@ function syntaxFault(summary: string, text: string, start: number): ExpressionFa
   const hint = OTHERWISE.find(([written]) => written.test(here))?.[1] ?? '';
   const at = { start, end: Math.min(start + 1, text.length) };
   if (/\bEOF\b/.test(summary)) return { ...at, message: endMessage(text), hint: '' };
+  if (ADDRESS.test(text))
+    return {
+      ...at,
+      message: 'this is an address, not an expression',
+      hint: `for a constant, write { value: "${text}" }`,
+    };
   if (hint) return { ...at, message: 'this cannot stand here', hint };
   const [, expected, got] = /^Expected (\w+), got (\w+)/.exec(summary) ?? [];
   const message =

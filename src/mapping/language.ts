@@ -2,6 +2,7 @@ import { createHmac, hash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type * as Cel from '@marcbachmann/cel-js';
 import type { Secret } from '../platform/options/secret.ts';
+import { escapeHtml } from '../platform/text/html-escape.ts';
 import type { Lookups } from './definition.ts';
 import type { Effort } from './functions/effort.ts';
 import { limitedSplit, replaced, strictInt } from './functions/limited.ts';
@@ -176,6 +177,12 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
     result: 'the text in lower case',
     signatures: ['lower(string): string'],
     call: () => (text: string) => text.toLowerCase(),
+  },
+  html: {
+    usage: 'html(text)',
+    result: 'the text for HTML, with &lt; in place of <, and so on',
+    signatures: ['html(string): string'],
+    call: () => escapeHtml,
   },
   date: {
     usage: 'date(time, "Australia/Sydney") or date(time, "Australia/Sydney", "dd/MM/yyyy")',
