@@ -137,6 +137,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'sink.ts',
       'registry.ts',
       'attempt-parts.ts',
+      'lead-message.ts',
       'lead-row.ts',
       'mapped-columns.ts',
       'reach-server.ts',
@@ -314,7 +315,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['telemetry'],
   re2js: ['mapping'],
   nodemailer: ['platform'],
-  undici: ['alerts', 'platform', 'source', 'sinks/webhook'],
+  undici: ['alerts', 'platform', 'source', 'sinks/slack', 'sinks/webhook'],
   uplot: ['admin'], // its files are served
   yaml: ['config'],
   zod: [

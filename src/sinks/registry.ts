@@ -2,7 +2,8 @@ import { csv } from './csv/csv.ts';
 import { parquet } from './parquet/parquet.ts';
 import { postgres } from './postgres/postgres.ts';
 import type { SinkType } from './sink.ts';
+import { slack } from './slack/slack.ts';
 import { webhook } from './webhook/webhook.ts';
 
 /** Every type of sink. A new type needs an import and an entry here. */
-export const sinkTypes: readonly SinkType[] = [webhook, csv, parquet, postgres];
+export const sinkTypes: readonly SinkType[] = [webhook, csv, parquet, postgres, slack];

@@ -23,6 +23,8 @@ const env = {
   LEADS_CLIENT_SECRET: 'leads-s3cr3t',
   LEADSYNC_ADMIN_TOKEN: 'a-token-of-some-length',
   CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+  SLACK_BOT_TOKEN: 'xoxb-1-s3cr3t',
+  SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s3cr3t',
   DATABASE_URL: 'postgres://leadsync:p4ssw0rd@db.example/leads',
 };
 

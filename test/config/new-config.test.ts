@@ -13,6 +13,7 @@ const env = {
   LEADS_CLIENT_SECRET: 's',
   CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
   DATABASE_URL: 'postgres://leadsync:p@db.example/leads',
+  SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s',
 };
 const plain: NewConfig = { serviceUrl: 'https://leads.example.com', every: '30s', sinks: {} };
 const all: NewConfig = {
@@ -41,6 +42,7 @@ describe('a new configuration', () => {
       'LEADS_CLIENT_SECRET',
       'CRM_WEBHOOK_SECRET',
       'DATABASE_URL',
+      'SLACK_WEBHOOK_URL',
     ]);
     expect(variablesIn(exampleConfig(sinkTypes))).toEqual(['LEADS_CLIENT_ID', 'LEADS_CLIENT_SECRET']);
   });

@@ -1,0 +1,131 @@
+import { readTime } from '../leads/content-facts.ts';
+import type { Delivery } from '../leads/delivery.ts';
+import { readLead } from '../leads/lead.ts';
+import { mappedText } from '../leads/mapped-fields.ts';
+import { printMinute } from '../platform/text/format.ts';
+import { escaped, INTERPRETED_IN_PAGES } from '../platform/text/printable.ts';
+import type { SinkParts } from './sink.ts';
+
+/** A line of a message: a label, and a value that may have several lines itself. Both are safe to show to a person. */
+export interface MessageLine {
+  readonly label: string;
+  readonly value: string;
+  /** The value as a phone dials it, if it is a phone number: `+61412345678`. */
+  readonly dial?: string | undefined;
+}
+
+/** A message to a person about a lead. No text in it has control characters, changes of direction or lone surrogates. */
+export interface LeadMessage {
+  /** One line. */
+  readonly title: string;
+  readonly lines: readonly MessageLine[];
+  /** The lead's source and id, by which a person recognises a message that comes again: `main:4711`. */
+  readonly key: string;
+  /** The address of the lead's page; undefined if the pages have no public address. */
+  readonly url: string | undefined;
+}
+
+/** What a sink makes of the message. */
+interface MessageForm {
+  /** The title of the configuration; undefined: the default. */
+  readonly title: string | undefined;
+  /** Whether it is a test event. */
+  readonly isTest: boolean;
+  readonly leadUrl: SinkParts['leadUrl'];
+}
+
+/** Maximum characters of a title. */
+const MAX_TITLE = 140;
+/** Maximum characters of a label. */
+const MAX_LABEL = 200;
+
+const TEST_TITLE = 'TEST of leadsync, not a lead';
+
+/**
+ * Returns the message about the lead of a delivery: the fields of the sink's mapping, or what is needed to ring the client back. Leaves out
+ * fields without a value.
+ */
+export function leadMessage(delivery: Delivery, { title, isTest, leadUrl }: MessageForm): LeadMessage {
+  const { source, leadId, fields } = delivery;
+  const written = inOneLine(title ?? '') || (isTest ? '' : defaultTitle(delivery));
+  return {
+    title: cutText([isTest ? TEST_TITLE : '', written].filter(Boolean).join(': '), MAX_TITLE),
+    lines: fields
+      ? withValue([...fields].map(([name, value]) => fieldLine(name, mappedText(value))))
+      : linesOf(delivery),
+    key: `${source}:${leadId}`,
+    url: leadUrl({ source, leadId }),
+  };
+}
+
+/** Returns a line as text. Further lines of the value are indented, so that no value can look like another line of the message. */
+export function printLine({ label, value }: MessageLine, maxValue: number): string {
+  const shown = cutText(value, maxValue).replaceAll('\n', '\n    ');
+  return `${label}${/[?:.!]$/.test(label) ? '' : ':'} ${shown}`;
+}
+
+/** Returns the first characters of a text, with an ellipsis in place of the others. */
+function cutText(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** Returns a text on one line, safe to show. */
+function inOneLine(text: string): string {
+  return safeText(text).replace(/\s+/g, ' ').trim();
+}
+
+/** Returns a text safe to show: with every line break as a line feed, and the characters that could mislead a reader as escapes. */
+function safeText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\r\n?|[\u2028\u2029]/g, '\n')
+    .replace(INTERPRETED_IN_PAGES, escaped);
+}
+
+/** Returns the title of a message whose configuration has none. */
+function defaultTitle(delivery: Delivery): string {
+  const service = inOneLine(readLead(delivery.raw).service_name);
+  const what =
+    delivery.event === 'updated' ? 'Changed lead' : delivery.replay ? 'Lead sent again' : 'New lead';
+  return service === '' ? what : `${what}: ${service}`;
+}
+
+/** Returns the lines of a lead as received. The phone number comes early: it is what a salesperson needs first. */
+function linesOf({ raw }: Delivery): MessageLine[] {
+  const lead = readLead(raw);
+  const createdMs = readTime(lead.created_at);
+  const time = createdMs === null ? lead.created_at : printMinute(new Date(createdMs));
+  return [
+    ...withValue([
+      lineOf('Name', lead.client_name),
+      { ...lineOf('Phone', lead.client_phone_number), dial: dialled(lead.client_phone_number, TYPED_NUMBER) },
+      lineOf('Email', lead.client_email),
+      lineOf('Address', lead.client_address?.friendly_address ?? ''),
+      lineOf('Service', lead.service_name),
+    ]),
+    // An empty answer stays: a salesperson sees that the question was asked.
+    ...lead.service_question_answers.map(({ question, answer }) => lineOf(question, answer)),
+    ...withValue([lineOf('Time', time)]),
+  ];
+}
+
+function withValue(lines: readonly MessageLine[]): MessageLine[] {
+  return lines.filter(({ value }) => value !== '');
+}
+
+function fieldLine(name: string, value: string): MessageLine {
+  return { ...lineOf(name, value), dial: dialled(value, E164) };
+}
+
+/** A number as `phone()` of a mapping returns it (ITU-T E.164). */
+const E164 = /^\+[1-9]\d{6,14}$/;
+/** A number as a client types it: digits in groups. */
+const TYPED_NUMBER = /^[+(]?\d([\s()./-]*\d){6,14}$/;
+
+function dialled(value: string, number: RegExp): string | undefined {
+  return number.test(value) ? value.replace(/[^+\d]/g, '') : undefined;
+}
+
+function lineOf(label: string, value: string): MessageLine {
+  return { label: cutText(inOneLine(label), MAX_LABEL), value: safeText(value) };
+}

@@ -1,0 +1,56 @@
+import { tryConnection } from '../../platform/http/try-connection.ts';
+import type { Secret } from '../../platform/options/secret.ts';
+import { reachServer } from '../reach-server.ts';
+import type { SinkParts } from '../sink.ts';
+import { type Judged, judgeWebhook } from './judge-answer.ts';
+import type { Payload } from './message.ts';
+import { type CallLimits, SlackServer } from './slack-server.ts';
+import type { SlackWay } from './slack-way.ts';
+
+/** An incoming webhook of Slack: it writes to its own channel, and cannot be asked what it has written. */
+export class IncomingWebhook implements SlackWay {
+  readonly origin: string;
+  readonly #url: URL;
+  readonly #parts: SinkParts;
+  readonly #server: SlackServer;
+
+  constructor(url: Secret, parts: SinkParts) {
+    this.#url = new URL(url.reveal());
+    this.#parts = parts;
+    this.origin = this.#url.origin;
+    this.#server = new SlackServer(this.origin, parts);
+  }
+
+  /** Connects without a request: every request would be a message. */
+  async check(stop: AbortSignal): Promise<void> {
+    const { timeoutMs } = this.#parts;
+    const server = { origin: this.origin, timeoutMs };
+    await reachServer(server, stop, () => tryConnection(this.#url, timeoutMs, stop));
+  }
+
+  bodyOf(payload: Payload): string {
+    return JSON.stringify(payload);
+  }
+
+  target(): string {
+    return `POST ${this.origin}/[secret]`;
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return { 'content-type': 'application/json; charset=utf-8' };
+  }
+
+  async post(body: string, limits: CallLimits): Promise<Judged> {
+    const path = this.#url.pathname + this.#url.search;
+    const answer = await this.#server.call({ path, headers: this.headers(), body }, limits);
+    return judgeWebhook(this.origin, answer);
+  }
+
+  async find(): Promise<undefined> {
+    return undefined;
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+}

@@ -1,0 +1,132 @@
+import type { Delivery } from '../../leads/delivery.ts';
+import type { DestinationRecord } from '../../leads/outcome.ts';
+import type { Secret } from '../../platform/options/secret.ts';
+import type { SinkParts } from '../sink.ts';
+import { SinkUnavailable } from '../sink.ts';
+import { findPosted, metadataOf } from './find-posted.ts';
+import { apiFailure, type Judged, judgePosted, readApiAnswer } from './judge-answer.ts';
+import type { Payload } from './message.ts';
+import { type CallLimits, SlackServer } from './slack-server.ts';
+import type { SlackWay } from './slack-way.ts';
+
+/** Errors of a search that a later attempt would get as well: the app may not read the channel. */
+const NOT_ALLOWED = new Set([
+  'missing_scope',
+  'not_in_channel',
+  'channel_not_found',
+  'is_archived',
+  'no_permission',
+  'access_denied',
+  'not_allowed_token_type',
+  'method_not_supported_for_channel_type',
+  'unknown_method',
+]);
+
+/** Who the token is, as `auth.test` says. */
+export interface TokenFacts {
+  /** The address of the workspace, without a slash at its end; undefined if Slack does not say it. */
+  readonly teamUrl: string | undefined;
+  /** `leadsync in Example Ltd`, without secrets. */
+  readonly who: string;
+  /** What the token may do; undefined if Slack does not say it. */
+  readonly scopes: readonly string[] | undefined;
+}
+
+/** Slack's Web API with a bot token: leadsync chooses the channel and can look for its own messages. */
+export class SlackApi implements SlackWay {
+  readonly origin: string;
+  readonly #base: URL;
+  readonly #token: Secret;
+  readonly #server: SlackServer;
+  #teamUrl: string | undefined;
+
+  constructor(base: string, token: Secret, parts: SinkParts) {
+    this.#base = new URL(base);
+    this.#token = token;
+    this.origin = this.#base.origin;
+    this.#server = new SlackServer(this.origin, parts);
+  }
+
+  /** Asks Slack who the token is. @throws SinkUnavailable if the token cannot write */
+  async check(stop: AbortSignal): Promise<TokenFacts> {
+    const { answer, scopes } = await this.#ask('auth.test', {}, { stop, confirmLease: () => undefined });
+    const { url, user, team } = answer;
+    this.#teamUrl =
+      typeof url === 'string' && /^https?:\/\/[\w.:-]+\/?$/.test(url) ? url.replace(/\/$/, '') : undefined;
+    if (scopes && !scopes.includes('chat:write'))
+      throw new SinkUnavailable(`${this.origin} accepts the token, which may not write messages.`, {
+        hint: 'Add the scope chat:write to the Slack app and install it again.',
+        unsent: true,
+      });
+    return { teamUrl: this.#teamUrl, who: `${String(user)} in ${String(team)}`, scopes };
+  }
+
+  bodyOf(payload: Payload, channel: string, deliveries: readonly Delivery[]): string {
+    return JSON.stringify({ channel, ...payload, metadata: metadataOf(deliveries) });
+  }
+
+  target(): string {
+    return `POST ${this.#base.href}/chat.postMessage`;
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return { authorization: 'Bearer [secret]', 'content-type': 'application/json; charset=utf-8' };
+  }
+
+  async post(body: string, limits: CallLimits): Promise<Judged> {
+    const headers = { ...this.headers(), ...this.#authorization() };
+    const answer = await this.#server.call({ path: this.#path('chat.postMessage'), headers, body }, limits);
+    return judgePosted(this.origin, answer, (channel, ts) => this.#refOf(channel, ts));
+  }
+
+  /** Returns the messages that a channel has about deliveries; undefined if the app may not read the channel. @throws SinkUnavailable */
+  async find(
+    channel: string,
+    deliveries: readonly Delivery[],
+    limits: CallLimits,
+  ): Promise<ReadonlyMap<string, DestinationRecord> | undefined> {
+    const found = await findPosted(channel, deliveries, async (parameters) => {
+      const { answer } = await this.#ask('conversations.history', parameters, limits, NOT_ALLOWED);
+      return answer.ok ? answer : undefined;
+    });
+    return found && new Map([...found].map(([id, ts]) => [id, this.#refOf(channel, ts)]));
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+
+  /** Calls a method that takes parameters. Returns its answer if that is `ok` or has one of the errors in `expected`. @throws SinkUnavailable */
+  async #ask(
+    method: string,
+    parameters: Readonly<Record<string, string>>,
+    limits: CallLimits,
+    expected: ReadonlySet<string> = new Set(),
+  ) {
+    const headers = { ...this.#authorization(), 'content-type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams(parameters).toString();
+    const got = await this.#server.call({ path: this.#path(method), headers, body }, limits);
+    const answer = readApiAnswer(got);
+    if (answer && (answer.ok || expected.has(String(answer.error)))) return { answer, scopes: got.scopes };
+    throw unsent(apiFailure(this.origin, got));
+  }
+
+  #authorization() {
+    return { authorization: `Bearer ${this.#token.reveal()}` };
+  }
+
+  #path(method: string): string {
+    return `${this.#base.pathname.replace(/\/$/, '')}/${method}`;
+  }
+
+  /** The address of a message is that of its workspace, which `check` learns. */
+  #refOf(channel: string, ts: string): DestinationRecord {
+    const url = this.#teamUrl && `${this.#teamUrl}/archives/${channel}/p${ts.replace('.', '')}`;
+    return { object: 'message', id: `${channel}/${ts}`, url };
+  }
+}
+
+/** A request that only reads delivers nothing, whatever its answer. */
+function unsent({ message, hint, answer, httpStatus, retryAfterMs, gone }: SinkUnavailable): SinkUnavailable {
+  return new SinkUnavailable(message, { hint, answer, httpStatus, retryAfterMs, gone, unsent: true });
+}

@@ -1,0 +1,87 @@
+import type { Pool } from 'undici';
+import { post } from '../../platform/http/post.ts';
+import { readRetryAfter } from '../../platform/http/retry-after.ts';
+import { OnDemand } from '../../platform/process/on-demand.ts';
+import { reachServer } from '../reach-server.ts';
+import type { SinkParts } from '../sink.ts';
+import type { Answer } from './judge-answer.ts';
+
+/** Maximum bytes of an answer: the messages of a page of a channel. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** A request to Slack. */
+export interface SlackRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** How to make one request. */
+export interface CallLimits {
+  readonly stop: AbortSignal;
+  /** Called immediately before the request is sent. If it throws, nothing is sent. */
+  readonly confirmLease: () => void;
+  /** Whether the request delivers leads, so that a missing answer leaves open whether they arrived. Default: no. */
+  readonly sendsLeads?: boolean;
+}
+
+/** The connections to the server of Slack. */
+export class SlackServer {
+  readonly origin: string;
+  readonly #parts: SinkParts;
+  readonly #pool: OnDemand<Pool>;
+
+  constructor(origin: string, parts: SinkParts) {
+    this.origin = origin;
+    this.#parts = parts;
+    this.#pool = new OnDemand(async () => {
+      const { Pool } = await import('undici');
+      return new Pool(origin, {
+        connections: parts.concurrency,
+        allowH2: false,
+        connect: { timeout: parts.timeoutMs },
+        headersTimeout: parts.timeoutMs,
+      });
+    });
+  }
+
+  /** Posts a request and returns the answer with its headers, whatever it says. @throws SinkUnavailable if there is none */
+  async call(
+    { path, headers, body }: SlackRequest,
+    { stop, confirmLease, sendsLeads = false }: CallLimits,
+  ): Promise<Answer & { readonly scopes: readonly string[] | undefined }> {
+    const { timeoutMs, userAgent, clock } = this.#parts;
+    let isUnsent = true;
+    const beforeSending = () => {
+      confirmLease();
+      isUnsent = !sendsLeads;
+    };
+    const pool = await this.#pool.get();
+    const request = {
+      method: 'POST',
+      path,
+      headers: { 'user-agent': userAgent, ...headers },
+      body: Buffer.from(body),
+    } as const;
+    const limits = { timeoutMs, stop, beforeSending, maxBytes: MAX_BYTES };
+    const send = () => post(pool, request, limits);
+    const response = await reachServer({ origin: this.origin, timeoutMs }, stop, send, () => isUnsent);
+    const header = (name: string) => [response.headers[name]].flat()[0];
+    const [retryAfter, date] = [header('retry-after'), header('date')];
+    return {
+      httpStatus: response.statusCode,
+      text: response.text,
+      retryAfterMs: readRetryAfter({ retryAfter, date }, clock.now()),
+      scopes: header('x-oauth-scopes')
+        ?.split(/[,\s]+/)
+        .filter(Boolean),
+    };
+  }
+
+  /** Closes the connections without waiting for answers: the caller has already ended the attempts. */
+  async close(): Promise<void> {
+    await this.#pool.close(async (pool) => {
+      if (!pool.destroyed) await pool.destroy();
+    });
+  }
+}

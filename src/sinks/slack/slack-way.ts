@@ -1,0 +1,27 @@
+import type { Delivery } from '../../leads/delivery.ts';
+import type { DestinationRecord } from '../../leads/outcome.ts';
+import type { Judged } from './judge-answer.ts';
+import type { Payload } from './message.ts';
+import type { CallLimits } from './slack-server.ts';
+
+/** A way to write to Slack: with a bot token, or through an incoming webhook. */
+export interface SlackWay {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Verifies that messages can be posted, as far as that is possible without posting one. @throws SinkUnavailable */
+  check(stop: AbortSignal): Promise<unknown>;
+  /** Returns the body of the request that posts a message about deliveries. */
+  bodyOf(payload: Payload, channel: string, deliveries: readonly Delivery[]): string;
+  /** Returns the request that posts, for a preview: without secrets. */
+  target(): string;
+  headers(): Readonly<Record<string, string>>;
+  /** Posts a message. @throws SinkUnavailable if there is no answer */
+  post(body: string, limits: CallLimits): Promise<Judged>;
+  /** Returns the messages that a channel has about deliveries, by the delivery's id; undefined if leadsync may not look. @throws SinkUnavailable */
+  find(
+    channel: string,
+    deliveries: readonly Delivery[],
+    limits: CallLimits,
+  ): Promise<ReadonlyMap<string, DestinationRecord> | undefined>;
+  close(): Promise<void>;
+}

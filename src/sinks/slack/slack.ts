@@ -1,0 +1,248 @@
+import type { z } from 'zod';
+import type { Batch, Delivery } from '../../leads/delivery.ts';
+import { mappedText } from '../../leads/mapped-fields.ts';
+import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
+import { isPlainHttp } from '../../platform/http/address.ts';
+import { READ_MS } from '../../platform/http/post.ts';
+import { attemptParts } from '../attempt-parts.ts';
+import { leadMessage } from '../lead-message.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type TestResult,
+  WITHOUT_LEASE,
+} from '../sink.ts';
+import { IncomingWebhook } from './incoming-webhook.ts';
+import { WrongChannel } from './judge-answer.ts';
+import { type Entry, messagesOf, payloadOf } from './message.ts';
+import { optionFaults, slackOptions } from './options.ts';
+import { SlackApi } from './slack-api.ts';
+import type { CallLimits } from './slack-server.ts';
+import type { SlackWay } from './slack-way.ts';
+
+/** Posts one message per lead, or a digest per batch and channel. Slack recognises no repeats, but with a token leadsync can look for them. */
+export const slack = defineSink({
+  type: 'slack',
+  summary: 'Posts leads to Slack channels, as messages from which a salesperson can ring back.',
+  options: slackOptions,
+  perLead: {
+    channel: {
+      means:
+        'The id of the channel (or person) to write to: an expression, or `{ value: C0123456789 }`. Required with `token`.',
+    },
+    title: { means: 'The title of the message. Default: `New lead: ` and the service.' },
+  },
+  place: ['api_url'],
+  faults: optionFaults,
+  defaults: {
+    events: ['created'],
+    batchMax: 1,
+    batchWaitMs: 0,
+    concurrency: 1,
+    timeoutMs: 15_000,
+    rate: '1/s',
+  },
+  setup: {
+    option: 'url',
+    question: 'the URL of the incoming webhook of a Slack channel, as a variable',
+    standard: '${SLACK_WEBHOOK_URL}',
+    entry: (url) => `  team:                              # a message for each lead in a Slack channel
+    type: slack
+    url: ${url}
+    backfill: false                  # no messages about the leads that were listed before
+`,
+  },
+  warnings: ({ url, api_url }) =>
+    isPlainHttp(url?.reveal() ?? api_url)
+      ? ['The address is http:// to another host, so leads cross the network unencrypted. Use https://.']
+      : [],
+  open: (options, parts) => new SlackSink(options, parts),
+});
+
+/** A lead on its way to a channel. */
+interface Item extends Entry {
+  readonly channel: string;
+}
+
+/** The id of a channel, a conversation or a person. */
+const CHANNEL_ID = /^[A-Z][A-Z0-9]{2,40}$/;
+
+const NO_CHANNEL: Refused = {
+  kind: 'refused',
+  reason: 'The expression of `channel` gives no id of a channel, such as C0123456789, for this lead.',
+  unsent: true,
+};
+
+class SlackSink implements Sink {
+  readonly #parts: SinkParts;
+  readonly #way: SlackWay;
+  readonly #api: SlackApi | undefined;
+
+  constructor({ token, url, api_url }: z.output<typeof slackOptions>, parts: SinkParts) {
+    this.#parts = parts;
+    this.#api = token && new SlackApi(api_url, token, parts);
+    const way = this.#api ?? (url && new IncomingWebhook(url, parts));
+    if (!way) throw new Error('the configuration has neither token nor url');
+    this.#way = way;
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#way.check(signal);
+  }
+
+  async deliver(
+    batch: Batch,
+    stop: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
+    const limits = { stop, confirmLease: under.confirmLease, sendsLeads: true };
+    const { messages, outcomes } = await this.#plan(batch, limits);
+    const ofChannel = new Set<Refused>();
+    const attempt = async (items: readonly Item[]) => {
+      const outcome = await this.#post(items, limits);
+      if (!(outcome instanceof WrongChannel)) return outcome;
+      ofChannel.add(outcome.outcome);
+      return outcome.outcome;
+    };
+    const partMs = this.#parts.timeoutMs + READ_MS;
+    const blamesOneItem = (refused: Refused) => !ofChannel.has(refused);
+    const posted = await attemptParts(messages, attempt, { under, partMs, blamesOneItem }).catch((error) => {
+      if (!(error instanceof SinkUnavailable) || outcomes.size === 0) throw error;
+      return failedOutcomes(messages, error);
+    });
+    for (const [index, { delivery }] of messages.flat().entries()) {
+      const outcome = posted[index];
+      if (outcome) outcomes.set(delivery, outcome);
+    }
+    return batch.deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
+  }
+
+  async test({ deliveries: [delivery] }: Batch, stop: AbortSignal): Promise<TestResult> {
+    if (!delivery) throw new Error('a batch is never empty');
+    const facts = await this.#api?.check(stop);
+    const channel = this.#channelOf(delivery);
+    if (channel === undefined)
+      return {
+        arrived: false,
+        what: `${NO_CHANNEL.reason} The test lead has the service "leadsync-test": use default(…, "C0123456789") for other services.`,
+      };
+    const item = this.#itemOf(delivery, channel, { isTest: true });
+    const outcome = await this.#post([item], { stop, confirmLease: () => undefined, sendsLeads: true });
+    if (outcome instanceof WrongChannel) return { arrived: false, what: outcome.outcome.reason };
+    if (outcome.kind === 'refused') return { arrived: false, what: outcome.reason };
+    const canSearch = facts?.scopes?.some((scope) => /^(channels|groups):history$/.test(scope)) ?? true;
+    return {
+      arrived: true,
+      what: [
+        `${this.#way.origin} posted the test message${facts ? ` of ${facts.who} to ${channel}` : ''}.`,
+        ...(canSearch
+          ? []
+          : ['The app has no scope channels:history: if an answer is lost, a message may come twice.']),
+      ].join(' '),
+    };
+  }
+
+  preview(batch: Batch): readonly Preview[] {
+    const items = batch.deliveries.flatMap((delivery) => {
+      const channel = this.#channelOf(delivery);
+      const mayRepeat = delivery.mayHaveArrived === true && this.#api === undefined;
+      return channel === undefined ? [] : [this.#itemOf(delivery, channel, { mayRepeat })];
+    });
+    const unsent = batch.deliveries.length - items.length;
+    return [
+      ...this.#messagesOf(items).map((message) => ({
+        target: this.#way.target(),
+        fields: this.#way.headers(),
+        content: this.#bodyOf(message),
+      })),
+      ...Array.from({ length: unsent }, () => ({
+        target: 'no message',
+        fields: {},
+        content: NO_CHANNEL.reason,
+      })),
+    ];
+  }
+
+  close(): Promise<void> {
+    return this.#way.close();
+  }
+
+  /**
+   * Returns the messages to post, and the outcomes of the leads that need none: those without a channel, and those whose message is there
+   * already. @throws SinkUnavailable if Slack cannot be asked now
+   */
+  async #plan(
+    { deliveries }: Batch,
+    limits: CallLimits,
+  ): Promise<{ messages: readonly (readonly Item[])[]; outcomes: Map<Delivery, Outcome> }> {
+    const outcomes = new Map<Delivery, Outcome>();
+    const messages: (readonly Item[])[] = [];
+    for (const [channel, leads] of Map.groupBy(deliveries, (delivery) => this.#channelOf(delivery))) {
+      if (channel === undefined) {
+        for (const lead of leads) outcomes.set(lead, NO_CHANNEL);
+        continue;
+      }
+      const unsure = leads.filter(({ mayHaveArrived }) => mayHaveArrived);
+      const found =
+        unsure.length === 0
+          ? undefined
+          : await this.#way.find(channel, unsure, { ...limits, sendsLeads: false });
+      for (const lead of unsure) {
+        const ref = found?.get(lead.id);
+        if (ref) outcomes.set(lead, { kind: 'delivered', ref });
+      }
+      const items = leads
+        .filter((lead) => !outcomes.has(lead))
+        .map((lead) => this.#itemOf(lead, channel, { mayRepeat: lead.mayHaveArrived === true && !found }));
+      messages.push(...this.#messagesOf(items));
+    }
+    return { messages, outcomes };
+  }
+
+  /** Divides leads into messages, each to one channel. */
+  #messagesOf(items: readonly Item[]): readonly (readonly Item[])[] {
+    // A stored batch may hold more leads than the configuration now allows.
+    if (this.#parts.batchMax === 1) return items.map((item) => [item]);
+    return [...Map.groupBy(items, ({ channel }) => channel).values()].flatMap(messagesOf);
+  }
+
+  async #post(items: readonly Item[], limits: CallLimits): Promise<Delivered | Refused | WrongChannel> {
+    const judged = await this.#way.post(this.#bodyOf(items), limits);
+    if (judged instanceof SinkUnavailable) throw judged;
+    return judged;
+  }
+
+  #bodyOf(items: readonly Item[]): string {
+    const deliveries = items.map(({ delivery }) => delivery);
+    return this.#way.bodyOf(payloadOf(items), items[0]?.channel ?? '', deliveries);
+  }
+
+  #itemOf(
+    delivery: Delivery,
+    channel: string,
+    { isTest = false, mayRepeat = false }: { isTest?: boolean; mayRepeat?: boolean },
+  ): Item {
+    const { leadUrl } = this.#parts;
+    const title = mappedText(delivery.perLead?.get('title'));
+    return { delivery, channel, mayRepeat, message: leadMessage(delivery, { title, isTest, leadUrl }) };
+  }
+
+  /** Returns the channel of a lead; undefined if its expression gives none. An incoming webhook has one channel without a name. */
+  #channelOf({ perLead }: Delivery): string | undefined {
+    if (!this.#api) return '';
+    const channel = mappedText(perLead?.get('channel')).trim();
+    return CHANNEL_ID.test(channel) ? channel : undefined;
+  }
+}
+
+/** Returns the outcomes of messages of which the first failed and the others were not tried. */
+function failedOutcomes(messages: readonly (readonly Item[])[], error: SinkUnavailable): Outcome[] {
+  const failed = error.toOutcome();
+  return messages.flatMap((items, index) =>
+    items.map(() => (index === 0 ? failed : { ...failed, unsent: true })),
+  );
+}

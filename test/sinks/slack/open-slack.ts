@@ -1,0 +1,12 @@
+import type { z } from 'zod';
+import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import { slack } from '../../../src/sinks/slack/slack.ts';
+import { someParts } from '../some-parts.ts';
+
+/** The channel of every lead of a test, unless it says otherwise. */
+export const CHANNEL = 'C0123PLUMB';
+
+/** Opens a slack sink from options as they stand in the YAML. */
+export function openSlack(options: z.input<typeof slack.options>, parts: Partial<SinkParts> = {}): Sink {
+  return slack.open(slack.options.parse(options), someParts(parts));
+}
