@@ -65,7 +65,7 @@ export function printLine({ label, value }: MessageLine, maxValue: number): stri
 }
 
 /** Returns the first characters of a text, with an ellipsis in place of the others. */
-function cutText(text: string, max: number): string {
+export function cutText(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
@@ -75,7 +75,7 @@ function inOneLine(text: string): string {
 }
 
 /** Returns a text safe to show: with every line break as a line feed, and the characters that could mislead a reader as escapes. */
-function safeText(text: string): string {
+export function safeText(text: string): string {
   return text
     .toWellFormed()
     .replace(/\r\n?|[\u2028\u2029]/g, '\n')

@@ -1,4 +1,5 @@
 import { csv } from './csv/csv.ts';
+import { email } from './email/email.ts';
 import { parquet } from './parquet/parquet.ts';
 import { postgres } from './postgres/postgres.ts';
 import type { SinkType } from './sink.ts';
@@ -6,4 +7,4 @@ import { slack } from './slack/slack.ts';
 import { webhook } from './webhook/webhook.ts';
 
 /** Every type of sink. A new type needs an import and an entry here. */
-export const sinkTypes: readonly SinkType[] = [webhook, csv, parquet, postgres, slack];
+export const sinkTypes: readonly SinkType[] = [webhook, csv, parquet, postgres, slack, email];

@@ -15,7 +15,7 @@ export interface SmtpServer {
   readonly received: readonly ReceivedMail[];
   /** Every command that it was given, without what was in a mail. */
   readonly commands: readonly string[];
-  /** In place of what it answers otherwise, by the command's first word: `{ RCPT: '550 no' }`. */
+  /** In place of what it answers otherwise, by the command's first word: `{ RCPT: '550 no' }`. `.` is the end of a mail. */
   readonly answers: Record<string, string>;
   close(): Promise<void>;
 }
@@ -67,9 +67,10 @@ function talk(
   const line = (text: string): string | undefined => {
     if (data && text !== '.') return void data.push(text);
     if (data) {
-      take({ from, to, data: data.join('\n') });
+      const answer = answers['.'] ?? '250 taken';
+      if (answer.startsWith('2')) take({ from, to, data: data.join('\n') });
       [data, to] = [undefined, []];
-      return '250 taken';
+      return answer;
     }
     commands.push(text);
     const [word = ''] = text.toUpperCase().split(' ');

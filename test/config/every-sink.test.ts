@@ -25,6 +25,7 @@ const env = {
   CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
   SLACK_BOT_TOKEN: 'xoxb-1-s3cr3t',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s3cr3t',
+  SMTP_URL: 'smtp://user:p4ssw0rd@mail.example:587',
   DATABASE_URL: 'postgres://leadsync:p4ssw0rd@db.example/leads',
 };
 

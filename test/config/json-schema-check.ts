@@ -10,7 +10,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   pattern: (value, pattern: string) => typeof value !== 'string' || new RegExp(pattern, 'u').test(value),
   minLength: (value, length: number) => typeof value !== 'string' || value.length >= length,
   maxLength: (value, length: number) => typeof value !== 'string' || value.length <= length,
-  format: (value, format: string) => format === 'uri' && (typeof value !== 'string' || URL.canParse(value)),
+  format: (value, format: string) =>
+    format === 'email' || (format === 'uri' && (typeof value !== 'string' || URL.canParse(value))),
   minimum: (value, least: number) => typeof value !== 'number' || value >= least,
   maximum: (value, most: number) => typeof value !== 'number' || value <= most,
   exclusiveMinimum: (value, least: number) => typeof value !== 'number' || value > least,

@@ -1,0 +1,26 @@
+import type { MappedValue } from '../../leads/mapped-fields.ts';
+
+/** Maximum characters of an address (RFC 5321, section 4.5.3.1). */
+const MAX_ADDRESS = 254;
+/** Maximum recipients of an email. */
+const MAX_RECIPIENTS = 50;
+
+/** An address without a name, comments or quotes. Letters of any script may be in it (RFC 6531). */
+const ADDRESS = /^[^\s@,;:<>()[\]\\"\p{C}]+@[^\s@,;:<>()[\]\\"\p{C}]+$/u;
+
+/** Whether a text is an email address without a name. */
+export function isAddress(text: string): boolean {
+  return text.length <= MAX_ADDRESS && ADDRESS.test(text);
+}
+
+/**
+ * Returns the addresses of a text that has one or more of them, or of a list of such texts. Undefined if there is none, or if any part is not
+ * an address.
+ */
+export function readAddresses(value: MappedValue | undefined): readonly string[] | undefined {
+  const texts = Array.isArray(value) ? value : [value];
+  const addresses = texts.flatMap((text) => (typeof text === 'string' ? text.split(/[\s,;]+/) : [text]));
+  const given = [...new Set(addresses.filter((one) => one !== ''))];
+  const areAddresses = given.every((one): one is string => typeof one === 'string' && isAddress(one));
+  return areAddresses && given.length > 0 && given.length <= MAX_RECIPIENTS ? given : undefined;
+}

@@ -1,0 +1,210 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import type { z } from 'zod';
+import type { Batch, Delivery } from '../../leads/delivery.ts';
+import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
+import { openTransport, PROGRAM_MAIL } from '../../platform/mail/smtp.ts';
+import { withinDeadline } from '../../platform/time/deadline.ts';
+import { attemptParts } from '../attempt-parts.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type TestResult,
+  WITHOUT_LEASE,
+} from '../sink.ts';
+import { judgeSmtpError } from './judge-error.ts';
+import { type Mail, mailOf, previewHeaders } from './mail.ts';
+import { emailOptions } from './options.ts';
+
+/** Sends one email per lead. A repeat has the same Message-ID, by which many mailboxes drop it; SMTP itself recognises no repeats. */
+export const email = defineSink({
+  type: 'email',
+  summary: 'Sends leads by email, through an SMTP server.',
+  options: emailOptions,
+  perLead: {
+    to: {
+      means:
+        'The recipients: an expression that gives one or more addresses, as a text or a list, or `{ value: "sales@example.com" }`.',
+      required: true,
+    },
+    subject: { means: 'The subject. Default: `New lead: ` and the service.' },
+    reply_to: { means: 'The address for replies. Default: that of the client, if it is valid.' },
+    text: { means: 'The whole text. Default: a line for each field.' },
+    html: {
+      means:
+        'The whole HTML. Put texts of the lead into `html(…)`, which escapes them. Default: a table of the fields.',
+    },
+  },
+  defaults: {
+    events: ['created'],
+    batchMax: 1,
+    batchWaitMs: 0,
+    concurrency: 2,
+    timeoutMs: 30_000,
+  },
+  setup: {
+    option: 'server',
+    question: 'the URL of the mail server, as a variable',
+    standard: '${SMTP_URL}',
+    entry: (server) => `  mail:                              # an email for each lead
+    type: email
+    server: ${server}
+    from: leads@example.com
+    to: { value: sales@example.com } # or an expression: lookup("owners", lead.service_slug)
+    backfill: false                  # no emails about the leads that were listed before
+`,
+  },
+  open: (options, parts) => new EmailSink(options, parts),
+});
+
+const NO_RECIPIENT: Refused = {
+  kind: 'refused',
+  reason: 'The expression of `to` does not give email addresses for this lead.',
+  unsent: true,
+};
+
+class EmailSink implements Sink {
+  readonly #parts: SinkParts;
+  readonly #from: string;
+  /** Host and port of the server, as errors and previews name it. */
+  readonly #host: string;
+  readonly #url: URL;
+
+  constructor({ server, from }: z.output<typeof emailOptions>, parts: SinkParts) {
+    this.#parts = parts;
+    this.#from = from;
+    this.#url = new URL(server.reveal());
+    this.#host = this.#url.host;
+  }
+
+  /** Connects and logs in, without sending a mail. */
+  async check(stop: AbortSignal): Promise<void> {
+    const { timeoutMs } = this.#parts;
+    try {
+      const transport = await openTransport(this.#url, timeoutMs);
+      await withinDeadline(timeoutMs, stop, async () => {
+        await transport.verify();
+      });
+    } catch (error) {
+      const judged = judgeSmtpError(this.#host, {
+        error,
+        isStopped: stop.aborted,
+        isUnsent: true,
+        timeoutMs,
+      });
+      throw judged instanceof SinkUnavailable ? judged : new SinkUnavailable(judged.reason, { hint: '' });
+    }
+  }
+
+  async deliver(
+    batch: Batch,
+    stop: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
+    const attempt = ([delivery]: readonly Delivery[]) => this.#deliverOne(delivery, stop, under);
+    const parts = batch.deliveries.map((delivery) => [delivery]);
+    return attemptParts(parts, attempt, { under, partMs: this.#parts.timeoutMs });
+  }
+
+  async test({ deliveries: [delivery] }: Batch, stop: AbortSignal): Promise<TestResult> {
+    const mail = delivery && this.#mailOf(delivery, { isTest: true });
+    if (!mail)
+      return {
+        arrived: false,
+        what: `${NO_RECIPIENT.reason} The test lead has the service "leadsync-test": use default(…, "sales@example.com") for other services.`,
+      };
+    const outcome = await this.#send(mail, stop, WITHOUT_LEASE);
+    if (outcome.kind === 'refused') return { arrived: false, what: outcome.reason };
+    const what = `${this.#host} accepted the test email to ${mail.to.join(', ')} as ${mail.messageId}. Look into the mailbox, and into its spam folder.`;
+    return { arrived: true, what };
+  }
+
+  preview(batch: Batch): readonly Preview[] {
+    return batch.deliveries.map((delivery) => {
+      const mail = this.#mailOf(delivery, { isTest: false });
+      return mail
+        ? {
+            target: `email through ${this.#host}`,
+            fields: previewHeaders(mail),
+            content: `${mail.text}\n\n${mail.html}\n`,
+          }
+        : { target: 'no email', fields: {}, content: NO_RECIPIENT.reason };
+    });
+  }
+
+  async close(): Promise<void> {
+    // No connection stays open between two emails.
+  }
+
+  #mailOf(delivery: Delivery, { isTest }: { isTest: boolean }): Mail | undefined {
+    return mailOf(delivery, { from: this.#from, isTest, leadUrl: this.#parts.leadUrl });
+  }
+
+  async #deliverOne(
+    delivery: Delivery | undefined,
+    stop: AbortSignal,
+    under: AttemptUnderWay,
+  ): Promise<Delivered | Refused> {
+    const mail = delivery && this.#mailOf(delivery, { isTest: false });
+    return mail ? this.#send(mail, stop, under) : NO_RECIPIENT;
+  }
+
+  /** Sends an email over a connection of its own. If the server takes it for some recipients, it is delivered. @throws SinkUnavailable */
+  async #send(
+    { replyTo, to, ...mail }: Mail,
+    stop: AbortSignal,
+    { confirmLease }: AttemptUnderWay,
+  ): Promise<Delivered | Refused> {
+    const { timeoutMs, clock } = this.#parts;
+    let isUnsent = true;
+    const beforeSending = () => {
+      confirmLease();
+      isUnsent = false;
+    };
+    try {
+      const transport = await openTransport(this.#url, timeoutMs);
+      transport.use('stream', ({ message }, done) => {
+        message.transform(() => new Gate(beforeSending));
+        done();
+      });
+      await withinDeadline(timeoutMs, stop, (signal) =>
+        transport.sendMail({
+          ...mail,
+          ...PROGRAM_MAIL,
+          to: [...to],
+          ...(replyTo === undefined ? {} : { replyTo }),
+          date: clock.now(),
+          signal,
+        }),
+      );
+      return { kind: 'delivered', ref: { object: 'message', id: mail.messageId } };
+    } catch (error) {
+      const judged = judgeSmtpError(this.#host, { error, isStopped: stop.aborted, isUnsent, timeoutMs });
+      if (judged instanceof SinkUnavailable) throw judged;
+      return judged;
+    }
+  }
+}
+
+/** Passes a mail on unchanged, after `open`, which runs when the connection and the login are made. If it throws, no mail is sent. */
+class Gate extends Transform {
+  constructor(open: () => void) {
+    super({
+      construct: (done) => {
+        try {
+          open();
+          done();
+        } catch (error) {
+          done(error as Error);
+        }
+      },
+    });
+  }
+
+  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
+    done(null, chunk);
+  }
+}

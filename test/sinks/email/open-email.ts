@@ -1,0 +1,16 @@
+import type { z } from 'zod';
+import { email } from '../../../src/sinks/email/email.ts';
+import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import { someParts } from '../some-parts.ts';
+
+/** The recipients of every lead of a test, unless it says otherwise. */
+export const TO = 'sales@example.com';
+
+/** Opens an email sink to a server, with options as they stand in the YAML. */
+export function openEmail(
+  server: string,
+  parts: Partial<SinkParts> = {},
+  options: Partial<z.input<typeof email.options>> = {},
+): Sink {
+  return email.open(email.options.parse({ server, from: 'leads@example.com', ...options }), someParts(parts));
+}
