@@ -65,7 +65,7 @@ function talk(
   let to: string[] = [];
   let data: string[] | undefined;
   const line = (text: string): string | undefined => {
-    if (data && text !== '.') return void data.push(text);
+    if (data && text !== '.') return void data.push(text.replace(/^\./, '')); // a dot is doubled (RFC 5321, section 4.5.2)
     if (data) {
       const answer = answers['.'] ?? '250 taken';
       if (answer.startsWith('2')) take({ from, to, data: data.join('\n') });

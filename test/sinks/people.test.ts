@@ -69,6 +69,11 @@ describe('a fault of a sink that writes to people is told with what to do', () =
       '10:14: sinks.p.channel: there is no variable C0123456789; for a constant, write { value: C0123456789 }',
     ],
     [
+      'the name of a channel',
+      ['type: slack', 'token: xoxb-1', "channel: '#sales'"],
+      '10:15: sinks.p.channel: this cannot stand here; for a constant, write { value: … }',
+    ],
+    [
       'an address that is no expression',
       ['type: email', 'server: smtp://mail.example.com', 'from: leads@example.com', 'to: sales@example.com'],
       '11:14: sinks.p.to: this is an address, not an expression; for a constant, write { value: "sales@example.com" }',

@@ -1,30 +1,31 @@
+import PostalMime, { type Email } from 'postal-mime';
+import { startSmtpServer } from '../../alerts/smtp-server.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { givingValues } from '../giving-values.ts';
 import { closedPort } from '../ports.ts';
 import { readLines } from '../read-lines.ts';
 import { shownText } from '../shown-text.ts';
-import { type MailServer, type StoredMail, startMailServer } from './mail-server.ts';
+import { startMailServer } from './mail-server.ts';
 import { openEmail, TO } from './open-email.ts';
 
 promisesOfEverySink('email', start);
 
 async function start(): Promise<Destination> {
-  const server = await startMailServer();
+  // Not `smtp-server`, which waits for a moment before it greets each client: some tests send hundreds of emails.
+  const server = await startSmtpServer();
   const silent = await startMailServer({ onData: () => undefined });
-  const open = ({ url }: Pick<MailServer, 'url'>, parts = {}) =>
-    givingValues(openEmail(url, parts), { to: TO });
+  const open = (url: string, parts = {}) => givingValues(openEmail(url, parts), { to: TO });
+  const mails = () => Promise.all(server.received.map(({ data }) => PostalMime.parse(data)));
   return {
-    open: (parts) => open(server, parts),
-    openUnavailable: () => open({ url: `smtp://127.0.0.1:${closedPort}` }),
-    openHanging: () => open(silent),
-    arrived: async () => readMailbox(server.stored),
+    open: (parts) => open(`smtp://${server.host}`, parts),
+    openUnavailable: () => open(`smtp://127.0.0.1:${closedPort}`),
+    openHanging: () => open(silent.url),
+    arrived: async () => readMailbox(await mails()),
     received: async () =>
-      server.stored.map(({ mail }) => ({
-        target: `email through ${new URL(server.url).host}`,
-        fields: Object.fromEntries(
-          mail.headers.map(({ originalKey, value }) => [originalKey, value] as const),
-        ),
-        content: `${mail.text}\n${mail.html}`,
+      (await mails()).map(({ headers, text, html }) => ({
+        target: `email through ${server.host}`,
+        fields: Object.fromEntries(headers.map(({ originalKey, value }) => [originalKey, value])),
+        content: `${text}\n${html}`,
       })),
     documented: shownText,
     documentedAnswer: (text) => {
@@ -39,9 +40,9 @@ async function start(): Promise<Destination> {
 }
 
 /** As a mailbox that drops emails whose Message-ID it has. A test is no lead. */
-function readMailbox(stored: readonly StoredMail[]): Arrived[] {
-  const leads = stored.filter(({ mail }) => !mail.subject?.startsWith('TEST of leadsync'));
-  const known = new Map(leads.map(({ mail }) => [mail.messageId, mail]));
+function readMailbox(mails: readonly Email[]): Arrived[] {
+  const leads = mails.filter(({ subject }) => !subject?.startsWith('TEST of leadsync'));
+  const known = new Map(leads.map((mail) => [mail.messageId, mail]));
   return [...known.values()].map(({ text = '' }) => {
     const [, lines = '', source = '', id = ''] = /^(.*)\n\nLead (\w+):(\d+)\n?$/s.exec(text) ?? [];
     return readLines(lines, source, id);

@@ -40,7 +40,13 @@ export interface PostRequest {
  * without an answer; or `silent`, which never answers.
  */
 export type StubAnswer =
-  | { readonly status?: number; readonly headers?: Record<string, string>; readonly body: string | object }
+  | {
+      readonly status?: number;
+      readonly headers?: Record<string, string>;
+      readonly body: string | object;
+      /** Whether the message is stored all the same. */
+      readonly stores?: boolean;
+    }
   | 'cut'
   | 'silent';
 
@@ -135,6 +141,7 @@ export async function startSlackStub(): Promise<SlackStub> {
     const answer = next.shift();
     if (answer === 'silent') return;
     if (answer !== undefined && answer !== 'cut') {
+      if (answer.stores) store(way, JSON.parse(request.content) as SlackBody);
       send(response, answer.body, answer.status, answer.headers);
       return;
     }
@@ -146,12 +153,17 @@ export async function startSlackStub(): Promise<SlackStub> {
       else send(response, error, 400);
       return;
     }
-    stored += 1;
-    const ts = `${stub.nowSeconds()}.${String(stored).padStart(6, '0')}`;
-    stub.messages.push({ ts, channel, body });
+    const ts = store(way, body);
     if (stub.holdAnswers) return;
     if (answer === 'cut') return void response.socket?.destroy();
     send(response, way === 'webhook' ? 'ok' : { ok: true, channel, ts, message: { ...body, ts } });
+  }
+
+  function store(way: 'api' | 'webhook', body: SlackBody): string {
+    stored += 1;
+    const ts = `${stub.nowSeconds()}.${String(stored).padStart(6, '0')}`;
+    stub.messages.push({ ts, channel: way === 'webhook' ? 'C0WEBHOOK' : String(body.channel), body });
+    return ts;
   }
 
   /** Newest first, a page at a time, as Slack does. */
