@@ -144,4 +144,7 @@ test('each lead is sent by email, with the same id when it is sent again', async
   const [, first, repeat, ...others] = mail.stored.map(({ mail: { messageId } }) => messageId);
   expect(others).toEqual([]);
   expect(repeat).toBe(first);
+  // Nobody can take an email back, and the certificate of an erasure says so.
+  const erased = await run('erase', 'anna.mueller@example.com', '--yes', '--json');
+  expect(erased.stdout).toContain('It received 1 lead, and leadsync cannot delete there.');
 });

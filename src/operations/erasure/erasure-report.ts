@@ -29,6 +29,12 @@ export function destinationReport(
       again: false,
       what: `It refused \`lead.erased\` for ${countOf(refused, 'lead')}. Ask its operator to erase them by their ids; \`leadsync retry\` sends the event again.`,
     };
+  if (!sink.type.defaults.events.includes('erased'))
+    return {
+      reached: false,
+      again: false,
+      what: `${received(told)}, and leadsync cannot delete there. Delete them by hand, or ask its operator.`,
+    };
   if (told.told < had)
     return {
       reached: false,
