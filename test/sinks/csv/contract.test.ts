@@ -7,6 +7,7 @@ import { restoreCell } from '../../../src/sinks/csv/formulas.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';
 import { anAnsweringStorage } from '../../exports/answering-storage.ts';
 import { aStorage } from '../../exports/storage.ts';
+import { promisesOfAnswers } from '../answers-contract.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { openInBucket, PREFIX } from '../drop/open-in-bucket.ts';
 import { openCsv } from './open-csv.ts';
@@ -14,6 +15,30 @@ import { openCsv } from './open-csv.ts';
 promisesOfEverySink('csv', () => start('neutralise'));
 promisesOfEverySink('csv, formulas kept', () => start('keep'));
 promisesOfEverySink('csv, in a bucket', startInBucket);
+
+promisesOfAnswers('csv, in a bucket', {
+  cut: async () => {
+    let puts = 0;
+    const storage = await anAnsweringStorage(({ method }) => {
+      if (method !== 'PUT') return undefined;
+      puts += 1;
+      return puts === 1 ? 'done and cut' : undefined;
+    });
+    return {
+      sink: openInBucket('csv', storage),
+      arrived: async () => {
+        const files = [...storage.objects.values()].map((content) => content.toString());
+        return readFiles(files, restoreCell).map(({ id }) => id);
+      },
+      close: async () => undefined,
+    };
+  },
+  vague: async () => ({
+    sink: openInBucket('csv', await anAnsweringStorage(() => [200, '<html>Welcome</html>'])),
+    arrived: async () => [],
+    close: async () => undefined,
+  }),
+});
 
 async function start(formulas: 'neutralise' | 'keep'): Promise<Destination> {
   const root = mkdtempSync(join(tmpdir(), 'leadsync-test-'));

@@ -1,14 +1,53 @@
 import PostalMime, { type Email } from 'postal-mime';
+import type { Delivery } from '../../../src/leads/delivery.ts';
 import { startSmtpServer } from '../../alerts/smtp-server.ts';
+import { type Answering, promisesOfAnswers } from '../answers-contract.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { givingValues } from '../giving-values.ts';
 import { closedPort } from '../ports.ts';
 import { readLines } from '../read-lines.ts';
 import { shownText } from '../shown-text.ts';
-import { startMailServer } from './mail-server.ts';
+import { type MailServer, startMailServer } from './mail-server.ts';
 import { openEmail, TO } from './open-email.ts';
 
 promisesOfEverySink('email', start);
+
+promisesOfAnswers('email', {
+  cut: async () => {
+    const server = await startMailServer();
+    server.cutNext();
+    return answering(server, () => TO);
+  },
+  mixed: async () => {
+    const server = await startMailServer({
+      onRcptTo: ({ address }, _, done) =>
+        done(
+          address === NOBODY ? Object.assign(new Error('5.1.1 no such user'), { responseCode: 550 }) : null,
+        ),
+    });
+    return answering(server, ({ leadId }) => (leadId === 2n ? NOBODY : TO));
+  },
+});
+
+const NOBODY = 'nobody@example.com';
+
+function answering(server: MailServer, recipientOf: (delivery: Delivery) => string): Answering {
+  const sink = openEmail(server.url);
+  return {
+    sink: {
+      ...givingValues(sink, {}),
+      deliver: (batch, signal) => {
+        const deliveries = batch.deliveries.map((one) => ({
+          ...one,
+          perLead: new Map([['to', recipientOf(one)]]),
+        }));
+        return sink.deliver({ ...batch, deliveries }, signal);
+      },
+    },
+    arrived: async () => readMailbox(server.stored.map(({ mail }) => mail)).map(({ id }) => id),
+    close: () => server.close(),
+  };
+}
 
 async function start(): Promise<Destination> {
   // Not `smtp-server`, which waits for a moment before it greets each client: some tests send hundreds of emails.

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { Preview } from '../../../src/sinks/sink.ts';
+import { type Answering, promisesOfAnswers } from '../answers-contract.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { closedPort } from '../ports.ts';
 import { type Database, openPostgres, startDatabase } from './database.ts';
+import { startProxy } from './proxy.ts';
 
 promisesOfEverySink('postgres', async (): Promise<Destination> => {
   const database = startDatabase();
@@ -22,6 +24,34 @@ promisesOfEverySink('postgres', async (): Promise<Destination> => {
     },
   };
 });
+
+promisesOfAnswers('postgres', {
+  cut: async () => {
+    const database = startDatabase();
+    const proxy = await startProxy(database.url);
+    proxy.cutAfterCommit();
+    return answering(database, proxy.url, () => proxy.close());
+  },
+  mixed: async () => {
+    const database = startDatabase();
+    const maker = openPostgres({ url: database.url, schema: database.schema });
+    await maker.mirror?.lastNumber('a-ledger', 'polls', new AbortController().signal); // makes the tables
+    await maker.close();
+    await database.query('ALTER TABLE leads ADD CONSTRAINT not_two CHECK (id <> 2)');
+    return answering(database, database.url);
+  },
+});
+
+function answering(database: Database, url: string, close: () => void = () => undefined): Answering {
+  return {
+    sink: openPostgres({ url, schema: database.schema }),
+    arrived: async () => (await readTables(database)).map(({ id }) => id),
+    close: async () => {
+      close();
+      await database.close();
+    },
+  };
+}
 
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();

@@ -1,3 +1,5 @@
+import type { Delivery } from '../../../src/leads/delivery.ts';
+import { type Answering, promisesOfAnswers } from '../answers-contract.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { givingValues } from '../giving-values.ts';
 import { closedPort } from '../ports.ts';
@@ -9,6 +11,52 @@ import { type SlackStub, type StoredMessage, startSlackStub, TOKEN } from './sla
 promisesOfEverySink('slack with a bot token, a message per lead', () => start('token', 1));
 promisesOfEverySink('slack with a bot token, as digests', () => start('token', 20));
 promisesOfEverySink('slack with an incoming webhook', () => start('webhook', 1));
+
+for (const batchMax of [1, 20])
+  promisesOfAnswers(`slack with a bot token, up to ${batchMax} leads per message`, {
+    cut: () => startAnswering('token', batchMax, (stub) => stub.answerPosts('cut')),
+    mixed: () =>
+      startAnswering('token', batchMax, ({ channels }) =>
+        Object.assign(channels, { [OTHER]: 'channel_not_found' }),
+      ),
+    vague: () =>
+      startAnswering('token', batchMax, (stub) => stub.answerPosts({ body: {} }, { body: {} }, { body: {} })),
+  });
+promisesOfAnswers('slack with an incoming webhook', {
+  vague: () =>
+    startAnswering('webhook', 1, (stub) =>
+      stub.answerPosts({ body: '<html>Welcome</html>' }, { body: '' }, { body: {} }),
+    ),
+});
+
+const OTHER = 'C0123OTHER';
+
+async function startAnswering(
+  way: 'token' | 'webhook',
+  batchMax: number,
+  prepare: (stub: SlackStub) => unknown,
+): Promise<Answering> {
+  const stub = await startSlackStub();
+  prepare(stub);
+  const options = way === 'token' ? { token: TOKEN, api_url: stub.apiUrl } : { url: stub.webhookUrl };
+  const sink = openSlack(options, { batchMax });
+  const channelOf = ({ leadId }: Delivery) => (leadId === 2n && stub.channels[OTHER] ? OTHER : CHANNEL);
+  return {
+    sink: {
+      ...givingValues(sink, {}),
+      deliver: (batch, signal) => {
+        const deliveries = batch.deliveries.map((one) => ({
+          ...one,
+          perLead: new Map([['channel', channelOf(one)]]),
+        }));
+        return sink.deliver(way === 'token' ? { ...batch, deliveries } : batch, signal);
+      },
+    },
+    // Every message, so that one that comes twice is seen.
+    arrived: async () => stub.messages.flatMap((message) => readAsPerson([message]).map(({ id }) => id)),
+    close: () => stub.close(),
+  };
+}
 
 async function start(way: 'token' | 'webhook', batchMax: number): Promise<Destination> {
   const stub = await startSlackStub();

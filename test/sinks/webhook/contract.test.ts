@@ -1,10 +1,46 @@
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/servers/webhook-receiver.ts';
+import { type Answering, promisesOfAnswers } from '../answers-contract.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { closedPort } from '../ports.ts';
 import { openWebhook } from './open-webhook.ts';
 
 promisesOfEverySink('webhook, one lead per request', () => start(1));
 promisesOfEverySink('webhook, in batches', () => start(1000));
+
+for (const [name, batchMax] of [
+  ['webhook, one lead per request', 1],
+  ['webhook, in batches', 1000],
+] as const)
+  promisesOfAnswers(name, { cut: () => startCut(batchMax), mixed: () => startMixed(batchMax) });
+
+async function startAnswering(batchMax: number): Promise<Answering & { receiver: WebhookReceiver }> {
+  const receiver = await startWebhookReceiver();
+  return {
+    receiver,
+    sink: openWebhook({ url: receiver.url }, { batchMax }),
+    arrived: async () => readMessages(receiver).map(({ id }) => id),
+    close: () => receiver.close(),
+  };
+}
+
+async function startCut(batchMax: number): Promise<Answering> {
+  const answering = await startAnswering(batchMax);
+  let isFirst = true;
+  answering.receiver.answerAlways((_, response) => {
+    if (isFirst) response.socket?.destroy();
+    else response.writeHead(204).end();
+    isFirst = false;
+  });
+  return answering;
+}
+
+async function startMixed(batchMax: number): Promise<Answering> {
+  const answering = await startAnswering(batchMax);
+  answering.receiver.answerAlways(
+    ({ body }, response) => void response.writeHead(body.includes('"data":{"id":2,') ? 422 : 204).end(),
+  );
+  return answering;
+}
 
 async function start(batchMax: number): Promise<Destination> {
   const receiver = await startWebhookReceiver();
@@ -32,7 +68,8 @@ async function start(batchMax: number): Promise<Destination> {
 
 /** As a receiver is told to: known ids are dropped, types that are no leads are passed by, ids are read with all their digits. */
 function readMessages({ received }: WebhookReceiver): Arrived[] {
-  const known = new Map(received.map(({ headers, body }) => [headers['webhook-id'], body.toString()]));
+  const taken = received.filter(({ status = 204 }) => status < 300);
+  const known = new Map(taken.map(({ headers, body }) => [headers['webhook-id'], body.toString()]));
   return [...known.values()].flatMap((body) => {
     const message = JSON.parse(body, exactId);
     const events: Event[] = message.type === 'lead.batch' ? message.events : [message];
