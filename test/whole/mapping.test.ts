@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseCsv } from 'csv-parse/sync';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { startSlackStub, TOKEN } from '../sinks/slack/slack-stub.ts';
 import { aLead } from '../support/scene/a-lead.ts';
 import { aScene } from '../support/scene/a-scene.ts';
 import { carriers, csvFiles, type Scene } from '../support/scene/scene.ts';
@@ -81,6 +82,19 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
         warehouse: { where: 'lead.id < 1010', mirror: false },
       },
     });
+    const slack = await startSlackStub();
+    onTestFinished(() => slack.close());
+    rewrite(scene, ({ sinks }) => {
+      sinks.team = {
+        type: 'slack',
+        token: TOKEN,
+        api_url: slack.apiUrl,
+        channel: 'lead.service_slug == "plumbing" ? "C0PLUMB" : "C0OTHER"',
+        where: 'lead.id % 5 == 0',
+        rate: '100/s',
+        retry: { schedule: Array.from({ length: 50 }, () => '200ms') },
+      };
+    });
     // Every third request arrives, and its sender never learns so.
     const batches = scene.receivers['batches'] as WebhookReceiver;
     let requests = 0;
@@ -104,7 +118,9 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
         () => scene.receiver.received.length >= before + 3,
         30_000,
       );
+      slack.answerPosts('cut');
       rewrite(scene, ({ sinks }) => {
+        sinks.team.title = { value: `Form ${round}` };
         sinks.crm.fields = fields(round);
         sinks.batches.fields = fields(round);
         sinks.batches.where = round % 2 === 0 ? 'lead.id % 2 == 0' : 'lead.id % 3 == 0';
@@ -125,6 +141,15 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
     await settled(scene, ids.length);
     expect(leadsAt(scene.receivers['plumbers'] as WebhookReceiver)).toEqual(ids.filter((id) => id % 3 === 0));
     expect(leadsAt(scene.receivers['others'] as WebhookReceiver)).toEqual(ids.filter((id) => id % 3 !== 0));
+    const channels = slack.messages.map(({ channel, body }) => {
+      const lead = body.blocks.at(-1)?.elements?.[0]?.text ?? '';
+      return [channel, Number(/\bmain:(\d+)\b/.exec(lead)?.[1])];
+    });
+    const ofTeam = ids.filter((id) => id % 5 === 0);
+    expect(channels.toSorted(([, one], [, other]) => Number(one) - Number(other))).toEqual(
+      ofTeam.map((id) => [id % 3 === 0 ? 'C0PLUMB' : 'C0OTHER', id]),
+    );
+    expect(slack.posts.length).toBeGreaterThanOrEqual(ofTeam.length);
     // Each webhook-id has one body, however often it was sent and whatever mapping the sink had in the meantime.
     const bodies = new Map<string, Set<string>>();
     for (const { headers, body } of scene.receiver.received) {
