@@ -1,20 +1,18 @@
 import { dirname, resolve } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
 import { isLoopback } from '../../platform/http/address.ts';
 import { Secret } from '../../platform/options/secret.ts';
-import { didYouMean } from '../../platform/text/suggest.ts';
 import type { SinkType } from '../../sinks/sink.ts';
-import type { Config, LedgerConfig, SinkConfig, SourceConfig } from '../contract/config.ts';
+import type { Config, LedgerConfig, SourceConfig } from '../contract/config.ts';
 import type { FaultList } from '../faults/fault-list.ts';
-import { absolutePaths, absoluteSecretFiles, mayNameFile } from '../options/absolute-paths.ts';
+import { absoluteSecretFiles, mayNameFile } from '../options/absolute-paths.ts';
 import { daemonOptions } from '../options/daemon-options.ts';
 import { nameOption } from '../options/option-limits.ts';
 import { optionSchema } from '../options/option-schema.ts';
-import { ANY_TYPE, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';
 import { sourceEntry } from '../options/source-entry.ts';
-import { type MappingParts, MappingReader, mappingOf } from './mapping-reader.ts';
 import { isMap, type Purpose, withoutSecrets } from './needs.ts';
+import { SinkReader } from './sink-reader.ts';
 import { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
@@ -29,9 +27,6 @@ export class ConfigReader {
   readonly #folder: string;
   readonly #secretFiles = new Set<string>();
   readonly #ignoresTests: boolean;
-  /** Run the tests of the mappings. */
-  readonly #tests: (() => void)[] = [];
-  #mapping: MappingParts = { lookups: {}, clientKey: undefined };
 
   /** `file` is the path of the tree's file. Relative paths are resolved against its folder. */
   constructor(
@@ -64,10 +59,10 @@ export class ConfigReader {
    */
   read(): Omit<Config, 'exposedSecrets'> | undefined {
     const daemon = this.#validate(daemonOptions, this.#tree.root, []);
-    this.#useForMappings(daemon);
     const sources = this.#entries('sources').map(([name, value]) => this.#readSource(name, value));
-    const sinks = this.#entries('sinks').map(([name, value]) => this.#readSink(name, value));
-    this.#refuseFormerNames(sinks);
+    const reader = this.#sinkReader(daemon);
+    const sinks = this.#entries('sinks').map(([name, value]) => reader.read(name, value));
+    reader.refuseFormerNames(sinks);
     if (daemon === undefined) return undefined;
     if (daemon.queue.board && !daemon.queue.redis_url)
       this.#validator.fault(
@@ -76,7 +71,7 @@ export class ConfigReader {
         'set queue.redis_url, or remove queue.board',
       );
     this.#refuseOpenAddress(daemon.admin);
-    if (!this.#ignoresTests && this.#faults.isEmpty) for (const test of this.#tests) test();
+    if (!this.#ignoresTests && this.#faults.isEmpty) reader.runTests();
     return {
       file: this.#file,
       secretFiles: this.secretFiles,
@@ -109,11 +104,11 @@ export class ConfigReader {
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;
     const whole = this.#validate(daemonOptions, root, []);
-    this.#useForMappings(whole);
     const daemon = whole ?? this.#readEssentials(root);
     const sources = this.#entries('sources').map(([name, value]) => this.#readPoll(name, value));
-    const sinks = this.#entries('sinks').map(([name, value]) => this.#readCommon(name, value));
-    this.#refuseFormerNames(sinks);
+    const reader = this.#sinkReader(whole);
+    const sinks = this.#entries('sinks').map(([name, value]) => reader.readCommon(name, value));
+    reader.refuseFormerNames(sinks);
     if (daemon === undefined) return undefined;
     return {
       file: this.#file,
@@ -173,17 +168,25 @@ export class ConfigReader {
   }
 
   /**
-   * Takes what mappings share from the top level, so that the sinks can be read. If the top level has a fault, or the secret is not readable
-   * for this purpose, takes what is written there, so that the expressions get no further faults.
+   * Returns the reader of the sinks, with what their mappings share. If the top level has a fault, or the secret is not readable for this
+   * purpose, takes what is written there, so that the expressions get no further faults.
    */
-  #useForMappings(daemon: z.output<typeof daemonOptions> | undefined): void {
+  #sinkReader(daemon: z.output<typeof daemonOptions> | undefined): SinkReader {
     const written = this.#tree.valueAt(['lookups']);
     const names = isMap(written) ? Object.keys(written) : [];
     const isKeySet = this.#tree.has(['store', 'client_key']);
-    this.#mapping = {
+    const mapping = {
       lookups: daemon?.lookups ?? Object.fromEntries(names.map((name) => [name, {}])),
       clientKey: daemon?.store.client_key ?? (isKeySet ? new Secret('not read') : undefined),
     };
+    return new SinkReader({
+      tree: this.#tree,
+      validator: this.#validator,
+      validate: (schema, value, at, neighbours) => this.#validate(schema, value, at, neighbours),
+      sinkTypes: this.#sinkTypes,
+      folder: this.#folder,
+      mapping,
+    });
   }
 
   #exportsOf({ exports }: Pick<z.output<typeof daemonOptions>, 'exports'>): ExportConfig[] {
@@ -231,115 +234,4 @@ export class ConfigReader {
     const hidden = this.#tree.interpolationAt(path) !== undefined || isMap(this.#tree.valueAt(path));
     return hidden ? 'unknown' : undefined;
   }
-
-  #readSink(name: string, value: unknown): SinkConfig | undefined {
-    const { type, options, shared } = this.#sinkParts(name, value);
-    return type && options && shared && { ...commonOf(name, type, shared, this.#mapping), options };
-  }
-
-  /** Returns the options that every sink has. Validates the type's own options, and leaves them out. */
-  #readCommon(name: string, value: unknown): LedgerConfig['sinks'][number] | undefined {
-    const { type, shared } = this.#sinkParts(name, value);
-    return type && shared && commonOf(name, type, shared, this.#mapping);
-  }
-
-  /** Refuses a former name that is also the name of a sink, or the former name of two sinks. */
-  #refuseFormerNames(sinks: readonly (Pick<SinkConfig, 'name' | 'formerly'> | undefined)[]): void {
-    const former = new Set<string>();
-    for (const { name, formerly } of sinks.filter((sink) => sink !== undefined)) {
-      if (formerly === undefined) continue;
-      const at = ['sinks', name, 'formerly'];
-      if (sinks.some((sink) => sink?.name === formerly))
-        this.#validator.fault(at, `there is a sink "${formerly}" here`, 'remove `formerly`, or that sink');
-      else if (former.has(formerly))
-        this.#validator.fault(
-          at,
-          `another sink has the former name "${formerly}" as well`,
-          'remove `formerly` from one of them',
-        );
-      former.add(formerly);
-    }
-  }
-
-  #sinkParts(name: string, value: unknown): SinkParts {
-    const at = ['sinks', name];
-    if (!isMap(value)) {
-      this.#validator.validate(anyMap, value, at);
-      return {};
-    }
-    const type = this.#sinkType(value['type'], at);
-    const common = sinkOptions(type ?? ANY_TYPE);
-    const commonKeys = Object.keys(common.shape);
-    const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
-    const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
-    const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
-    if (sharedOptions) {
-      const mapping = new MappingReader(this.#tree, this.#validator, this.#mapping);
-      this.#tests.push(mapping.check(sharedOptions, type ?? {}, at));
-    }
-    // Without a type, the other valid keys are unknown.
-    if (type === undefined) return {};
-    const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#folder);
-    const options = this.#validate(type.options.strict(), ownInput, at, ['type', ...commonKeys]);
-    if (options) this.#refuseCombinations(type, options, value, at);
-    return { type, options, shared: sharedOptions };
-  }
-
-  #refuseCombinations(
-    type: SinkType,
-    options: z.output<SinkType['options']>,
-    written: Readonly<Record<string, unknown>>,
-    at: readonly string[],
-  ): void {
-    const perLead = new Set(Object.keys(type.perLead ?? {}).filter((name) => Object.hasOwn(written, name)));
-    for (const { option, message, hint } of type.faults?.(options, perLead) ?? []) {
-      const path = [...at, option];
-      if (this.#tree.has(path)) this.#validator.keyFault(path, message, hint);
-      else this.#validator.missing(path, hint);
-    }
-  }
-
-  #sinkType(written: unknown, at: readonly string[]): SinkType | undefined {
-    const path = [...at, 'type'];
-    const types = this.#sinkTypes.map(({ type }) => type);
-    const found = this.#sinkTypes.find(({ type }) => type === written);
-    if (found !== undefined) return found;
-    if (!this.#tree.has(path)) this.#validator.missing(path, `add one of ${types.join(', ')}`);
-    else
-      this.#validator.fault(path, `must be one of ${types.join(', ')}`, didYouMean(String(written), types));
-    return undefined;
-  }
-}
-
-const anyMap = z.record(z.string(), z.unknown());
-
-/** The parts of a sink; those with faults are undefined. */
-interface SinkParts {
-  readonly type?: SinkType;
-  readonly options?: z.output<SinkType['options']> | undefined;
-  readonly shared?: SinkOptions | undefined;
-}
-
-function commonOf(
-  name: string,
-  type: SinkType,
-  shared: SinkOptions,
-  mapping: MappingParts,
-): Omit<SinkConfig, 'options'> {
-  return {
-    name,
-    type,
-    enabled: shared.enabled,
-    formerly: shared.formerly,
-    events: shared.events,
-    batch: { max: shared.batch.max, waitMs: shared.batch.wait },
-    concurrency: shared.concurrency,
-    rate: shared.rate,
-    timeoutMs: shared.timeout,
-    retry: policyOf(shared.retry),
-    backfill: shared.backfill,
-    mapping: mappingOf(shared, type, mapping),
-    mappingTests: shared.tests ?? [],
-    region: shared.region,
-  };
 }
