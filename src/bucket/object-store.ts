@@ -136,8 +136,9 @@ export class ObjectStore {
       { step: 'deserialize', priority: 'low', name: 'beforeSending' },
     );
     const { ETag } = await this.#client.send(command, { abortSignal: signal });
-    // A web server or a proxy may answer every request with success, and store nothing.
-    if (ETag === undefined) throw Object.assign(new Error('no ETag'), { name: NO_STORAGE });
+    // A web server or a proxy may answer every request with success, and store nothing. The ETag of an object is strong (RFC 9110, 8.8.3).
+    if (ETag === undefined || ETag.startsWith('W/'))
+      throw Object.assign(new Error('no ETag'), { name: NO_STORAGE });
   }
 
   async #read(key: string, signal: AbortSignal, range?: string): Promise<Buffer | undefined> {

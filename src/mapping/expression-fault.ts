@@ -32,7 +32,7 @@ export function faultOf(error: CelError, text: string): ExpressionFault {
         hint: fieldHint(written, text.slice(0, range.start)),
       };
     case 'unknown_variable':
-      return { ...at, message: `there is no variable ${written}`, hint: variableHint(written) };
+      return { ...at, message: `there is no variable ${written}`, hint: variableHint(written, text) };
     case 'no_matching_overload':
       return { ...at, ...overloadFault(summary) };
     case 'no_such_overload':
@@ -73,10 +73,11 @@ function fieldHint(written: string, before: string): string {
   return `known here: ${fields.join(', ')}${own}`;
 }
 
-function variableHint(written: string): string {
+function variableHint(written: string, text: string): string {
   if (LEAD_FIELDS.includes(written)) return `write lead.${written}`;
   const near = didYouMean(written, Object.keys(VARIABLES));
-  if (/^[A-Z][A-Z0-9]{5,}$/.test(written)) return `for a constant, write { value: ${written} }`;
+  // A word alone is meant as a text. YAML takes away the quotes that people put around it.
+  if (!near && text.trim() === written) return `for a constant, write { value: ${written} }`;
   return near || `put text in double quotes; variables are ${Object.keys(VARIABLES).join(', ')}`;
 }
 

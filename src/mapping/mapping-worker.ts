@@ -119,7 +119,11 @@ export class MappingWorker {
   async #resultOf(job: MappingJob): Promise<unknown> {
     if (this.#isClosed) throw failed('leadsync is stopping.');
     const child = this.#child ?? (await this.#start());
-    return answerOf(child, job, { limitMs: this.#timeoutMs, late: tooSlow });
+    const late = (limitMs: number) => {
+      this.#end(); // the next job must not go to the process that is being killed
+      return tooSlow(limitMs);
+    };
+    return answerOf(child, job, { limitMs: this.#timeoutMs, late });
   }
 
   /** Starts the process and waits until it has loaded its program, whose time is no fault of a job. */

@@ -156,8 +156,10 @@ export const mappingOptions = {
     ),
   region: z
     .string()
-    .regex(/^[A-Z]{2}$/, 'must be a country code such as AU')
-    .refine(isRegion, 'is no country code (ISO 3166): the United Kingdom is GB')
+    .refine(
+      (region) => /^[A-Z]{2}$/.test(region) && isRegion(region),
+      'must be a country code in capital letters (ISO 3166), such as AU, or GB for the United Kingdom; the region of a bucket is `bucket_region`',
+    )
     .optional()
     .describe('The country of phone numbers without a country code, for the function `phone`: `AU`.'),
   tests: z

@@ -3,7 +3,7 @@ import type { Batch, Delivery } from '../leads/delivery.ts';
 import type { MappedFields } from '../leads/mapped-fields.ts';
 import type { Upcoming } from '../ledger/contract/status-rows.ts';
 import { textOf } from '../mapping/definition.ts';
-import type { MappedOne } from '../mapping/map-delivery.ts';
+import { isMapped, type MappedOne } from '../mapping/map-delivery.ts';
 import { printMomentAndAge } from '../platform/text/format.ts';
 import { printable } from '../platform/text/printable.ts';
 import type { Clock } from '../platform/time/clock.ts';
@@ -32,8 +32,9 @@ export async function preview(
   }: { readonly clock: Clock; readonly map: ApplyMapping } & Pick<Config, 'publicUrl'>,
 ): Promise<PreviewResult> {
   const ofSink = { sink: config.name, mapping: config.mapping && textOf(config.mapping) };
-  const { mapped, columns } =
-    ofSink.mapping === undefined ? { mapped: delivery, columns: undefined } : await map(delivery, ofSink);
+  const { mapped, columns } = isMapped({ ...ofSink, deliveries: [delivery] })
+    ? await map(delivery, ofSink)
+    : { mapped: delivery, columns: undefined };
   if (!('raw' in mapped)) return { withheld: mapped.reason };
   const sink = openSink(config, clock, () => publicUrl);
   try {

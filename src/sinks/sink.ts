@@ -169,6 +169,11 @@ export class SinkUnavailable extends Error {
     this.mayHaveArrived = more.mayHaveArrived;
   }
 
+  /** Returns the same error for a failure before any part of a lead was sent. */
+  beforeSending(): SinkUnavailable {
+    return this.unsent ? this : new SinkUnavailable(this.message, { ...this, unsent: true, cause: this });
+  }
+
   /** Returns the error as the outcome of one delivery. */
   toOutcome(): Unavailable {
     return {

@@ -119,7 +119,7 @@ test.each<[string, string[], ...string[]]>([
   [
     'a country code that is none',
     ['where: lead.id > 1', 'region: «UK'],
-    'sinks.p.region: is no country code (ISO 3166): the United Kingdom is GB',
+    'sinks.p.region: must be a country code in capital letters (ISO 3166), such as AU, or GB for the United Kingdom; the region of a bucket is `bucket_region`',
   ],
   [
     'where in the wrong column',

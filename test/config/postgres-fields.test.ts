@@ -16,6 +16,7 @@ test('a field of a postgres sink cannot have the name of a column that leadsync 
     '11:7: sinks.p.fields: `client_name` is a column that leadsync writes itself; use another name',
   ]);
   expect(faults('_leadsync_x')).toHaveLength(1);
+  expect(faults('xmin')).toEqual([expect.stringContaining('is a column that PostgreSQL keeps for itself')]);
 });
 
 test('a field of a postgres sink cannot have a longer name than PostgreSQL keeps', () => {

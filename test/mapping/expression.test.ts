@@ -117,6 +117,7 @@ test.each<[string, string, string, unknown]>([
     'there is no field firstname',
     'known here: first, last, full',
   ],
+  ['website', 'website', 'there is no variable website', 'for a constant, write { value: website }'],
   [
     'lead.service_slug == plumbing',
     'plumbing',

@@ -102,6 +102,7 @@ const examples: Examples = {
   'deliveries-revived': { type: 'deliveries-revived', sink: 'crm', revived: 4 },
   'clock-set-back': { type: 'clock-set-back', byMs: 86_400_000, moved: 4 },
   'batch-stale': { type: 'batch-stale', sink: 'crm', batch: 'b1' },
+  'mapping-slow': { type: 'mapping-slow', sink: 'crm', source: 'main', lead: '42', durationMs: 80 },
   'sink-held': { type: 'sink-held', sink: 'crm', reason: 'It cannot be reached.', probeAt: at },
   'sink-recovered': { type: 'sink-recovered', sink: 'crm', heldMs: 61_000 },
   'sink-paused': { type: 'sink-paused', sink: 'crm', reason: 'It answered 410.' },

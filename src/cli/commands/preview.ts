@@ -1,5 +1,6 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { LeadId } from '../../leads/lead.ts';
+import { LEFT_OUT } from '../../leads/outcome.ts';
 import type { Upcoming } from '../../ledger/contract/status-rows.ts';
 import { mapOne } from '../../mapping/map-delivery.ts';
 import { notOwed, previewNote, preview as previewOf } from '../../operations/preview.ts';
@@ -106,10 +107,15 @@ function requireSent(upcoming: Upcoming, sink: SinkConfig, command: ShowCommand)
   const { delivery } = upcoming;
   const why = notOwed(upcoming, sink);
   if (why === undefined) return;
+  const replay = command(
+    `replay --sink ${name} --lead ${delivery.leadId} --source ${printable(delivery.source)}`,
+  );
   throw new CommandFailure(
     ExitCode.notDone,
     `${name} does not get lead ${delivery.leadId}, so there is no preview: ${printable(why)}.`,
-    `${command(`replay --sink ${name} --lead ${delivery.leadId} --source ${printable(delivery.source)}`)} delivers it anyway.`,
+    why.startsWith(LEFT_OUT)
+      ? `Once \`where\` lets the lead through, ${replay} delivers it.`
+      : `${replay} delivers it anyway.`,
   );
 }
 

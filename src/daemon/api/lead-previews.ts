@@ -52,7 +52,7 @@ async function sinkPreviews(
   const withheld = (reason: string) => ({
     ...common,
     state: 'withheld' as const,
-    reason: sentenceOf(reason),
+    reason,
   });
   const upcoming = await query('upcoming', sink.name, source, lead);
   if (upcoming === undefined) return withheld(NO_CONTENT);
@@ -61,7 +61,7 @@ async function sinkPreviews(
   const owed =
     why === undefined
       ? { state: 'sent' as const, reason: null, note: note === undefined ? null : rewriteCommands(note) }
-      : { state: 'withheld' as const, reason: sentenceOf(why), note: null };
+      : { state: 'withheld' as const, reason: sink.enabled ? sentenceOf(why) : why, note: null };
   if (sink.mapping === undefined && isLarge(upcoming.delivery))
     return { ...common, ...owed, note: rewriteCommands(tooLargeNote(sink.name, lead)) };
   const map = (delivery: Delivery, ofSink: { sink: string; mapping?: string | undefined }) =>
@@ -70,7 +70,7 @@ async function sinkPreviews(
       : mappings.run('map', { delivery, ofSink });
   const { publicUrl } = current.config;
   const result = await preview(sink, upcoming.delivery, { clock, publicUrl, map }).catch(ended);
-  if ('withheld' in result) return withheld(result.withheld);
+  if ('withheld' in result) return withheld(sentenceOf(result.withheld));
   const { fields, previews } = result;
   return {
     ...common,
@@ -96,10 +96,9 @@ function tooLargeNote(sink: string, lead: LeadId): string {
 const NO_CONTENT =
   'The ledger has no content of this lead: it was rejected or erased, or `retention` removed its content.';
 
-/** Returns why a mapping that takes too much withholds the lead. @throws RequestError if this machine is the cause, any other error as it is */
+/** Returns why the lead of a sink cannot be shown if its mapping was ended. @throws any other error as it is */
 function ended(error: unknown): PreviewResult {
   if (!(error instanceof MappingEnded)) throw error;
-  if (!error.isTooMuch) throw unavailable(error);
   return { withheld: `The mapping could not be shown. ${error.message} ${error.hint}` };
 }
 

@@ -5,9 +5,12 @@ import type { CompiledMappings } from '../../mapping/compiled-mappings.ts';
 import { columnsOf, isMapped, mapDelivery } from '../../mapping/map-delivery.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import type { Clock } from '../../platform/time/clock.ts';
+import type { Emit } from '../../telemetry/events.ts';
 
 /** Time after which mapping a batch gives way to other work, in ms. */
 const TURN_MS = 10;
+/** Time that a mapping may take for one lead before leadsync reports it, in ms. Other work of the process waits for it. */
+const SLOW_MS = 50;
 
 /** The deliveries of a batch that go to the sink, and the outcomes of the others. */
 export interface MappedBatch {
@@ -24,16 +27,27 @@ export interface MappedBatch {
 export async function mapBatch(
   batch: Batch,
   { erasedRefusal: reason }: Pick<OpenSink, 'erasedRefusal'>,
-  { mappings, clock }: { readonly mappings: CompiledMappings; readonly clock: Clock },
+  {
+    mappings,
+    clock,
+    emit,
+  }: { readonly mappings: CompiledMappings; readonly clock: Clock; readonly emit: Emit },
 ): Promise<MappedBatch> {
   if (!isMapped(batch) && batch.deliveries.every(({ event }) => event !== 'erased'))
     return { toSend: batch, outcomes: (ofSent) => ofSent };
   const results: (Delivery | Refused | Unavailable | LeftOut)[] = [];
   let turnMs = clock.monotonicMs();
   for (const delivery of batch.deliveries) {
+    const startMs = clock.monotonicMs();
     const isRefused = delivery.event === 'erased' && reason !== undefined;
     results.push(isRefused ? { kind: 'refused', reason } : mapDelivery(delivery, batch, mappings));
-    if (clock.monotonicMs() - turnMs < TURN_MS) continue;
+    const endMs = clock.monotonicMs();
+    if (endMs - startMs > SLOW_MS) {
+      const { source, leadId } = delivery;
+      const durationMs = Math.round(endMs - startMs);
+      emit({ type: 'mapping-slow', sink: batch.sink, source, lead: String(leadId), durationMs });
+    }
+    if (endMs - turnMs < TURN_MS) continue;
     await nextTurn();
     turnMs = clock.monotonicMs();
   }

@@ -47,8 +47,8 @@ export function claimLimits(
   if (!config.queue.redisUrl) return { window: concurrency, leaseMs: attemptMs, beginForMs: attemptMs };
   // Enough for several worker processes, but bounded, so that Redis holds few jobs even if the backlog is long.
   const window = Math.min(Math.max(concurrency * 8, 50), 1_000);
-  // Workers attempt the batches that waited for them all at once, so with a rate only as many may wait as the rate allows.
-  return { window: Math.min(window, rate?.batches ?? window), leaseMs: 600_000 };
+  // Workers that come back attempt the batches that waited for them all at once, so with a rate only a few may wait.
+  return { window: rate ? Math.min(window, concurrency) : window, leaseMs: 600_000 };
 }
 
 function reportState(clock: Clock, emit: Emit, onReady: () => void): (state: CarrierState) => void {

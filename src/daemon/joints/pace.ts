@@ -8,7 +8,7 @@ export interface Rate {
 
 /** Counts the batches of one sink against its rate. Starts with none: an earlier process is not counted. */
 export class Pace {
-  readonly #rate: Rate;
+  #rate: Rate;
   readonly #clock: Clock;
   /** When the last batches were claimed, in ms of the monotonic clock, oldest first. */
   readonly #claimedAt: number[] = [];
@@ -16,6 +16,11 @@ export class Pace {
   constructor(rate: Rate, clock: Clock) {
     this.#rate = rate;
     this.#clock = clock;
+  }
+
+  /** Applies another rate, which counts the batches that were claimed before as well. */
+  set rate(rate: Rate) {
+    this.#rate = rate;
   }
 
   /** Returns how many batches may be claimed now. */
@@ -38,5 +43,24 @@ export class Pace {
     if (this.room() > 0 || oldest === undefined) return undefined;
     const waitMs = oldest + this.#rate.perMs - this.#clock.monotonicMs();
     return new Date(this.#clock.now().getTime() + Math.ceil(waitMs));
+  }
+}
+
+/** The paces of all sinks, which outlive a reload: a sink that is opened again has not sent less. */
+export class Paces {
+  readonly #clock: Clock;
+  readonly #paces = new Map<string, Pace>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the pace of a sink; undefined if it has no rate. */
+  of(sink: string, rate: Rate | undefined): Pace | undefined {
+    if (!rate) return undefined;
+    const pace = this.#paces.get(sink) ?? new Pace(rate, this.#clock);
+    pace.rate = rate;
+    this.#paces.set(sink, pace);
+    return pace;
   }
 }

@@ -22,6 +22,7 @@ import { createTelemetry, type Telemetry, type TelemetryOptions } from '../../te
 import type { TracingParts } from '../../telemetry/tracing.ts';
 import { deliverBatch } from '../joints/deliver.ts';
 import { openCarrier } from '../joints/open-carrier.ts';
+import { Paces } from '../joints/pace.ts';
 import { PollFailures } from '../joints/poll-failures.ts';
 import { Wakes } from '../joints/wake.ts';
 import { openThreadedLedger } from './threaded-ledger.ts';
@@ -72,6 +73,7 @@ export interface Parts {
   readonly telemetry: Telemetry;
   readonly pollFailures: PollFailures;
   readonly wakes: Wakes;
+  readonly paces: Paces;
   readonly clock: Clock;
   readonly random: Random;
   /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
@@ -97,6 +99,7 @@ export async function compose(
   const clock = options.clock ?? systemClock;
   const random = options.random ?? Math.random;
   const wakes = new Wakes(clock);
+  const paces = new Paces(clock);
   const delivers = role.kind !== 'run' || role.deliver;
   const polls = role.kind !== 'worker';
   const current = { config };
@@ -148,6 +151,7 @@ export async function compose(
     telemetry,
     pollFailures,
     wakes,
+    paces,
     clock,
     random,
     rewriteCommands: (text) => rewriteCommands(text, options.env ?? {}),

@@ -7,7 +7,6 @@ import { dispatch } from '../joints/dispatch.ts';
 import { Loops } from '../joints/loops.ts';
 import { mirrorLedger, mirrorOnce } from '../joints/mirror-ledger.ts';
 import { claimLimits } from '../joints/open-carrier.ts';
-import { Pace } from '../joints/pace.ts';
 import { watchWorkers } from '../joints/watch-workers.ts';
 import type { Parts } from '../start/compose.ts';
 
@@ -50,7 +49,7 @@ export class SinkUnit {
   #startDispatch(config: Config, sink: SinkConfig, open: OpenSink): Promise<void> {
     const { name, batch, rate } = sink;
     const { role, wakes, openSinks } = this.#parts;
-    const pace = rate && new Pace(rate, this.#parts.clock);
+    const pace = this.#parts.paces.of(name, rate);
     const parts = { ...this.#jointParts(), wake: wakes.open(name), pace };
     const waitMs = role.kind === 'sync' ? 0 : batch.waitMs;
     const request = { max: batch.max, waitMs, ...claimLimits(config, sink, attemptLeaseMs(open)) };

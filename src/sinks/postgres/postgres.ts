@@ -12,6 +12,7 @@ import {
   type Preview,
   type Sink,
   type SinkParts,
+  SinkUnavailable,
   type StoredLead,
   type TestResult,
   WITHOUT_LEASE,
@@ -19,7 +20,7 @@ import {
 import { Database } from './connection/database.ts';
 import { eraseLeads, eraseRejected } from './leads/erase.ts';
 import { cellsOf, DoesNotFit } from './leads/field-cells.ts';
-import { addColumns, type FieldColumns, fieldFault, fieldsOf } from './leads/field-columns.ts';
+import { addColumns, canHold, type FieldColumns, fieldFault, fieldsOf } from './leads/field-columns.ts';
 import { findInTable, receivedTables } from './leads/find-person.ts';
 import { storedLeadsAfter } from './leads/stored-leads.ts';
 import { type MappedRow, partsOf, upsert } from './leads/upsert.ts';
@@ -126,8 +127,7 @@ class PostgresSink implements Sink {
   ): Promise<readonly Outcome[]> {
     const parts = partsOf(batch.deliveries);
     try {
-      await this.#prepareSchema(signal);
-      const columns = await this.#prepareColumns(batch, signal);
+      const columns = await this.#prepare(batch, signal);
       const store = (part: readonly Delivery[]) => this.#store(part, columns, signal, under);
       return await attemptParts(parts, store, { under, partMs: this.#parts.timeoutMs });
     } catch (error) {
@@ -232,12 +232,22 @@ class PostgresSink implements Sink {
     return this.#prepared;
   }
 
-  /** Returns the columns of the fields of a batch, and first adds those that are missing. */
+  /** Prepares the schema and the columns of the fields, and returns these columns. @throws SinkUnavailable, marked as unsent */
+  async #prepare(batch: Batch, signal: AbortSignal): Promise<FieldColumns> {
+    try {
+      await this.#prepareSchema(signal);
+      return await this.#prepareColumns(batch, signal);
+    } catch (error) {
+      throw error instanceof SinkUnavailable ? error.beforeSending() : error;
+    }
+  }
+
+  /** Adds the columns that the fields of a batch lack. Reads the columns again unless the known ones can hold every value. */
   async #prepareColumns(batch: Batch, signal: AbortSignal): Promise<FieldColumns> {
-    const fields = fieldsOf(batch);
-    if (fields.some(({ name }) => !this.#columns.has(name)))
+    if (!canHold(this.#columns, batch))
       await this.#database.runOrThrow('READ WRITE', signal, async (client) => {
-        this.#columns = new Map([...this.#columns, ...(await addColumns(client, this.#schema, fields))]);
+        const added = await addColumns(client, this.#schema, fieldsOf(batch));
+        this.#columns = new Map([...this.#columns, ...added]);
       });
     return this.#columns;
   }
@@ -278,14 +288,22 @@ class PostgresSink implements Sink {
     try {
       rows = this.#rowsOf(part, columns);
     } catch (error) {
-      if (error instanceof DoesNotFit) return { kind: 'refused', reason: error.message };
+      if (error instanceof DoesNotFit) return { kind: 'refused', reason: error.message, unsent: true };
       throw error;
     }
-    const refused = await this.#database.run('READ WRITE', signal, async (client) => {
-      await upsert(client, this.#schema, rows, columns);
-      confirmLease(); // only the commit follows
-    });
-    return refused ?? { kind: 'delivered' };
+    let isCommitting = false;
+    try {
+      const refused = await this.#database.run('READ WRITE', signal, async (client) => {
+        isCommitting = false;
+        await upsert(client, this.#schema, rows, columns);
+        confirmLease(); // only the commit follows
+        isCommitting = true;
+      });
+      return refused ?? { kind: 'delivered' };
+    } catch (error) {
+      // Without the commit, the server rolls the transaction back.
+      throw error instanceof SinkUnavailable && !isCommitting ? error.beforeSending() : error;
+    }
   }
 }
 

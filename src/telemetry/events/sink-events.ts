@@ -57,6 +57,14 @@ export const sinkEvents = {
       `Sink ${sink}: the lease of batch ${batch} has expired, so leadsync records nothing for it; it attempts the batch again under a new lease.`,
   }),
 
+  /** The mapping of a sink took so long for one lead that other work of the process waited for it. */
+  'mapping-slow': eventKind<{ sink: string; source: string; lead: string; durationMs: number }>({
+    level: 'warn',
+    fields: ['sink', 'source', 'lead', 'durationMs'],
+    message: ({ sink, source, lead, durationMs }) =>
+      `Sink ${sink}: its mapping took ${printSeconds(durationMs)} for lead ${source}:${lead}, and other deliveries waited. Simplify its loops, or use \`max\` and \`answer("…")\` in place of lists.`,
+  }),
+
   /** Level `debug`, because `delivery-dead` reports the end of the delivery at a higher level. */
   'delivery-refused': eventKind<FailedDelivery>({
     level: 'debug',

@@ -70,7 +70,7 @@ test('says of each sink what it would get, as `leadsync preview` does', async ()
   expect(drop?.previews[0]?.content).toContain('"Ada ""A"" Example"');
   expect(later).toMatchObject({
     state: 'withheld',
-    reason: 'Later is disabled in the configuration: nothing is sent to it.',
+    reason: 'later is disabled in the configuration: nothing is sent to it.',
     previews: [{ truncated: false }],
   });
   expect(JSON.stringify(crm)).not.toContain('whsec_');

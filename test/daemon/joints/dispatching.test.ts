@@ -1,5 +1,7 @@
 import { expect, it, vi } from 'vitest';
+import { Paces } from '../../../src/daemon/joints/pace.ts';
 import { CarrierUnavailable } from '../../../src/delivery/carrier.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
 import { Bench, MINUTE, SECOND } from './bench.ts';
 import { delivering, failing } from './fakes.ts';
 
@@ -86,6 +88,16 @@ it('a rate lets a new lead go at once after a quiet time, and asks the ledger no
   expect(bench.sink.attempts).toEqual([[1n], [2n]]);
   await bench.clock.pass(5 * SECOND);
   expect(bench.claims - before).toBeLessThan(8);
+});
+
+it('a sink that a reload opens again has not sent less, also under another rate', async () => {
+  const clock = new HeldClock();
+  const paces = new Paces(clock);
+  paces.of('crm', { batches: 3, perMs: MINUTE })?.add(2);
+  expect(paces.of('crm', { batches: 3, perMs: MINUTE })?.room()).toBe(1);
+  expect(paces.of('crm', { batches: 2, perMs: MINUTE })?.nextAt()).toBeDefined();
+  expect(paces.of('other', { batches: 2, perMs: MINUTE })?.room()).toBe(2);
+  expect(paces.of('crm', undefined)).toBeUndefined();
 });
 
 it('the probes of a held sink count as well, and a pause is told while the rate allows no batch', async () => {

@@ -6,7 +6,7 @@ import { textOf } from '../../../src/mapping/definition.ts';
 import { systemClock } from '../../../src/platform/time/clock.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 
-const parts = { mappings: new CompiledMappings(() => undefined), clock: systemClock };
+const parts = { mappings: new CompiledMappings(() => undefined), clock: systemClock, emit: () => undefined };
 const delivered: Outcome = { kind: 'delivered' };
 const ODD = textOf({ where: 'lead.id % 2 == 1' });
 
@@ -48,4 +48,15 @@ test('a batch of which no lead is left is not sent', async () => {
 test('a batch without a mapping goes as it is', async () => {
   const batch = aBatch(2);
   expect((await mapBatch(batch, {}, parts)).toSend).toBe(batch);
+});
+
+test('a mapping that takes long for a lead is reported, with the lead and without its text', async () => {
+  const reported: unknown[] = [];
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => (nowMs += 60) };
+  const batch = aBatch([aDelivery({ leadId: 1n })], { mapping: ODD });
+  await mapBatch(batch, {}, { ...parts, clock, emit: (event) => void reported.push(event) });
+  expect(reported).toEqual([
+    { type: 'mapping-slow', sink: batch.sink, source: 'main', lead: '1', durationMs: 60 },
+  ]);
 });

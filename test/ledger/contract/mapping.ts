@@ -67,6 +67,18 @@ export function mappingContract(store: () => OpenLedger): void {
       expect(sayings).toEqual([false, false, true, true]);
     });
 
+    it('what is upcoming has the mapping that a repeat has to use', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      const former = async () => (await on.ledger.upcoming('crm', 1n))[0]?.delivery.formerMapping;
+      await on.attemptAll('crm', unavailable);
+      expect(await former()).toBeUndefined();
+      on.clock.jump(HOUR);
+      await on.attemptAll('crm', unanswered);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      expect(await former()).toBe('A');
+    });
+
     it('a delivery whose attempt was lost may have arrived', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);

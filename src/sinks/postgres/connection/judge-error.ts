@@ -29,7 +29,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '3F': 'The schema was dropped. leadsync creates it again with the next attempt; `leadsync replay` fills it.',
   '42P01': 'Restore it. Or drop the whole schema: leadsync creates it again, and `leadsync replay` fills it.',
   '42703':
-    'Restore the column. Or drop the whole schema: leadsync creates it again, and `leadsync replay` fills it.',
+    'If it is the column of a field, the next attempt adds it again. Otherwise restore it, or drop the whole schema: leadsync creates it again, and `leadsync replay` fills it.',
   '42501': 'Grant the user that right.',
   '53100': 'Free up disk space on the server; leads wait until there is enough.',
   '53300': 'Raise max_connections on the server, or lower `concurrency`.',

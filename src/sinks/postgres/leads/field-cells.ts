@@ -34,6 +34,8 @@ function cellOf(name: string, value: MappedValue, type: MappedType): Cell {
   if (value === null) return null;
   if (type === 'json') return mappedJson(storableValue(value));
   if (type === 'text') return storable(mappedText(value));
+  if (type === 'double' && typeof value === 'bigint' && Number.isSafeInteger(Number(value)))
+    return Number(value);
   if (!hasType(value, type))
     throw new DoesNotFit(
       `The field \`${name}\` has a value for this lead that its column of type ${type} cannot hold.`,

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Batch } from '../../../leads/delivery.ts';
-import type { MappedColumn, MappedType } from '../../../leads/mapped-fields.ts';
+import type { MappedType, MappedValue } from '../../../leads/mapped-fields.ts';
+import { hasType } from '../../mapped-columns.ts';
 import { SinkUnavailable } from '../../sink.ts';
 import { quoted } from '../sql/identifier.ts';
 import { leadColumns } from './lead-columns.ts';
@@ -11,9 +12,14 @@ const TYPES: Readonly<Record<MappedType, string>> = {
   bigint: 'bigint',
   double: 'double precision',
   boolean: 'boolean',
-  time: 'timestamp with time zone',
+  time: 'timestamptz',
   json: 'jsonb',
 };
+/** The type of the values of a column, by the name that the catalogue of PostgreSQL has for it. */
+const MAPPED_TYPES: ReadonlyMap<string, MappedType> = new Map([
+  ...Object.entries(TYPES).map(([type, name]) => [name, type as MappedType] as const),
+  ['timestamp with time zone', 'time'],
+]);
 
 /** The columns of `leads` that hold fields, with the types of their values: `text` for a column that holds any value as text. */
 export type FieldColumns = ReadonlyMap<string, MappedType>;
@@ -26,21 +32,48 @@ export function typeName(type: MappedType): string {
 /** Maximum length of a column's name in bytes (PostgreSQL manual, "Identifiers and Key Words"). */
 const MAX_NAME_BYTES = 63;
 
+/** Columns that every table of PostgreSQL has (manual, "System Columns"). */
+const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
+
 /** Returns why a field cannot be a column of `leads`; undefined if it can. */
 export function fieldFault(name: string): string | undefined {
   if (Object.hasOwn(leadColumns, name)) return 'is a column that leadsync writes itself';
+  if (SYSTEM_COLUMNS.has(name)) return 'is a column that PostgreSQL keeps for itself';
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`;
   return undefined;
 }
 
-/** A field; without a type if only an earlier mapping had it. */
-type Field = Pick<MappedColumn, 'name'> & Partial<MappedColumn>;
+/** A field of a batch. */
+interface Field {
+  readonly name: string;
+  /** Its type in the mapping of the batch; undefined if only an earlier mapping of some deliveries had it. */
+  readonly type: MappedType | undefined;
+  /** The type of a column that can hold every value of the batch, also those of an earlier mapping. */
+  readonly fitting: MappedType;
+}
 
 /** Returns the fields of a batch: those of its mapping, then those that only an earlier mapping of some deliveries had. */
 export function fieldsOf({ columns = [], deliveries }: Batch): readonly Field[] {
-  const names = new Set(columns.map(({ name }) => name));
-  const former = new Set(deliveries.flatMap(({ fields }) => [...(fields?.keys() ?? [])]));
-  return [...columns, ...[...former].filter((name) => !names.has(name)).map((name) => ({ name }))];
+  const types = new Map<string, MappedType | undefined>(columns.map(({ name, type }) => [name, type]));
+  for (const { fields } of deliveries)
+    for (const name of fields?.keys() ?? []) if (!types.has(name)) types.set(name, undefined);
+  return [...types].map(([name, type]) => {
+    const fits = type !== undefined && valuesOf(name, deliveries).every((value) => hasType(value, type));
+    return { name, type, fitting: fits ? type : 'text' };
+  });
+}
+
+function valuesOf(name: string, deliveries: Batch['deliveries']): readonly MappedValue[] {
+  return deliveries.map(({ fields }) => fields?.get(name) ?? null);
+}
+
+/** Whether columns are known to exist for all fields of a batch, and can hold all of its values. */
+export function canHold(columns: FieldColumns, batch: Batch): boolean {
+  return fieldsOf(batch).every(({ name, type, fitting }) => {
+    const held = columns.get(name);
+    if (held === undefined || held === 'text') return held !== undefined;
+    return held === fitting ? type === undefined || type === held : isWider(held, fitting);
+  });
 }
 
 /**
@@ -54,43 +87,47 @@ export async function addColumns(
   fields: readonly Field[],
 ): Promise<FieldColumns> {
   const table = `${quoted(schema)}.leads`;
-  const { types, isOwner } = await inspect(client, table);
+  let { types, isOwner } = await inspect(client, table);
   const missing = fields.filter(({ name }) => !types.has(name));
   if (missing.length > 0) {
-    const statement = `ALTER TABLE ${table} ${missing.map(({ name, type = 'text' }) => `ADD COLUMN IF NOT EXISTS ${quoted(name)} ${TYPES[type]}`).join(', ')}`;
+    const statement = `ALTER TABLE ${table} ${missing.map(({ name, fitting }) => `ADD COLUMN IF NOT EXISTS ${quoted(name)} ${TYPES[fitting]}`).join(', ')}`;
     if (!isOwner)
       throw new SinkUnavailable(`This user does not own ${table}, which lacks columns for fields.`, {
         hint: `Run as its owner: ${statement}`,
-        unsent: true,
       });
     await client.query(statement);
     for (const { name } of missing)
       await client.query(
         `COMMENT ON COLUMN ${table}.${quoted(name)} IS 'A field of the mapping in leadsync''s configuration.'`,
       );
+    // Another process may have added one of them first, with another type.
+    types = (await inspect(client, table)).types;
   }
   return new Map(fields.map((field) => [field.name, requireType(table, field, types.get(field.name))]));
 }
 
 /** Returns the type of the values in the column of a field. @throws SinkUnavailable if the column cannot hold the field */
-function requireType(table: string, { name, type }: Field, found: string | undefined): MappedType {
-  if (found === undefined) return type ?? 'text';
+function requireType(table: string, { name, type }: Field, found = ''): MappedType {
   const held = typeHeldBy(found);
-  if (held !== undefined && (type === undefined || held === type || held === 'text')) return held;
-  const wanted = TYPES[type ?? 'text'];
+  if (held !== undefined && (type === undefined || held === type || held === 'text' || isWider(held, type)))
+    return held;
   throw new SinkUnavailable(
-    `The column ${quoted(name)} of ${table} has the type ${found}, and its field has the type ${wanted}.`,
+    `The column ${quoted(name)} of ${table} has the type ${found}, and its field has the type ${TYPES[type ?? 'text']}.`,
     {
-      hint: `Give the field another name, or change the column: ALTER TABLE ${table} ALTER COLUMN ${quoted(name)} TYPE ${wanted}`,
-      unsent: true,
+      hint: `Give the field another name, or make the column text, which holds every value: ALTER TABLE ${table} ALTER COLUMN ${quoted(name)} TYPE text`,
     },
   );
+}
+
+/** Whether a column of a type holds the values of another one: a whole number is a number. */
+function isWider(held: MappedType, type: MappedType): boolean {
+  return held === 'double' && type === 'bigint';
 }
 
 /** Returns the type of the values that a column can hold; undefined for a type to which leadsync writes no fields. */
 function typeHeldBy(found: string): MappedType | undefined {
   if (found.startsWith('character varying')) return 'text';
-  return Object.entries(TYPES).find(([, name]) => name === found)?.[0] as MappedType | undefined;
+  return MAPPED_TYPES.get(found);
 }
 
 async function inspect(

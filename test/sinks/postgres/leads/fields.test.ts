@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Batch, Delivery } from '../../../../src/leads/delivery.ts';
 import type { MappedColumn, MappedValue } from '../../../../src/leads/mapped-fields.ts';
+import { mayHaveArrived } from '../../../../src/leads/outcome.ts';
 import { type Sink, SinkUnavailable } from '../../../../src/sinks/sink.ts';
 import { testBatch } from '../../../../src/sinks/test-batch.ts';
 import { aBatch, aDelivery } from '../../../support/scene/a-delivery.ts';
 import { aLead } from '../../../support/scene/a-lead.ts';
 import { uniqueName } from '../../../support/servers/services.ts';
 import { type Database, openPostgres, startDatabase } from '../database.ts';
+import { startProxy } from '../proxy.ts';
 
 const NEVER = new AbortController().signal;
 const COLUMNS: readonly MappedColumn[] = [
@@ -172,13 +174,14 @@ describe('the fields of a mapping', () => {
       open().deliver(batchOf([{ name: 'price', type: 'double' }], mapped(3, { price: 0.5 })), NEVER),
     );
     expect(`${error.message} ${error.hint}`).toMatch(
-      /"price" of .*leads has the type numeric, and its field has the type double precision\. .*ALTER TABLE .* ALTER COLUMN "price" TYPE double precision/,
+      /"price" of .*leads has the type numeric, and its field has the type double precision\. .*ALTER TABLE .* ALTER COLUMN "price" TYPE text/,
     );
     expect(error.unsent).toBe(true);
   });
 
   test('a value of a former mapping that its column cannot hold refuses that lead alone', async () => {
     const columns: MappedColumn[] = [{ name: 'rooms', type: 'bigint' }];
+    await open().deliver(batchOf(columns, mapped(9, { rooms: 9n })), NEVER);
     const batch = batchOf(
       columns,
       mapped(1, { rooms: 1n }),
@@ -188,14 +191,65 @@ describe('the fields of a mapping', () => {
     const outcomes = await open().deliver(batch, NEVER);
     expect(outcomes).toMatchObject([
       { kind: 'delivered' },
-      { kind: 'refused', reason: expect.stringMatching(/`rooms`.*bigint/) },
+      { kind: 'refused', reason: expect.stringMatching(/`rooms`.*bigint/), unsent: true },
       { kind: 'delivered' },
     ]);
     expect(JSON.stringify(outcomes)).not.toContain('three');
     expect(await rows('id, rooms')).toEqual([
       { id: '1', rooms: '1' },
       { id: '3', rooms: '3' },
+      { id: '9', rooms: '9' },
     ]);
+  });
+
+  test('a new column is text if an earlier mapping of a pending lead gives another type', async () => {
+    const columns: MappedColumn[] = [{ name: 'rooms', type: 'bigint' }];
+    const batch = batchOf(columns, mapped(1, { rooms: 1n }), mapped(2, { rooms: 'three' }));
+    expect(kinds(await open().deliver(batch, NEVER))).toEqual(['delivered', 'delivered']);
+    expect(await rows('id, rooms')).toEqual([
+      { id: '1', rooms: '1' },
+      { id: '2', rooms: 'three' },
+    ]);
+  });
+
+  test('a sink that knows a column notices that its field has another type, or that somebody changed the column', async () => {
+    const sink = open();
+    const of = (type: MappedColumn['type'], id: number, rooms: MappedValue) =>
+      batchOf([{ name: 'rooms', type }], mapped(id, { rooms }));
+    await sink.deliver(of('bigint', 1, 3n), NEVER);
+    const error = await failure(sink.deliver(of('text', 2, 'three'), NEVER));
+    expect(error.hint).toContain('ALTER COLUMN "rooms" TYPE text');
+    await database.query(error.hint.slice(error.hint.indexOf('ALTER TABLE')));
+    expect(kinds(await sink.deliver(of('text', 2, 'three'), NEVER))).toEqual(['delivered']);
+    expect(kinds(await sink.deliver(of('bigint', 3, 4n), NEVER))).toEqual(['delivered']);
+    expect(await rows('rooms')).toEqual([{ rooms: '3' }, { rooms: 'three' }, { rooms: '4' }]);
+  });
+
+  test('a column of numbers with a fraction holds whole numbers as well', async () => {
+    const sink = open();
+    const of = (type: MappedColumn['type'], id: number, value: MappedValue) =>
+      batchOf([{ name: 'share', type }], mapped(id, { share: value }));
+    await sink.deliver(of('double', 1, 1.5), NEVER);
+    expect(kinds(await sink.deliver(of('bigint', 2, 2n), NEVER))).toEqual(['delivered']);
+    expect(await rows('share')).toEqual([{ share: 1.5 }, { share: 2 }]);
+  });
+
+  test('a failure before the commit says that no lead arrived, and one of the commit that they may have', async () => {
+    const columns: MappedColumn[] = [{ name: 'rooms', type: 'bigint' }];
+    await open().deliver(aBatch(1), NEVER);
+    await database.query('ALTER TABLE leads RENAME COLUMN client_name TO renamed');
+    const before = await failure(open().deliver(batchOf(columns, mapped(2, { rooms: 3n })), NEVER));
+    expect(mayHaveArrived(before.toOutcome())).toBe(false);
+    await database.query('ALTER TABLE leads RENAME COLUMN renamed TO client_name');
+    const proxy = await startProxy(database.url);
+    proxy.cutAfterCommit();
+    const after = await failure(
+      open({ url: proxy.url }).deliver(batchOf(columns, mapped(2, { rooms: 3n })), NEVER),
+    );
+    proxy.close();
+    expect(mayHaveArrived(after.toOutcome())).toBe(true);
+    const nowhere = open({ url: 'postgresql://user@127.0.0.1:1/db' });
+    expect(mayHaveArrived((await failure(nowhere.deliver(aBatch(1), NEVER))).toOutcome())).toBe(false);
   });
 
   test('a user that may write but does not own the table gets the statement that its owner has to run', async () => {
