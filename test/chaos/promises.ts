@@ -55,9 +55,11 @@ function idOf(lead: string): bigint {
  * lead, and the next attempt may use a changed mapping.
  */
 function severalBodies({ parts }: World): string[] {
-  const mayHaveArrived = parts.receiver.requests.filter(
-    ({ request: { status } }) =>
-      status === undefined || (status >= 200 && status <= 299) || [502, 504].includes(status),
+  const mayHaveArrived = parts.receiver.requests.filter(({ request: { status }, answeredMs }) =>
+    // Without a status and with an answer, the sender read the head of the answer and left its body.
+    status === undefined
+      ? answeredMs === undefined
+      : (status >= 200 && status <= 299) || [502, 504].includes(status),
   );
   const byId = Map.groupBy(mayHaveArrived, ({ request }) => String(request.headers['webhook-id']));
   return [...byId]
