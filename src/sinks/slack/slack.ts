@@ -48,7 +48,7 @@ export const slack = defineSink({
   },
   setup: {
     option: 'url',
-    question: 'the URL of the incoming webhook of a Slack channel, as a variable',
+    question: 'the webhook of a Slack channel, as a variable',
     standard: '${SLACK_WEBHOOK_URL}',
     entry: (url) => `  team:                              # a message for each lead in a Slack channel
     type: slack
