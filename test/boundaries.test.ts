@@ -139,6 +139,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'attempt-parts.ts',
       'lead-message.ts',
       'lead-row.ts',
+      'destination.ts',
       'mapped-columns.ts',
       'reach-server.ts',
       'test-batch.ts',

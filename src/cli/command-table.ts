@@ -40,6 +40,16 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       () => import('./commands/check.ts'),
     ),
     entry(
+      'setup <sink>',
+      'shows what the destination of a sink lacks, and makes it with --yes',
+      () => import('./commands/setup.ts'),
+    ),
+    entry(
+      'fields <sink>',
+      'lists the fields of the destination of a sink, for its mapping',
+      () => import('./commands/fields.ts'),
+    ),
+    entry(
       'test [sink]',
       'runs the tests of the mappings, or tries them on recorded leads; sends nothing',
       () => import('./commands/test.ts'),

@@ -3,6 +3,7 @@ import type { MappedColumn } from '../leads/mapped-fields.ts';
 import { LEFT_OUT, type LeftOut, type Refused, type Unavailable } from '../leads/outcome.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import { CompiledMappings } from './compiled-mappings.ts';
+import { type MappingDefinition, textOf } from './definition.ts';
 
 const NOT_COMPILED =
   'leadsync cannot use the mapping with which the lead may have been sent before: its text was lost, it needs another version, or it uses hash() and `store.client_key` is not set. `leadsync replay` sends the lead under the present mapping.';
@@ -18,6 +19,14 @@ export function columnsOf(
   mappings: CompiledMappings,
 ): readonly MappedColumn[] | undefined {
   return mapping === undefined ? undefined : mappings.get(mapping)?.columns;
+}
+
+/** Returns the fields of a configured mapping with their types; undefined if its leads go as received. */
+export function columnsOfDefinition(
+  definition: MappingDefinition | undefined,
+  clientKey: Secret | undefined,
+): readonly MappedColumn[] | undefined {
+  return columnsOf({ mapping: definition && textOf(definition) }, new CompiledMappings(() => clientKey));
 }
 
 /**

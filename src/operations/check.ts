@@ -11,6 +11,7 @@ import { openDestination as openExportDestination } from '../exports/destination
 import { ExportStates } from '../exports/export-states.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
+import { columnsOfDefinition } from '../mapping/map-delivery.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { disk } from '../platform/files/files.ts';
 import type { Secret } from '../platform/options/secret.ts';
@@ -66,7 +67,7 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     ...(redisUrl ? [start('queue', '', () => checkQueue(redisUrl, signal))] : []),
     ...config.sinks
       .filter(({ enabled }) => enabled)
-      .map((sink) => start('sink', sink.name, () => checkSink(sink, parts.clock, signal))),
+      .map((sink) => start('sink', sink.name, () => checkSink(sink, config, parts.clock, signal))),
     ...config.exports.map((one) => start('export', one.name, () => checkExport(one, config.dataDir, signal))),
     ...Object.entries(config.alerts.to).map(([name, to]) =>
       start('alerts', name, async () => {
@@ -223,10 +224,15 @@ async function checkQueue(url: Secret, signal: AbortSignal): Promise<string> {
   return warning === undefined ? 'Redis answers.' : `Redis answers, but ${warning}.`;
 }
 
-async function checkSink(config: SinkConfig, clock: Clock, signal: AbortSignal): Promise<string> {
+async function checkSink(
+  config: SinkConfig,
+  { clientKey }: Config,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<string> {
   const sink = openSink(config, clock);
   try {
-    await sink.check(signal);
+    await sink.check(signal, columnsOfDefinition(config.mapping, clientKey));
     return 'Deliveries can be made.';
   } finally {
     await sink.close();

@@ -1,17 +1,28 @@
 import type { z } from 'zod';
 import type { Batch, LeadEvent } from '../leads/delivery.ts';
 import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/history.ts';
+import type { MappedColumn } from '../leads/mapped-fields.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
 import type { Clock } from '../platform/time/clock.ts';
+import type { DestinationField, MissingPart } from './destination.ts';
 
 /** A configured, named sink. Its constructor opens no connection; the first use does. */
 export interface Sink {
   /**
-   * Verifies that a delivery could succeed, without making one. Called at start and by `leadsync check`.
+   * Verifies that a delivery with these fields could succeed, without making one. Without `columns`, leads go as received. Called at start
+   * and by `leadsync check`.
    * @throws SinkUnavailable with the problem and a hint
    */
-  check(signal: AbortSignal): Promise<void>;
+  check(signal: AbortSignal, columns?: readonly MappedColumn[]): Promise<void>;
+  /**
+   * Returns what the destination lacks for deliveries with these fields, in the order in which it has to be made. Absent if a destination
+   * of this type needs no preparation.
+   * @throws SinkUnavailable
+   */
+  missingParts?(signal: AbortSignal, columns?: readonly MappedColumn[]): Promise<readonly MissingPart[]>;
+  /** Returns the fields of the destination. Absent if a destination of this type has no list of fields. @throws SinkUnavailable */
+  destinationFields?(signal: AbortSignal): Promise<readonly DestinationField[]>;
   /**
    * Attempts a batch and returns one outcome per delivery, in order. Idempotent as far as the destination allows: delivering a
    * batch twice has the effect of delivering it once. Ends soon after the signal aborts. Calls `attempt.confirmLease` immediately

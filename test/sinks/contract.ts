@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { MappedColumn } from '../../src/leads/mapped-fields.ts';
 import { LeaseOver, type Preview, type Sink, type SinkParts, SinkUnavailable } from '../../src/sinks/sink.ts';
 import { testBatch } from '../../src/sinks/test-batch.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
@@ -37,6 +38,12 @@ export interface Destination {
 }
 
 const NEVER = new AbortController().signal;
+
+/** The fields of a mapping. */
+const COLUMNS: readonly MappedColumn[] = [
+  { name: 'leadsync_rooms', type: 'bigint' },
+  { name: 'leadsync_answers', type: 'text' },
+];
 
 const OWN_STRINGS = [
   'NUL \0 in the middle',
@@ -199,6 +206,28 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
     test('a check of a destination that works succeeds and leaves nothing behind', async () => {
       await opened(destination.open()).check(NEVER);
       expect(await destination.arrived()).toEqual([]);
+    });
+
+    test('what it lacks is made part by part, also twice, and then nothing is missing', async () => {
+      const sink = opened(destination.open());
+      if (!sink.missingParts) return;
+      const missing = await sink.missingParts(NEVER, COLUMNS);
+      expect(missing).not.toEqual([]);
+      for (const { what, how, make } of missing) {
+        expect({ what, how }).toEqual({
+          what: expect.stringMatching(/\S/),
+          how: expect.stringMatching(/\S/),
+        });
+        await make(NEVER);
+        await make(NEVER);
+      }
+      expect(await sink.missingParts(NEVER, COLUMNS)).toEqual([]);
+      await sink.check(NEVER, COLUMNS);
+      const fields = await sink.destinationFields?.(NEVER);
+      const writable = fields?.filter((field) => field.writable).map(({ name }) => name);
+      expect(writable).toEqual(expect.arrayContaining(COLUMNS.map(({ name }) => name)));
+      await sink.deliver(aBatch(2), NEVER);
+      expect((await destination.arrived()).map(({ id }) => id)).toEqual(['1', '2']);
     });
 
     test('a test event arrives, says that it is one, and is no lead to a receiver', async () => {

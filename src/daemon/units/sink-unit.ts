@@ -1,4 +1,6 @@
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
+import type { MappedColumn } from '../../leads/mapped-fields.ts';
+import { columnsOfDefinition } from '../../mapping/map-delivery.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import type { Mirror } from '../../sinks/sink.ts';
 import { backfill } from '../joints/backfill.ts';
@@ -25,7 +27,7 @@ export class SinkUnit {
     this.#parts = parts;
     this.#loops = new Loops(parts.clock, parts.telemetry);
     const open = parts.openSinks.open(sink);
-    if (parts.delivers) this.#check(open);
+    if (parts.delivers) this.#check(open, columnsOfDefinition(sink.mapping, config.clientKey));
     this.owed = parts.role.kind === 'worker' ? Promise.resolve() : this.#startDispatch(config, sink, open);
     this.#mirror = open.sink.mirror;
     if (parts.role.kind === 'run') this.#startMirror();
@@ -80,9 +82,9 @@ export class SinkUnit {
   }
 
   /** Checks the destination now and reports problems before the first lead. Deliveries do not wait for this check. */
-  #check({ sink }: OpenSink): void {
+  #check({ sink }: OpenSink, columns: readonly MappedColumn[] | undefined): void {
     const { signal } = this.#loops;
-    sink.check(signal).catch((error: { message: string; hint?: string }) => {
+    sink.check(signal, columns).catch((error: { message: string; hint?: string }) => {
       if (signal.aborted) return;
       const { message: reason, hint = '' } = error;
       this.#parts.telemetry.emit({ type: 'check-failed', sink: this.#name, reason, hint });

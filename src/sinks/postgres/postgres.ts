@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
+import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.ts';
 import { duration, secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
+import type { DestinationField, MissingPart } from '../destination.ts';
 import { rowOf } from '../lead-row.ts';
 import {
   type AttemptUnderWay,
@@ -20,17 +22,22 @@ import {
 import { Database } from './connection/database.ts';
 import { eraseLeads, eraseRejected } from './leads/erase.ts';
 import { cellsOf, DoesNotFit } from './leads/field-cells.ts';
-import { addColumns, canHold, type FieldColumns, fieldFault, fieldsOf } from './leads/field-columns.ts';
+import {
+  addColumns,
+  checkColumns,
+  columnsOfLeads,
+  type FieldColumns,
+  fieldFault,
+  fieldsOf,
+  fieldsOfColumns,
+} from './leads/field-columns.ts';
 import { findInTable, receivedTables } from './leads/find-person.ts';
 import { storedLeadsAfter } from './leads/stored-leads.ts';
 import { type MappedRow, partsOf, upsert } from './leads/upsert.ts';
 import { PostgresMirror } from './mirror/postgres-mirror.ts';
-import { staleComments, writeComments } from './schema/refresh-comments.ts';
-import { checkSchema, existingTables, isOutdated, migrate } from './schema/schema.ts';
+import { Preparation } from './preparation.ts';
+import { checkSchema, existingTables, migrate } from './schema/schema.ts';
 import { isSchemaName, quoted } from './sql/identifier.ts';
-
-/** Timeout of the transaction that upgrades the schema, in ms. It rewrites ten million deliveries in a few minutes. */
-const UPGRADE_MS = 3_600_000;
 
 const postgresOptions = z.strictObject({
   url: secret()
@@ -96,28 +103,41 @@ class PostgresSink implements Sink {
   readonly #database: Database;
   readonly #keepsRaw: boolean;
   readonly mirror: Mirror | undefined;
-  /** The preparation of the schema: once per process, and again after a failure. */
-  #prepared: Promise<void> | undefined;
-  /** The columns of fields that are known to exist. */
-  #columns: FieldColumns = new Map();
-  readonly #closing = new AbortController();
+  readonly #preparation: Preparation;
 
   constructor({ url, schema, mirror, raw }: z.output<typeof postgresOptions>, parts: SinkParts) {
     this.#schema = schema;
     this.#keepsRaw = raw;
     this.#parts = parts;
     this.#database = new Database(url.reveal(), parts.concurrency, parts);
+    const { userAgent } = parts;
+    this.#preparation = new Preparation(this.#database, { schema, userAgent, mirrors: mirror !== false });
     if (mirror !== false)
       this.mirror = new PostgresMirror(schema, mirror, new Database(url.reveal(), 1, parts), (signal) =>
-        this.#prepareSchema(signal),
+        this.#preparation.prepareSchema(signal),
       );
   }
 
   /** Connects and verifies that the schema is up to date or can be migrated, and that this user may write leads. */
-  async check(signal: AbortSignal): Promise<void> {
-    await this.#database.runOrThrow('READ ONLY', signal, (client) =>
-      checkSchema(client, this.#schema, this.mirror !== undefined),
-    );
+  async check(signal: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
+    await this.#database.runOrThrow('READ ONLY', signal, async (client) => {
+      await checkSchema(client, this.#schema, this.mirror !== undefined);
+      const [table] = await existingTables(client, this.#schema, ['leads']);
+      if (table !== undefined) await checkColumns(client, this.#schema, fieldsOfColumns(columns));
+    });
+  }
+
+  missingParts(signal: AbortSignal, columns?: readonly MappedColumn[]): Promise<readonly MissingPart[]> {
+    return this.#preparation.missingParts(signal, columns);
+  }
+
+  /** Returns the columns of `leads`. */
+  async destinationFields(signal: AbortSignal): Promise<readonly DestinationField[]> {
+    if ((await this.#made(['leads'], signal)).length === 0)
+      throw new SinkUnavailable(`${quoted(this.#schema)} has no table \`leads\` yet.`, {
+        hint: `\`leadsync setup ${this.#parts.name}\` creates it, and so does the first delivery.`,
+      });
+    return this.#database.read(signal, (client) => columnsOfLeads(client, this.#schema));
   }
 
   async deliver(
@@ -127,13 +147,12 @@ class PostgresSink implements Sink {
   ): Promise<readonly Outcome[]> {
     const parts = partsOf(batch.deliveries);
     try {
-      const columns = await this.#prepare(batch, signal);
+      const columns = await this.#preparation.prepare(batch, signal);
       const store = (part: readonly Delivery[]) => this.#store(part, columns, signal, under);
       return await attemptParts(parts, store, { under, partMs: this.#parts.timeoutMs });
     } catch (error) {
-      // The cause may be a changed or dropped schema: prepare it again before the next attempt.
-      this.#prepared = undefined;
-      this.#columns = new Map();
+      // The cause may be a changed or dropped schema.
+      this.#preparation.repeat();
       throw error;
     }
   }
@@ -205,7 +224,7 @@ class PostgresSink implements Sink {
 
   /** Erases a person from `leads` and from the tables of the mirror, even if the mirror is off. */
   async erase({ leads, rejected }: Person, signal: AbortSignal): Promise<number> {
-    await this.#prepareSchema(signal);
+    await this.#preparation.prepareSchema(signal);
     let rows = 0;
     await this.#database.runOrThrow('READ WRITE', signal, async (client) => {
       const keys = leads.map(({ source, leadId }) => ({ source, id: String(leadId) }));
@@ -216,7 +235,7 @@ class PostgresSink implements Sink {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#preparation.close();
     await Promise.all([this.#database.close(), this.mirror?.close()]);
   }
 
@@ -225,57 +244,6 @@ class PostgresSink implements Sink {
    */
   #made(tables: readonly string[], signal: AbortSignal): Promise<string[]> {
     return this.#database.read(signal, (client) => existingTables(client, this.#schema, tables));
-  }
-
-  #prepareSchema(signal: AbortSignal): Promise<void> {
-    this.#prepared ??= this.#bringUpToDate(signal);
-    return this.#prepared;
-  }
-
-  /** Prepares the schema and the columns of the fields, and returns these columns. @throws SinkUnavailable, marked as unsent */
-  async #prepare(batch: Batch, signal: AbortSignal): Promise<FieldColumns> {
-    try {
-      await this.#prepareSchema(signal);
-      return await this.#prepareColumns(batch, signal);
-    } catch (error) {
-      throw error instanceof SinkUnavailable ? error.beforeSending() : error;
-    }
-  }
-
-  /** Adds the columns that the fields of a batch lack. Reads the columns again unless the known ones can hold every value. */
-  async #prepareColumns(batch: Batch, signal: AbortSignal): Promise<FieldColumns> {
-    if (!canHold(this.#columns, batch))
-      await this.#database.runOrThrow('READ WRITE', signal, async (client) => {
-        const added = await addColumns(client, this.#schema, fieldsOf(batch));
-        this.#columns = new Map([...this.#columns, ...added]);
-      });
-    return this.#columns;
-  }
-
-  async #bringUpToDate(signal: AbortSignal): Promise<void> {
-    if (await this.#database.read(signal, (client) => isOutdated(client, this.#schema)))
-      await this.#upgrade();
-    let stale: readonly string[] = [];
-    await this.#database.runOrThrow('READ WRITE', signal, async (client) => {
-      await migrate(client, this.#schema, this.#parts.userAgent);
-      stale = await staleComments(client, this.#schema);
-    });
-    if (stale.length === 0) return;
-    await this.#database
-      .runOrThrow('READ WRITE', signal, (client) => writeComments(client, this.#schema, stale))
-      .catch(() => undefined); // comments of an earlier version do not prevent deliveries
-  }
-
-  /**
-   * Upgrades the schema. The caller's signal does not end the upgrade: a caller that gives up tries again later and joins the same upgrade.
-   */
-  #upgrade(): Promise<void> {
-    return this.#database.runOrThrow(
-      'READ WRITE',
-      this.#closing.signal,
-      (client) => migrate(client, this.#schema, this.#parts.userAgent),
-      UPGRADE_MS,
-    );
   }
 
   async #store(

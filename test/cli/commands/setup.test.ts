@@ -1,301 +1,117 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { SmallDisk } from '../../support/files/small-disk.ts';
-import { tempDir } from '../../support/files/temp-dir.ts';
-import { freePort } from '../../support/servers/server-process.ts';
+import { requireDatabaseUrl, uniqueName } from '../../support/servers/services.ts';
 import { Install } from '../an-install.ts';
 
-describe('leadsync init', () => {
-  test('writes a configuration that is right once its variables are set, and says what is next', async () => {
-    const install = new Install();
-    const file = join(tempDir(), 'fresh.yaml');
-    const { code, stderr, stdout } = await install.run(['init', file]);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toContain(`leadsync validate -c ${file}`);
-    expect(readFileSync(file, 'utf8')).toMatch(
-      /^# yaml-language-server: \$schema=\.\/leadsync\.schema\.json$/m,
-    );
-    expect(stderr).toContain('`leadsync schema > leadsync.schema.json`');
-    const env = { LEADS_CLIENT_ID: 'id', LEADS_CLIENT_SECRET: 'secret' };
-    const validated = await install.run(['validate', '-c', file], { env });
-    expect(validated).toEqual({ code: 0, stdout: `${file} is valid: 1 source, 1 sink.\n`, stderr: '' });
-  });
+const FIELDS = { phone: 'phone(lead.client_phone_number)', rooms: 'int(default(answer("bedrooms"), "0"))' };
 
-  test('never overwrites', async () => {
-    const install = new Install();
-    const before = readFileSync(install.configFile, 'utf8');
-    const { code, stderr } = await install.run(['init']);
-    expect(code).toBe(1);
-    expect(stderr).toContain('already exists and was not changed');
-    expect(readFileSync(install.configFile, 'utf8')).toBe(before);
+/** An install whose sink `warehouse` logs in as a user without any right, and a connection of the owner of the database. */
+async function anInstall() {
+  const url = new URL(requireDatabaseUrl());
+  const [schema, user, password] = [uniqueName('setup'), uniqueName('worker'), uniqueName('password')];
+  const owner = new pg.Pool({ connectionString: url.href, max: 1 });
+  await owner.query(`CREATE ROLE ${user} LOGIN PASSWORD '${password}'`);
+  onTestFinished(async () => {
+    await owner.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+    await owner.query(`DROP OWNED BY ${user}; DROP ROLE ${user}`);
+    await owner.end();
   });
-
-  test('says why it cannot write', async () => {
-    const file = join(tempDir(), 'no', 'such', 'folder.yaml');
-    const { code, stderr } = await new Install().run(['init', file]);
-    expect(code).toBe(1);
-    expect(stderr).toContain(`${file} cannot be written (ENOENT).\nCreate its parent folder.`);
+  const asUser = new URL(url);
+  Object.assign(asUser, { username: user, password });
+  const sinkAs = (address: URL) => ({
+    warehouse: { type: 'postgres', url: address.href, schema, region: 'AU', fields: FIELDS },
+    drop: { type: 'csv', directory: './drop' },
   });
+  return {
+    owner,
+    schema,
+    user,
+    asOwner: new Install({ sinks: sinkAs(url) }),
+    asUser: new Install({ sinks: sinkAs(asUser) }),
+  };
+}
 
-  test('leaves nothing half on a full disk', async (context) => {
-    const install = new Install();
-    const disk = new SmallDisk(join(install.folder, 'small'), 4);
-    onTestFinished(() => disk.close());
-    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
-    disk.fill();
-    const file = join(install.folder, 'small', 'new.yaml');
-    const { code, stderr } = await install.run(['init', file]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /new\.yaml is on a full disk \(ENOSPC\)\.\nFree space.* No partial file was left\.\n$/,
-    );
-    expect(existsSync(file)).toBe(false);
-  });
-});
-
-describe('leadsync validate', () => {
-  test('tells every fault at its place, and exits with 78', async () => {
-    const install = new Install();
-    writeFileSync(install.configFile, 'sources: {}\nsnks: {}\n');
-    const { code, stderr, stdout } = await install.run(['validate']);
-    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
-    expect(stderr).toContain('leadsync.yaml:1:');
-    expect(stderr).toContain('did you mean "sinks"?');
-  });
-
-  test('tells programs the same as JSON', async () => {
-    const install = new Install();
-    const right = await install.run(['validate', '--json']);
-    expect({ code: right.code, stderr: right.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(JSON.parse(right.stdout)).toEqual({
-      valid: true,
-      faults: [],
-      warnings: [],
-      file: install.configFile,
-      sources: [{ name: 'main' }],
-      sinks: expect.arrayContaining([{ name: 'crm', type: 'webhook', enabled: true }]),
-    });
-    writeFileSync(install.configFile, 'sources: {}\nsnks: {}\n');
-    const wrong = await install.run(['validate', '--json']);
-    expect({ code: wrong.code, stderr: wrong.stderr }).toEqual({ code: 78, stderr: '' });
-    const { valid, faults } = JSON.parse(wrong.stdout);
-    expect(valid).toBe(false);
-    expect(faults).toContainEqual({
-      file: install.configFile,
-      line: 2,
-      column: 1,
-      path: '',
-      message: 'unknown key "snks"',
-      hint: 'did you mean "sinks"?',
-    });
-  });
-
-  test('warns of what is valid and may not be meant, and still exits with 0', async () => {
-    const main = { client_id: 'id', client_secret: 'canary-secret' };
-    const install = new Install({
-      sources: {
-        plain: { ...main, base_url: 'http://leads.example.com' },
-        deep: { ...main, base_url: 'https://leads.example.com/api/v1/leads' },
-        here: { ...main, base_url: 'http://[::1]:8080' },
-      },
-      sinks: {
-        plain: { type: 'webhook', url: 'http://crm:8080/canary-path' },
-        here: { type: 'webhook', url: 'http://127.0.0.1:8080/hook' },
-        off: { type: 'webhook', url: 'http://crm/', enabled: false },
-      },
-    });
-    const { code, stderr } = await install.run(['validate']);
-    expect(code).toBe(0);
-    expect(stderr.trimEnd().split('\n')).toEqual([
-      'warning: source plain: base_url is http:// to another host, so client_secret, tokens and leads cross the network unencrypted. Use https://.',
-      'warning: source deep: base_url ends in /api/v1/leads, and leads_path is appended to it. Remove /api/v1/leads from base_url.',
-      'warning: sink plain: url is http:// to another host, so leads cross the network unencrypted. Use https://.',
+describe('leadsync setup', () => {
+  test('shows what is missing, makes it with --yes, and then finds nothing missing', async () => {
+    const { asOwner, owner, schema } = await anInstall();
+    const shown = await asOwner.run(['setup', 'warehouse']);
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout.split('\n')).toEqual([
+      `missing schema "${schema}" with its tables`,
+      `missing column "phone" of "${schema}".leads (text)`,
+      `missing column "rooms" of "${schema}".leads (bigint)`,
+      expect.stringMatching(/^Nothing was changed\. .*setup warehouse --yes.* makes it; .*--print/),
+      '',
     ]);
+    const { rows } = await owner.query('SELECT to_regnamespace($1) AS schema', [schema]);
+    expect(rows).toEqual([{ schema: null }]);
+    const made = await asOwner.run(['setup', 'warehouse', '--yes']);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.stdout).toBe(shown.stdout.replaceAll('missing ', 'made    ').replace(/Nothing.*\n/, ''));
+    expect((await asOwner.run(['setup', 'warehouse'])).stdout).toBe('sink warehouse: nothing is missing.\n');
+    expect((await asOwner.run(['setup', 'warehouse', '--json'])).stdout).toContain('"parts": []');
   });
 
-  test('warns of files that every user may change or read', async () => {
-    const secret = join(tempDir(), 'client_secret');
-    writeFileSync(secret, 'canary-secret');
-    const main = { base_url: 'https://leads.example.com', client_id: 'id', client_secret: { file: secret } };
-    const install = new Install({ sources: { main }, sinks: {} });
-    const data = join(install.folder, 'data');
-    mkdirSync(data);
-    const warned = async (way: number, dataMode: number, config: number, file: number) => {
-      chmodSync(data, dataMode);
-      chmodSync(install.configFile, config);
-      chmodSync(secret, file);
-      for (const folder of [install.folder, dirname(secret)]) chmodSync(folder, way);
-      const { code, stderr } = await install.run(['validate']);
-      expect(code).toBe(0);
-      return stderr;
-    };
-    expect(await warned(0o755, 0o700, 0o644, 0o600)).toBe('');
-    expect(await warned(0o700, 0o777, 0o666, 0o666)).toBe('');
-    expect(await warned(0o755, 0o755, 0o644, 0o644)).toBe(
-      `warning: data_dir: every user may enter ${data}. Run: chmod 700 ${data}\n` +
-        `warning: every user may read the secret in ${secret}. Run: chmod 600 ${secret}\n`,
+  test('prints what an administrator runs for a user without rights, who can then deliver', async () => {
+    const { asUser, owner } = await anInstall();
+    const refused = await asUser.run(['setup', 'warehouse', '--yes']);
+    expect(refused).toMatchObject({ code: 69, stdout: '' });
+    expect(refused.stderr).toContain('has no right to CREATE on the DATABASE');
+    expect(refused.stderr).toContain('setup warehouse --print');
+    const { stdout, stderr, code } = await asUser.run(['setup', 'warehouse', '--print']);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    await owner.query(stdout);
+    expect((await asUser.run(['setup', 'warehouse'])).stdout).toBe('sink warehouse: nothing is missing.\n');
+    expect((await asUser.run(['check'])).stdout).toContain('ok      sink warehouse: Deliveries can be made.');
+    expect(await asUser.run(['test-sink', 'warehouse'])).toMatchObject({ code: 0 });
+  });
+
+  test('says what is wrong with its use', async () => {
+    const install = new Install();
+    expect((await install.run(['setup', 'drop'])).stdout).toBe(
+      'sink drop: a sink of this type needs no preparation.\n',
     );
-    expect(await warned(0o755, 0o777, 0o666, 0o666)).toBe(
-      `warning: data_dir: every user may write to ${data}. Run: chmod 700 ${data}\n` +
-        `warning: every user may change ${install.configFile}. Run: chmod o-w ${install.configFile}\n` +
-        `warning: every user may change the secret in ${secret}. Run: chmod 600 ${secret}\n`,
-    );
-  });
-
-  test('warns of secrets in a configuration that every user may read, by their paths alone', async () => {
-    const kept = join(tempDir(), 'kept');
-    writeFileSync(kept, 'canary-kept', { mode: 0o600 });
-    const main = { base_url: 'https://leads.example.com', client_id: 'id' };
-    const hook = { type: 'webhook', url: 'https://crm.example.com/hook' };
-    const install = new Install({
-      sources: {
-        inline: { ...main, client_secret: 'canary-inline' },
-        variable: { ...main, client_secret: `\${CLIENT_SECRET}` },
-        default: { ...main, client_secret: `\${NOT_SET:-canary-default}` },
-        overridden: { ...main, client_secret: `\${CLIENT_SECRET:-canary-unused}` },
-        file: { ...main, client_secret: { file: kept } },
-      },
-      sinks: {
-        crm: { ...hook, secret: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0' },
-        headed: { ...hook, headers: { 'x-key': 'canary-header', 'x-other': `Bearer \${CLIENT_SECRET}` } },
-        slack: { ...hook, url: 'https://hooks.example.com/services/T01/canaryCanaryCanary24' },
-        open: { type: 'postgres', url: 'postgresql://reader@127.0.0.1/leads', schema: 'open' },
-        closed: {
-          type: 'postgres',
-          url: 'postgresql://reader:canary-pass@127.0.0.1/leads',
-          schema: 'closed',
-        },
-      },
-      queue: { redis_url: 'redis://127.0.0.1:6379/0' },
-      admin: { listen: '127.0.0.1:0', token: 'canary-token-1234' },
+    expect(await install.run(['setup', 'dorp'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('did you mean "drop"'),
     });
-    chmodSync(install.folder, 0o755);
-    const warned = async (mode: number) => {
-      chmodSync(install.configFile, mode);
-      const { code, stderr } = await install.run(['validate'], { env: { CLIENT_SECRET: 'canary-variable' } });
-      expect(code).toBe(0);
-      return stderr.split('\n').filter((line) => line.includes('secrets in'));
-    };
-    const named =
-      'admin.token, sources.inline.client_secret, sources.default.client_secret, sinks.crm.secret, sinks.headed.headers.x-key and 2 more';
-    expect(await warned(0o644)).toEqual([
-      `warning: every user may read the secrets in ${install.configFile}: ${named}. Run: chmod 600 ${install.configFile}, or move them to the environment (\${NAME}) or to files (file: …)`,
-    ]);
-    expect(await warned(0o640)).toEqual([]);
-    chmodSync(install.folder, 0o700);
-    expect(await warned(0o644)).toEqual([]);
-  });
-
-  test('counts what is disabled', async () => {
-    const sinks = {
-      a: { type: 'csv', directory: './a' },
-      b: { type: 'csv', directory: './b', enabled: false },
-    };
-    const install = new Install({ sinks });
-    expect((await install.run(['validate'])).stdout).toContain('1 source, 2 sinks, 1 of them disabled.');
+    expect(await install.run(['setup', 'drop', '--yes', '--print'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
-describe('the configuration', () => {
-  test.each([
-    ['before', (file: string) => ['-c', file, 'validate']],
-    ['after', (file: string) => ['validate', '-c', file]],
-    ['in one word', (file: string) => ['validate', `--config=${file}`]],
-  ])('is named by -c %s the command, which wins over LEADSYNC_CONFIG', async (_, argsFor) => {
-    const [install, other] = [new Install(), new Install()];
-    const { stdout } = await install.run(argsFor(other.configFile));
-    expect(stdout).toContain(other.configFile);
+describe('leadsync fields', () => {
+  test('lists the fields of the destination, and which of them a mapping can write', async () => {
+    const { asOwner } = await anInstall();
+    const before = await asOwner.run(['fields', 'warehouse']);
+    expect(before).toMatchObject({ code: 69, stdout: '' });
+    expect(before.stderr).toContain('`leadsync setup warehouse` creates it');
+    await asOwner.run(['setup', 'warehouse', '--yes']);
+    const { stdout } = await asOwner.run(['fields', 'warehouse', '--json']);
+    const fields = JSON.parse(stdout) as { name: string; writable: boolean }[];
+    expect(fields.filter(({ writable }) => writable).map(({ name }) => name)).toEqual(['phone', 'rooms']);
+    expect(fields).toContainEqual({ name: 'rooms', type: 'bigint', writable: true, required: false });
+    expect((await asOwner.run(['fields', 'warehouse'])).stdout).toMatch(/^FIELD +TYPE +NOTES\n/);
   });
 
-  test.each(['validate', 'status', 'sync', 'run', 'check', 'healthcheck'])(
-    'that is missing is named by %s, with what to do',
-    async (command) => {
-      const { code, stderr } = await new Install().run([command, '-c', '/nowhere/leadsync.yaml']);
-      expect(code).toBe(78);
-      expect(stderr.split('\n', 1)).toEqual([
-        '/nowhere/leadsync.yaml: there is no such file; `leadsync init` creates one, -c names another',
-      ]);
-    },
+  test('says of a destination without a list that it takes every name', async () => {
+    const { code, stderr } = await new Install().run(['fields', 'drop']);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('takes every name') });
+  });
+});
+
+test('leadsync check compares the fields of a mapping with the columns of the destination', async () => {
+  const { asOwner, asUser, owner, schema, user } = await anInstall();
+  await asOwner.run(['setup', 'warehouse', '--yes']);
+  await owner.query(`ALTER TABLE ${schema}.leads ALTER COLUMN rooms TYPE date USING NULL`);
+  const wrong = await asOwner.run(['check']);
+  expect(wrong.stdout).toMatch(
+    /FAILED {2}sink warehouse: The column "rooms" .* has the type date, and its field has the type bigint\./,
   );
-});
-
-describe('leadsync schema', () => {
-  test('prints the JSON Schema that is kept in the repository', async () => {
-    const { stdout, code } = await new Install().run(['schema']);
-    expect(code).toBe(0);
-    const kept = readFileSync(new URL('../../../config/leadsync.schema.json', import.meta.url), 'utf8');
-    expect(JSON.parse(stdout)).toEqual(JSON.parse(kept));
-  });
-});
-
-describe('leadsync healthcheck', () => {
-  async function aServer(answer: number | 'nothing'): Promise<string> {
-    const paths: string[] = [];
-    const server = createServer((request, response) => {
-      paths.push(request.url ?? '');
-      if (answer !== 'nothing') response.writeHead(request.url === '/livez' ? answer : 404).end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-
-  test('exits with 0 when leadsync answers where the configuration says', async () => {
-    const listen = await aServer(200);
-    const { code, stdout } = await new Install({ admin: { listen } }).run(['healthcheck']);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: `leadsync at ${listen} answers.\n` });
-  });
-
-  test('asks a server that listens everywhere on this machine', async () => {
-    const port = (await aServer(200)).split(':')[1];
-    const { stdout } = await new Install({ admin: { listen: `0.0.0.0:${port}` } }).run(['healthcheck']);
-    expect(stdout).toBe(`leadsync at 127.0.0.1:${port} answers.\n`);
-  });
-
-  test('asks elsewhere when told to', async () => {
-    const worker = await aServer(200);
-    expect((await new Install().run(['healthcheck', '--at', worker])).code).toBe(0);
-    // Else a container would be ended for a mistake in a file that is not in force.
-    const faulty = new Install({ admin: { listen: worker }, wacth: true });
-    expect((await faulty.run(['healthcheck'])).code).toBe(0);
-  });
-
-  test('exits with 1, and says why, when nobody is there or the answer is another', async () => {
-    const listen = `127.0.0.1:${await freePort()}`;
-    const nobody = await new Install({ admin: { listen } }).run(['healthcheck']);
-    expect(nobody.code).toBe(1);
-    expect(nobody.stderr).toContain(`leadsync at ${listen} is not healthy: no connection (ECONNREFUSED).`);
-    const ill = await new Install({ admin: { listen: await aServer(503) } }).run(['healthcheck']);
-    expect(ill.code).toBe(1);
-    expect(ill.stderr).toContain('it answered with HTTP 503');
-  });
-
-  test('exits with 1 within seconds when there is no answer', async () => {
-    const hung = await new Install({ admin: { listen: await aServer('nothing') } }).run(['healthcheck']);
-    expect(hung.code).toBe(1);
-    expect(hung.stderr).toContain('no answer within 3 s');
-  });
-
-  test.each(['healthcheck', 'reload'])(
-    '%s says that it cannot look who holds the data directory',
-    async (command) => {
-      const install = new Install({ admin: { listen: await aServer(200) } });
-      symlinkSync('data', join(install.folder, 'data'));
-      const { code, stderr } = await install.run([command]);
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/^The data directory \S+ cannot be used \(ELOOP\)\.\n/);
-    },
+  await owner.query(`ALTER TABLE ${schema}.leads DROP COLUMN rooms`);
+  expect((await asOwner.run(['check'])).stdout).toContain('ok      sink warehouse');
+  const grants = ['USAGE ON SCHEMA', 'SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA'];
+  for (const grant of grants) await owner.query(`GRANT ${grant} ${schema} TO ${user}`);
+  expect((await asUser.run(['check'])).stdout).toMatch(
+    /FAILED {2}sink warehouse: This user does not own .*Run as its owner: ALTER TABLE/,
   );
-
-  test('says so when there is nobody to ask', async () => {
-    const { code, stderr } = await new Install({ admin: { listen: 'off' } }).run(['healthcheck']);
-    expect(code).toBe(1);
-    expect(stderr).toContain('admin.listen is off');
-  });
 });

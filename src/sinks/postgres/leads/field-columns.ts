@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Batch } from '../../../leads/delivery.ts';
-import type { MappedType, MappedValue } from '../../../leads/mapped-fields.ts';
+import type { MappedColumn, MappedType, MappedValue } from '../../../leads/mapped-fields.ts';
+import type { DestinationField } from '../../destination.ts';
 import { hasType } from '../../mapped-columns.ts';
 import { SinkUnavailable } from '../../sink.ts';
 import { quoted } from '../sql/identifier.ts';
@@ -43,13 +44,18 @@ export function fieldFault(name: string): string | undefined {
   return undefined;
 }
 
-/** A field of a batch. */
-interface Field {
+/** A field of a mapping. */
+export interface Field {
   readonly name: string;
   /** Its type in the mapping of the batch; undefined if only an earlier mapping of some deliveries had it. */
   readonly type: MappedType | undefined;
   /** The type of a column that can hold every value of the batch, also those of an earlier mapping. */
   readonly fitting: MappedType;
+}
+
+/** The fields of a mapping, without any lead. */
+export function fieldsOfColumns(columns: readonly MappedColumn[]): readonly Field[] {
+  return columns.map(({ name, type }) => ({ name, type, fitting: type }));
 }
 
 /** Returns the fields of a batch: those of its mapping, then those that only an earlier mapping of some deliveries had. */
@@ -90,12 +96,8 @@ export async function addColumns(
   let { types, isOwner } = await inspect(client, table);
   const missing = fields.filter(({ name }) => !types.has(name));
   if (missing.length > 0) {
-    const statement = `ALTER TABLE ${table} ${missing.map(({ name, fitting }) => `ADD COLUMN IF NOT EXISTS ${quoted(name)} ${TYPES[fitting]}`).join(', ')}`;
-    if (!isOwner)
-      throw new SinkUnavailable(`This user does not own ${table}, which lacks columns for fields.`, {
-        hint: `Run as its owner: ${statement}`,
-      });
-    await client.query(statement);
+    if (!isOwner) throw notOwner(table, missing);
+    await client.query(addStatement(table, missing));
     for (const { name } of missing)
       await client.query(
         `COMMENT ON COLUMN ${table}.${quoted(name)} IS 'A field of the mapping in leadsync''s configuration.'`,
@@ -104,6 +106,78 @@ export async function addColumns(
     types = (await inspect(client, table)).types;
   }
   return new Map(fields.map((field) => [field.name, requireType(table, field, types.get(field.name))]));
+}
+
+/**
+ * Verifies that every field has a column that can hold it, or that this user may add one. Changes nothing.
+ * @throws SinkUnavailable
+ */
+export async function checkColumns(
+  client: ClientBase,
+  schema: string,
+  fields: readonly Field[],
+): Promise<void> {
+  const table = `${quoted(schema)}.leads`;
+  const { types, isOwner } = await inspect(client, table);
+  const missing = fields.filter(({ name }) => !types.has(name));
+  if (missing.length > 0 && !isOwner) throw notOwner(table, missing);
+  for (const field of fields.filter(({ name }) => types.has(name)))
+    requireType(table, field, types.get(field.name));
+}
+
+/** A field without a column. */
+export interface MissingColumn {
+  readonly field: Field;
+  /** The column, as a phrase. */
+  readonly what: string;
+  /** The statement that adds it. */
+  readonly how: string;
+}
+
+/** Returns the fields that have no column. `tableExists` is false if no column exists yet. */
+export async function missingColumns(
+  client: ClientBase,
+  schema: string,
+  fields: readonly Field[],
+  tableExists: boolean,
+): Promise<readonly MissingColumn[]> {
+  const table = `${quoted(schema)}.leads`;
+  const types = tableExists ? (await inspect(client, table)).types : new Map<string, string>();
+  return fields
+    .filter(({ name }) => !types.has(name))
+    .map((field) => ({
+      field,
+      what: `column ${quoted(field.name)} of ${table} (${TYPES[field.fitting]})`,
+      how: `${addStatement(table, [field])};\n`,
+    }));
+}
+
+/** Returns the columns of `leads`. A mapping can write those that leadsync does not write itself. */
+export async function columnsOfLeads(
+  client: ClientBase,
+  schema: string,
+): Promise<readonly DestinationField[]> {
+  const { types } = await inspect(client, `${quoted(schema)}.leads`);
+  return [...types].map(([name, type]) => ({
+    name,
+    type,
+    writable:
+      !name.startsWith('_leadsync_') && fieldFault(name) === undefined && typeHeldBy(type) !== undefined,
+    required: false,
+  }));
+}
+
+function addStatement(table: string, missing: readonly Field[]): string {
+  const columns = missing.map(
+    ({ name, fitting }) => `ADD COLUMN IF NOT EXISTS ${quoted(name)} ${TYPES[fitting]}`,
+  );
+  return `ALTER TABLE ${table} ${columns.join(', ')}`;
+}
+
+function notOwner(table: string, missing: readonly Field[]): SinkUnavailable {
+  return new SinkUnavailable(`This user does not own ${table}, which lacks columns for fields.`, {
+    hint: `Run as its owner: ${addStatement(table, missing)}`,
+  });
 }
 
 /** Returns the type of the values in the column of a field. @throws SinkUnavailable if the column cannot hold the field */

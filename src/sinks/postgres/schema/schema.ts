@@ -41,6 +41,55 @@ export async function migrate(client: ClientBase, schema: string, appliedBy: str
   await client.query(commentsSql);
 }
 
+/** What the schema lacks. */
+interface MissingSchema {
+  /** What is missing, as a phrase. */
+  readonly what: string;
+  /** The SQL that makes it and grants this user the rights to use it. The owner of the schema or of the database runs it. */
+  readonly how: string;
+}
+
+/**
+ * Returns what the schema lacks for this version; undefined if it is up to date. Changes nothing.
+ * @throws SinkUnavailable if a newer leadsync or another program created the schema or its tables
+ */
+export async function missingSchema(
+  client: ClientBase,
+  schema: string,
+  { mirrors, appliedBy }: { readonly mirrors: boolean; readonly appliedBy: string },
+): Promise<MissingSchema | undefined> {
+  const { schemaExists, version } = await inspect(client, schema);
+  if (version === migrations.length) return undefined;
+  const { rows } = await client.query('SELECT current_user AS user');
+  const name = quoted(schema);
+  const to = quoted(rows[0].user);
+  const rights = neededRights(schema, { schemaExists: true, version: migrations.length }, mirrors);
+  const statements = [
+    'BEGIN',
+    ...(schemaExists ? [] : [`CREATE SCHEMA ${name}`]),
+    `SET LOCAL search_path = ${name}`,
+    ...(version === 0 ? [trimmed(MIGRATIONS_TABLE)] : []),
+    ...migrations.slice(version).map(trimmed),
+    `INSERT INTO _leadsync_migrations SELECT step, now(), '${appliedBy}' FROM generate_series(${version + 1}, ${migrations.length}) AS step`,
+    commentsSql,
+    ...rights.map(([, right, , shown]) => `GRANT ${right} ON ${shown} TO ${to}`),
+    `GRANT SELECT ON TABLE ${name}._leadsync_migrations TO ${to}`,
+    'COMMIT',
+  ];
+  return {
+    what:
+      version === 0
+        ? `${schemaExists ? 'tables of' : 'schema'} ${name}${schemaExists ? '' : ' with its tables'}`
+        : `upgrade of ${name} from version ${version} to version ${migrations.length}`,
+    how: statements.map((statement) => `${statement};\n`).join(''),
+  };
+}
+
+/** Returns SQL without the blanks and the semicolon at its ends. */
+function trimmed(sql: string): string {
+  return sql.trim().replace(/;$/, '');
+}
+
 /**
  * Verifies that the schema is up to date or can be migrated, and that this user has the rights to write. Changes nothing.
  * @throws SinkUnavailable
