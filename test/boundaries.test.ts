@@ -136,6 +136,7 @@ const rooms: Readonly<Record<string, Room>> = {
     doors: [
       'sink.ts',
       'registry.ts',
+      'api-server.ts',
       'attempt-parts.ts',
       'lead-message.ts',
       'lead-row.ts',
@@ -316,7 +317,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['telemetry'],
   re2js: ['mapping'],
   nodemailer: ['platform'],
-  undici: ['alerts', 'platform', 'source', 'sinks/slack', 'sinks/webhook'],
+  undici: ['alerts', 'platform', 'source', 'sinks', 'sinks/webhook'],
   uplot: ['admin'], // its files are served
   yaml: ['config'],
   zod: [

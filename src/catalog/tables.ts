@@ -192,7 +192,11 @@ export const tables: readonly Relation[] = [
         ['pending', 'delivered', 'dead', 'skipped'],
         'pending, delivered, dead (given up) or skipped (left out on purpose).',
       ),
-      maybe('reason', 'text', 'Why the delivery is dead or skipped, or why its last attempt failed.'),
+      maybe(
+        'reason',
+        'text',
+        'Why the delivery is dead or skipped, why its last attempt failed, or which values the destination of a delivered lead did not take.',
+      ),
       always(
         'attempts',
         'integer',

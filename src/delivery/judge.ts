@@ -45,7 +45,7 @@ function verdictOn(one: AttemptedDelivery, after: SinkHealth, refusing: boolean,
   const { outcome } = one;
   switch (outcome.kind) {
     case 'delivered':
-      return settled('delivered', one, undefined);
+      return settled('delivered', one, outcome.remark);
     case 'left-out':
       return { ...pending(one, waits.now, outcome.reason), state: 'skipped', nextAttemptAt: undefined };
     case 'untried':

@@ -11,6 +11,11 @@ export interface Delivered {
   readonly httpStatus?: number | undefined;
   /** What the lead became at the destination, if the destination says so. */
   readonly ref?: DestinationRecord | undefined;
+  /**
+   * What an operator should know although the lead was delivered, in one plain sentence without text of the lead: which of its values the
+   * destination did not take. Undefined if there is nothing.
+   */
+  readonly remark?: string | undefined;
 }
 
 /** What a lead became at its destination: a record of a CRM, or a message. Contains no personal data. */

@@ -64,17 +64,21 @@ function owed({ owed_at, sink, event, lead_version, replay }: Delivery): Timelin
   return { at: owed_at, what: html`<strong>Owed</strong> to ${sink}: ${why}` };
 }
 
-function attempted({ sink, ref }: Delivery, attempt: Delivery['attempt_rows'][number]): TimelineEntry {
+function attempted(
+  { sink, ref, reason }: Delivery,
+  attempt: Delivery['attempt_rows'][number],
+): TimelineEntry {
   const { started_at, duration_ms, outcome, http_status, error, times, last_started_at } = attempt;
   const facts = [printSpan(duration_ms), http_status !== null && `HTTP ${http_status}`]
     .filter(Boolean)
     .join(', ');
   const again =
     times > 1 && html`${printCount(times)} identical attempts, the last ${moment(last_started_at)}. `;
+  const remark = outcome === 'delivered' ? reason : error;
   return {
     at: started_at,
     what: html`<strong>Attempt</strong> at ${sink}: ${badge(outcome)} ${facts} ${outcome === 'delivered' && ref && recordLink(ref)}`,
-    more: (again || error) && [again, html`<bdi>${error}</bdi>`],
+    more: (again || remark) && [again, html`<bdi>${remark}</bdi>`],
   };
 }
 

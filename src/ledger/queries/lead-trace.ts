@@ -98,14 +98,15 @@ export class LeadTrace {
           duration_ms: number;
           outcome: string;
           http_status: number | null;
-          error: string | null;
+          reason: string | null;
           answer: string | null;
           times: number;
           last_at: number | null;
           ref: string | null;
         }
       >(
-        `SELECT ${deliveryId} AS delivery, s.sink, a.*, iif(a.outcome = 'delivered', d.ref, NULL) AS ref FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+        `SELECT ${deliveryId} AS delivery, s.sink, a.*, iif(a.outcome = 'delivered', d.ref, NULL) AS ref,
+         iif(a.outcome = 'delivered', d.reason, a.error) AS reason FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
          CROSS JOIN _sinks s ON s.sink_no = d.sink_no CROSS JOIN _attempts a ON a.delivery_no = d.delivery_no WHERE ${where} ${source === undefined ? 'AND v.source IN (SELECT source FROM _sources)' : ''} ORDER BY a.attempt_no`,
       )
       .all(...values);
@@ -118,7 +119,7 @@ export class LeadTrace {
         `${row.duration_ms} ms`,
         row.http_status && `HTTP ${row.http_status}`,
         repeatsOf(row),
-        row.error,
+        row.reason,
       ]
         .filter(Boolean)
         .join(', '),

@@ -1,10 +1,10 @@
 import { tryConnection } from '../../platform/http/try-connection.ts';
 import type { Secret } from '../../platform/options/secret.ts';
+import { ApiServer, type CallLimits } from '../api-server.ts';
 import { reachServer } from '../reach-server.ts';
 import type { SinkParts } from '../sink.ts';
 import { type Judged, judgeWebhook } from './judge-answer.ts';
 import type { Payload } from './message.ts';
-import { type CallLimits, SlackServer } from './slack-server.ts';
 import type { SlackWay } from './slack-way.ts';
 
 /** An incoming webhook of Slack: it writes to its own channel, and cannot be asked what it has written. */
@@ -12,13 +12,13 @@ export class IncomingWebhook implements SlackWay {
   readonly origin: string;
   readonly #url: URL;
   readonly #parts: SinkParts;
-  readonly #server: SlackServer;
+  readonly #server: ApiServer;
 
   constructor(url: Secret, parts: SinkParts) {
     this.#url = new URL(url.reveal());
     this.#parts = parts;
     this.origin = this.#url.origin;
-    this.#server = new SlackServer(this.origin, parts);
+    this.#server = new ApiServer(this.origin, parts);
   }
 
   /** Connects without a request: every request would be a message. */

@@ -1,14 +1,6 @@
 import type { DestinationRecord, Refused } from '../../leads/outcome.ts';
+import type { Answer } from '../api-server.ts';
 import { SinkUnavailable } from '../sink.ts';
-
-/** The answer of a server. */
-export interface Answer {
-  readonly httpStatus: number;
-  /** The whole body; undefined if it is empty. */
-  readonly text: string | undefined;
-  /** Retry-After in ms from now; undefined if it is absent or unreadable. */
-  readonly retryAfterMs: number | undefined;
-}
 
 /** An answer of Slack's Web API (https://docs.slack.dev/apis/web-api/). */
 export interface ApiAnswer {

@@ -1,12 +1,12 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { Secret } from '../../platform/options/secret.ts';
+import { ApiServer, type CallLimits } from '../api-server.ts';
 import type { SinkParts } from '../sink.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { findPosted, metadataOf } from './find-posted.ts';
 import { apiFailure, type Judged, judgePosted, readApiAnswer } from './judge-answer.ts';
 import type { Payload } from './message.ts';
-import { type CallLimits, SlackServer } from './slack-server.ts';
 import type { SlackWay } from './slack-way.ts';
 
 /** Errors of a search that a later attempt would get as well: the app may not read the channel. */
@@ -37,19 +37,23 @@ export class SlackApi implements SlackWay {
   readonly origin: string;
   readonly #base: URL;
   readonly #token: Secret;
-  readonly #server: SlackServer;
+  readonly #server: ApiServer;
   #teamUrl: string | undefined;
 
   constructor(base: string, token: Secret, parts: SinkParts) {
     this.#base = new URL(base);
     this.#token = token;
     this.origin = this.#base.origin;
-    this.#server = new SlackServer(this.origin, parts);
+    this.#server = new ApiServer(this.origin, parts);
   }
 
   /** Asks Slack who the token is. @throws SinkUnavailable if the token cannot write */
   async check(stop: AbortSignal): Promise<TokenFacts> {
-    const { answer, scopes } = await this.#ask('auth.test', {}, { stop, confirmLease: () => undefined });
+    const limits = { stop, confirmLease: () => undefined };
+    const { answer, header } = await this.#ask('auth.test', {}, limits);
+    const scopes = header('x-oauth-scopes')
+      ?.split(/[,\s]+/)
+      .filter(Boolean);
     const { url, user, team } = answer;
     this.#teamUrl =
       typeof url === 'string' && /^https?:\/\/[\w.:-]+\/?$/.test(url) ? url.replace(/\/$/, '') : undefined;
@@ -107,7 +111,7 @@ export class SlackApi implements SlackWay {
     const body = new URLSearchParams(parameters).toString();
     const got = await this.#server.call({ path: this.#path(method), headers, body }, limits);
     const answer = readApiAnswer(got);
-    if (answer && (answer.ok || expected.has(String(answer.error)))) return { answer, scopes: got.scopes };
+    if (answer && (answer.ok || expected.has(String(answer.error)))) return { answer, header: got.header };
     throw unsent(apiFailure(this.origin, got));
   }
 

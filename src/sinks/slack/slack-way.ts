@@ -1,8 +1,8 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord } from '../../leads/outcome.ts';
+import type { CallLimits } from '../api-server.ts';
 import type { Judged } from './judge-answer.ts';
 import type { Payload } from './message.ts';
-import type { CallLimits } from './slack-server.ts';
 
 /** A way to write to Slack: with a bot token, or through an incoming webhook. */
 export interface SlackWay {

@@ -4,6 +4,7 @@ import { mappedText } from '../../leads/mapped-fields.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { isPlainHttp } from '../../platform/http/address.ts';
 import { READ_MS } from '../../platform/http/post.ts';
+import type { CallLimits } from '../api-server.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { leadMessage } from '../lead-message.ts';
 import {
@@ -21,7 +22,6 @@ import { WrongChannel } from './judge-answer.ts';
 import { type Entry, messagesOf, payloadOf } from './message.ts';
 import { optionFaults, slackOptions } from './options.ts';
 import { SlackApi } from './slack-api.ts';
-import type { CallLimits } from './slack-server.ts';
 import type { SlackWay } from './slack-way.ts';
 
 /** Posts one message per lead, or a digest per batch and channel. Slack recognises no repeats, but with a token leadsync can look for them. */

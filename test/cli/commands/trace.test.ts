@@ -49,10 +49,14 @@ describe('leadsync trace', () => {
     const install = new Install();
     const ledger = await install.listed(42);
     const ref = { object: 'message', id: 'C01/17.5', url: 'https://chat.example.com/archives/C01/p175' };
-    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered', ref }));
-    const { stdout } = await install.run(['trace', '42'], { columns: 200 });
+    await attemptDue(ledger, 'crm', install.clock, () => ({
+      kind: 'delivered',
+      ref,
+      remark: 'It took no email.',
+    }));
+    const { stdout } = await install.run(['trace', '42'], { columns: 240 });
     expect(stdout).toMatch(
-      / delivered .* ms, message C01\/17\.5 \(https:\/\/chat\.example\.com\/archives\/C01\/p175\)$/m,
+      / delivered .* ms, It took no email\., message C01\/17\.5 \(https:\/\/chat\.example\.com\/archives\/C01\/p175\)$/m,
     );
     const { events } = (await install.json('trace', '42')) as { events: { what: string; ref: unknown }[] };
     expect(events.map(({ what, ref: became }) => [what, became])).toContainEqual(['delivered', ref]);

@@ -46,7 +46,7 @@ export function controlContract(store: () => OpenLedger): void {
     });
   });
 
-  it('what a lead became at its destination is kept with its delivery, and only there', async () => {
+  it('what a lead became at its destination, and a remark about it, are kept with its delivery, and only there', async () => {
     const on = await LedgerUnderTest.with(store(), 'crm');
     await on.list([1, 2]);
     const ref = {
@@ -58,12 +58,12 @@ export function controlContract(store: () => OpenLedger): void {
     await on.settle(
       batch,
       { kind: 'delivered', ref },
-      { kind: 'delivered', ref: { object: 'deal', id: '2' } },
+      { kind: 'delivered', ref: { object: 'deal', id: '2' }, remark: 'The CRM took no email.' },
     );
     const rows = await on.again().ledger.deliveries({}, { limit: 10 });
-    expect(rows.map((row) => [row.lead, row.ref])).toEqual([
-      ['2', { object: 'deal', id: '2' }],
-      ['1', ref],
+    expect(rows.map((row) => [row.lead, row.ref, row.reason])).toEqual([
+      ['2', { object: 'deal', id: '2' }, 'The CRM took no email.'],
+      ['1', ref, undefined],
     ]);
     await on.list([1, 2, 3]);
     await on.attemptAll('crm');

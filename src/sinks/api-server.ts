@@ -1,19 +1,31 @@
 import type { Pool } from 'undici';
-import { post } from '../../platform/http/post.ts';
-import { readRetryAfter } from '../../platform/http/retry-after.ts';
-import { OnDemand } from '../../platform/process/on-demand.ts';
-import { reachServer } from '../reach-server.ts';
-import type { SinkParts } from '../sink.ts';
-import type { Answer } from './judge-answer.ts';
+import { post } from '../platform/http/post.ts';
+import { readRetryAfter } from '../platform/http/retry-after.ts';
+import { OnDemand } from '../platform/process/on-demand.ts';
+import { reachServer } from './reach-server.ts';
+import type { SinkParts } from './sink.ts';
 
-/** Maximum bytes of an answer: the messages of a page of a channel. */
+/** Maximum bytes of an answer that are read. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** A request to Slack. */
-export interface SlackRequest {
+/** A request to an API. */
+export interface ApiRequest {
+  /** Default: POST. */
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body?: string;
+}
+
+/** The answer of an API. */
+export interface Answer {
+  readonly httpStatus: number;
+  /** The whole body; undefined if it is empty. */
+  readonly text: string | undefined;
+  /** Retry-After in ms from now; undefined if it is absent or unreadable. */
+  readonly retryAfterMs: number | undefined;
+  /** Returns a header by its name in lower case; the first one if it occurs several times. */
+  header(name: string): string | undefined;
 }
 
 /** How to make one request. */
@@ -25,8 +37,9 @@ export interface CallLimits {
   readonly sendsLeads?: boolean;
 }
 
-/** The connections to the server of Slack. */
-export class SlackServer {
+/** The connections of a sink to the server of an API. */
+export class ApiServer {
+  /** Scheme, host and port. */
   readonly origin: string;
   readonly #parts: SinkParts;
   readonly #pool: OnDemand<Pool>;
@@ -45,11 +58,11 @@ export class SlackServer {
     });
   }
 
-  /** Posts a request and returns the answer with its headers, whatever it says. @throws SinkUnavailable if there is none */
+  /** Makes a request and returns the answer, whatever it says. @throws SinkUnavailable if there is none */
   async call(
-    { path, headers, body }: SlackRequest,
+    { method = 'POST', path, headers, body }: ApiRequest,
     { stop, confirmLease, sendsLeads = false }: CallLimits,
-  ): Promise<Answer & { readonly scopes: readonly string[] | undefined }> {
+  ): Promise<Answer> {
     const { timeoutMs, userAgent, clock } = this.#parts;
     let isUnsent = true;
     const beforeSending = () => {
@@ -58,10 +71,10 @@ export class SlackServer {
     };
     const pool = await this.#pool.get();
     const request = {
-      method: 'POST',
+      method,
       path,
       headers: { 'user-agent': userAgent, ...headers },
-      body: Buffer.from(body),
+      ...(body === undefined ? {} : { body: Buffer.from(body) }),
     } as const;
     const limits = { timeoutMs, stop, beforeSending, maxBytes: MAX_BYTES };
     const send = () => post(pool, request, limits);
@@ -72,9 +85,7 @@ export class SlackServer {
       httpStatus: response.statusCode,
       text: response.text,
       retryAfterMs: readRetryAfter({ retryAfter, date }, clock.now()),
-      scopes: header('x-oauth-scopes')
-        ?.split(/[,\s]+/)
-        .filter(Boolean),
+      header,
     };
   }
 
