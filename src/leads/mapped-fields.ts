@@ -18,6 +18,8 @@ export type MappedType = 'text' | 'bigint' | 'double' | 'boolean' | 'time' | 'js
 export interface MappedColumn {
   readonly name: string;
   readonly type: MappedType;
+  /** The value that the field has for every lead; absent if an expression makes it. */
+  readonly constant?: MappedValue;
 }
 
 /** Returns a value as the cell of a text column: empty for null, and JSON for a list or map. */

@@ -129,10 +129,11 @@ export class Mapping {
 
   /** Returns the fields with their types, in order; undefined if the sink gets leads as received. */
   get columns(): readonly MappedColumn[] | undefined {
-    return this.#fields?.map(({ name, rule, expression }) => ({
-      name,
-      type: 'value' in rule ? typeOfConstant(rule.value) : typeOf(expression?.type ?? 'dyn'),
-    }));
+    return this.#fields?.map(({ name, rule, expression }) =>
+      'value' in rule
+        ? { name, type: typeOfConstant(rule.value), constant: rule.value }
+        : { name, type: typeOf(expression?.type ?? 'dyn') },
+    );
   }
 
   /** Returns what the sink gets for a delivery. */

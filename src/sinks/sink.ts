@@ -257,6 +257,15 @@ export interface PerLeadOption {
   readonly required?: boolean;
 }
 
+/** A field that a sink gets without a mapping of the user's own: an expression with its rules. */
+export interface StandardField {
+  readonly from: string;
+  /** Whether the field is sent with the event `created` only. Default: no. */
+  readonly once?: boolean;
+  /** Maximum characters; a longer text is cut. */
+  readonly max?: number;
+}
+
 /** A combination of options that is at fault. */
 export interface OptionFault {
   /** The option to show. If the configuration does not have it, the fault is that it is missing. */
@@ -281,6 +290,14 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
    * gets their values in `Delivery.perLead`.
    */
   readonly perLead?: Readonly<Record<string, PerLeadOption>>;
+  /**
+   * Returns the fields that the sink gets unless the option `fields` has others of the same names. `region` is the country of phone numbers, if
+   * it is configured. Absent if the sink gets leads as received.
+   */
+  standardFields?(
+    options: z.output<Options>,
+    region: string | undefined,
+  ): Readonly<Record<string, StandardField>>;
   /** Names of the options that are paths. A relative path starts at the configuration's folder. */
   readonly paths?: readonly string[];
   /**

@@ -1,8 +1,9 @@
+import type { z } from 'zod';
 import type { FieldRule, Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import { Mapping, type MappingFault } from '../../mapping/mapping.ts';
 import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
 import type { Secret } from '../../platform/options/secret.ts';
-import type { SinkType } from '../../sinks/sink.ts';
+import type { SinkType, StandardField } from '../../sinks/sink.ts';
 import type { Path } from '../faults/fault-list.ts';
 import { perLeadRules, type SinkOptions } from '../options/sink-options.ts';
 import type { TreeValidator } from './validate-tree.ts';
@@ -15,18 +16,35 @@ export interface MappingParts {
   readonly clientKey: Secret | undefined;
 }
 
-/** Returns what the options of a sink say about its leads; undefined if it gets every lead as received. */
+/**
+ * Returns what the options of a sink say about its leads; undefined if it gets every lead as received. `own` are the options of its type;
+ * undefined if they have a fault.
+ */
 export function mappingOf(
   options: SinkOptions,
-  type: Pick<SinkType, 'perLead'>,
+  type: MappedType,
+  own: z.output<SinkType['options']> | undefined,
   { lookups }: Pick<MappingParts, 'lookups'>,
 ): MappingDefinition | undefined {
-  const { where, fields, region } = options;
+  const { where, region } = options;
+  const standard = own && type.standardFields?.(own, region);
+  const fields = standard ? { ...rulesOf(standard), ...options.fields } : options.fields;
   const perLead = perLeadRules(options, type);
   if (where === undefined && fields === undefined && perLead === undefined) return undefined;
   const expressions = [where ?? '', ...Object.values({ ...perLead, ...fields }).map(textOf)];
   const looksUp = expressions.some((text) => /\blookup\s*\(/.test(text));
   return { where, fields, perLead, region, lookups: looksUp ? lookups : undefined };
+}
+
+/** The parts of a type of sink on which the mappings of its sinks depend. */
+type MappedType = Pick<SinkType, 'perLead' | 'standardFields'>;
+
+function rulesOf(standard: Readonly<Record<string, StandardField>>): Readonly<Record<string, FieldRule>> {
+  const rules = Object.entries(standard).map(([name, { from, once = false, max }]): [string, FieldRule] => [
+    name,
+    { from, once, max, invalid: 'drop' },
+  ]);
+  return Object.fromEntries(rules);
 }
 
 /** Checks every expression of a sink, and runs its tests. Adds a fault for each problem, at the characters that cause it. */
@@ -45,11 +63,16 @@ export class MappingReader {
    * Checks the expressions in the options of the sink at a path. Returns a function that runs its tests: they are only run if the whole file
    * has no other fault, from which their failures would follow.
    */
-  check(options: SinkOptions, type: Pick<SinkType, 'perLead' | 'fieldFault'>, at: Path): () => void {
+  check(
+    options: SinkOptions,
+    type: MappedType & Pick<SinkType, 'fieldFault'>,
+    own: z.output<SinkType['options']> | undefined,
+    at: Path,
+  ): () => void {
     const { tests = [] } = options;
     const nothing = () => undefined;
     this.#checkNames(options, type, at);
-    const definition = mappingOf(options, type, this.#parts);
+    const definition = mappingOf(options, type, own, this.#parts);
     if (definition === undefined) {
       if (tests.length > 0)
         this.#validator.keyFault([...at, 'tests'], 'there is nothing to test', 'add `where` or `fields`');

@@ -44,13 +44,20 @@ export class SinkReader {
   /** Returns a sink; undefined if it has a fault. */
   read(name: string, value: unknown): SinkConfig | undefined {
     const { type, options, shared } = this.#sinkParts(name, value);
-    return type && options && shared && { ...commonOf(name, type, shared, this.#parts.mapping), options };
+    return (
+      type &&
+      options &&
+      shared && {
+        ...commonOf(name, { type, options, shared }, this.#parts.mapping),
+        options,
+      }
+    );
   }
 
   /** Returns the options that every sink has. Validates the type's own options, and leaves them out. */
   readCommon(name: string, value: unknown): LedgerConfig['sinks'][number] | undefined {
-    const { type, shared } = this.#sinkParts(name, value);
-    return type && shared && commonOf(name, type, shared, this.#parts.mapping);
+    const { type, options, shared } = this.#sinkParts(name, value);
+    return type && shared && commonOf(name, { type, options, shared }, this.#parts.mapping);
   }
 
   /** Refuses a former name that is also the name of a sink, or the former name of two sinks. */
@@ -87,14 +94,20 @@ export class SinkReader {
     const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#parts.validator.validate(common, Object.fromEntries(shared), at);
+    // Without a type, the other valid keys are unknown.
+    const options =
+      type &&
+      this.#parts.validate(
+        type.options.strict(),
+        absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#parts.folder),
+        at,
+        ['type', ...commonKeys],
+      );
     if (sharedOptions) {
       const mapping = new MappingReader(this.#parts.tree, this.#parts.validator, this.#parts.mapping);
-      this.#tests.push(mapping.check(sharedOptions, type ?? {}, at));
+      this.#tests.push(mapping.check(sharedOptions, type ?? {}, options, at));
     }
-    // Without a type, the other valid keys are unknown.
     if (type === undefined) return {};
-    const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#parts.folder);
-    const options = this.#parts.validate(type.options.strict(), ownInput, at, ['type', ...commonKeys]);
     if (options) this.#refuseCombinations(type, options, value, at);
     return { type, options, shared: sharedOptions };
   }
@@ -140,8 +153,7 @@ interface SinkParts {
 
 function commonOf(
   name: string,
-  type: SinkType,
-  shared: SinkOptions,
+  { type, options, shared }: SinkParts & { readonly type: SinkType; readonly shared: SinkOptions },
   mapping: MappingParts,
 ): Omit<SinkConfig, 'options'> {
   return {
@@ -156,7 +168,7 @@ function commonOf(
     timeoutMs: shared.timeout,
     retry: policyOf(shared.retry),
     backfill: shared.backfill,
-    mapping: mappingOf(shared, type, mapping),
+    mapping: mappingOf(shared, type, options, mapping),
     mappingTests: shared.tests ?? [],
     region: shared.region,
   };
