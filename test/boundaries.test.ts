@@ -153,8 +153,13 @@ const rooms: Readonly<Record<string, Room>> = {
     because:
       'sinks/drop/ is where sinks drop files; it must not know the format of a file, nor any type of sink.',
   },
+  'sinks/crm': {
+    imports: ['sinks', 'leads', 'platform'],
+    doors: ['compare-fields.ts', 'overwrite.ts', 'request-window.ts'],
+    because: 'sinks/crm/ is what sinks of CRMs have in common; it must not know any of them.',
+  },
   'sinks/*': {
-    imports: ['sinks', 'sinks/drop', 'catalog', 'leads', 'parquet', 'platform'],
+    imports: ['sinks', 'sinks/crm', 'sinks/drop', 'catalog', 'leads', 'parquet', 'platform'],
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
   },

@@ -72,7 +72,8 @@ async function readHeld(
     for (const [at, { source, leadId, version, file }] of part.entries()) {
       const state = states[at] as LeadAtSink;
       rows += 1;
-      if (state.lead !== undefined && version >= (state.delivered ?? 0)) present.add(state.lead);
+      const isCurrent = version === undefined || version >= (state.delivered ?? 0);
+      if (state.lead !== undefined && isCurrent) present.add(state.lead);
       const why = whyForeign(state);
       if (why === undefined) continue;
       foreign += 1;

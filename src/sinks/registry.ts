@@ -1,5 +1,6 @@
 import { csv } from './csv/csv.ts';
 import { email } from './email/email.ts';
+import { hubspot } from './hubspot/hubspot.ts';
 import { parquet } from './parquet/parquet.ts';
 import { postgres } from './postgres/postgres.ts';
 import type { SinkType } from './sink.ts';
@@ -7,4 +8,4 @@ import { slack } from './slack/slack.ts';
 import { webhook } from './webhook/webhook.ts';
 
 /** Every type of sink. A new type needs an import and an entry here. */
-export const sinkTypes: readonly SinkType[] = [webhook, csv, parquet, postgres, slack, email];
+export const sinkTypes: readonly SinkType[] = [webhook, csv, parquet, postgres, slack, email, hubspot];

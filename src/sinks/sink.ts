@@ -76,7 +76,8 @@ export const WITHOUT_LEASE: AttemptUnderWay = {
 
 /** A lead that a destination stores. */
 export interface StoredLead extends LeadKey {
-  readonly version: number;
+  /** Absent if the destination does not keep it. */
+  readonly version?: number;
   /** The file that contains the lead, for destinations that are folders or buckets. */
   readonly file?: string;
 }

@@ -10,6 +10,7 @@ import {
   createRecord,
   deleteRecord,
   eraseContact,
+  listRecords,
   mergeContacts,
   readRecord,
   updateRecord,
@@ -113,6 +114,7 @@ function answerObjects(account: Account, object: ObjectName, request: ApiRequest
   }
   if (method === 'GET' && third === 'associations')
     return listAssociations(account, object, second, theObject(account, fourth));
+  if (method === 'GET' && path.length === 1) return listRecords(account, object, request);
   if (path.length !== 2) return undefined;
   if (method === 'GET') return readRecord(account, object, request);
   if (method === 'PATCH') return updateRecord(account, object, request);

@@ -39,6 +39,18 @@ export function readRecord(account: Account, object: ObjectName, request: ApiReq
   return { status: 200, body: { ...printRecord(record, properties), ...associations } };
 }
 
+/** `GET …/contacts`: a page of all records, oldest first. */
+export function listRecords(account: Account, object: ObjectName, { query }: ApiRequest): ApiAnswer {
+  const limit = Math.min(Number(query.get('limit') ?? 10), 100);
+  const after = Number(query.get('after') ?? 0);
+  const { all } = account.records[object];
+  const properties = listed(query, 'properties');
+  const results = all.slice(after, after + limit).map((record) => printRecord(record, properties));
+  const next = after + limit;
+  const paging = next < all.length ? { paging: { next: { after: String(next) } } } : {};
+  return { status: 200, body: { results, ...paging } };
+}
+
 /** `PATCH …/contacts/ID` */
 export function updateRecord(account: Account, object: ObjectName, request: ApiRequest): ApiAnswer {
   const { properties } = parseBody(change, request.body);

@@ -1,0 +1,45 @@
+import { type MappedColumn, mappedText } from '../../leads/mapped-fields.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
+import type { DestinationField } from '../destination.ts';
+import { SinkUnavailable } from '../sink.ts';
+
+/**
+ * Verifies that a destination has every field of a mapping, that a mapping may write them, and that it takes their constants.
+ * `sink` is the name of the sink.
+ * @throws SinkUnavailable that names every difference
+ */
+export function requireFields(
+  columns: readonly MappedColumn[],
+  fields: readonly DestinationField[],
+  { sink, destination }: { readonly sink: string; readonly destination: string },
+): void {
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  const differences = columns.flatMap((column) => differenceOf(column, byName) ?? []);
+  if (differences.length === 0) return;
+  throw new SinkUnavailable(`${destination} does not take the mapping: ${differences.join('; ')}.`, {
+    hint: `Correct \`fields\` of the sink; \`leadsync fields ${sink}\` lists the fields, and \`leadsync setup ${sink}\` makes what leadsync can make.`,
+    unsent: true,
+  });
+}
+
+function differenceOf(
+  { name, constant }: MappedColumn,
+  fields: ReadonlyMap<string, DestinationField>,
+): string | undefined {
+  const field = fields.get(name);
+  if (!field) {
+    const similar = didYouMean(name, fields.keys());
+    return `there is no field \`${name}\`${similar && ` (${similar})`}`;
+  }
+  if (!field.writable) return `\`${name}\` is read-only`;
+  if (constant === undefined || constant === null) return undefined;
+  const text = mappedText(constant);
+  const { options, maxLength } = field;
+  if (options && options.length > 0 && !options.includes(text)) {
+    const shown = options.slice(0, 10).join(', ');
+    return `\`${name}\` does not take "${text}", but ${shown}${options.length > 10 ? ' and others' : ''}`;
+  }
+  return maxLength !== undefined && text.length > maxLength
+    ? `the value of \`${name}\` is longer than ${maxLength} characters`
+    : undefined;
+}

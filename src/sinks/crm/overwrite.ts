@@ -1,0 +1,17 @@
+/** Whether an update of a record may replace what people wrote: never anything, only what is empty, or everything. */
+export type Overwrite = 'never' | 'empty' | 'always';
+
+/** Returns those of the wanted values that an existing record has to get. */
+export function changesOf(
+  existing: Readonly<Record<string, unknown>>,
+  wanted: Readonly<Record<string, string>>,
+  overwrite: Overwrite,
+): Readonly<Record<string, string>> {
+  if (overwrite === 'never') return {};
+  const changes = Object.entries(wanted).filter(([name, value]) => {
+    const held = existing[name];
+    const isEmpty = held === undefined || held === null || held === '';
+    return overwrite === 'always' ? held !== value : isEmpty;
+  });
+  return Object.fromEntries(changes);
+}

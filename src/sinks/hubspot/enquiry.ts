@@ -1,0 +1,93 @@
+import type { Delivery } from '../../leads/delivery.ts';
+import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
+import type { Outcome } from '../../leads/outcome.ts';
+import type { SinkParts } from '../sink.ts';
+import type { ObjectName } from './hubspot-api.ts';
+
+/** The property by which leadsync recognises the records that it made: the key of the lead, with unique values. */
+export const KEY = 'leadsync_key';
+/** The property with the address of the lead's page. */
+export const URL_PROPERTY = 'leadsync_url';
+
+/** The properties of a record, by name. */
+export type Properties = Readonly<Record<string, string>>;
+
+/** A lead of a batch, and what has become of it so far. */
+export interface Enquiry {
+  /** The key of the lead: `main:4711`. */
+  readonly key: string;
+  /** The deliveries of the lead, oldest first. */
+  readonly deliveries: readonly Delivery[];
+  /** Whether a record that HubSpot does not have is to be made. Not for a mere update: somebody has deleted the record. */
+  readonly mayCreate: boolean;
+  /** The email address in lower case; undefined if there is none that HubSpot takes. */
+  email: string | undefined;
+  /** The properties of the contact, without its email address. */
+  readonly contact: Properties;
+  /** The properties of the deal or lead. */
+  readonly record: Properties;
+  /** What was not taken over, for the operator. */
+  readonly remarks: string[];
+  contactId: string | undefined;
+  /** Set as soon as it is certain. */
+  outcome: Outcome | undefined;
+}
+
+/** Returns the leads of a batch, each once, with the properties that the mapping gives them. */
+export function enquiriesOf(
+  deliveries: readonly Delivery[],
+  { leadUrl }: Pick<SinkParts, 'leadUrl'>,
+): readonly Enquiry[] {
+  const byLead = Map.groupBy(deliveries, ({ source, leadId }) => `${source}:${leadId}`);
+  return [...byLead].map(([key, ofLead]) => {
+    const newest = ofLead.at(-1) as Delivery;
+    const url = leadUrl(newest);
+    const own = { [KEY]: key, ...(url === undefined ? {} : { [URL_PROPERTY]: url }) };
+    const { email, ...contact } = propertiesOf(newest, (name) => (name.includes('.') ? undefined : name));
+    const record = propertiesOf(newest, (name) =>
+      name.includes('.') ? name.slice(name.indexOf('.') + 1) : undefined,
+    );
+    return {
+      key,
+      deliveries: ofLead,
+      mayCreate: ofLead.some(({ event, replay }) => event === 'created' || replay),
+      email: email?.toLowerCase(),
+      contact: { ...contact, ...own },
+      record: { ...record, ...own },
+      remarks: [],
+      contactId: undefined,
+      outcome: undefined,
+    };
+  });
+}
+
+/** Returns the names of the properties that the enquiries have, of their contacts or records. */
+export function namesOf(enquiries: readonly Enquiry[], part: 'contact' | 'record'): readonly string[] {
+  return [...new Set(enquiries.flatMap((enquiry) => Object.keys(enquiry[part])))];
+}
+
+/** The prefix of the fields of an object other than contacts. */
+export const PREFIXES: Readonly<Record<Exclude<ObjectName, 'contacts'>, string>> = {
+  deals: 'deal',
+  leads: 'lead',
+};
+
+/** Returns the values of a delivery that are not empty, by the name that `nameOf` returns; leaves out fields without one. */
+function propertiesOf(
+  { fields }: Delivery,
+  nameOf: (field: string) => string | undefined,
+): Record<string, string> {
+  const properties: Record<string, string> = {};
+  for (const [field, value] of fields ?? []) {
+    const name = nameOf(field);
+    const text = valueText(value);
+    if (name !== undefined && text !== '') properties[name] = text;
+  }
+  return properties;
+}
+
+/** Returns a value as HubSpot takes it: a list of texts as it writes several options. */
+function valueText(value: MappedValue): string {
+  const isList = Array.isArray(value) && value.every((one) => typeof one !== 'object');
+  return (isList ? value.map(mappedText).join(';') : mappedText(value)).toWellFormed();
+}

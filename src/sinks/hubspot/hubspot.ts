@@ -1,0 +1,238 @@
+import type { Batch } from '../../leads/delivery.ts';
+import type { MappedColumn } from '../../leads/mapped-fields.ts';
+import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
+import type { Person } from '../../leads/person.ts';
+import type { CallLimits } from '../api-server.ts';
+import { requireFields } from '../crm/compare-fields.ts';
+import type { DestinationField, MissingPart } from '../destination.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type StoredLead,
+  type TestResult,
+  WITHOUT_LEASE,
+} from '../sink.ts';
+import { type Enquiry, enquiriesOf, KEY } from './enquiry.ts';
+import { HubSpotApi, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
+import { fieldFault, type HubSpotOptions, hubspotOptions, standardFields } from './options.ts';
+import { missingProperties, readFields } from './prepare-account.ts';
+import type { HubSpotRecord } from './read-answer.ts';
+import { storedDeals } from './stored-leads.ts';
+import { contactInputs, writeContacts } from './write-contacts.ts';
+import { deliver, recordInputs, VERBS, writeRecords } from './write-records.ts';
+
+/** Brings each lead to HubSpot: a contact for the person, and a deal or lead for the enquiry. */
+export const hubspot = defineSink({
+  type: 'hubspot',
+  summary: 'Makes a contact and a deal (or lead) in HubSpot for every lead.',
+  options: hubspotOptions,
+  fieldFault,
+  standardFields,
+  place: ['api_url', 'object'],
+  defaults: {
+    events: ['created'], // people edit the records
+    batchMax: 100,
+    batchWaitMs: 0,
+    concurrency: 1, // two batches at once could make two contacts of one person
+    timeoutMs: 60_000,
+  },
+  setup: {
+    option: 'token',
+    question: 'the service key of the HubSpot account, as a variable',
+    standard: '${HUBSPOT_TOKEN}',
+    entry: (
+      token,
+    ) => `  hubspot:                           # a contact and a deal for each lead; first run \`leadsync setup hubspot\`
+    type: hubspot
+    token: ${token}
+    # region: AU                     # the country of phone numbers without a country code
+`,
+  },
+  open: (options, parts) => new HubSpotSink(options, parts),
+});
+
+/** HubSpot's ids of the types of objects, in the addresses of records. */
+const TYPE_IDS: Readonly<Record<ObjectName, string>> = { contacts: '0-1', deals: '0-3', leads: '0-136' };
+const SINGULAR: Readonly<Record<ObjectName, string>> = { contacts: 'contact', deals: 'deal', leads: 'lead' };
+const OBJECTS: Readonly<Record<HubSpotOptions['object'], Exclude<ObjectName, 'contacts'> | undefined>> = {
+  deal: 'deals',
+  lead: 'leads',
+  none: undefined,
+};
+
+/** Where the records of an account are shown. */
+interface Account {
+  readonly portalId: string;
+  readonly domain: string;
+}
+
+class HubSpotSink implements Sink {
+  readonly #options: HubSpotOptions;
+  readonly #parts: SinkParts;
+  readonly #api: HubSpotApi;
+  /** The object of enquiries; undefined if there are only contacts. */
+  readonly #object: Exclude<ObjectName, 'contacts'> | undefined;
+  #account: Account | undefined;
+
+  constructor(options: HubSpotOptions, parts: SinkParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#api = new HubSpotApi(options, parts);
+    this.#object = OBJECTS[options.object];
+  }
+
+  async check(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
+    const limits = withoutLease(stop);
+    await this.#readAccount(limits);
+    const missing = await this.missingParts(stop, columns);
+    if (missing.length > 0)
+      throw new SinkUnavailable(`HubSpot lacks ${missing.map(({ what }) => what).join(', ')}.`, {
+        hint: `\`leadsync setup ${this.#parts.name} --yes\` makes what is missing.`,
+        unsent: true,
+      });
+    const names = { sink: this.#parts.name, destination: 'HubSpot' };
+    requireFields(columns, await this.destinationFields(stop), names);
+  }
+
+  missingParts(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<readonly MissingPart[]> {
+    const hasPages = this.#parts.leadUrl({ source: 'any', leadId: 0n }) !== undefined;
+    return missingProperties(this.#api, this.#objects, { columns, hasPages, limits: withoutLease(stop) });
+  }
+
+  destinationFields(stop: AbortSignal): Promise<readonly DestinationField[]> {
+    return readFields(this.#api, this.#objects, withoutLease(stop));
+  }
+
+  async deliver(
+    { deliveries }: Batch,
+    stop: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
+    const limits = { stop, confirmLease: under.confirmLease };
+    const enquiries = enquiriesOf(deliveries, this.#parts);
+    await this.#write(enquiries, limits);
+    const outcomes = new Map(
+      enquiries.flatMap(({ deliveries: own, outcome }) =>
+        own.map((delivery) => [delivery, outcome] as const),
+      ),
+    );
+    return deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
+  }
+
+  /** Makes the records of the test lead, and deletes them. */
+  async test({ deliveries }: Batch, stop: AbortSignal): Promise<TestResult> {
+    const limits = withoutLease(stop);
+    const [enquiry] = enquiriesOf(deliveries, this.#parts);
+    if (!enquiry) throw new Error('a batch is never empty');
+    await this.#write([enquiry], limits);
+    await this.#delete([enquiry.key], limits);
+    const { outcome } = enquiry;
+    if (outcome?.kind !== 'delivered')
+      return {
+        arrived: false,
+        what: outcome && 'reason' in outcome ? outcome.reason : 'HubSpot did not take it.',
+      };
+    const made = this.#object === undefined ? 'a contact' : `a contact and a ${this.#options.object}`;
+    const what = `${this.#api.addressee.origin} took the test lead: leadsync made ${made} and deleted them again.`;
+    return { arrived: true, what: [what, outcome.remark].filter(Boolean).join(' ') };
+  }
+
+  /** Shows the requests for a person and an enquiry that HubSpot does not have yet. */
+  preview({ deliveries }: Batch): readonly Preview[] {
+    const enquiries = enquiriesOf(deliveries, this.#parts);
+    const byKey = enquiries.filter(({ email }) => email === undefined);
+    const byEmail = enquiries.filter(({ email }) => email !== undefined);
+    const object = this.#object;
+    return [
+      ...this.#requestOf('contacts', 'create', contactInputs(byEmail)),
+      ...this.#requestOf('contacts', 'upsert', contactInputs(byKey)),
+      ...(object ? this.#requestOf(object, VERBS[object], recordInputs(object, enquiries)) : []),
+    ];
+  }
+
+  #requestOf(object: ObjectName, verb: string, inputs: readonly object[]): readonly Preview[] {
+    if (inputs.length === 0) return [];
+    return [
+      {
+        target: `POST ${this.#api.address(objectPath(object, `batch/${verb}`))}`,
+        fields: { authorization: 'Bearer [secret]', 'content-type': 'application/json' },
+        content: JSON.stringify({ inputs }),
+      },
+    ];
+  }
+
+  storedLeads(stop: AbortSignal): AsyncIterable<StoredLead> {
+    return storedDeals(this.#api, this.#object ?? 'contacts', withoutLease(stop));
+  }
+
+  /** Deletes the records with the keys of the person's leads. Contacts that leadsync only found stay: they have no such key. */
+  async erase({ leads }: Person, stop: AbortSignal): Promise<number> {
+    return this.#delete(
+      leads.map(({ source, leadId }) => `${source}:${leadId}`),
+      withoutLease(stop),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#api.close();
+  }
+
+  get #objects(): readonly ObjectName[] {
+    return this.#object ? ['contacts', this.#object] : ['contacts'];
+  }
+
+  /** Sets the outcome of every enquiry. @throws SinkUnavailable if HubSpot could not be used before any outcome was certain */
+  async #write(enquiries: readonly Enquiry[], limits: CallLimits): Promise<void> {
+    const { overwrite } = this.#options;
+    try {
+      if (!this.#account) await this.#readAccount(limits);
+      await writeContacts(this.#api, enquiries, { overwrite, limits });
+      const refOf = (record: HubSpotRecord) => this.#refOf(this.#object ?? 'contacts', record);
+      if (this.#object) await writeRecords(this.#api, this.#object, enquiries, { overwrite, limits, refOf });
+      else
+        for (const enquiry of enquiries.filter(({ outcome }) => outcome === undefined))
+          deliver(enquiry, refOf({ id: enquiry.contactId ?? '', properties: {} }));
+    } catch (error) {
+      if (!(error instanceof SinkUnavailable) || enquiries.every(({ outcome }) => outcome === undefined))
+        throw error;
+      for (const enquiry of enquiries) enquiry.outcome ??= error.toOutcome();
+    }
+  }
+
+  async #readAccount(limits: CallLimits): Promise<void> {
+    const { portalId, uiDomain } =
+      (await this.#api.ask('GET', `/account-info/${VERSION}/details`, limits)) ?? {};
+    const domain = typeof uiDomain === 'string' && /^[\w.-]+$/.test(uiDomain) ? uiDomain : 'app.hubspot.com';
+    this.#account = { portalId: String(portalId), domain };
+  }
+
+  #refOf(object: ObjectName, { id }: HubSpotRecord): DestinationRecord {
+    const { portalId, domain } = this.#account ?? {};
+    const url = `https://${domain}/contacts/${portalId}/record/${TYPE_IDS[object]}/${id}`;
+    return { object: SINGULAR[object], id, url: /^\d+$/.test(portalId ?? '') ? url : undefined };
+  }
+
+  /** Deletes the records with these keys. Returns their number. */
+  async #delete(keys: readonly string[], limits: CallLimits): Promise<number> {
+    let deleted = 0;
+    for (const object of this.#objects.toReversed()) {
+      const read = { by: KEY, ids: keys, properties: [KEY] };
+      for (const { id } of keys.length > 0 ? await this.#api.read(object, read, limits) : []) {
+        if (object === 'contacts')
+          await this.#api.ask('POST', objectPath(object, 'gdpr-delete'), limits, { body: { objectId: id } });
+        else await this.#api.ask('DELETE', objectPath(object, id), limits);
+        deleted += 1;
+      }
+    }
+    return deleted;
+  }
+}
+
+/** The limits of a request that no lease covers. */
+function withoutLease(stop: AbortSignal): CallLimits {
+  return { stop, confirmLease: () => undefined };
+}

@@ -1,0 +1,161 @@
+import type { Refused } from '../../leads/outcome.ts';
+import type { Answer } from '../api-server.ts';
+import { SinkUnavailable } from '../sink.ts';
+import { type HubSpotFault, readBody, readFault } from './read-answer.ts';
+
+/** What a fault of one record means for its lead. */
+export type RecordFault =
+  /** The record exists already: HubSpot names it, or at least the unique value is taken. */
+  | { readonly kind: 'existing'; readonly id: string | undefined }
+  | { readonly kind: 'wrong-email' }
+  /** The record was deleted after leadsync had read it. */
+  | { readonly kind: 'gone' }
+  | Refused
+  | SinkUnavailable;
+
+/** Where a request went, for messages. */
+export interface Addressee {
+  /** The name of the sink. */
+  readonly sink: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+}
+
+/** Codes of a property that say nothing about the value: every lead would have the same fault. */
+const OF_MAPPING = /^(PROPERTY_DOESNT_EXIST|READ_ONLY_VALUE|INVALID_OWNER_ID)$/;
+const OF_UNIQUE_VALUE = /UNIQUE|DUPLICATE/;
+/** Maximum characters of an answer that are stored. */
+const MAX_ANSWER = 1_000;
+/** The waits that HubSpot's limits ask for, in ms (https://developers.hubspot.com/docs/api/usage-details). */
+const LIMIT_WAITS: Readonly<Record<string, number>> = {
+  TEN_SECONDLY_ROLLING: 10_000,
+  SECONDLY: 1_000,
+  DAILY: 3_600_000,
+};
+/** How long HubSpot locks a record, in ms. */
+const LOCK_MS = 2_000;
+
+/** Returns what the fault of one record of a batch means. `answer` is the text to store. */
+export function judgeFault(
+  fault: HubSpotFault,
+  { sink, origin }: Addressee,
+  { httpStatus, answer }: { readonly httpStatus: number; readonly answer: string | undefined },
+): RecordFault {
+  const { category, properties, missing, existingId, isNotUnique } = fault;
+  const named = (codes: RegExp) =>
+    properties.filter(({ code }) => codes.test(code)).map(({ name }) => `\`${name}\``);
+  const unavailable = (message: string, hint: string) =>
+    new SinkUnavailable(message, { hint, httpStatus, answer, mayHaveArrived: false });
+  const setup = `\`leadsync setup ${sink}\` shows and makes what is missing.`;
+  if (existingId !== undefined) return { kind: 'existing', id: existingId };
+  if (isNotUnique)
+    return unavailable(
+      'The HubSpot property `leadsync_key` does not have unique values.',
+      `Delete it in HubSpot; then ${setup}`,
+    );
+  const mapping = named(OF_MAPPING);
+  if (mapping.length > 0) {
+    const codes = [...new Set(properties.map(({ code }) => code))].join(', ');
+    return unavailable(
+      `HubSpot cannot write ${mapping.join(', ')} (${shown(codes)}).`,
+      `Correct the property or the owner in \`fields\`. ${setup}`,
+    );
+  }
+  if (properties.length > 0 && properties.every(({ name, code }) => name === 'email' && /EMAIL/.test(code)))
+    return { kind: 'wrong-email' };
+  if (named(OF_UNIQUE_VALUE).length > 0 || category === 'CONFLICT')
+    return { kind: 'existing', id: undefined };
+  if (category === 'OBJECT_NOT_FOUND') return { kind: 'gone' };
+  const what =
+    properties.length > 0
+      ? properties.map(({ name, code }) => `\`${shown(name)}\` (${shown(code)})`).join(', ')
+      : missing.length > 0
+        ? `a record without ${missing.map((name) => `\`${shown(name)}\``).join(', ')}`
+        : `the record (${shown(category)})`;
+  return { kind: 'refused', reason: `HubSpot at ${origin} does not take ${what}.`, httpStatus, answer };
+}
+
+/** Whether an answer refuses a request because of its records, so that other records might be accepted. */
+export function blamesRecords({ httpStatus }: Answer): boolean {
+  return httpStatus === 400 || httpStatus === 409;
+}
+
+/** Returns the failure that an answer to a whole request means. */
+export function requestFailure(answer: Answer, { sink, origin }: Addressee): SinkUnavailable {
+  const { httpStatus, retryAfterMs } = answer;
+  const body = readBody(answer);
+  const fault = readFault(body);
+  const limitMs = LIMIT_WAITS[fault.policy ?? ''];
+  const failure = (message: string, hint: string, waitMs?: number) =>
+    new SinkUnavailable(message, {
+      hint,
+      httpStatus,
+      answer: storedAnswer(answer),
+      retryAfterMs: waitMs,
+      mayHaveArrived: httpStatus < 400 || httpStatus >= 500,
+    });
+  const name = `HubSpot at ${origin}`;
+  switch (httpStatus) {
+    case 401:
+      return failure(
+        `${name} does not accept the token.`,
+        'Create a service key in HubSpot and put it into `token`.',
+      );
+    case 403:
+      return failure(
+        `The token may not do this in HubSpot${fault.scopes.length > 0 ? `: it lacks ${fault.scopes.map(shown).join(' or ')}` : ''}.`,
+        'Add the scopes to the service key, or use another one.',
+      );
+    case 404:
+      return failure(
+        `${name} does not know the object.`,
+        'The plan of the account may not have it: choose another `object`.',
+      );
+    case 423:
+      return failure(`${name} is changing the record for somebody else.`, '', LOCK_MS);
+    case 429:
+      return failure(
+        `${name} allows no more requests now${fault.policy === undefined ? '' : ` (limit ${shown(fault.policy)})`}.`,
+        fault.policy === 'DAILY'
+          ? 'The limit of the account for this day is used up.'
+          : 'Other programs may use the same limit.',
+        limitMs ?? LIMIT_WAITS['TEN_SECONDLY_ROLLING'],
+      );
+    case 477:
+      return failure(
+        `HubSpot is moving the account to another data centre.`,
+        'Wait until that is done.',
+        retryAfterMs,
+      );
+    default:
+      return body === undefined || httpStatus < 400
+        ? failure(
+            `${origin} answered HTTP ${httpStatus}, and not as HubSpot does.`,
+            'Check `api_url`, and whether a proxy answers in place of HubSpot.',
+            retryAfterMs,
+          )
+        : failure(
+            `${name} answered HTTP ${httpStatus}${fault.category === '' ? '' : ` (${shown(fault.category)})`}.`,
+            `See https://status.hubspot.com. \`leadsync trace\` shows the whole answer with --show-data; for sink ${sink}, HubSpot's support asks for its correlationId.`,
+          );
+  }
+}
+
+/** Returns the failure of a record that the answer to its request does not name. */
+export function unnamed({ origin }: Addressee, httpStatus: number): SinkUnavailable {
+  return new SinkUnavailable(`HubSpot at ${origin} does not say what became of the record.`, {
+    hint: 'leadsync sends it again; HubSpot recognises it by its key.',
+    httpStatus,
+    mayHaveArrived: true,
+  });
+}
+
+/** Returns an answer as it is stored. */
+export function storedAnswer({ text }: Answer): string | undefined {
+  return text?.slice(0, MAX_ANSWER).toWellFormed();
+}
+
+/** Returns a name or code of HubSpot as it may be shown: an answer could have anything in place of it. */
+function shown(text: string): string {
+  return /^[\w.:, -]{1,100}$/.test(text) ? text : 'an unknown name';
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { secret } from '../../platform/options/option-types.ts';
+import type { StandardField } from '../sink.ts';
+
+/** Visible ASCII without spaces, as a header needs it. */
+const TOKEN = /^[\x21-\x7e]+$/;
+
+/** The options of a hubspot sink, without those common to every sink. */
+export const hubspotOptions = z.strictObject({
+  token: secret()
+    .refine((token) => TOKEN.test(token.reveal()), 'must be a service key such as pat-…, in one line')
+    .describe(
+      'The service key of the HubSpot account (`pat-…`), or the token of a private app. Its scopes: read and write for contacts and for the object, also of their schemas for `leadsync setup`.',
+    ),
+  object: z
+    .enum(['deal', 'lead', 'none'])
+    .default('deal')
+    .describe(
+      'The record that HubSpot gets for each lead, linked with the contact: a `deal`, a `lead` (Sales Hub), or `none`, so that there is only the contact.',
+    ),
+  overwrite: z
+    .enum(['never', 'empty', 'always'])
+    .default('empty')
+    .describe(
+      'Which properties of a record that HubSpot already has are written: `empty` ones, `always` all, or `never` any. It concerns the contact of a known person, and with `events: [created, updated]` also the deal.',
+    ),
+  standard_fields: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether the sink has the fields that suit a new account, which `fields` extends and replaces one by one. `false`: only `fields`.',
+    ),
+  api_url: z
+    .string()
+    .refine((url) => isAddress(url), 'must be an address such as https://api.hubapi.com')
+    .transform((url) => url.replace(/\/+$/, ''))
+    .default('https://api.hubapi.com')
+    .describe("The address of HubSpot's API."),
+});
+
+/** The options of a hubspot sink, validated. */
+export type HubSpotOptions = z.output<typeof hubspotOptions>;
+
+function isAddress(value: string): boolean {
+  const url = URL.parse(value);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.username === '' &&
+    url.search === '' &&
+    url.hash === ''
+  );
+}
+
+/** The fields of contacts. */
+const CONTACT_FIELDS: Readonly<Record<string, StandardField>> = {
+  email: { from: 'email(lead.client_email)' },
+  firstname: { from: 'name(lead.client_name).first' },
+  lastname: { from: 'name(lead.client_name).last' },
+  address: { from: 'lead.address' },
+  lifecyclestage: { from: '"lead"', once: true },
+  leadsync_email_as_typed: { from: 'lead.client_email' },
+};
+
+/** The fields that tell where an enquiry comes from and what it says. */
+const ENQUIRY_FIELDS: Readonly<Record<string, StandardField>> = {
+  leadsync_service: { from: 'lead.service_name' },
+  leadsync_source: { from: 'lead.source' },
+  leadsync_first_seen_at: { from: 'delivery.first_seen_at' },
+  leadsync_answers: {
+    from: 'lead.questions.map(q, q.question + ": " + q.answer).join("\\n")',
+    max: 65_536,
+  },
+};
+
+const TITLE: StandardField = { from: 'lead.service_name + ": " + lead.client_name', max: 255 };
+
+/** Returns the fields that suit a new account. */
+export function standardFields(
+  { object, standard_fields: isOn }: HubSpotOptions,
+  region: string | undefined,
+): Readonly<Record<string, StandardField>> {
+  if (!isOn) return {};
+  const phone =
+    region === undefined
+      ? 'lead.client_phone_number'
+      : 'default(phone(lead.client_phone_number), lead.client_phone_number)';
+  const contact = { ...CONTACT_FIELDS, phone: { from: phone } };
+  const within = (prefix: string, fields: Readonly<Record<string, StandardField>>) =>
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [`${prefix}.${name}`, field]));
+  if (object === 'deal') {
+    const stage = { from: '"appointmentscheduled"', once: true };
+    const pipeline = { from: '"default"', once: true };
+    return {
+      ...contact,
+      ...within('deal', { dealname: TITLE, pipeline, dealstage: stage, ...ENQUIRY_FIELDS }),
+    };
+  }
+  if (object === 'lead') return { ...contact, ...within('lead', { hs_lead_name: TITLE, ...ENQUIRY_FIELDS }) };
+  return { ...contact, ...ENQUIRY_FIELDS };
+}
+
+/** Returns why a field cannot be a property, as a phrase; undefined if it can. */
+export function fieldFault(name: string): string | undefined {
+  const [first = '', second, ...rest] = name.split('.');
+  if (second === undefined) return KEPT.has(first) ? WRITTEN_BY_LEADSYNC : undefined;
+  if (rest.length > 0 || !/^(deal|lead)$/.test(first))
+    return 'is no property: write the property of a contact as it is, and that of a deal or lead as `deal.NAME` or `lead.NAME`';
+  return KEPT.has(second) ? WRITTEN_BY_LEADSYNC : undefined;
+}
+
+const KEPT: ReadonlySet<string> = new Set(['leadsync_key', 'leadsync_url']);
+const WRITTEN_BY_LEADSYNC = 'is a property that leadsync writes itself';

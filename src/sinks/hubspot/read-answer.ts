@@ -1,0 +1,115 @@
+import type { Answer } from '../api-server.ts';
+
+/** A record as HubSpot returns it. */
+export interface HubSpotRecord {
+  readonly id: string;
+  readonly properties: Readonly<Record<string, string | null>>;
+}
+
+/** What HubSpot says about a request or one of its records that it did not accept. Every part of an error is optional there. */
+export interface HubSpotFault {
+  readonly category: string;
+  /** The properties at fault, each with HubSpot's code: `INVALID_OPTION`. */
+  readonly properties: readonly { readonly name: string; readonly code: string }[];
+  /** Required properties that the record lacks. */
+  readonly missing: readonly string[];
+  /** The record that has a unique value already. */
+  readonly existingId: string | undefined;
+  /** Whether the property by which records are found does not have unique values. */
+  readonly isNotUnique: boolean;
+  /** The scopes of which the token lacks all. */
+  readonly scopes: readonly string[];
+  /** The limit that was exceeded: `DAILY`. */
+  readonly policy: string | undefined;
+}
+
+/** One result of a batch: the record, or why there is none. */
+interface BatchResult<Of> {
+  readonly traceId: string | undefined;
+  readonly of: Of;
+}
+
+/** The answer to a batch. */
+export interface BatchAnswer {
+  readonly records: readonly BatchResult<HubSpotRecord>[];
+  readonly faults: readonly BatchResult<HubSpotFault>[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Returns the JSON object of an answer; undefined if it has none, such as the page of a proxy. */
+export function readBody({ text }: Answer): Json | undefined {
+  try {
+    return objectOf(JSON.parse(text ?? ''));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns what a body says about the records of a batch; undefined if it is no such answer. */
+export function readBatch(body: Json | undefined): BatchAnswer | undefined {
+  if (body === undefined || !Array.isArray(body['results'])) return undefined;
+  const records = listOf(body['results']).flatMap((result) => {
+    const { id, properties, objectWriteTraceId } = result;
+    const values = objectOf(properties);
+    if (typeof id !== 'string' || values === undefined) return [];
+    return [
+      { traceId: textOf(objectWriteTraceId), of: { id, properties: values as HubSpotRecord['properties'] } },
+    ];
+  });
+  const faults = listOf(body['errors']).map((error) => ({
+    traceId: textsOf(objectOf(error['context'])?.['objectWriteTraceId'])[0],
+    of: readFault(error),
+  }));
+  return { records, faults };
+}
+
+/** Returns what an error says, of a whole answer or of one record. */
+export function readFault(error: Json | undefined): HubSpotFault {
+  const message = textOf(error?.['message']) ?? '';
+  const context = objectOf(error?.['context']);
+  const errors = listOf(error?.['errors']);
+  const listed = errors.flatMap((one) => {
+    const code = textOf(one['code']) ?? 'INVALID';
+    return textsOf(objectOf(one['context'])?.['propertyName']).map((name) => ({ name, code }));
+  });
+  return {
+    category: textOf(error?.['category']) ?? '',
+    properties: listed.length > 0 ? listed : propertiesIn(message),
+    missing: textsOf(context?.['properties']),
+    existingId: /Existing ID: (\d+)/.exec(message)?.[1],
+    isNotUnique: /\bnon-unique\b/.test(message),
+    scopes: errors.flatMap((one) => textsOf(objectOf(one['context'])?.['requiredGranularScopes'])),
+    policy: textOf(error?.['policyName']),
+  };
+}
+
+/** Returns the properties that a message about wrong values names: it ends with them as JSON. */
+function propertiesIn(message: string): HubSpotFault['properties'] {
+  const json = /\[\{.*\}\]/s.exec(message)?.[0];
+  if (json === undefined) return [];
+  try {
+    return listOf(JSON.parse(json)).flatMap(({ name, error }) =>
+      typeof name === 'string' ? [{ name, code: textOf(error) ?? 'INVALID' }] : [],
+    );
+  } catch {
+    return [];
+  }
+}
+
+function objectOf(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+}
+
+function listOf(value: unknown): readonly Json[] {
+  if (!Array.isArray(value)) return [];
+  return value.map(objectOf).filter((one) => one !== undefined);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}

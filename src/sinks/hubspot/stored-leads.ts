@@ -1,0 +1,44 @@
+import type { CallLimits } from '../api-server.ts';
+import { SinkUnavailable, type StoredLead } from '../sink.ts';
+import { KEY } from './enquiry.ts';
+import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';
+
+/** Records of a page. */
+const PAGE = 100;
+
+/** Returns the leads that have a record. Reads every record of the object: a search would miss the newest. @throws SinkUnavailable */
+export async function* storedDeals(
+  api: HubSpotApi,
+  object: ObjectName,
+  limits: Pick<CallLimits, 'stop' | 'confirmLease'>,
+): AsyncIterable<StoredLead> {
+  for (let after: string | undefined; ; ) {
+    const query = new URLSearchParams({
+      limit: String(PAGE),
+      properties: KEY,
+      ...(after === undefined ? {} : { after }),
+    });
+    const page = (await api.ask('GET', `/crm/objects/${VERSION}/${object}?${query}`, limits)) as
+      | Page
+      | undefined;
+    for (const { properties } of page?.results ?? []) {
+      const stored = leadOf(properties?.[KEY]);
+      if (!stored) continue;
+      if (limits.stop.aborted) throw new SinkUnavailable('Reading HubSpot was interrupted.', { hint: '' });
+      yield stored;
+    }
+    after = page?.paging?.next?.after;
+    if (after === undefined) return;
+  }
+}
+
+interface Page {
+  readonly results?: readonly { readonly properties?: Readonly<Record<string, unknown>> }[];
+  readonly paging?: { readonly next?: { readonly after?: string } };
+}
+
+/** Returns the lead of a key; undefined if it is none of leadsync's. */
+function leadOf(key: unknown): StoredLead | undefined {
+  const [, source, id] = /^(.+):(\d{1,19})$/s.exec(typeof key === 'string' ? key : '') ?? [];
+  return source === undefined || id === undefined ? undefined : { source, leadId: BigInt(id) };
+}

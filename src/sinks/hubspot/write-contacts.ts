@@ -1,0 +1,211 @@
+import type { CallLimits } from '../api-server.ts';
+import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import { SinkUnavailable } from '../sink.ts';
+import { type Enquiry, KEY, namesOf, type Properties } from './enquiry.ts';
+import type { HubSpotApi, RecordInput } from './hubspot-api.ts';
+import type { RecordFault } from './judge-fault.ts';
+import type { HubSpotRecord } from './read-answer.ts';
+
+const NO_EMAIL = 'HubSpot does not take the email address, so the contact has none.';
+const TAKEN = 'Another contact got the same email address or key at this moment.';
+
+/** A person: the enquiries with the same email address, or one enquiry without any. */
+interface Person {
+  readonly traceId: string;
+  readonly enquiries: readonly Enquiry[];
+  /** Undefined if the person is found by the key of the lead. */
+  readonly email: string | undefined;
+  readonly properties: Properties;
+}
+
+/**
+ * Finds or makes the contact of each enquiry: by email address, or by the key of the lead if there is no address that HubSpot takes. Sets its id,
+ * or the outcome of an enquiry for which there is no contact.
+ *
+ * Reads, and then makes or updates: HubSpot does not say what an upsert by email address does to properties that are not in it. If another
+ * program makes the contact in between, HubSpot refuses a second one and names the first.
+ * @throws SinkUnavailable
+ */
+export async function writeContacts(
+  api: HubSpotApi,
+  enquiries: readonly Enquiry[],
+  { overwrite, limits }: { readonly overwrite: Overwrite; readonly limits: CallLimits },
+): Promise<void> {
+  const writer = new ContactWriter(api, overwrite, limits, namesOf(enquiries, 'contact'));
+  await writer.write(personsOf(enquiries));
+  // Those whose address HubSpot has just refused.
+  await writer.write(personsOf(enquiries.filter(isOpen)));
+}
+
+function isOpen({ contactId, outcome }: Enquiry): boolean {
+  return contactId === undefined && outcome === undefined;
+}
+
+class ContactWriter {
+  readonly #api: HubSpotApi;
+  readonly #overwrite: Overwrite;
+  readonly #limits: CallLimits;
+  readonly #names: readonly string[];
+
+  constructor(api: HubSpotApi, overwrite: Overwrite, limits: CallLimits, names: readonly string[]) {
+    this.#api = api;
+    this.#overwrite = overwrite;
+    this.#limits = limits;
+    this.#names = names;
+  }
+
+  async write(persons: readonly Person[]): Promise<void> {
+    const byEmail = persons.filter(({ email }) => email !== undefined);
+    const byKey = persons.filter(({ email }) => email === undefined);
+    const known = new Map([...(await this.#readByEmail(byEmail)), ...(await this.#readByKey(byKey))]);
+    await this.#update(known);
+    const isNew = (person: Person) => !known.has(person);
+    const existing = await this.#create(byEmail.filter(isNew));
+    await this.#update(existing);
+    await this.#upsert(byKey.filter(isNew));
+  }
+
+  async #readByEmail(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
+    const properties = ['email', 'hs_additional_emails', ...this.#names];
+    const ids = persons.flatMap(({ email }) => email ?? []);
+    const records = await this.#api.read('contacts', { by: 'email', ids, properties }, this.#limits);
+    const byEmail = new Map(
+      records.flatMap((record) => emailsOf(record).map((email) => [email, record] as const)),
+    );
+    return known(persons, ({ email = '' }) => byEmail.get(email));
+  }
+
+  async #readByKey(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
+    const properties = [KEY, ...this.#names];
+    const ids = persons.flatMap(({ properties: { [KEY]: key } }) => key ?? []);
+    const records = await this.#api.read('contacts', { by: KEY, ids, properties }, this.#limits);
+    const byKey = new Map(records.map((record) => [record.properties[KEY], record]));
+    return known(persons, ({ properties: own }) => byKey.get(own[KEY] ?? ''));
+  }
+
+  /** Makes contacts. Returns those that exist although they were not found: by a second address, or made in this moment. */
+  async #create(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
+    const inputs = persons.map(inputOf);
+    const ids = new Map<Person, string>();
+    const written = await this.#api.write('contacts', 'create', inputs, {
+      limits: this.#limits,
+      keyOf: ({ properties }) => properties['email']?.toLowerCase(),
+    });
+    for (const person of persons) {
+      const result = written.get(person.traceId);
+      if (isFault(result, 'existing') && result.id !== undefined) ids.set(person, result.id);
+      else if (isFault(result, 'wrong-email')) goByKey(person);
+      else settle(person, result);
+    }
+    if (ids.size === 0) return new Map();
+    const read = { ids: [...new Set(ids.values())], properties: this.#names };
+    const records = await this.#api.read('contacts', read, this.#limits);
+    const byId = new Map(records.map((record) => [record.id, record]));
+    const found = known([...ids.keys()], (person) => byId.get(ids.get(person) ?? ''));
+    for (const person of ids.keys())
+      if (!found.has(person)) settle(person, { kind: 'existing', id: undefined });
+    return found;
+  }
+
+  async #upsert(persons: readonly Person[]): Promise<void> {
+    const written = await this.#api.write('contacts', 'upsert', persons.map(inputOf), {
+      limits: this.#limits,
+      keyOf: ({ properties }) => properties[KEY] ?? undefined,
+    });
+    for (const person of persons) settle(person, written.get(person.traceId));
+  }
+
+  /** Writes what known contacts lack. */
+  async #update(contacts: ReadonlyMap<Person, HubSpotRecord>): Promise<void> {
+    const inputs: RecordInput[] = [];
+    for (const [person, { id, properties }] of contacts) {
+      const { [KEY]: key, ...wanted } = person.properties; // the key is that of the lead that made the contact
+      const changes = changesOf(properties, wanted, this.#overwrite);
+      if (Object.keys(changes).length === 0) settle(person, { id, properties });
+      else inputs.push({ objectWriteTraceId: person.traceId, id, properties: changes });
+    }
+    const written = await this.#api.write('contacts', 'update', inputs, {
+      limits: this.#limits,
+      keyOf: ({ id }) => id,
+    });
+    for (const person of contacts.keys()) {
+      const result = written.get(person.traceId);
+      if (result !== undefined) settle(person, result);
+    }
+  }
+}
+
+/** Returns the requests for the contacts of enquiries, if HubSpot has none of them. */
+export function contactInputs(enquiries: readonly Enquiry[]): readonly RecordInput[] {
+  return personsOf(enquiries).map(inputOf);
+}
+
+function inputOf({ traceId, email, properties }: Person): RecordInput {
+  return email === undefined
+    ? { objectWriteTraceId: traceId, id: properties[KEY] ?? '', idProperty: KEY, properties }
+    : { objectWriteTraceId: traceId, properties: { email, ...properties } };
+}
+
+/** Returns the persons of enquiries. The newest enquiry of a person says most about the contact. */
+function personsOf(enquiries: readonly Enquiry[]): readonly Person[] {
+  const byPerson = Map.groupBy(enquiries, ({ email, key }) => email ?? `key ${key}`);
+  return [...byPerson.values()].map((own) => {
+    const [first] = own;
+    const properties = Object.assign({}, ...own.map(({ contact }) => contact)) as Record<string, string>;
+    return {
+      traceId: `contact of ${first?.key}`,
+      enquiries: own,
+      email: first?.email,
+      properties: { ...properties, [KEY]: first?.key ?? '' },
+    };
+  });
+}
+
+function known(
+  persons: readonly Person[],
+  find: (person: Person) => HubSpotRecord | undefined,
+): Map<Person, HubSpotRecord> {
+  const found = new Map<Person, HubSpotRecord>();
+  for (const person of persons) {
+    const record = find(person);
+    if (record) found.set(person, record);
+  }
+  return found;
+}
+
+/** Returns the addresses of a contact in lower case. */
+function emailsOf({ properties: { email, hs_additional_emails: others } }: HubSpotRecord): readonly string[] {
+  return [email, ...(others ?? '').split(';')].flatMap((one) => (one ? [one.trim().toLowerCase()] : []));
+}
+
+/** Looks for the contact by the key of the lead from now on. */
+function goByKey({ enquiries }: Person): void {
+  for (const enquiry of enquiries) {
+    enquiry.email = undefined;
+    enquiry.remarks.push(NO_EMAIL);
+  }
+}
+
+/** Sets the contact of a person's enquiries, or their outcome. */
+function settle({ enquiries }: Person, result: HubSpotRecord | RecordFault | undefined): void {
+  for (const enquiry of enquiries) {
+    if (result !== undefined && 'id' in result && !('kind' in result)) enquiry.contactId = result.id;
+    else enquiry.outcome = outcomeOf(result);
+  }
+}
+
+/** Returns the outcome that the fault of a record means. */
+export function outcomeOf(fault: RecordFault | undefined): Enquiry['outcome'] {
+  if (fault instanceof SinkUnavailable) return fault.toOutcome();
+  if (fault?.kind === 'refused') return fault;
+  const reason = fault?.kind === 'gone' ? 'Somebody deleted the record in HubSpot at this moment.' : TAKEN;
+  return { kind: 'unavailable', reason, mayHaveArrived: false };
+}
+
+/** Whether a result is a fault of this kind. */
+export function isFault<Kind extends 'existing' | 'wrong-email' | 'gone'>(
+  result: HubSpotRecord | RecordFault | undefined,
+  kind: Kind,
+): result is Extract<RecordFault, { readonly kind: Kind }> {
+  return result !== undefined && 'kind' in result && result.kind === kind;
+}

@@ -1,0 +1,105 @@
+import type { DestinationRecord } from '../../leads/outcome.ts';
+import type { CallLimits } from '../api-server.ts';
+import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import { type Enquiry, KEY, namesOf } from './enquiry.ts';
+import type { HubSpotApi, ObjectName, RecordInput, Written } from './hubspot-api.ts';
+import type { RecordFault } from './judge-fault.ts';
+import type { HubSpotRecord } from './read-answer.ts';
+import { isFault, outcomeOf } from './write-contacts.ts';
+
+/** The request that makes a record. An upsert is safe to repeat, but takes no associations. */
+export const VERBS = { deals: 'upsert', leads: 'create' } as const;
+
+/** The type of the association from a lead to its contact; a lead cannot be made without one. */
+const LEAD_TO_CONTACT = { associationCategory: 'HUBSPOT_DEFINED', associationTypeId: 578 };
+
+const DELETED = 'Somebody has deleted the record in HubSpot, so leadsync does not update it.';
+
+interface Writing {
+  readonly overwrite: Overwrite;
+  readonly limits: CallLimits;
+  /** Returns what the lead became, for the operator. */
+  readonly refOf: (record: HubSpotRecord) => DestinationRecord;
+}
+
+/**
+ * Makes or updates the deal or lead of each enquiry that has a contact, links the two, and sets the outcome of the enquiry. A record is made only if HubSpot
+ * has none with the key of the lead.
+ * @throws SinkUnavailable
+ */
+export async function writeRecords(
+  api: HubSpotApi,
+  object: Exclude<ObjectName, 'contacts'>,
+  enquiries: readonly Enquiry[],
+  { overwrite, limits, refOf }: Writing,
+): Promise<void> {
+  const open = enquiries.filter(({ outcome }) => outcome === undefined);
+  const properties = [KEY, ...namesOf(open, 'record')];
+  const found = await api.read(object, { by: KEY, ids: open.map(({ key }) => key), properties }, limits);
+  const byKey = new Map(found.map((record) => [record.properties[KEY], record]));
+  const created = open.filter(({ key, mayCreate }) => !byKey.has(key) && mayCreate);
+  for (const enquiry of open)
+    if (!byKey.has(enquiry.key) && !enquiry.mayCreate) deliver(enquiry, undefined, [DELETED]);
+  const updates = open.flatMap((enquiry) => {
+    const record = byKey.get(enquiry.key);
+    if (!record) return [];
+    // An enquiry that comes again fills gaps at most: people may have worked on its record since.
+    const policy = enquiry.mayCreate && overwrite === 'always' ? 'empty' : overwrite;
+    const changes = changesOf(record.properties, enquiry.record, policy);
+    return Object.keys(changes).length === 0
+      ? []
+      : [{ objectWriteTraceId: enquiry.key, id: record.id, properties: changes }];
+  });
+  const keyOf = ({ properties: own }: { readonly properties: HubSpotRecord['properties'] }) =>
+    own[KEY] ?? undefined;
+  const written = new Map<string, HubSpotRecord | RecordFault>([
+    ...open.flatMap(({ key }) => {
+      const record = byKey.get(key);
+      return record ? [[key, record] as const] : [];
+    }),
+    ...(await api.write(object, 'update', updates, { limits, keyOf: ({ id }) => id })),
+    ...(await api.write(object, VERBS[object], recordInputs(object, created), { limits, keyOf })),
+  ]);
+  if (object === 'deals') await api.associate(object, linksOf(open, written), limits);
+  for (const enquiry of open.filter(({ outcome }) => outcome === undefined)) {
+    const result = written.get(enquiry.key);
+    if (result !== undefined && !('kind' in result) && 'properties' in result)
+      deliver(enquiry, refOf(result), []);
+    else if (isFault(result, 'gone')) deliver(enquiry, undefined, [DELETED]);
+    else enquiry.outcome = outcomeOf(result);
+  }
+}
+
+/** Sets the outcome of an enquiry that needs nothing more. */
+export function deliver(
+  enquiry: Enquiry,
+  ref: DestinationRecord | undefined,
+  remarks: readonly string[] = [],
+): void {
+  const remark = [...enquiry.remarks, ...remarks].join(' ');
+  enquiry.outcome = { kind: 'delivered', ref, ...(remark === '' ? {} : { remark }) };
+}
+
+/** Returns the inputs that make the records of enquiries. Without a contact yet, the id of the contact is a word in square brackets. */
+export function recordInputs(
+  object: keyof typeof VERBS,
+  enquiries: readonly Enquiry[],
+): readonly RecordInput[] {
+  return enquiries.map(({ key, record, contactId = '[contact]' }) =>
+    object === 'deals'
+      ? { objectWriteTraceId: key, id: key, idProperty: KEY, properties: record }
+      : {
+          objectWriteTraceId: key,
+          properties: record,
+          associations: [{ to: { id: contactId }, types: [LEAD_TO_CONTACT] }],
+        },
+  );
+}
+
+function linksOf(enquiries: readonly Enquiry[], written: Written) {
+  return enquiries.flatMap(({ key, contactId }) => {
+    const result = written.get(key);
+    const isRecord = result !== undefined && !('kind' in result) && 'properties' in result;
+    return contactId !== undefined && isRecord ? [{ contact: contactId, record: result.id }] : [];
+  });
+}
