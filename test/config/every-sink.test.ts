@@ -24,6 +24,7 @@ const env = {
   LEADSYNC_ADMIN_TOKEN: 'a-token-of-some-length',
   CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
   SLACK_BOT_TOKEN: 'xoxb-1-s3cr3t',
+  HUBSPOT_TOKEN: 'pat-eu1-0123',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s3cr3t',
   SMTP_URL: 'smtp://user:p4ssw0rd@mail.example:587',
   DATABASE_URL: 'postgres://leadsync:p4ssw0rd@db.example/leads',

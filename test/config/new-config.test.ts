@@ -14,6 +14,7 @@ const env = {
   CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
   DATABASE_URL: 'postgres://leadsync:p@db.example/leads',
   SMTP_URL: 'smtp://u:p@mail.example:587',
+  HUBSPOT_TOKEN: 'pat-eu1-0123',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s',
 };
 const plain: NewConfig = { serviceUrl: 'https://leads.example.com', every: '30s', sinks: {} };
@@ -45,6 +46,7 @@ describe('a new configuration', () => {
       'DATABASE_URL',
       'SLACK_WEBHOOK_URL',
       'SMTP_URL',
+      'HUBSPOT_TOKEN',
     ]);
     expect(variablesIn(exampleConfig(sinkTypes))).toEqual(['LEADS_CLIENT_ID', 'LEADS_CLIENT_SECRET']);
   });

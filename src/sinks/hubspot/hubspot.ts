@@ -42,7 +42,7 @@ export const hubspot = defineSink({
   },
   setup: {
     option: 'token',
-    question: 'the service key of the HubSpot account, as a variable',
+    question: 'the service key of HubSpot, as a variable',
     standard: '${HUBSPOT_TOKEN}',
     entry: (
       token,
