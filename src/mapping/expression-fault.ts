@@ -1,14 +1,7 @@
 import type * as Cel from '@marcbachmann/cel-js';
 import { didYouMean } from '../platform/text/suggest.ts';
 import { FUNCTIONS, INT, LOOPS, SPLIT, TYPES, VARIABLES } from './language.ts';
-
-/** What is wrong with an expression, and where: character offsets from `start` to `end`. */
-export interface ExpressionFault {
-  readonly message: string;
-  readonly hint: string;
-  readonly start: number;
-  readonly end: number;
-}
+import { type ExpressionFault, otherSyntax, syntaxFault } from './syntax-fault.ts';
 
 /** What all errors of the CEL package have in common. */
 export interface CelError extends Error {
@@ -19,10 +12,13 @@ export interface CelError extends Error {
 
 const LEAD_FIELDS = Object.keys(TYPES.Lead.fields);
 
-/** Returns a fault for an error of the CEL package, in words and with a suggestion. */
-export function faultOf(error: CelError, text: string): ExpressionFault {
+/** Returns a fault for an error of the CEL package, in words and with a suggestion. `wanted` is that of `compile`. */
+export function faultOf(error: CelError, text: string, wanted: 'bool' | 'value'): ExpressionFault {
   const { code = '', summary = error.message, range = { start: 0, end: text.length } } = error;
   const at = { start: range.start, end: range.end };
+  const isOfSyntax = error.name === 'ParseError' && code !== 'limit_exceeded';
+  const other = isOfSyntax ? otherSyntax(text, wanted) : undefined;
+  if (other) return other;
   const written = text.slice(range.start, range.end);
   switch (code) {
     case 'no_such_key':
@@ -32,7 +28,7 @@ export function faultOf(error: CelError, text: string): ExpressionFault {
         hint: fieldHint(written, text.slice(0, range.start)),
       };
     case 'unknown_variable':
-      return { ...at, message: `there is no variable ${written}`, hint: variableHint(written, text) };
+      return variableFault(at, text, wanted);
     case 'no_matching_overload':
       return { ...at, ...overloadFault(summary) };
     case 'no_such_overload':
@@ -73,12 +69,21 @@ function fieldHint(written: string, before: string): string {
   return `known here: ${fields.join(', ')}${own}`;
 }
 
-function variableHint(written: string, text: string): string {
-  if (LEAD_FIELDS.includes(written)) return `write lead.${written}`;
+function variableFault(
+  at: Pick<ExpressionFault, 'start' | 'end'>,
+  text: string,
+  wanted: 'bool' | 'value',
+): ExpressionFault {
+  const written = text.slice(at.start, at.end);
+  const message = `there is no variable ${written}`;
+  if (LEAD_FIELDS.includes(written)) return { ...at, message, hint: `write lead.${written}` };
   const near = didYouMean(written, Object.keys(VARIABLES));
+  if (near) return { ...at, message, hint: near };
+  const other = otherSyntax(text, wanted);
   // A word alone is meant as a text. YAML takes away the quotes that people put around it.
-  if (!near && text.trim() === written) return `for a constant, write { value: ${written} }`;
-  return near || `put text in double quotes; variables are ${Object.keys(VARIABLES).join(', ')}`;
+  if (other) return text.trim() === written ? { ...other, message } : other;
+  const hint = `put text in double quotes; variables are ${Object.keys(VARIABLES).join(', ')}`;
+  return { ...at, message, hint };
 }
 
 /** What the limits of the CEL package count. */
@@ -93,80 +98,6 @@ const COUNTED: Readonly<Record<string, string>> = {
 function limitFault(summary: string): { message: string; hint: string } {
   const [, limit = '', maximum = ''] = /^Exceeded (max\w+) \((\d+)\)$/.exec(summary) ?? [];
   return { message: `an expression may have ${maximum} ${COUNTED[limit] ?? 'parts'}`, hint: 'divide it' };
-}
-
-/** What people write that CEL writes in another way, by the characters at the fault or right before it. */
-const OTHERWISE: readonly (readonly [written: RegExp, instead: string])[] = [
-  [/[“”„‟«»]/, 'this is a typographic quote: type a straight one (")'],
-  [/[‘’‚‛]/, "this is a typographic quote: type a straight one (')"],
-  [/[\u00a0\u2000-\u200f\u202f\u2060\u3000\ufeff]/, 'this is an invisible character: type an ordinary blank'],
-  [/^#/, 'for a constant, write { value: … }'],
-  [/\band\b/i, 'write && for "and"'],
-  [/\bor\b/i, 'write || for "or"'],
-  [/\bnot\b/i, 'write ! for "not", as in !(a in b)'],
-  [/\b(contains|startsWith|endsWith)\b/, 'write it behind the text: lead.client_name.contains("x")'],
-  [/===|=<|<>|(?<![=!<>])=(?!=)/, 'write == to compare, != for "not equal", <= for "at most"'],
-  [/&/, 'write && for "and"'],
-  [/\|/, 'write || for "or"'],
-  [/\bif\b/, 'write condition ? a : b'],
-  [/\?\./, 'write .? as in raw.?utm'],
-];
-
-/** One or more email addresses, with commas between them. */
-const ADDRESS = /^[^\s"'()@,]+@[^\s"'()@,]+(, *[^\s"'()@,]+@[^\s"'()@,]+)*$/;
-
-/** Characters around a fault of the syntax in which to look for what people write. */
-const AROUND = 9;
-
-/** Names of tokens in the messages of the CEL package. */
-const TOKENS: Readonly<Record<string, string>> = {
-  RBRACKET: ']',
-  LBRACKET: '[',
-  RPAREN: ')',
-  LPAREN: '(',
-  RBRACE: '}',
-  COMMA: ',',
-  COLON: ':',
-  DOT: '.',
-  GT: '>',
-  LT: '<',
-  IDENTIFIER: 'a name',
-  STRING: 'a text',
-  NUMBER: 'a number',
-};
-
-function syntaxFault(summary: string, text: string, start: number): ExpressionFault {
-  const word = /[\w.]*$/.exec(text.slice(0, start))?.[0] ?? '';
-  const here = text.slice(Math.max(0, start - word.length - 1), start + AROUND);
-  const hint = OTHERWISE.find(([written]) => written.test(here))?.[1] ?? '';
-  const at = { start, end: Math.min(start + 1, text.length) };
-  if (/\bEOF\b/.test(summary)) return { ...at, message: endMessage(text), hint: '' };
-  if (ADDRESS.test(text))
-    return {
-      ...at,
-      message: 'this is an address, not an expression',
-      hint: `for a constant, write { value: "${text}" }`,
-    };
-  if (hint) return { ...at, message: 'this cannot stand here', hint };
-  const [, expected, got] = /^Expected (\w+), got (\w+)/.exec(summary) ?? [];
-  const message =
-    expected && got
-      ? `this is unexpected: ${TOKENS[expected] ?? expected} should be here, not ${TOKENS[got] ?? got}`
-      : 'this is unexpected here';
-  return { ...at, message, hint: 'is a quote, a bracket or an operator missing before it?' };
-}
-
-/** Says which bracket is open at the end of an expression. */
-function endMessage(text: string): string {
-  const open: string[] = [];
-  const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
-  for (const [character] of text.replace(/"(\\.|[^"\\])*"|'(\\.|[^'\\])*'/g, '').matchAll(/[()[\]{}]/g)) {
-    const end = closing[character];
-    if (end) open.push(end);
-    else open.pop();
-  }
-  const missing = open.at(-1);
-  return missing ? `a ${missing} is missing at the end` : 'the expression ends too early';
 }
 
 /** Names of types for people. */
@@ -203,6 +134,11 @@ function operatorFault(summary: string): { message: string; hint: string } {
 const CALLED_HERE: Readonly<Record<string, string>> = {
   touppercase: 'upper(text)',
   tolowercase: 'lower(text)',
+  uppercase: 'upper(text)',
+  lowercase: 'lower(text)',
+  substr: 'substring(0, 5)',
+  not: '! for "not", as in !(a in b)',
+  if: 'condition ? a : b',
   number: 'int(text)',
   length: 'size(text)',
   len: 'size(text)',
@@ -219,21 +155,28 @@ function overloadFault(summary: string): { message: string; hint: string } {
   const own = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
   if (own && receiver) return { message: `${name} is a function, not a method`, hint: `write ${own.usage}` };
   if (own) return { message: `${name} does not take (${types})`, hint: `write ${own.usage}` };
+  if (!receiver && METHODS.includes(name))
+    return {
+      message: `${name} is a method, not a function`,
+      hint: `write it behind the value: lead.client_name.${name}(…)`,
+    };
   if (CEL_FUNCTIONS.includes(name))
     return { message: `${call.replace(called, name)} does not exist: ${name} takes other types`, hint: '' };
   const here = CALLED_HERE[name.toLowerCase()];
-  const hint = here ? `write ${here}` : didYouMean(name, [...Object.keys(FUNCTIONS), ...CEL_FUNCTIONS]);
-  return {
-    message: `there is no function ${name}`,
-    hint: hint || `known here: ${[...Object.keys(FUNCTIONS), ...CEL_FUNCTIONS].join(', ')}`,
-  };
+  const known = [...Object.keys(FUNCTIONS), ...CEL_FUNCTIONS];
+  const hint = here ? `write ${here}` : didYouMean(name, known) || didYouMean(name, known, 1 / 2);
+  return { message: `there is no function ${name}`, hint: hint || `known here: ${known.join(', ')}` };
 }
 
-/** The functions of CEL that people use most, for suggestions. */
-export const CEL_FUNCTIONS: readonly string[] = [
+/** The methods of CEL that people use most, for suggestions. */
+const METHODS: readonly string[] = [
   ...LOOPS,
-  ...'contains startsWith endsWith split join trim substring indexOf size string int double timestamp duration has'.split(
-    ' ',
-  ),
+  ...'contains startsWith endsWith split join trim substring indexOf'.split(' '),
   ...'getDayOfWeek getHours getMinutes getDate getMonth getFullYear orValue'.split(' '),
+];
+
+/** The functions and methods of CEL that people use most, for suggestions. */
+export const CEL_FUNCTIONS: readonly string[] = [
+  ...METHODS,
+  ...'size string int double timestamp duration has'.split(' '),
 ];

@@ -1,8 +1,9 @@
 import type * as Cel from '@marcbachmann/cel-js';
-import { type CelError, type ExpressionFault, faultOf, TYPE_NAMES } from './expression-fault.ts';
+import { type CelError, faultOf, TYPE_NAMES } from './expression-fault.ts';
 import { isTimeZone } from './functions/zoned-date.ts';
 import { FUNCTIONS, INT, type LanguageParts, LOOPS, newEnvironment, SPLIT, TYPES } from './language.ts';
 import type { Variables } from './lead-values.ts';
+import type { ExpressionFault } from './syntax-fault.ts';
 
 /** An expression failed for one lead. The message has no text of the lead. */
 export class ExpressionFailed extends Error {
@@ -64,14 +65,14 @@ export class ExpressionCompiler {
     try {
       program = this.#environment.parse(text);
     } catch (error) {
-      return faultOf(error as CelError, text);
+      return faultOf(error as CelError, text, wanted);
     }
     replaceFunctions(program.ast);
     const misuse = findMisuse(program.ast, this.#parts);
     if (misuse) return misuse;
     const rawKeys = rawKeysOf(program.ast);
     const { type = 'dyn', error } = program.check();
-    if (error) return faultOf(error as CelError, text);
+    if (error) return faultOf(error as CelError, text, wanted);
     return (
       typeFault(type, wanted, text) ?? {
         text,

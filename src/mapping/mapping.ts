@@ -3,10 +3,10 @@ import type { MappedColumn, MappedFields, MappedType, MappedValue } from '../lea
 import type { Secret } from '../platform/options/secret.ts';
 import type { FieldRule, MappingDefinition } from './definition.ts';
 import { type Expression, ExpressionCompiler, ExpressionFailed, isFault } from './expression.ts';
-import type { ExpressionFault } from './expression-fault.ts';
 import { Effort } from './functions/effort.ts';
 import { unwrapped } from './language.ts';
 import { type LeadValue, variablesOf } from './lead-values.ts';
+import type { ExpressionFault } from './syntax-fault.ts';
 
 /** Maximum characters of a lead's JSON that expressions may read. */
 export const MAX_LEAD_CHARACTERS = 1024 * 1024;

@@ -117,6 +117,26 @@ test.each<[string, string[], ...string[]]>([
     'the single quote here ends the value; inside an expression in single quotes use double quotes',
   ],
   [
+    '{{ }} around an expression',
+    ['fields:', '  a: «{{lead.client_name}}'],
+    'sinks.p.fields.a: {{ }} has no meaning in an expression; write what is inside without it, and join texts with +',
+  ],
+  [
+    '{{ }} in a part of an expression',
+    ['where: «{{lead.client_name}} == "x"'],
+    '{{ }} has no meaning in an expression; write what is inside without it, and join texts with +',
+  ],
+  [
+    '${ } inside { }',
+    ['fields: { a: «${lead.client_name} }'],
+    '${ } has no meaning in an expression; write what is inside without it, and join texts with +',
+  ],
+  [
+    'a constant without quotes',
+    ['fields:', '  a: «New lead'],
+    'sinks.p.fields.a: this is a text, not an expression; for a constant, write { value: New lead }',
+  ],
+  [
     'a country code that is none',
     ['where: lead.id > 1', 'region: «UK'],
     'sinks.p.region: must be a country code in capital letters (ISO 3166), such as AU, or GB for the United Kingdom; the region of a bucket is `bucket_region`',

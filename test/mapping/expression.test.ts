@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ExpressionCompiler, isFault } from '../../src/mapping/expression.ts';
-import type { ExpressionFault } from '../../src/mapping/expression-fault.ts';
 import { Effort } from '../../src/mapping/functions/effort.ts';
+import type { ExpressionFault } from '../../src/mapping/syntax-fault.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 
 const compiler = new ExpressionCompiler({
@@ -154,6 +154,75 @@ test.each<[string, string, string, unknown]>([
     'there is no function toUpperCase',
     'write upper(text)',
   ],
+  [
+    'fone(lead.client_phone_number, "AU")',
+    'fone(lead.client_phone_number, "AU")',
+    'there is no function fone',
+    'did you mean "phone"?',
+  ],
+  [
+    'trim(lead.client_name)',
+    'trim(lead.client_name)',
+    'trim is a method, not a function',
+    'write it behind the value: lead.client_name.trim(…)',
+  ],
+  ['lead.key IN ["a"]', 'I', 'this cannot stand here', 'write in in small letters: x in ["a", "b"]'],
+  ['lead.id == 1 AND lead.id == 2', 'A', 'this cannot stand here', 'write && for "and"'],
+  ['lead.id == 1 OR lead.id == 2', 'O', 'this cannot stand here', 'write || for "or"'],
+  ['NOT lead.id == 1', 'l', 'this cannot stand here', 'write ! for "not", as in !(a in b)'],
+  [
+    'not(lead.id == 1)',
+    'not(lead.id == 1)',
+    'there is no function not',
+    'write ! for "not", as in !(a in b)',
+  ],
+  ['lead.key is null', 'i', 'this cannot stand here', 'write == to compare, != for "not equal"'],
+  ['lead.id == 1 & lead.id == 2', '&', 'this cannot stand here', 'write && for "and"'],
+  ['lead.id == 1 | lead.id == 2', '|', 'this cannot stand here', 'write || for "or"'],
+  [
+    'lead.id <> 1',
+    '>',
+    'this cannot stand here',
+    'write == to compare, != for "not equal", <= for "at most"',
+  ],
+  [
+    '${lead.client_name}',
+    '${lead.client_name}',
+    '${ } has no meaning in an expression',
+    'write lead.client_name without it',
+  ],
+  [
+    '{{ lead.client_name }}',
+    '{{ lead.client_name }}',
+    '{{ }} has no meaning in an expression',
+    'write lead.client_name without it',
+  ],
+  [
+    'Dear ${lead.client_name}',
+    '${lead.client_name}',
+    '${ } has no meaning in an expression',
+    'write lead.client_name without it, and join texts with +: "Dear " + lead.client_name',
+  ],
+  [
+    'lead.key == ${KEY}',
+    '${KEY}',
+    '${ } has no meaning in an expression',
+    'variables of the environment are not replaced here: write the value, in double quotes',
+  ],
+  ['New lead', 'New lead', 'this is a text, not an expression', 'for a constant, write { value: New lead }'],
+  [
+    "It's new, call!",
+    "It's new, call!",
+    'this is a text, not an expression',
+    'for a constant, write { value: "It\'s new, call!" }',
+  ],
+  ['new-lead', 'new-lead', 'this is a text, not an expression', 'for a constant, write { value: new-lead }'],
+  [
+    'https://example.com/a',
+    'https://example.com/a',
+    'this is an address, not an expression',
+    'for a constant, write { value: "https://example.com/a" }',
+  ],
 ])('%s has a fault at the very characters', (text, part, message, hint: unknown) => {
   expect(faultOf(text)).toMatchObject({ message, hint });
   expect(marked(text)).toBe(part);
@@ -165,6 +234,11 @@ test('a condition must be true or false', () => {
   });
   expect(faultOf('lead.service_slug == "plumbing"', 'bool')).toBeUndefined();
   expect(faultOf('raw.?urgent.orValue(false)', 'bool')).toBeUndefined();
+});
+
+test('a condition is never meant as a constant', () => {
+  expect(faultOf('New lead', 'bool')?.message).toBe('this is unexpected here');
+  expect(faultOf('urgent', 'bool')?.hint).toMatch(/^put text in double quotes/);
 });
 
 test('hash needs the key of the store', () => {

@@ -76,7 +76,7 @@ describe('a fault of a sink that writes to people is told with what to do', () =
     [
       'an address that is no expression',
       ['type: email', 'server: smtp://mail.example.com', 'from: leads@example.com', 'to: sales@example.com'],
-      '11:14: sinks.p.to: this is an address, not an expression; for a constant, write { value: "sales@example.com" }',
+      '11:9: sinks.p.to: this is an address, not an expression; for a constant, write { value: "sales@example.com" }',
     ],
     [
       'no recipient',

@@ -12,6 +12,7 @@ import {
 } from 'yaml';
 import { mappingOptions } from '../../mapping/options.ts';
 import type { SinkType } from '../../sinks/sink.ts';
+import { templateFault } from '../faults/explain-yaml.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 import { isNeeded, type Purpose } from './needs.ts';
@@ -159,7 +160,11 @@ export class YamlTree {
 
   #readKey(pair: Pair, path: Path): { key: string; offset: number } | undefined {
     const offset = (pair.key as Node | null)?.range?.[0] ?? this.offsetOf(path);
-    if (!isScalar(pair.key) || typeof pair.key.value !== 'string') {
+    if (isMap(pair.key) && this.#isExpression(path)) {
+      // {{…}}: a map whose key is a map.
+      const { message, hint } = templateFault('{{');
+      this.#unreadable(path, this.offsetOf(path), message, hint);
+    } else if (!isScalar(pair.key) || typeof pair.key.value !== 'string') {
       this.#faults.add(offset, path, 'this key is not text', 'put it in quotes');
     } else if (pair.key.value === '<<') {
       const hint = 'write the entries out, or use an alias for a whole value';

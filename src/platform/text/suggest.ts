@@ -1,6 +1,9 @@
-/** Returns `did you mean "timeout"?` if one of the names is similar to the written one, else an empty text. */
-export function didYouMean(written: string, names: Iterable<string>): string {
-  const limit = Math.max(1, Math.floor(Math.min(written.length, 12) / 3));
+/**
+ * Returns `did you mean "timeout"?` if one of the names is similar to the written one, else an empty text. `share` is the part of the
+ * characters that may differ.
+ */
+export function didYouMean(written: string, names: Iterable<string>, share = 1 / 3): string {
+  const limit = Math.max(1, Math.floor(Math.min(written.length, 12) * share));
   let nearest: { name: string; distance: number } | undefined;
   for (const name of names) {
     if (name === written || Math.abs(name.length - written.length) > limit) continue;

@@ -1,0 +1,124 @@
+/** What is wrong with an expression, and where: character offsets from `start` to `end`. */
+export interface ExpressionFault {
+  readonly message: string;
+  readonly hint: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One or more email addresses, with commas between them. */
+const ADDRESS = /^[^\s"'()@,]+@[^\s"'()@,]+(, *[^\s"'()@,]+@[^\s"'()@,]+)*$/;
+
+/** Words without a quote, a call, a dot inside a name or an operator that texts do not have: `New lead (web)`. An apostrophe is a letter. */
+const WORDS = /^(?!.*[\p{L}\p{N}_](\(|\.[\p{L}_]))[\p{L}\p{N}][\p{L}\p{N}_ '’!?.,:;&/+()-]*$/u;
+const WEB_ADDRESS = /^https?:\/\/[^\s"']+$/;
+
+/** `${…}` or `{{…}}`, with what is inside. */
+const PLACEHOLDER = /\$\{\s*([^{}]*?)\s*\}|\{\{\s*([^{}]*?)\s*\}\}/;
+
+/** Returns the fault of a text that is no expression at all: a constant, or a template as other programs have them; undefined for others. */
+export function otherSyntax(text: string, wanted: 'bool' | 'value'): ExpressionFault | undefined {
+  const placeholder = PLACEHOLDER.exec(text);
+  if (placeholder) return placeholderFault(placeholder, text, wanted);
+  const written = text.trim();
+  const fault = (kind: string) => ({
+    start: 0,
+    end: text.length,
+    message: `this is ${kind}, not an expression`,
+    hint: `for a constant, write { value: ${isPlain(written) ? written : JSON.stringify(written)} }`,
+  });
+  if (ADDRESS.test(text) || WEB_ADDRESS.test(text)) return fault('an address');
+  return wanted === 'value' && WORDS.test(written) ? fault('a text') : undefined;
+}
+
+/** Whether YAML takes a text for the same text inside { } without quotes. */
+function isPlain(text: string): boolean {
+  return /^[\p{L}\p{N}_ .()!/-]+$/u.test(text) && !/^([\d.-]+|true|false|null)$/i.test(text);
+}
+
+function placeholderFault(found: RegExpExecArray, text: string, wanted: 'bool' | 'value'): ExpressionFault {
+  const [written, one, other = ''] = found;
+  const inside = one ?? other;
+  const alone = `write ${inside} without it`;
+  const joined = `${alone}, and join texts with +: "Dear " + ${inside}`;
+  const isOfEnvironment = /^[A-Z][A-Z0-9_]*(:.*)?$/.test(inside);
+  return {
+    start: found.index,
+    end: found.index + written.length,
+    message: `${one === undefined ? '{{ }}' : '${ }'} has no meaning in an expression`,
+    hint: isOfEnvironment
+      ? 'variables of the environment are not replaced here: write the value, in double quotes'
+      : wanted === 'bool' || written === text.trim()
+        ? alone
+        : joined,
+  };
+}
+
+/** What people write that CEL writes in another way, by the characters at the fault or right before it. */
+const OTHERWISE: readonly (readonly [written: RegExp, instead: string])[] = [
+  [/[“”„‟«»]/, 'this is a typographic quote: type a straight one (")'],
+  [/[‘’‚‛]/, "this is a typographic quote: type a straight one (')"],
+  [/[\u00a0\u2000-\u200f\u202f\u2060\u3000\ufeff]/, 'this is an invisible character: type an ordinary blank'],
+  [/^#/, 'for a constant, write { value: … }'],
+  [/\bIN\b/, 'write in in small letters: x in ["a", "b"]'],
+  [/\band\b/i, 'write && for "and"'],
+  [/\bor\b/i, 'write || for "or"'],
+  [/\bnot\b/i, 'write ! for "not", as in !(a in b)'],
+  [/\b(contains|startsWith|endsWith)\b/, 'write it behind the text: lead.client_name.contains("x")'],
+  [/\b(is|eq|equals)\b/i, 'write == to compare, != for "not equal"'],
+  [/===|=<|<>|(?<![=!<>])=(?!=)/, 'write == to compare, != for "not equal", <= for "at most"'],
+  [/&/, 'write && for "and"'],
+  [/\|/, 'write || for "or"'],
+  [/\bif\b/, 'write condition ? a : b'],
+  [/\?\./, 'write .? as in raw.?utm'],
+];
+
+/** The characters behind a fault of the syntax in which to look for what people write, without half an operator. */
+const WHAT_FOLLOWS = /^.{0,9}[=<>&|]*/s;
+
+/** Names of tokens in the messages of the CEL package. */
+const TOKENS: Readonly<Record<string, string>> = {
+  RBRACKET: ']',
+  LBRACKET: '[',
+  RPAREN: ')',
+  LPAREN: '(',
+  RBRACE: '}',
+  COMMA: ',',
+  COLON: ':',
+  DOT: '.',
+  GT: '>',
+  LT: '<',
+  IDENTIFIER: 'a name',
+  STRING: 'a text',
+  NUMBER: 'a number',
+};
+
+/** Returns a fault for an error of the syntax at a character. `summary` is the message of the CEL package. */
+export function syntaxFault(summary: string, text: string, start: number): ExpressionFault {
+  const before = /\W?[\w.]*\s*$/.exec(text.slice(0, start))?.[0] ?? '';
+  const behind = text.slice(start);
+  const here = before + (WHAT_FOLLOWS.exec(behind)?.[0] ?? '');
+  const hint = OTHERWISE.find(([written]) => written.test(here))?.[1] ?? '';
+  const at = { start, end: Math.min(start + 1, text.length) };
+  if (/\bEOF\b/.test(summary)) return { ...at, message: endMessage(text), hint: '' };
+  if (hint) return { ...at, message: 'this cannot stand here', hint };
+  const [, expected, got] = /^Expected (\w+), got (\w+)/.exec(summary) ?? [];
+  const message =
+    expected && got
+      ? `this is unexpected: ${TOKENS[expected] ?? expected} should be here, not ${TOKENS[got] ?? got}`
+      : 'this is unexpected here';
+  return { ...at, message, hint: 'is a quote, a bracket or an operator missing before it?' };
+}
+
+/** Says which bracket is open at the end of an expression. */
+function endMessage(text: string): string {
+  const open: string[] = [];
+  const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
+  for (const [character] of text.replace(/"(\\.|[^"\\])*"|'(\\.|[^'\\])*'/g, '').matchAll(/[()[\]{}]/g)) {
+    const end = closing[character];
+    if (end) open.push(end);
+    else open.pop();
+  }
+  const missing = open.at(-1);
+  return missing ? `a ${missing} is missing at the end` : 'the expression ends too early';
+}
