@@ -137,6 +137,66 @@ test.each<[string, string[], ...string[]]>([
     'sinks.p.fields.a: this is a text, not an expression; for a constant, write { value: New lead }',
   ],
   [
+    'a comma inside { }',
+    ['fields:', '  a: { from: «phone(lead.client_phone_number, "AU"), once: true }'],
+    "inside { } a comma ends a value without quotes; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'a comma inside { } that leaves valid YAML',
+    ['fields: { a: «replace(lead.key, lead.source, lead.address), b: lead.key }'],
+    "sinks.p.fields.a: inside { } a comma ends a value without quotes; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'a comma in a line of { }',
+    ['fields: {', '  a: «phone(lead.client_phone_number, "AU"),', '  b: lead.key }'],
+    "inside { } a comma ends a value without quotes; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'a list inside { }',
+    ['fields: { a: «lead.service_slug in ["a", "b"] }'],
+    "inside { } a [ ends a value without quotes; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'a colon inside { }',
+    ['fields: { a: «lead.id == 1 ? "x" : "y" }'],
+    "YAML takes `: ` as the end of a key; put the whole expression in single quotes: '…'",
+  ],
+  [
+    'lines that are indented with tabs',
+    ['fields:', '«\ta: lead.key', '\tb: lead.key', '\tc: lead.key'],
+    'this line and the one below are indented with tabs; YAML allows only spaces',
+  ],
+  [
+    'a field that is indented deeper than the one above',
+    ['fields:', '  a: «lead.key', '    b: lead.key'],
+    'this key has a value, and the line below is indented deeper; entries of one map or list begin in the same column; what belongs to a key follows a key without a value',
+  ],
+  [
+    'fields that are indented less than the one above',
+    ['fields:', '    a: lead.key', '  «b: lead.key', '  c: lead.key'],
+    'the indentation does not match the lines above; entries of one map or list begin in the same column; close every { and [',
+  ],
+  [
+    'a key of a test in a wrong column',
+    ['where: lead.id == 1', 'tests:', '  - name: x', '   «left_out: true'],
+    'the indentation does not match the lines above; entries of one map or list begin in the same column; close every { and [',
+  ],
+  [
+    'an expression that goes on in the column of its key',
+    ['fields:', '  a: lead.key +', '  «lead.key'],
+    'the value of the line above goes on here, and is not indented deeper than its key; indent this line by two more spaces',
+  ],
+  [
+    'fields in the column of `fields`',
+    ['fields:«', 'a: lead.key', 'b: lead.key', 'tests: [{ name: x, gives: { a: y } }]'],
+    'sinks.p.fields: has no value: the lines below begin in its column; indent a, b deeper than `fields`',
+  ],
+  [
+    'the rules of a field in its column',
+    ['fields:', '  a:«', '  from: lead.key', '  once: true', '  b: lead.key'],
+    'sinks.p.fields.a: has no value: the lines below begin in its column; indent from, once deeper than `a`',
+  ],
+  [
     'a country code that is none',
     ['where: lead.id > 1', 'region: «UK'],
     'sinks.p.region: must be a country code in capital letters (ISO 3166), such as AU, or GB for the United Kingdom; the region of a bucket is `bucket_region`',

@@ -6,6 +6,7 @@ import { absolutePaths } from '../options/absolute-paths.ts';
 import { ANY_TYPE, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';
 import { type MappingParts, MappingReader, mappingOf } from './mapping-reader.ts';
 import { isMap } from './needs.ts';
+import { shallowFields } from './shallow-fields.ts';
 import type { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
@@ -82,15 +83,17 @@ export class SinkReader {
     }
   }
 
-  #sinkParts(name: string, value: unknown): SinkParts {
+  #sinkParts(name: string, written: unknown): SinkParts {
     const at = ['sinks', name];
-    if (!isMap(value)) {
-      this.#parts.validator.validate(anyMap, value, at);
+    if (!isMap(written)) {
+      this.#parts.validator.validate(anyMap, written, at);
       return {};
     }
-    const type = this.#sinkType(value['type'], at);
+    const type = this.#sinkType(written['type'], at);
     const common = sinkOptions(type ?? ANY_TYPE);
     const commonKeys = Object.keys(common.shape);
+    const known = type && new Set(['type', ...commonKeys, ...Object.keys(type.options.shape)]);
+    const value = known ? this.#withoutShallow(written, known, at) : written;
     const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#parts.validator.validate(common, Object.fromEntries(shared), at);
@@ -110,6 +113,21 @@ export class SinkReader {
     if (type === undefined) return {};
     if (options) this.#refuseCombinations(type, options, value, at);
     return { type, options, shared: sharedOptions };
+  }
+
+  /** Reports fields that are not indented deeper than `fields`, and returns the sink without them and what would follow from them. */
+  #withoutShallow(
+    sink: Readonly<Record<string, unknown>>,
+    known: ReadonlySet<string>,
+    at: readonly string[],
+  ): Readonly<Record<string, unknown>> {
+    const shallow = shallowFields(sink, (key) => known.has(key));
+    if (!shallow) return sink;
+    const { path, keys } = shallow;
+    const hint = `indent ${keys.join(', ')} deeper than \`${path.at(-1)}\``;
+    this.#parts.validator.fault([...at, ...path], 'has no value: the lines below begin in its column', hint);
+    const following = new Set(['fields', 'tests', ...(path.length === 1 ? keys : [])]);
+    return Object.fromEntries(Object.entries(sink).filter(([key]) => !following.has(key)));
   }
 
   #refuseCombinations(

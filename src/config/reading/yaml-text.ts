@@ -50,19 +50,37 @@ export function parseYaml(text: string, faults: FaultList): ParsedYaml {
   return { document: first, isBroken };
 }
 
-/** Adds only the first fault of a line, because one mistake often breaks the rest of its line. */
+/** Errors of which each line of a part that begins in a wrong column has one. */
+const OF_INDENTATION = new Set(['TAB_AS_INDENT', 'BAD_INDENT']);
+
+/** Adds only the first fault of a line, because one mistake often breaks the rest of its line; and only the first of lines indented alike. */
 function addSyntaxFaults(errors: readonly YAMLParseError[], text: string, faults: FaultList): void {
-  const reported = new Set<number>();
+  const reported = new Map<number, string>();
+  const lines = text.split('\n');
   for (const error of errors) {
     const offset = visibleOffset(error, text);
-    const { line } = faults.lines.linePos(offset);
-    if (reported.has(line)) continue;
-    reported.add(line);
-    const wholeLine = text.split('\n')[line - 1] ?? '';
-    const { column, message, hint } = explainYaml(error.code, wholeLine);
+    const { line, col } = faults.lines.linePos(offset);
+    const isRepeated = OF_INDENTATION.has(error.code) && reported.get(line - 1) === error.code;
+    const isFirst = !reported.has(line) && !isRepeated;
+    if (!reported.has(line)) reported.set(line, error.code);
+    if (!isFirst) continue;
+    const wholeLine = lines[line - 1] ?? '';
+    const { column, message, hint } = explainYaml(error.code, {
+      line: wholeLine,
+      isAtStart: wholeLine.slice(0, col - 1).trim() === '',
+      above: nearestText(lines, line - 2, -1),
+      below: nearestText(lines, line, 1),
+    });
     const begin = faults.lines.lineStarts[line - 1] ?? 0;
     faults.add(column === undefined ? offset : begin + column, [], message, hint);
   }
+}
+
+/** Returns the first line with text from an index on, upwards or downwards; an empty text if there is none. */
+function nearestText(lines: readonly string[], from: number, step: 1 | -1): string {
+  let at = from;
+  while (lines[at]?.trim() === '') at += step;
+  return lines[at] ?? '';
 }
 
 /** Returns the offset of an error, moved to visible text: past an indentation, and not below the last line with text. */

@@ -12,7 +12,7 @@ import {
 } from 'yaml';
 import { mappingOptions } from '../../mapping/options.ts';
 import type { SinkType } from '../../sinks/sink.ts';
-import { templateFault } from '../faults/explain-yaml.ts';
+import { COMMA_ENDS, isCut, templateFault, WHOLE } from '../faults/explain-yaml.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 import { isNeeded, type Purpose } from './needs.ts';
@@ -152,10 +152,20 @@ export class YamlTree {
       const found = this.#readKey(pair, path);
       if (found === undefined) continue;
       const { key, offset } = found;
+      const above = [...path, [...entries.keys()].at(-1) ?? ''];
+      if (map.flow && pair.value === null && this.#isCutExpression(above)) {
+        this.#unreadable(above, this.offsetOf(above), COMMA_ENDS, WHOLE);
+        continue;
+      }
       if (entries.has(key)) this.#repeatedKey(path, key, offset);
       else entries.set(key, this.#read(pair.value as Node | null, [...path, key], offset, inside));
     }
     return Object.fromEntries(entries);
+  }
+
+  #isCutExpression(path: Path): boolean {
+    const { value, end } = this.#positions.get(keyOf(path)) ?? { value: 0, end: 0 };
+    return this.#isExpression(path) && isCut(this.#text.slice(value, end));
   }
 
   #readKey(pair: Pair, path: Path): { key: string; offset: number } | undefined {
