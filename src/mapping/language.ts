@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type * as Cel from '@marcbachmann/cel-js';
 import type { Secret } from '../platform/options/secret.ts';
 import { escapeHtml } from '../platform/text/html-escape.ts';
+import { didYouMean } from '../platform/text/suggest.ts';
 import type { Lookups } from './definition.ts';
 import type { Effort } from './functions/effort.ts';
 import { limitedSplit, replaced, strictInt } from './functions/limited.ts';
@@ -233,7 +234,9 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
     signatures: ['lookup(string, string): dyn'],
     fault: ([table], { lookups = {} }) => {
       if (table === undefined || Object.hasOwn(lookups, table)) return undefined;
-      return `there is no table "${table}" in \`lookups\``;
+      const tables = Object.keys(lookups);
+      const others = tables.length > 0 ? `known here: ${tables.join(', ')}` : 'the configuration has none';
+      return `there is no table "${table}" in \`lookups\`; ${didYouMean(table, tables) || others}`;
     },
     call:
       ({ lookups = {} }) =>

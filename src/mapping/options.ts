@@ -52,8 +52,18 @@ const field = z.union(
       once: z.boolean().default(false).describe('Whether the field is sent with the event `created` only.'),
     }),
   ],
-  { error: 'must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }' },
+  { error: wrongRule('must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }') },
 );
+
+/** Returns the message for a value that is no rule. A list is written as an expression. */
+function wrongRule(message: string) {
+  return ({ input }: { readonly input?: unknown }) => {
+    const value = typeof input === 'object' && input !== null && 'value' in input ? input.value : input;
+    return Array.isArray(value)
+      ? `${message}; write several texts as one expression: '["one", "other"]'`
+      : message;
+  };
+}
 
 /** Returns the schema of a sink's option that has a value for each lead: an expression, or a constant. */
 export function perLeadOption(description: string) {
@@ -64,7 +74,7 @@ export function perLeadOption(description: string) {
         constant,
         z.strictObject(rules).transform((rule): FieldRule => ({ ...rule, once: false })),
       ],
-      { error: 'must be an expression, { value: … } or { from: …, max: …, invalid: … }' },
+      { error: wrongRule('must be an expression, { value: … } or { from: …, max: …, invalid: … }') },
     )
     .describe(description);
 }

@@ -1,4 +1,5 @@
 import { type MappedColumn, type MappedValue, mappedJson } from '../leads/mapped-fields.ts';
+import { didYouMean } from '../platform/text/suggest.ts';
 import type { FailurePlace, Mapped, Mapping } from './mapping.ts';
 import type { MappingTest } from './options.ts';
 import { sampleDelivery } from './sample-lead.ts';
@@ -13,6 +14,8 @@ export interface TestFailure {
   /** What was expected and what came, as phrases: `"3"`, `left out`. */
   readonly expected: string;
   readonly actual: string;
+  /** The name of a field that may be meant in place of an unknown one, as a question; empty for other differences. */
+  readonly suggestion: string;
   /** The expression that failed, if one did. */
   readonly at?: FailurePlace | undefined;
 }
@@ -24,13 +27,15 @@ export function runTests(mapping: Mapping, tests: readonly MappingTest[]): reado
       (difference) => ({
         test: index,
         name: test.name,
+        suggestion: '',
         ...difference,
       }),
     ),
   );
 }
 
-type Difference = Pick<TestFailure, 'path' | 'expected' | 'actual' | 'at'>;
+type Difference = Omit<TestFailure, 'test' | 'name' | 'suggestion'> &
+  Partial<Pick<TestFailure, 'suggestion'>>;
 
 function differences(
   { gives = {}, left_out: leftOut = false }: MappingTest,
@@ -52,8 +57,13 @@ function differences(
     const isKnown = value !== undefined || known.has(name);
     if (isKnown && isSame(expected, value ?? null)) return [];
     const actual = value === undefined ? 'no such field' : mappedJson(value);
-    return [{ path: ['gives', name], expected: JSON.stringify(expected), actual }];
+    const suggestion = isKnown ? '' : suggestField(name, [...known, ...(mapped.perLead?.keys() ?? [])]);
+    return [{ path: ['gives', name], expected: JSON.stringify(expected), actual, suggestion }];
   });
+}
+
+function suggestField(written: string, known: readonly string[]): string {
+  return didYouMean(written, known) || (known.length > 0 ? `known here: ${known.join(', ')}` : '');
 }
 
 /** Whether a value of YAML and a mapped value are the same. `3` is the same as the whole number 3, and not the same as the text "3". */

@@ -197,6 +197,37 @@ test.each<[string, string[], ...string[]]>([
     'sinks.p.fields.a: has no value: the lines below begin in its column; indent from, once deeper than `a`',
   ],
   [
+    'a misspelt field that a test expects',
+    ['fields: { first_name: lead.client_name }', 'tests: [{ name: x, gives: { frist_name: «y } }]'],
+    'sinks.p.tests[0].gives.frist_name: the test "x" expects "y", and the result is no such field; did you mean "first_name"?',
+  ],
+  [
+    'a constant of nothing',
+    ['fields: { a: { value: «}, b: { value: "" }, c: { value: ~ } }'],
+    'sinks.p.fields.a.value: has no value; write "" for an empty text, or null for no value',
+  ],
+  [
+    'a channel that YAML takes for a comment',
+    ['note: «#sales'],
+    'sinks.p.note: has no value; YAML takes # as the beginning of a comment: put the value in quotes',
+  ],
+  [
+    'an option with a constant of nothing',
+    ['note:', '  value:«'],
+    'sinks.p.note.value: has no value; write "" for an empty text, or null for no value',
+  ],
+  [
+    'a list in place of an expression',
+    ['note: «[a, b]', 'fields: { x: «{ value: [a, b] } }'],
+    `sinks.p.note: must be an expression, { value: … } or { from: …, max: …, invalid: … }; write several texts as one expression: '["one", "other"]'`,
+    `sinks.p.fields.x: must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }; write several texts as one expression: '["one", "other"]'`,
+  ],
+  [
+    'a table that does not exist',
+    ['fields:', '  a: «lookup("owners", lead.key)'],
+    'sinks.p.fields.a: `lookup`: there is no table "owners" in `lookups`; the configuration has none',
+  ],
+  [
     'a country code that is none',
     ['where: lead.id > 1', 'region: «UK'],
     'sinks.p.region: must be a country code in capital letters (ISO 3166), such as AU, or GB for the United Kingdom; the region of a bucket is `bucket_region`',
@@ -249,7 +280,7 @@ test.each<[string, string[], ...string[]]>([
       '  - { name: x, lead: { client_name: Ana }, gives: { a: «Eva, b: 4711, c: «1 } }',
     ],
     'sinks.p.tests[0].gives.a: the test "x" expects "Eva", and the result is "Ana"; `leadsync test` shows all of them',
-    'sinks.p.tests[0].gives.c: the test "x" expects 1, and the result is no such field; `leadsync test` shows all of them',
+    'sinks.p.tests[0].gives.c: the test "x" expects 1, and the result is no such field; did you mean "a"?',
   ],
   [
     'a test that a lead is left out',

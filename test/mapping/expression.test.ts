@@ -73,7 +73,13 @@ test.each<[string, string, string, unknown]>([
   [
     'lookup("owner", lead.key)',
     'lookup("owner", lead.key)',
-    '`lookup`: there is no table "owner" in `lookups`',
+    '`lookup`: there is no table "owner" in `lookups`; did you mean "owners"?',
+    '',
+  ],
+  [
+    'lookup("teams", lead.key)',
+    'lookup("teams", lead.key)',
+    '`lookup`: there is no table "teams" in `lookups`; known here: owners',
     '',
   ],
   [

@@ -59,6 +59,11 @@ describe('a fault of a sink that writes to people is told with what to do', () =
       '7:3: sinks.p: "channel" is missing; add the channel to write to: an expression, or { value: C0123456789 }',
     ],
     [
+      'a misspelt channel',
+      ['type: slack', 'token: xoxb-1', 'chanel: { value: C0123456789 }'],
+      '10:5: sinks.p: unknown key "chanel"; did you mean "channel"?',
+    ],
+    [
       'a channel of an incoming webhook',
       ['type: slack', 'url: https://hooks.slack.com/x', 'channel: { value: C0123456789 }'],
       '10:5: sinks.p: an incoming webhook always writes to its own channel; remove `channel`, or use `token` in place of `url`',

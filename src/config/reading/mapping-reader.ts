@@ -73,6 +73,7 @@ export class MappingReader {
     const nothing = () => undefined;
     this.#checkNames(options, type, at);
     const definition = mappingOf(options, type, own, this.#parts);
+    this.#refuseBlank(definition, at);
     if (definition === undefined) {
       if (tests.length > 0)
         this.#validator.keyFault([...at, 'tests'], 'there is nothing to test', 'add `where` or `fields`');
@@ -101,7 +102,22 @@ export class MappingReader {
     }
   }
 
-  #addFailure({ test, name, path, expected, actual, at: failed }: TestFailure, at: Path): void {
+  /** Refuses `{ value: }`, which YAML takes for null. */
+  #refuseBlank(
+    { fields = {}, perLead = {} }: Pick<MappingDefinition, 'fields' | 'perLead'> = {},
+    at: Path,
+  ): void {
+    const paths = [
+      ...Object.keys(fields).map((name) => ['fields', name]),
+      ...Object.keys(perLead).map((name) => [name]),
+    ];
+    for (const path of paths.map((path) => [...at, ...path, 'value']))
+      if (this.#tree.isBlankAt(path))
+        this.#validator.fault(path, 'has no value', 'write "" for an empty text, or null for no value');
+  }
+
+  #addFailure(failure: TestFailure, at: Path): void {
+    const { test, name, path, expected, actual, suggestion, at: failed } = failure;
     if (failed) {
       const message = `the test "${name}" is refused: ${failed.cause}`;
       this.#validator.faultInText(this.#placeOf(failed.path, at), failed.column - 1, message, UNSURE);
@@ -109,8 +125,8 @@ export class MappingReader {
     }
     const message = `the test "${name}" expects ${expected}, and the result is ${actual}`;
     const place = path.length > 0 ? path : ['name'];
-    const quotes = isQuotesOnly(expected, actual) ? 'mind the quotes' : '`leadsync test` shows all of them';
-    this.#validator.fault([...at, 'tests', test, ...place], message, quotes);
+    const other = isQuotesOnly(expected, actual) ? 'mind the quotes' : '`leadsync test` shows all of them';
+    this.#validator.fault([...at, 'tests', test, ...place], message, suggestion || other);
   }
 
   #addFault({ path, start, message, hint }: MappingFault, at: Path): void {

@@ -140,7 +140,9 @@ export class SinkReader {
     for (const { option, message, hint } of type.faults?.(options, perLead) ?? []) {
       const path = [...at, option];
       if (this.#parts.tree.has(path)) this.#parts.validator.keyFault(path, message, hint);
-      else this.#parts.validator.missing(path, hint);
+      else if (!Object.keys(written).some((key) => didYouMean(key, [option])))
+        // A misspelt option has a fault of its own.
+        this.#parts.validator.missing(path, hint);
     }
   }
 

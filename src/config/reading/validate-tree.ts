@@ -110,10 +110,16 @@ export class TreeValidator {
       const path = [...at, ...issue.path];
       if (isUnreadableSecret(issue) && !isNeeded(path, this.#purpose)) continue;
       const value = this.#tree.valueAt(path);
-      if (value === null) this.fault(path, 'has no value', 'write one, or remove the key');
+      if (value === null) this.fault(path, 'has no value', this.#hintForNothing(path));
       else if (issue.code === 'invalid_key') this.keyFault(path, explainKey(issue));
       else this.fault(path, this.#messageOf(issue, path), hintFor(issue, value));
     }
+  }
+
+  #hintForNothing(path: Path): string {
+    return this.#tree.isFollowedByComment(path, /^[ \t]*#[^\s#]/)
+      ? 'YAML takes # as the beginning of a comment: put the value in quotes'
+      : 'write one, or remove the key';
   }
 
   /**

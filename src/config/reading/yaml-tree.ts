@@ -14,6 +14,7 @@ import { mappingOptions } from '../../mapping/options.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { COMMA_ENDS, isCut, templateFault, WHOLE } from '../faults/explain-yaml.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
+import { alignedOffset } from './aligned-offset.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 import { isNeeded, type Purpose } from './needs.ts';
 
@@ -104,10 +105,16 @@ export class YamlTree {
     return position.value + alignedOffset(text, this.#text.slice(position.value, position.end), index);
   }
 
-  /** Whether YAML took a part of the line behind the value at this path as a comment. */
-  isFollowedByComment(path: Path): boolean {
+  /** Whether a key is there, and nothing is written after it. */
+  isBlankAt(path: Path): boolean {
     const position = this.#positions.get(keyOf(path));
-    return position !== undefined && /^[ \t]+#/.test(this.#text.slice(position.end));
+    return position !== undefined && this.#text.slice(position.value, position.end).trim() === '';
+  }
+
+  /** Whether YAML took a part of the line behind the value at this path as a comment. */
+  isFollowedByComment(path: Path, comment = /^[ \t]+#/): boolean {
+    const position = this.#positions.get(keyOf(path));
+    return position !== undefined && comment.test(this.#text.slice(position.end));
   }
 
   keyOffsetOf(path: Path): number {
@@ -273,23 +280,6 @@ export function valueAt(root: unknown, path: Path): unknown {
     const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
     return inside ? Reflect.get(value, key) : undefined;
   }, root);
-}
-
-/**
- * Returns the offset in `source`, a scalar as written in YAML, of the character at `index` of `text`, its value. Skips what YAML adds:
- * quotes, escapes, indentation and the header of a block. Exact unless the text continues with a character of such an addition.
- */
-function alignedOffset(text: string, source: string, index: number): number {
-  let offset = /^[|>]/.test(source) ? source.indexOf('\n') + 1 : 0;
-  for (let at = 0; at <= index && at < text.length; at += 1) {
-    const character = text.charAt(at);
-    if (/\s/.test(character)) continue;
-    const found = source.indexOf(character, offset);
-    if (found < 0) return 0;
-    if (at === index) return found;
-    offset = found + 1;
-  }
-  return offset;
 }
 
 function keyOf(path: Path): string {
