@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Batch, LeadEvent } from '../leads/delivery.ts';
 import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/history.ts';
-import type { MappedColumn } from '../leads/mapped-fields.ts';
+import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
 import type { Clock } from '../platform/time/clock.ts';
@@ -256,6 +256,8 @@ export interface PerLeadOption {
   readonly means: string;
   /** Whether a configuration without the option is at fault. */
   readonly required?: boolean;
+  /** Returns why a constant cannot be the value, as a phrase with the operator's next step; undefined if it can. */
+  fault?(constant: MappedValue): string | undefined;
 }
 
 /** A field that a sink gets without a mapping of the user's own: an expression with its rules. */

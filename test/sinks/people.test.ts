@@ -83,6 +83,32 @@ describe('a fault of a sink that writes to people is told with what to do', () =
       ['type: email', 'server: smtp://mail.example.com', 'from: leads@example.com', 'to: sales@example.com'],
       '11:9: sinks.p.to: this is an address, not an expression; for a constant, write { value: "sales@example.com" }',
     ],
+    ...["''", "'#sales'", 'sales', '5', '~'].map((channel): [string, string[], string] => [
+      `the channel ${channel}`,
+      ['type: slack', 'token: xoxb-1', `channel: { value: ${channel} }`],
+      '10:23: sinks.p.channel.value: must be the id of a channel such as C0123456789; Slack shows it in the details of the channel, below its description',
+    ]),
+    [
+      'a token that is not of a bot',
+      ['type: slack', 'token: xoxp-1', 'channel: { value: C0123456789 }'],
+      '9:12: sinks.p.token: must be a bot token in one line: it begins with xoxb-',
+    ],
+    ...["''", 'not an address', 'a@example.com; Ben', '5'].map((to): [string, string[], string] => [
+      `the recipients ${to}`,
+      ['type: email', 'server: smtp://a', 'from: leads@example.com', `to: { value: ${to} }`],
+      '11:18: sinks.p.to.value: must be one or more email addresses, with commas between them: "a@example.com, b@example.com"',
+    ]),
+    [
+      'two addresses for replies',
+      [
+        'type: email',
+        'server: smtp://a',
+        'from: leads@example.com',
+        'to: { value: "a@example.com, b@example.com" }',
+        'reply_to: { value: "a@example.com, b@example.com" }',
+      ],
+      '12:24: sinks.p.reply_to.value: must be one email address such as sales@example.com',
+    ],
     [
       'no recipient',
       ['type: email', 'server: smtp://mail.example.com', 'from: leads@example.com'],

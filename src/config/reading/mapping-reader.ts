@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { MappedValue } from '../../leads/mapped-fields.ts';
 import type { FieldRule, Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import { Mapping, type MappingFault } from '../../mapping/mapping.ts';
 import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
@@ -73,7 +74,7 @@ export class MappingReader {
     const nothing = () => undefined;
     this.#checkNames(options, type, at);
     const definition = mappingOf(options, type, own, this.#parts);
-    this.#refuseBlank(definition, at);
+    this.#checkConstants(definition, type.perLead, at);
     if (definition === undefined) {
       if (tests.length > 0)
         this.#validator.keyFault([...at, 'tests'], 'there is nothing to test', 'add `where` or `fields`');
@@ -102,18 +103,24 @@ export class MappingReader {
     }
   }
 
-  /** Refuses `{ value: }`, which YAML takes for null. */
-  #refuseBlank(
+  /** Refuses `{ value: }`, which YAML takes for null, and constants that an option cannot have. */
+  #checkConstants(
     { fields = {}, perLead = {} }: Pick<MappingDefinition, 'fields' | 'perLead'> = {},
+    options: SinkType['perLead'],
     at: Path,
   ): void {
-    const paths = [
-      ...Object.keys(fields).map((name) => ['fields', name]),
-      ...Object.keys(perLead).map((name) => [name]),
-    ];
-    for (const path of paths.map((path) => [...at, ...path, 'value']))
-      if (this.#tree.isBlankAt(path))
-        this.#validator.fault(path, 'has no value', 'write "" for an empty text, or null for no value');
+    const check = (path: Path, rule: FieldRule, faultOf?: (constant: MappedValue) => string | undefined) => {
+      if (!('value' in rule)) return;
+      const place = [...at, ...path, 'value'];
+      if (this.#tree.isBlankAt(place)) {
+        this.#validator.fault(place, 'has no value', 'write "" for an empty text, or null for no value');
+        return;
+      }
+      const message = faultOf?.(rule.value);
+      if (message !== undefined) this.#validator.fault(place, message);
+    };
+    for (const [name, rule] of Object.entries(fields)) check(['fields', name], rule);
+    for (const [name, rule] of Object.entries(perLead)) check([name], rule, options?.[name]?.fault);
   }
 
   #addFailure(failure: TestFailure, at: Path): void {

@@ -15,6 +15,7 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { readAddresses } from './addresses.ts';
 import { judgeSmtpError } from './judge-error.ts';
 import { type Mail, mailOf, previewHeaders } from './mail.ts';
 import { emailOptions } from './options.ts';
@@ -29,9 +30,19 @@ export const email = defineSink({
       means:
         'The recipients: an expression that gives one or more addresses, as a text or a list, or `{ value: "sales@example.com" }`.',
       required: true,
+      fault: (constant) =>
+        readAddresses(constant) === undefined
+          ? 'must be one or more email addresses, with commas between them: "a@example.com, b@example.com"'
+          : undefined,
     },
     subject: { means: 'The subject. Default: `New lead: ` and the service.' },
-    reply_to: { means: 'The address for replies. Default: that of the client, if it is valid.' },
+    reply_to: {
+      means: 'The address for replies. Default: that of the client, if it is valid.',
+      fault: (constant) =>
+        readAddresses(constant)?.length === 1
+          ? undefined
+          : 'must be one email address such as sales@example.com',
+    },
     text: { means: 'The whole text. Default: a line for each field.' },
     html: {
       means:

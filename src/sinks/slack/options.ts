@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { OptionFault } from '../sink.ts';
 
@@ -8,13 +9,22 @@ function isAddress(value: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.hash === '';
 }
 
-/** Visible ASCII without spaces, as a header needs it. */
-const TOKEN = /^[\x21-\x7e]+$/;
+/** A token of a bot, also one that Slack rotates: visible ASCII without spaces, as a header needs it. */
+const TOKEN = /^(xoxe\.)?xoxb-[\x21-\x7e]+$/;
+
+/** The id of a channel, a conversation or a person. */
+const CHANNEL_ID = /^[A-Z][A-Z0-9]{2,40}$/;
+
+/** Returns the id of a channel; undefined if a value is none. */
+export function channelId(value: MappedValue | undefined): string | undefined {
+  const channel = mappedText(value).trim();
+  return CHANNEL_ID.test(channel) ? channel : undefined;
+}
 
 /** The options of a slack sink, without those common to every sink. */
 export const slackOptions = z.strictObject({
   token: secret()
-    .refine((token) => TOKEN.test(token.reveal()), 'must be a bot token such as xoxb-…, in one line')
+    .refine((token) => TOKEN.test(token.reveal()), 'must be a bot token in one line: it begins with xoxb-')
     .optional()
     .describe(
       'The bot token (`xoxb-…`) of a Slack app with the scope `chat:write`. With `channels:history`, leadsync can find out whether a message has arrived. Give either `token` or `url`.',

@@ -20,7 +20,7 @@ import {
 import { IncomingWebhook } from './incoming-webhook.ts';
 import { WrongChannel } from './judge-answer.ts';
 import { type Entry, messagesOf, payloadOf } from './message.ts';
-import { optionFaults, slackOptions } from './options.ts';
+import { channelId, optionFaults, slackOptions } from './options.ts';
 import { SlackApi } from './slack-api.ts';
 import type { SlackWay } from './slack-way.ts';
 
@@ -33,6 +33,10 @@ export const slack = defineSink({
     channel: {
       means:
         'The id of the channel (or person) to write to: an expression, or `{ value: C0123456789 }`. Required with `token`.',
+      fault: (constant) =>
+        channelId(constant) === undefined
+          ? 'must be the id of a channel such as C0123456789; Slack shows it in the details of the channel, below its description'
+          : undefined,
     },
     title: { means: 'The title of the message. Default: `New lead: ` and the service.' },
   },
@@ -67,9 +71,6 @@ export const slack = defineSink({
 interface Item extends Entry {
   readonly channel: string;
 }
-
-/** The id of a channel, a conversation or a person. */
-const CHANNEL_ID = /^[A-Z][A-Z0-9]{2,40}$/;
 
 const NO_CHANNEL: Refused = {
   kind: 'refused',
@@ -234,8 +235,7 @@ class SlackSink implements Sink {
   /** Returns the channel of a lead; undefined if its expression gives none. An incoming webhook has one channel without a name. */
   #channelOf({ perLead }: Delivery): string | undefined {
     if (!this.#api) return '';
-    const channel = mappedText(perLead?.get('channel')).trim();
-    return CHANNEL_ID.test(channel) ? channel : undefined;
+    return channelId(perLead?.get('channel'));
   }
 }
 
