@@ -120,6 +120,7 @@ function sinkFacts({ name, config, status }: SinkView) {
     delivered: status?.delivered ?? 0,
     dead: status?.dead ?? 0,
     skipped: status?.skipped ?? 0,
+    left_out_since_delivered: status?.leftOut ?? 0,
     oldest_owed_at: iso(status?.oldestOwedAt),
     last_delivered_at: iso(status?.health.lastDeliveredAt),
   };

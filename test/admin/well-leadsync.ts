@@ -27,6 +27,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     delivered: 1,
     dead: 0,
     skipped: 0,
+    left_out_since_delivered: 0,
     oldest_owed_at: null,
     last_delivered_at: AT,
     next_attempt_at: null,

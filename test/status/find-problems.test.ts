@@ -70,6 +70,7 @@ test('an alert says what the status says, but for how long ago it was', () => {
     active: true,
     delivered: 0,
     skipped: 0,
+    leftOut: 0,
     retrying: undefined,
     dueSince: undefined,
   };

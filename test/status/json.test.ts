@@ -14,6 +14,7 @@ function aView(state: SinkView['state'], isHeld: boolean): SinkView {
     dead: 0,
     delivered: 0,
     skipped: 0,
+    leftOut: 0,
     oldestOwedAt: probeAt,
     dueSince: undefined,
     health: isHeld ? { ...HEALTHY, heldSince: probeAt, probeAt } : HEALTHY,

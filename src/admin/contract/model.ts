@@ -58,6 +58,8 @@ export const SinkOverview = z.object({
   delivered: count,
   dead: count,
   skipped: count,
+  /** Leads that `where` has left out since a lead was last delivered, of the last 1,000 skipped leads at most. */
+  left_out_since_delivered: count,
   oldest_owed_at: time.nullable(),
   last_delivered_at: time.nullable(),
   next_attempt_at: time.nullable(),

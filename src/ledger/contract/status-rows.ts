@@ -78,6 +78,8 @@ export interface Backlog {
 export interface SinkStatus extends Backlog {
   readonly delivered: number;
   readonly skipped: number;
+  /** The number of leads that `where` has left out since a lead was last delivered; of the last 1,000 skipped leads at most. */
+  readonly leftOut: number;
   /** When the earliest pending delivery became due, or will become due; undefined if none is pending. */
   readonly dueSince: Date | undefined;
   /** The pending deliveries whose last attempt failed; undefined if there are none. */

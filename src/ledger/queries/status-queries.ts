@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { LEFT_OUT } from '../../leads/outcome.ts';
 import type {
   Backlog,
   LedgerStatus,
@@ -84,6 +85,7 @@ export class StatusQueries {
       ...this.#backlog(row),
       delivered: row.counts.delivered,
       skipped: row.counts.skipped,
+      leftOut: this.#sql.leftOut.get(row.sinkNo, row.health.lastDeliveredAt?.getTime() ?? 0, LEFT_OUT) ?? 0,
       dueSince: dateOf(this.#sql.due.get(row.sinkNo, row.sinkNo)),
       retrying: this.#retrying(row.sinkNo),
     }));
@@ -136,6 +138,12 @@ function prepare(db: Database.Database) {
         `SELECT min(at) FROM (
            SELECT min(next_attempt_at) AS at FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL
            UNION ALL SELECT min(d.next_attempt_at) FROM _batches b JOIN _deliveries d ON d.batch_no = b.batch_no WHERE b.sink_no = ?)`,
+      )
+      .pluck(),
+    leftOut: db
+      .prepare<[number, number, string], number>(
+        `SELECT count(*) FROM (SELECT reason FROM _deliveries WHERE sink_no = ? AND state = 'skipped' AND owed_at > ?
+           ORDER BY owed_at DESC LIMIT 1000) WHERE substr(reason, 1, ${LEFT_OUT.length}) = ?`,
       )
       .pluck(),
     retrying: db.prepare<[number], { deliveries: number; since: number | null }>(

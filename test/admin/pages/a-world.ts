@@ -137,6 +137,7 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
     since: null,
     retrying: 0,
     skipped: 0,
+    left_out_since_delivered: 0,
     oldest_owed_at: null,
     next_attempt_at: null,
   };

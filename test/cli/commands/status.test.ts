@@ -47,6 +47,25 @@ describe('leadsync status', () => {
     expect(stdout).not.toContain('No leadsync is running');
   });
 
+  test('notes that `where` has let nothing through for a day', async () => {
+    const where = 'lead.service_slug == "palaces"';
+    const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop', where } } });
+    const ledger = await install.listed(1, 2, 3);
+    const leftOut = { kind: 'left-out', reason: 'left out by `where` of drop' } as const;
+    await attemptDue(ledger, 'drop', install.clock, (lead) => (lead === '1' ? delivered : leftOut));
+    expect((await install.run(['status'])).stdout).not.toContain('has left out');
+    install.clock.jump(1_000);
+    await install.listed(4, 5);
+    await attemptDue(ledger, 'drop', install.clock, () => leftOut);
+    install.clock.jump(86_400_000);
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('drop: `where` has left out all leads since the last delivery, 24 h ago: 2.');
+    expect(stdout).toContain('`leadsync test drop --last 50` shows what it does to the last leads.');
+    expect(await install.json('status')).toMatchObject({
+      sinks: [{ sink: 'drop', left_out_since_delivered: 2 }, {}],
+    });
+  });
+
   test('says since when and why a sink is held, and when it is tried again', async () => {
     const install = new Install();
     const ledger = await install.listed(...Array.from({ length: 30 }, (_, i) => i + 1));

@@ -232,6 +232,18 @@ export function mappingContract(store: () => OpenLedger): void {
       expect((await on.ledger.status()).sinks).toMatchObject([{ pending: 0, skipped: 1, delivered: 0 }]);
     });
 
+    it('is counted until a lead is delivered', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const leftOutSoFar = async () => (await on.ledger.status()).sinks[0]?.leftOut;
+      await on.list([1]);
+      await on.settle((await on.take('crm')).ref, leftOut);
+      expect(await leftOutSoFar()).toBe(1);
+      on.clock.jump(MINUTE);
+      await on.list([3]);
+      await on.attemptAll('crm', delivered);
+      expect(await leftOutSoFar()).toBe(0);
+    });
+
     it('says nothing about the destination: a held sink stays held', async () => {
       const on = await aHeldSink(store());
       const { ref } = await on.take('crm');
