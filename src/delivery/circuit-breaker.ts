@@ -1,6 +1,6 @@
 import type { AttemptedDelivery } from '../leads/judgement.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
-import { HEALTHY, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
+import { HEALTHY, MAPPING_FAILS, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/time/clock.ts';
 import { backOffMs } from './retry-policy.ts';
 
@@ -221,7 +221,7 @@ function halved(places = PAUSED_PLACES): number {
 function reasonOf(outcomes: readonly Outcome[]): string | undefined {
   const failed = outcomes.find((outcome) => outcome.kind === 'refused' || outcome.kind === 'unavailable');
   if (failed?.kind === 'refused' && outcomes.filter(({ kind }) => kind === 'refused').every(isRefusedUnsent))
-    return `The mapping fails for lead after lead, so the fault is not in the leads: ${failed.reason} Correct the expression; \`leadsync test\` tries it.`;
+    return `${MAPPING_FAILS}, so the fault is not in the leads: ${failed.reason} Correct the expression; \`leadsync test\` tries it.`;
   return failed?.kind === 'refused'
     ? `It refuses every lead, so the fault is not in the leads: ${failed.reason} See its answers with \`leadsync trace LEAD --show-data\`.`
     : failed?.reason;

@@ -1,6 +1,9 @@
 /** Number of leads refused in a row, with none delivered in between, after which a sink is held. */
 export const REFUSALS_BEFORE_HOLD = 5;
 
+/** How the reason of a hold begins that the mapping of the sink caused, and not its destination. */
+export const MAPPING_FAILS = 'The mapping fails for lead after lead';
+
 /** The health of a sink. The ledger stores it, so every process that delivers shares it. */
 export interface SinkHealth {
   /**

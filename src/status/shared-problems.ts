@@ -1,6 +1,6 @@
 import type { ExportState } from '../exports/export-states.ts';
 import { type ListingSize, sizeBeforeFall } from '../leads/listing-fall.ts';
-import type { SinkHealth } from '../leads/sink-health.ts';
+import { MAPPING_FAILS, type SinkHealth } from '../leads/sink-health.ts';
 import { countOf, printAge, printMinute, printMomentAndAge, sentence } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import { type Problem, problem, type StaleConfig, type TextOptions } from './problem.ts';
@@ -27,11 +27,15 @@ export function heldSink({ name, health, pending }: SinkFacts, options: TextOpti
   const { command, now } = options;
   const again =
     probeAt && now ? `The next probe is ${printAge(probeAt, now)}` : 'leadsync retries automatically';
+  // The reason names the expression.
+  const fix = heldReason?.startsWith(MAPPING_FAILS)
+    ? `Correct the mapping, then ${command('reload')}`
+    : 'Fix the destination';
   return problem(
     'sink_held',
     name,
     `${name} is held${since(heldSince, options)}: ${sentence(heldReason ?? 'no reason was recorded')}`,
-    `Fix the destination. Nothing is lost: ${waiting(pending)}. ${again}; ${command(`resume ${name}`)} tries now.`,
+    `${fix}. Nothing is lost: ${waiting(pending)}. ${again}; ${command(`resume ${name}`)} tries now.`,
   );
 }
 

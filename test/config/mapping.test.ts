@@ -57,6 +57,17 @@ test('only a mapping that uses lookup has the tables', () => {
   expect(read(`${lookups}${sink('where: lead.id > 5')}`).sinks[0]?.mapping?.lookups).toBeUndefined();
 });
 
+test('a mapping has only the tables that it uses, so that a change of another one does not change it', () => {
+  const lookups = 'lookups:\n  owners: { plumbing: "101" }\n  teams: { plumbing: "7" }\n';
+  const tablesOf = (expression: string) =>
+    read(`${lookups}${sink('fields:', `  o: ${expression}`)}`).sinks[0]?.mapping?.lookups;
+  expect(tablesOf('lookup("teams", lead.service_slug)')).toEqual({ teams: { plumbing: '7' } });
+  expect(
+    Object.keys(tablesOf("lookup( 'owners', lead.key) == lookup('teams', lead.key)") ?? {}),
+  ).toHaveLength(2);
+  expect(Object.keys(tablesOf('lookup(lead.source, lead.key)') ?? {})).toHaveLength(2);
+});
+
 // A fault is at the character behind «.
 test.each<[string, string[], ...string[]]>([
   [

@@ -33,8 +33,16 @@ export function mappingOf(
   const perLead = perLeadRules(options, type);
   if (where === undefined && fields === undefined && perLead === undefined) return undefined;
   const expressions = [where ?? '', ...Object.values({ ...perLead, ...fields }).map(textOf)];
-  const looksUp = expressions.some((text) => /\blookup\s*\(/.test(text));
-  return { where, fields, perLead, region, lookups: looksUp ? lookups : undefined };
+  return { where, fields, perLead, region, lookups: usedTables(expressions.join('\n'), lookups) };
+}
+
+/** Returns the tables that expressions use; all of them if one of the names is no constant, and undefined if there is no `lookup`. */
+function usedTables(expressions: string, lookups: Lookups): Lookups | undefined {
+  const calls = [...expressions.matchAll(/\blookup\s*\(\s*(?:"([^"\\]*)"|'([^'\\]*)')?/g)];
+  if (calls.length === 0) return undefined;
+  const names = calls.map(([, one, other]) => one ?? other);
+  if (names.includes(undefined)) return lookups;
+  return Object.fromEntries(Object.entries(lookups).filter(([name]) => names.includes(name)));
 }
 
 /** The parts of a type of sink on which the mappings of its sinks depend. */
@@ -80,7 +88,9 @@ export class MappingReader {
         this.#validator.keyFault([...at, 'tests'], 'there is nothing to test', 'add `where` or `fields`');
       return nothing;
     }
-    const mapping = Mapping.compile(definition, this.#parts.clientKey);
+    // With all tables, which a fault suggests.
+    const lookups = definition.lookups && this.#parts.lookups;
+    const mapping = Mapping.compile({ ...definition, lookups }, this.#parts.clientKey);
     if (mapping instanceof Mapping)
       return () => {
         for (const failure of runTests(mapping, tests)) this.#addFailure(failure, at);

@@ -77,6 +77,17 @@ describe('leadsync status', () => {
     expect(stdout).toContain('`leadsync resume crm` tries now');
   });
 
+  test('says to correct the mapping of a sink that its mapping holds', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2, 3, 4, 5);
+    const reason = 'The expression of `x` failed for this lead at column 1: the text is not a number.';
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'refused', reason, unsent: true }));
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain(`so the fault is not in the leads: ${reason}`);
+    expect(stdout).toContain('  Correct the mapping, then `leadsync reload`. Nothing is lost: 5 leads wait.');
+    expect(stdout).not.toContain('Fix the destination');
+  });
+
   test('says since when and why a sink is paused', async () => {
     const install = new Install();
     const ledger = await install.listed(1);
