@@ -85,7 +85,7 @@ export function canHold(columns: FieldColumns, batch: Batch): boolean {
 /**
  * Adds the columns that fields lack to `leads`, inside the caller's transaction, and returns the columns of all fields. Never drops or
  * changes a column.
- * @throws SinkUnavailable if a column has a type that cannot hold its field, or if this user may not add a column
+ * @throws SinkUnavailable if a column has a type that cannot hold its field, if this user may not add a column, or if the table is full
  */
 export async function addColumns(
   client: ClientBase,
@@ -93,10 +93,11 @@ export async function addColumns(
   fields: readonly Field[],
 ): Promise<FieldColumns> {
   const table = `${quoted(schema)}.leads`;
-  let { types, isOwner } = await inspect(client, table);
+  const found = await inspect(client, table);
+  let { types } = found;
   const missing = fields.filter(({ name }) => !types.has(name));
   if (missing.length > 0) {
-    if (!isOwner) throw notOwner(table, missing);
+    requireAddable(table, missing, found);
     await client.query(addStatement(table, missing));
     for (const { name } of missing)
       await client.query(
@@ -118,9 +119,10 @@ export async function checkColumns(
   fields: readonly Field[],
 ): Promise<void> {
   const table = `${quoted(schema)}.leads`;
-  const { types, isOwner } = await inspect(client, table);
+  const found = await inspect(client, table);
+  const { types } = found;
   const missing = fields.filter(({ name }) => !types.has(name));
-  if (missing.length > 0 && !isOwner) throw notOwner(table, missing);
+  if (missing.length > 0) requireAddable(table, missing, found);
   for (const field of fields.filter(({ name }) => types.has(name)))
     requireType(table, field, types.get(field.name));
 }
@@ -174,10 +176,22 @@ function addStatement(table: string, missing: readonly Field[]): string {
   return `ALTER TABLE ${table} ${columns.join(', ')}`;
 }
 
-function notOwner(table: string, missing: readonly Field[]): SinkUnavailable {
-  return new SinkUnavailable(`This user does not own ${table}, which lacks columns for fields.`, {
-    hint: `Run as its owner: ${addStatement(table, missing)}`,
-  });
+/** Maximum columns of a table (PostgreSQL manual, "PostgreSQL Limits"). */
+const MAX_COLUMNS = 1_600;
+
+/** @throws SinkUnavailable if this user may not add the missing columns, or if the table does not take them */
+function requireAddable(table: string, missing: readonly Field[], { isOwner, used }: Inspected): void {
+  if (!isOwner)
+    throw new SinkUnavailable(`This user does not own ${table}, which lacks columns for fields.`, {
+      hint: `Run as its owner: ${addStatement(table, missing)}`,
+    });
+  if (used + missing.length <= MAX_COLUMNS) return;
+  throw new SinkUnavailable(
+    `${table} has ${used} of the ${MAX_COLUMNS} columns that PostgreSQL allows, with dropped ones, and lacks ${missing.length} for fields.`,
+    {
+      hint: 'Use fewer fields: a map or a list of several values needs only one column. Or set `schema` to a new one: `leadsync replay` fills it.',
+    },
+  );
 }
 
 /** Returns the type of the values in the column of a field. @throws SinkUnavailable if the column cannot hold the field */
@@ -204,14 +218,23 @@ function typeHeldBy(found: string): MappedType | undefined {
   return MAPPED_TYPES.get(found);
 }
 
-async function inspect(
-  client: ClientBase,
-  table: string,
-): Promise<{ types: ReadonlyMap<string, string>; isOwner: boolean }> {
+interface Inspected {
+  /** The type of each column, by its name. */
+  readonly types: ReadonlyMap<string, string>;
+  readonly isOwner: boolean;
+  /** The number of columns, with dropped ones, which count for the maximum. */
+  readonly used: number;
+}
+
+async function inspect(client: ClientBase, table: string): Promise<Inspected> {
   const { rows } = await client.query(
-    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, pg_has_role(c.relowner, 'USAGE') AS owned
+    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, pg_has_role(c.relowner, 'USAGE') AS owned, c.relnatts AS used
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.oid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped`,
     [table],
   );
-  return { types: new Map(rows.map(({ name, type }) => [name, type])), isOwner: rows[0]?.owned === true };
+  return {
+    types: new Map(rows.map(({ name, type }) => [name, type])),
+    isOwner: rows[0]?.owned === true,
+    used: rows[0]?.used ?? 0,
+  };
 }

@@ -179,6 +179,27 @@ describe('the fields of a mapping', () => {
     expect(error.unsent).toBe(true);
   });
 
+  test('a table that cannot take more columns is told with what to do, before anything is sent', async () => {
+    await open().deliver(aBatch(1), NEVER);
+    const [{ used = 0 } = {}] = await database.query(
+      "SELECT relnatts::int AS used FROM pg_class WHERE oid = 'leads'::regclass",
+    );
+    const added = Array.from({ length: 1_599 - Number(used) }, (_, index) => `ADD COLUMN c${index} text`);
+    await database.query(`ALTER TABLE leads ${added.join(', ')}`);
+    // A dropped column counts as well.
+    await database.query('ALTER TABLE leads DROP COLUMN c0');
+    const batch = batchOf(COLUMNS.slice(0, 2), mapped(2, { phone: '1', rooms: 3n }));
+    const said =
+      /leads has 1599 of the 1600 columns .* dropped ones, and lacks 2 for fields\. .*fewer fields/;
+    const error = await failure(open().deliver(batch, NEVER));
+    expect(`${error.message} ${error.hint}`).toMatch(said);
+    expect(error.unsent).toBe(true);
+    const checked = await failure(open().check(NEVER, COLUMNS.slice(0, 2)));
+    expect(`${checked.message} ${checked.hint}`).toMatch(said);
+    const one = batchOf(COLUMNS.slice(0, 1), mapped(2, { phone: '1' }));
+    expect(kinds(await open().deliver(one, NEVER))).toEqual(['delivered']);
+  });
+
   test('a value of a former mapping that its column cannot hold refuses that lead alone', async () => {
     const columns: MappedColumn[] = [{ name: 'rooms', type: 'bigint' }];
     await open().deliver(batchOf(columns, mapped(9, { rooms: 9n })), NEVER);
