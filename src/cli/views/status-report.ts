@@ -11,6 +11,7 @@ import { findProblems } from '../../status/find-problems.ts';
 import type { Problem, ProblemContext } from '../../status/problem.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { table } from '../shell/table.ts';
+import { sinkNotes } from './sink-notes.ts';
 
 /** Maximum number of names that the report lists for one problem, in addition to the name in its message. */
 const MAX_NAMES = 10;
@@ -33,24 +34,8 @@ export function statusReport(
   const nothing =
     sinks.length === 0 ? 'No sinks: leads are recorded, but not delivered.\n' : sinkTable(sinks, given);
   const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
-  const lines = [...all, ...sinks.flatMap((sink) => leftOutLines(sink, given)), ...faultLines(given)];
+  const lines = [...all, ...sinks.flatMap((sink) => sinkNotes(sink, given)), ...faultLines(given)];
   return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
-}
-
-/** A sink gets a note if `where` has left out every lead for this long, in ms. */
-const ALL_LEFT_OUT_MS = 86_400_000;
-
-/** Returns a note about a sink whose `where` lets nothing through: either nobody asks for its services, or `where` is wrong. */
-function leftOutLines({ name, config, status }: SinkView, { now, command }: ReportContext): string[] {
-  if (config?.mapping?.where === undefined || !status?.leftOut || status.pending > 0) return [];
-  const { leftOut, health } = status;
-  const since = health.lastDeliveredAt;
-  if (since && now.getTime() - since.getTime() < ALL_LEFT_OUT_MS) return [];
-  const when = since ? `since the last delivery, ${printAge(since, now)}` : 'so far';
-  return [
-    `${printable(name)}: \`where\` has left out all leads ${when}: ${printCount(leftOut)}.`,
-    `  If that is not meant, ${command(`test ${name} --last 50`)} shows what it does to the last leads.`,
-  ];
 }
 
 function faultLines({ faults = [], running, command }: ReportContext): string[] {

@@ -77,6 +77,16 @@ describe('leadsync status', () => {
     expect(stdout).toContain('`leadsync resume crm` tries now');
   });
 
+  test('notes how long `rate` makes a backlog wait at least', async () => {
+    const drop = { type: 'csv', directory: './drop', rate: '2/m', batch: { max: 1 } };
+    const install = new Install({ sinks: { drop } });
+    await install.listed(...Array.from({ length: 300 }, (_, index) => index + 1));
+    const note = 'drop: `rate` lets 2 batches a minute begin, so 300 pending leads take at least 2 h.';
+    expect((await install.run(['status'])).stdout).toContain(note);
+    install.configure({ sinks: { drop: { ...drop, batch: { max: 300 } } } });
+    expect((await install.run(['status'])).stdout).not.toContain('`rate` lets');
+  });
+
   test('says to correct the mapping of a sink that its mapping holds', async () => {
     const install = new Install();
     const ledger = await install.listed(1, 2, 3, 4, 5);

@@ -1,0 +1,48 @@
+import { countOf, printAge, printCount, printLength } from '../../platform/text/format.ts';
+import { printable } from '../../platform/text/printable.ts';
+import type { ProblemContext } from '../../status/problem.ts';
+import type { SinkView } from '../../status/status-view.ts';
+
+type NoteContext = Pick<ProblemContext, 'now' | 'command'>;
+
+/** Returns lines about a sink that works as configured and may still surprise: `where` lets nothing through, or `rate` slows it down. */
+export function sinkNotes(sink: SinkView, context: NoteContext): string[] {
+  return [...leftOutLines(sink, context), ...rateLines(sink, context)];
+}
+
+/** A backlog gets a note if `rate` makes it take this long, in ms. */
+const SLOW_MS = 60_000;
+const PERIODS: ReadonlyMap<number, string> = new Map([
+  [1_000, 'second'],
+  [60_000, 'minute'],
+  [3_600_000, 'hour'],
+]);
+
+/** Returns a note about a backlog that `rate` makes wait. The time is a lower bound: batches may also be smaller or fail. */
+function rateLines({ name, state, config, status }: SinkView, { now }: NoteContext): string[] {
+  const { rate, batch } = config ?? {};
+  const isWorking = state === 'healthy' || state === 'retrying';
+  if (!rate || !batch || !isWorking || !status?.dueSince || status.dueSince > now) return [];
+  const leastMs = (Math.ceil(status.pending / batch.max) / rate.batches) * rate.perMs;
+  if (leastMs < SLOW_MS) return [];
+  const per = `${countOf(rate.batches, 'batch', 'batches')} a ${PERIODS.get(rate.perMs) ?? 'period'}`;
+  return [
+    `${printable(name)}: \`rate\` lets ${per} begin, so ${countOf(status.pending, 'pending lead')} ${status.pending === 1 ? 'takes' : 'take'} at least ${printLength(leastMs)}.`,
+  ];
+}
+
+/** A sink gets a note if `where` has left out every lead for this long, in ms. */
+const ALL_LEFT_OUT_MS = 86_400_000;
+
+/** Returns a note about a sink whose `where` lets nothing through: either nobody asks for its services, or `where` is wrong. */
+function leftOutLines({ name, config, status }: SinkView, { now, command }: NoteContext): string[] {
+  if (config?.mapping?.where === undefined || !status?.leftOut || status.pending > 0) return [];
+  const { leftOut, health } = status;
+  const since = health.lastDeliveredAt;
+  if (since && now.getTime() - since.getTime() < ALL_LEFT_OUT_MS) return [];
+  const when = since ? `since the last delivery, ${printAge(since, now)}` : 'so far';
+  return [
+    `${printable(name)}: \`where\` has left out all leads ${when}: ${printCount(leftOut)}.`,
+    `  If that is not meant, ${command(`test ${name} --last 50`)} shows what it does to the last leads.`,
+  ];
+}
