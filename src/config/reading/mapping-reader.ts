@@ -38,7 +38,7 @@ export function mappingOf(
 
 /** Returns the tables that expressions use; all of them if one of the names is no constant, and undefined if there is no `lookup`. */
 function usedTables(expressions: string, lookups: Lookups): Lookups | undefined {
-  const calls = [...expressions.matchAll(/\blookup\s*\(\s*(?:"([^"\\]*)"|'([^'\\]*)')?/g)];
+  const calls = [...expressions.matchAll(/\blookup\s*\(\s*(?:(?:"([^"\\]*)"|'([^'\\]*)')\s*,)?/g)];
   if (calls.length === 0) return undefined;
   const names = calls.map(([, one, other]) => one ?? other);
   if (names.includes(undefined)) return lookups;
