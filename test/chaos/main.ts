@@ -15,6 +15,9 @@ const options = readOrExit(readOptions, USAGE);
 
 await runTool(async (opened) => {
   installServers(missingServers(['redis', 'postgres']));
+  // A process that loads few files is up for most of a run, although it is killed often.
+  const { bundledCheckout } = await import('../support/program/bundled-checkout.ts');
+  process.env['LEADSYNC_TEST_PROGRAM'] ??= await bundledCheckout();
   // A signal ends the current run by itself; the tool waits for that.
   return opened.add(
     () => play(options),

@@ -73,6 +73,11 @@ export class Process {
     return this.#running !== undefined && this.#start.failpoints === undefined && this.#start.deliver;
   }
 
+  /** Whether it has loaded its program and reported that it runs. */
+  get isUp(): boolean {
+    return this.#running?.stderr.includes('"event":"started"') === true;
+  }
+
   /** Starts it unless it is running. */
   start(): void {
     this.#wanted = true;

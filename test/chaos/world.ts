@@ -93,6 +93,8 @@ export async function openWorld(
     daemon.start();
     await until('there is a ledger', () => existsSync(join(scene.dataDir, 'ledger.db')), 20_000);
     if (carrier === 'bullmq') worker.start();
+    // A failpoint may end it before it is ready; then it is started again.
+    await until('leadsync is ready', async () => (await fetch(`${scene.adminUrl}/readyz`)).ok, 60_000);
     return {
       folder,
       scene,

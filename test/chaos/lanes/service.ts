@@ -57,9 +57,10 @@ const TOKENS: readonly TokenFaultName[] = [
   'answer-lost',
 ];
 
-/** Draws the troubles of the service: leads arrive, change and appear late; listings and tokens fail. */
+/** Draws the troubles of the service: leads arrive, from the start on, change and appear late; listings and tokens fail. */
 export function drawService(chance: Chance, endMs: number): Deed<Stub>[] {
-  return spells(chance, endMs, [300, 2_500], [0, 0]).map(({ fromMs: atMs }) => ({
+  const first = { atMs: 0, ...arriveAt(oneOf(chance, [5, 20])) };
+  const later = spells(chance, endMs, [300, 2_500], [0, 0]).map(({ fromMs: atMs }) => ({
     atMs,
     ...oneOf(chance, [
       arrive,
@@ -76,12 +77,16 @@ export function drawService(chance: Chance, endMs: number): Deed<Stub>[] {
       revoke,
     ])(chance),
   }));
+  return [first, ...later];
 }
 
 type Drawn = Omit<Deed<Stub>, 'atMs'>;
 
 function arrive(chance: Chance): Drawn {
-  const perSecond = oneOf(chance, [0, 5, 20, 50, 120]);
+  return arriveAt(oneOf(chance, [0, 5, 20, 50, 120]));
+}
+
+function arriveAt(perSecond: number): Drawn {
   return { text: `${perSecond} leads/s arrive from now on`, act: (stub) => stub.arrive(perSecond) };
 }
 

@@ -9,11 +9,14 @@ import { noteProcess } from './run-folder.ts';
 
 /** The file that starts leadsync from the source of this checkout, one file for each import. */
 export const CHECKOUT = fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
-/** The file that starts leadsync. `npm test` bundles the checkout for it; otherwise it is the source. */
-const PROGRAM = process.env['LEADSYNC_TEST_PROGRAM'] ?? CHECKOUT;
 /** The Node flags in the program's shebang line, which apply when the program is run by its name. */
 export const NODE_FLAGS: readonly string[] =
-  /^#!.* node (.*)$/m.exec(readFileSync(PROGRAM, 'utf8'))?.[1]?.split(' ') ?? [];
+  /^#!.* node (.*)$/m.exec(readFileSync(program(), 'utf8'))?.[1]?.split(' ') ?? [];
+
+/** Returns the file that starts leadsync: a bundle of the checkout, if the tool that runs the tests made one; otherwise the source. */
+function program(): string {
+  return process.env['LEADSYNC_TEST_PROGRAM'] ?? CHECKOUT;
+}
 
 /** How a process ended: with an exit code or by a signal. */
 export interface Exit {
@@ -53,7 +56,7 @@ export interface LeadsyncOptions {
 
 /** Starts `leadsync ARGUMENT …` and returns immediately. */
 export function startLeadsync(args: readonly string[], options: LeadsyncOptions = {}): RunningLeadsync {
-  const child = spawn(process.execPath, [...NODE_FLAGS, options.program ?? PROGRAM, ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, options.program ?? program(), ...args], {
     cwd: options.cwd,
     env: { ...ownEnvironment(), ...options.env },
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
