@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isOwing } from '../support/scene/is-owing.ts';
 import { type Account, accountOf } from '../support/scene/oracle.ts';
 import { type Scene, SINKS } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 import type { Plan } from './plan.ts';
 import { CANARIES, type World } from './world.ts';
 
@@ -17,6 +18,8 @@ export interface Healed {
 
 /** Maximum time after the last trouble until everything is delivered, in s: a held sink is probed every minute. */
 const REST_WITHIN_S = 150;
+/** Maximum time until leadsync has noticed the last change of the configuration, in ms. */
+const IN_FORCE_MS = 30_000;
 const LAST_LEADS = 25;
 
 /** Heals everything and waits until nothing is owed; then retries the dead deliveries and waits again. */
@@ -26,15 +29,18 @@ export async function healAndRest(
   tell: (part: string, text: string) => void,
   signal: AbortSignal,
 ): Promise<Healed> {
-  const { daemon, worker, operator } = world.parts;
+  const { daemon, worker, operator, configuration } = world.parts;
   await world.heal();
   const startMs = performance.now();
   tell('all', 'everything is healed');
   daemon.calm();
   worker.calm();
   await worker.end('SIGTERM');
+  configuration.map(plan.lastForms);
   if (!plan.healRunning || !daemon.sound) await daemon.end('SIGTERM');
   daemon.start();
+  // The last leads come when no earlier mapping is in force any more, so that each of them must have the last one.
+  const notInForce = await lastMappings(world);
   for (const service of Object.values(world.scene.services)) service.addLeads(LAST_LEADS);
   for (const sink of SINKS) await resumeIfPaused(world, sink);
   let account = await rest(world, signal);
@@ -45,8 +51,20 @@ export async function healAndRest(
     account = await rest(world, signal);
   }
   await daemon.end('SIGTERM');
-  const faults = seconds === undefined ? [`not at rest ${REST_WITHIN_S} s after everything was healed`] : [];
+  const restless =
+    seconds === undefined ? [`not at rest ${REST_WITHIN_S} s after everything was healed`] : [];
+  const faults = [...notInForce, ...restless];
   return { account: await accountOf(world.scene, { raw: CANARIES }), seconds, faults };
+}
+
+/** Waits until the last mappings are in force. Returns what is wrong if that does not happen. */
+async function lastMappings({ inForce }: World): Promise<string[]> {
+  try {
+    await until('the last mappings are in force', () => inForce.unsettled().length === 0, IN_FORCE_MS);
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
 }
 
 /** Resumes a sink that a 410 or an operator has paused, which only an operator can do. */

@@ -4,7 +4,7 @@ import type { Account } from '../support/scene/oracle.ts';
 import { troublesOf, type World } from './world.ts';
 
 /** Writes what a search for the cause needs, besides the ledger and the logs. */
-export function keepRecord({ folder, scene, parts }: World, account: Account): void {
+export function keepRecord({ folder, scene, parts, inForce }: World, account: Account): void {
   const write = (name: string, value: unknown) =>
     writeFileSync(join(folder, 'record', `${name}.json`), JSON.stringify(value, undefined, 1));
   mkdirSync(join(folder, 'record'));
@@ -31,4 +31,5 @@ export function keepRecord({ folder, scene, parts }: World, account: Account): v
     })),
   );
   write('troubles', troublesOf(parts));
+  write('mappings', inForce.periods);
 }

@@ -15,8 +15,9 @@ export interface ChaosOptions {
 export const USAGE = `npm run test:chaos -- [--seed N] [--seconds S] [--runs K] [--carrier in-process|bullmq]
 
 For a while, everything fails at random and at the same time: leads arrive and change, the service misbehaves, sinks
-fail, disks fill up, Redis and PostgreSQL are killed, frozen and emptied, leadsync is killed, frozen and restarted, and
-an operator runs commands. Then everything is healed, and every lead must be accounted for at every sink.
+fail, disks fill up, Redis and PostgreSQL are killed, frozen and emptied, leadsync is killed, frozen and restarted, an
+operator runs commands, and the mappings of the sinks change. Then everything is healed, and every lead must be accounted
+for at every sink, in the form of a mapping that was in force when its attempt began.
 
   --seed N      selects the run: it determines every action and its time. The state that an action finds differs
                 between runs, so a fault may take several tries to show again. Without it, a random seed, which is printed.

@@ -4,6 +4,7 @@ import type { PrivateRedis } from '../support/servers/private-redis.ts';
 import type { Configuration } from './configuration.ts';
 import type { Database } from './lanes/postgres.ts';
 import type { Operator } from './operator.ts';
+import type { SPLIT } from './plan.ts';
 import type { Process } from './process.ts';
 import type { WatchedDisk } from './watched-disk.ts';
 import type { WatchedReceiver } from './watched-receiver.ts';
@@ -14,6 +15,8 @@ export interface Parts {
   /** A service with the same ids as the first and other content; undefined if there is none. */
   readonly 'other service': Stub | undefined;
   readonly receiver: WatchedReceiver;
+  /** The receivers of the two sinks between which the leads are split. */
+  readonly 'split receivers': Readonly<Record<(typeof SPLIT)[number], WatchedReceiver>>;
   readonly 'drop folder': SmallDisk;
   readonly "ledger's disk": WatchedDisk;
   readonly postgres: Database;

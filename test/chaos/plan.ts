@@ -1,14 +1,15 @@
 import { Chance } from '../simulation/chance.ts';
 import type { CarrierName, SceneOptions } from '../support/scene/scene.ts';
 import { type Deed, oneOf } from './deed.ts';
-import { drawConfiguration } from './lanes/configuration.ts';
+import { drawConfiguration, FIRST_SPLIT, lastForms } from './lanes/configuration.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
 import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';
 import { drawOperator } from './lanes/operator.ts';
 import { drawPostgres } from './lanes/postgres.ts';
-import { drawReceiver } from './lanes/receiver.ts';
+import { drawReceiver, drawSplitReceivers } from './lanes/receiver.ts';
 import { drawRedis } from './lanes/redis.ts';
 import { drawService, FIRST_ID } from './lanes/service.ts';
+import { type Form, optionsOf } from './mappings/form.ts';
 import type { Parts } from './parts.ts';
 import type { Start } from './process.ts';
 
@@ -23,16 +24,16 @@ export interface Plan {
   readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
   /** Whether the daemon keeps running while everything is healed, or is restarted. */
   readonly healRunning: boolean;
+  /** The mappings that all sinks get when everything is healed. */
+  readonly lastForms: readonly Form[];
 }
 
 /** The webhook's deadline for an answer, in ms. */
 export const WEBHOOK_TIMEOUT_MS = 2_000;
 
-/** Two sinks between which `where` splits the leads. */
-export const SPLIT = {
-  even: { where: 'lead.id % 2 == 0', events: ['created', 'updated'], timeout: '5s' },
-  odd: { where: 'lead.id % 2 == 1', events: ['created', 'updated'], timeout: '5s' },
-} as const;
+/** The sinks between which `where` splits the leads, with a `rate` that reloads must not restart. */
+export const SPLIT = ['even', 'odd'] as const;
+export const SPLIT_RATE = { perSecond: 10, concurrency: 10 };
 
 const RETRY = { schedule: ['1s', '2s', '4s', '8s', '8s', '8s'] };
 
@@ -47,6 +48,7 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       service: drawService(of('service'), endMs),
       'other service': twoServices ? drawService(of('lane of the other service'), endMs) : [],
       receiver: drawReceiver(of('receiver'), endMs),
+      'split receivers': drawSplitReceivers(of('split receivers'), endMs),
       'drop folder': drawDropDisk(of('drop folder'), endMs),
       "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
       postgres: drawPostgres(of('postgres'), endMs),
@@ -60,13 +62,14 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       stub: drawStub(of('stub'), seed),
       services: twoServices ? { other: drawStub(of('other stub'), seed + 1) } : {},
       sinks: drawSinks(of('sinks')),
-      receivers: SPLIT,
+      receivers: splitOptions(),
     },
     starts: {
       daemon: drawStarts(of('starts of the daemon'), { mayLeaveDeliveries: queued }),
       worker: drawStarts(of('starts of the worker'), { mayLeaveDeliveries: false }),
     },
     healRunning: of('healing').oneIn(2),
+    lastForms: lastForms(seconds),
   };
 }
 
@@ -81,6 +84,20 @@ function drawStub(chance: Chance, seed: number): NonNullable<SceneOptions['stub'
     transfer: oneOf(chance, ['chunked', 'length'] as const),
     etag: oneOf(chance, ['none', 'strong', 'weak'] as const),
   };
+}
+
+/** Returns the options of the split sinks, with their first mappings. */
+function splitOptions(): NonNullable<SceneOptions['receivers']> {
+  const { perSecond, concurrency } = SPLIT_RATE;
+  const shared = {
+    events: ['created', 'updated'],
+    timeout: `${WEBHOOK_TIMEOUT_MS}ms`,
+    batch: { max: 10, wait: '0s' },
+    rate: `${perSecond}/s`,
+    concurrency,
+    retry: RETRY,
+  };
+  return Object.fromEntries(FIRST_SPLIT.map((form) => [form.sink, { ...shared, ...optionsOf(form) }]));
 }
 
 /** Draws sinks with both events, short deadlines, and retries that end within a run. */

@@ -1,7 +1,12 @@
 import { expectNoCanary } from '../support/scene/canary.ts';
-import { type Account, faultsOf, type SinkAccount } from '../support/scene/oracle.ts';
+import { type Account, faultsOf } from '../support/scene/oracle.ts';
+import { keyOf } from '../support/scene/scene.ts';
 import type { Healed } from './healing.ts';
-import type { SPLIT } from './plan.ts';
+import { wrongForms } from './mappings/account.ts';
+import { mayHaveArrived } from './mappings/arrival.ts';
+import { type LedgerRecord, readLedger } from './mappings/ledger-record.ts';
+import { SPLIT, SPLIT_RATE } from './plan.ts';
+import { tooFast } from './too-fast.ts';
 import type { World } from './world.ts';
 
 /** Maximum memory of a leadsync process, in MB. */
@@ -11,15 +16,17 @@ const MEMORY_MB = 450;
 const SHOWN = 10;
 
 /** Returns the broken promises, in words; empty if there are none. */
-export function brokenPromises(world: World, healed: Healed): string[] {
+export async function brokenPromises(world: World, healed: Healed): Promise<string[]> {
+  const ledger = readLedger(world.scene.dataDir);
   const { daemon, worker } = world.parts;
   const tooLarge = [daemon, worker].filter(({ peakMb }) => peakMb > MEMORY_MB);
   return [
     ...world.faults(),
     ...healed.faults,
-    ...faultsOf(healed.account, { repeats: true, skipped: leftOutOf(healed.account) }),
-    ...wrongSplit(healed.account),
+    ...faultsOf(healed.account, { repeats: true, skipped: leftOutOf(ledger) }),
+    ...shortened(await wrongForms(world, ledger)),
     ...severalBodies(world),
+    ...tooManyRequests(world),
     ...unexcusedRepeats(world),
     ...wrongReplays(world, healed.account),
     ...shownData(world),
@@ -28,43 +35,43 @@ export function brokenPromises(world: World, healed: Healed): string[] {
   ];
 }
 
-/** Returns the leads that `where` has to leave out of each sink between which the leads are split. */
-function leftOutOf({ sinks }: Account): Record<keyof typeof SPLIT, readonly string[]> {
-  const all = Object.values(sinks).flatMap(({ skipped }) => skipped);
-  const parity = (rest: number) => [...new Set(all)].filter((lead) => idOf(lead) % 2n === BigInt(rest));
-  return { even: parity(1), odd: parity(0) };
+/** Returns the leads that `where` left out of each sink between which the leads are split; `wrongForms` checks whether it had to. */
+function leftOutOf({ leftOut }: LedgerRecord): Record<string, readonly string[]> {
+  const of = (sink: string) => leftOut.filter((one) => one.sink === sink).map(keyOf);
+  return Object.fromEntries(SPLIT.map((sink) => [sink, of(sink)]));
 }
 
-/** Returns what is wrong with the split: every lead belongs to exactly one of the two sinks, and must be skipped at the other. */
-function wrongSplit({ served, sinks }: Account): string[] {
-  const split = [sinks['even'], sinks['odd']].filter((account) => account !== undefined);
-  const sum = (of: (account: SinkAccount) => number) => split.reduce((all, account) => all + of(account), 0);
-  const leftOut = sum(({ skipped }) => new Set(skipped).size);
-  const arrived = sum(({ delivered }) => delivered);
-  return leftOut === served && arrived === served
-    ? []
-    : [`of ${served} leads, even and odd hold ${arrived} and left out ${leftOut}`];
-}
-
-function idOf(lead: string): bigint {
-  return BigInt(lead.split(':')[1] ?? '0');
-}
-
-/**
- * Returns the requests that may have arrived with another body under the same id. After any other answer the receiver does not have the
- * lead, and the next attempt may use a changed mapping.
- */
+/** Returns the requests that came with another body after a request with the same id had arrived or might have arrived. */
 function severalBodies({ parts }: World): string[] {
-  const mayHaveArrived = parts.receiver.requests.filter(({ request: { status }, answeredMs }) =>
-    // Without a status and with an answer, the sender read the head of the answer and left its body.
-    status === undefined
-      ? answeredMs === undefined
-      : (status >= 200 && status <= 299) || [502, 504].includes(status),
+  const receivers = { crm: parts.receiver, ...parts['split receivers'] };
+  return Object.entries(receivers).flatMap(([sink, { requests }]) => {
+    const bound = new Map<string, string>();
+    const wrong = new Set<string>();
+    for (const watched of requests) {
+      const id = String(watched.request.headers['webhook-id']);
+      const body = watched.request.body.toString();
+      const first = bound.get(id);
+      if (first !== undefined && first !== body) wrong.add(id);
+      if (first === undefined && mayHaveArrived(watched)) bound.set(id, body);
+    }
+    return [...wrong].slice(0, SHOWN).map((id) => `${sink}: the id ${id} has several bodies`);
+  });
+}
+
+function tooManyRequests({ parts }: World): string[] {
+  const troubles = { ends: [...parts.daemon.ends, ...parts.worker.ends] };
+  return SPLIT.flatMap((sink) =>
+    tooFast(sink, parts['split receivers'][sink].requests, SPLIT_RATE, troubles),
   );
-  const byId = Map.groupBy(mayHaveArrived, ({ request }) => String(request.headers['webhook-id']));
-  return [...byId]
-    .filter(([, same]) => new Set(same.map(({ request }) => request.body.toString())).size > 1)
-    .map(([id, same]) => `crm: ${same.length} requests with the id ${id} have several bodies`);
+}
+
+/** Returns the first faults of each sink, and the number of the others. */
+function shortened(faults: readonly string[]): string[] {
+  const bySink = Map.groupBy(faults, (fault) => fault.split(':')[0]);
+  return [...bySink].flatMap(([sink, all]) => [
+    ...all.slice(0, SHOWN),
+    ...(all.length > SHOWN ? [`${sink}: ${all.length - SHOWN} more leads in a wrong form`] : []),
+  ]);
 }
 
 /** Returns the number of repeats without a reason, and the first of them by name. */

@@ -55,7 +55,7 @@ export async function playRun({ seed, carrier, seconds, say, signal }: RunOption
   try {
     await perform(plan, world, tell, signal);
     const healed = await healAndRest(plan, world, tell, signal);
-    const faults = brokenPromises(world, healed);
+    const faults = await brokenPromises(world, healed);
     kept = faults.length > 0;
     if (kept) keepRecord(world, healed.account);
     const { daemon, worker } = world.parts;
@@ -106,6 +106,7 @@ async function perform(
       ? [lane('other service', parts['other service'], lanes['other service'])]
       : []),
     lane('receiver', parts.receiver, lanes.receiver),
+    lane('split receivers', parts['split receivers'], lanes['split receivers']),
     lane('drop folder', parts['drop folder'], lanes['drop folder']),
     lane("ledger's disk", parts["ledger's disk"], lanes["ledger's disk"]),
     lane('postgres', parts.postgres, lanes.postgres),

@@ -9,10 +9,13 @@ import { type PrivateRedis, startRedis } from '../support/servers/private-redis.
 import { until } from '../support/time/until.ts';
 import { Configuration } from './configuration.ts';
 import { EagerReader } from './eager-reader.ts';
+import { FIRST_FORMS } from './lanes/configuration.ts';
 import { healRedis } from './lanes/redis.ts';
+import { InForce } from './mappings/in-force.ts';
+import { keepHistory } from './mappings/table-history.ts';
 import { Operator } from './operator.ts';
 import type { Parts } from './parts.ts';
-import { type Plan, WEBHOOK_TIMEOUT_MS } from './plan.ts';
+import { type Plan, type SPLIT, WEBHOOK_TIMEOUT_MS } from './plan.ts';
 import { Process, type ProcessOptions } from './process.ts';
 import { type Repeats, repeatsIn, type Troubles } from './repeats.ts';
 import { WatchedDisk } from './watched-disk.ts';
@@ -26,6 +29,8 @@ export interface World {
   readonly folder: string;
   readonly scene: Scene;
   readonly parts: Parts;
+  /** Which mappings may have been in force when. */
+  readonly inForce: InForce;
   /** The reader of the CSV files. */
   readonly reader: EagerReader;
   /** Ends every trouble: all parts except leadsync work again, and no more leads arrive. */
@@ -69,6 +74,11 @@ export async function openWorld(
     });
     closes.push(() => scene.close());
     for (const text of CANARIES) scene.stub.addRaw(text);
+    await keepHistory(scene);
+    const inForce = new InForce();
+    inForce.written(FIRST_FORMS);
+    const configuration = new Configuration(scene.configFile, scene.adminUrl, inForce);
+    closes.push(() => configuration.close());
     const excuse = (sinceMs: number) =>
       disks.data.wasFull(sinceMs) ? "the ledger's disk was full" : undefined;
     const [daemon, worker] = processes(plan, scene, folder, { say, excuse });
@@ -77,10 +87,13 @@ export async function openWorld(
       () => worker.end('SIGKILL'),
     );
     const operator = new Operator(scene, excuse);
+    const watched = (sink: (typeof SPLIT)[number]) =>
+      new WatchedReceiver(scene.receivers[sink] ?? scene.receiver);
     const parts: Parts = {
       service: scene.stub,
       'other service': scene.services['other'],
       receiver: new WatchedReceiver(scene.receiver),
+      'split receivers': { even: watched('even'), odd: watched('odd') },
       'drop folder': disks.drop,
       "ledger's disk": disks.data,
       postgres: { server, query: scene.query, schema: scene.schema },
@@ -88,7 +101,7 @@ export async function openWorld(
       daemon,
       worker,
       operator,
-      configuration: new Configuration(scene.configFile),
+      configuration,
     };
     daemon.start();
     await until('there is a ledger', () => existsSync(join(scene.dataDir, 'ledger.db')), 20_000);
@@ -99,6 +112,7 @@ export async function openWorld(
       folder,
       scene,
       parts,
+      inForce,
       reader: new EagerReader(scene.drop),
       heal: () => heal(parts),
       repeats: () => repeatsIn(parts.receiver.requests, troublesOf(parts), WEBHOOK_TIMEOUT_MS),
@@ -153,7 +167,7 @@ async function heal(parts: Parts): Promise<void> {
     service?.arrive(0);
     service?.behave();
   }
-  parts.receiver.takeAll();
+  for (const receiver of [parts.receiver, ...Object.values(parts['split receivers'])]) receiver.takeAll();
   parts['drop folder'].heal();
   parts["ledger's disk"].heal();
   const { server } = parts.postgres;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chance } from '../../simulation/chance.ts';
 import type { ReceivedRequest } from '../../support/servers/webhook-receiver.ts';
 import { type Deed, lengthOf, oneOf, spells } from '../deed.ts';
+import type { Parts } from '../parts.ts';
 import type { Answer, WatchedReceiver } from '../watched-receiver.ts';
 
 interface Manner {
@@ -20,6 +21,37 @@ export function drawReceiver(chance: Chance, endMs: number): Deed<WatchedReceive
     ];
   });
 }
+
+/** Draws the troubles of the receivers of split leads: answers are cut or late, so that mappings change between two attempts. */
+export function drawSplitReceivers(chance: Chance, endMs: number): Deed<Parts['split receivers']>[] {
+  return spells(chance, endMs, [1_000, 4_000], [300, 2_500]).flatMap((spell) => {
+    const { text, answer } = oneOf(chance, UNSURE_MANNERS)(chance);
+    return [
+      {
+        atMs: spell.fromMs,
+        text: `${text} for ${lengthOf(spell)}`,
+        act: (receivers) => {
+          for (const one of Object.values(receivers)) one.answerAlways(answer);
+        },
+      },
+      {
+        atMs: spell.toMs,
+        text: 'take everything',
+        act: (receivers) => {
+          for (const one of Object.values(receivers)) one.takeAll();
+        },
+      },
+    ];
+  });
+}
+
+/** After these answers the sender cannot know whether the receiver has the lead, or knows that it has not. */
+const UNSURE_MANNERS: readonly ((chance: Chance) => Manner)[] = [
+  (chance) => status(oneOf(chance, [500, 502, 504])),
+  (chance) => slow(chance.between(100, 3_000)),
+  (chance) => breaksSometimes(chance.between(1, 4)),
+  (chance) => breaksSometimes(chance.between(1, 4)),
+];
 
 const MANNERS: readonly ((chance: Chance) => Manner)[] = [
   (chance) => status(oneOf(chance, [500, 502, 504])),
@@ -62,6 +94,17 @@ function failsSometimes(oneIn: number): Manner {
     res.writeHead(requests % oneIn === 0 ? 500 : 204).end();
   };
   return { text: `fails one time in ${oneIn}`, answer };
+}
+
+/** Accepts every request, and breaks the connection of one in this many. */
+function breaksSometimes(oneIn: number): Manner {
+  let requests = 0;
+  const answer = (request: ReceivedRequest, res: ServerResponse) => {
+    requests += 1;
+    if (requests % oneIn === 0) takeAndBreak(request, res);
+    else res.writeHead(204).end();
+  };
+  return { text: `takes the leads and breaks one connection in ${oneIn}`, answer };
 }
 
 function slow(ms: number): Manner {

@@ -1,0 +1,39 @@
+import type { World } from '../world.ts';
+import { type Arrival, arrivedByWebhook, arrivedInFiles, arrivedInTable } from './arrival.ts';
+import type { LedgerRecord } from './ledger-record.ts';
+import { readHistory } from './table-history.ts';
+import { type Known, wrongMappings } from './wrong-mappings.ts';
+import { wronglyLeftOut } from './wrong-split.ts';
+
+/** Returns what the sinks of a stopped leadsync hold in another form, or lack, than their mappings say. */
+export async function wrongForms(world: World, { boundMs, leftOut }: LedgerRecord): Promise<string[]> {
+  const { inForce, parts } = world;
+  const frozen = [...parts.daemon.frozen, ...parts.worker.frozen];
+  const known: Known = { inForce, boundMs, frozen, textsOf: textsIn(world) };
+  return [...wrongMappings(await arrivalsIn(world), known), ...wronglyLeftOut(leftOut, known)];
+}
+
+async function arrivalsIn({ parts, scene }: World): Promise<Arrival[]> {
+  const { even, odd } = parts['split receivers'];
+  return [
+    ...arrivedByWebhook('crm', parts.receiver.requests),
+    ...arrivedByWebhook('even', even.requests),
+    ...arrivedByWebhook('odd', odd.requests),
+    ...arrivedInFiles('drop', scene.drop),
+    ...arrivedInTable('warehouse', await readHistory(scene)),
+  ];
+}
+
+/** Returns a function that returns the texts that a service listed for a lead. */
+function textsIn({ scene: { services } }: World): Known['textsOf'] {
+  const raw = Object.entries(services).flatMap(([source, { served }]) =>
+    served.raw().map((text) => ({ key: `${source}:${/"id"\s*:\s*(\d+)/.exec(text)?.[1]}`, text })),
+  );
+  const besides = Map.groupBy(raw, ({ key }) => key);
+  return (source, lead) => {
+    const served = services[source]?.served;
+    const versions = served?.versions(Number(lead)) ?? [];
+    const generated = versions.flatMap((version) => served?.text(Number(lead), version) ?? []);
+    return [...generated, ...(besides.get(`${source}:${lead}`) ?? []).map(({ text }) => text)];
+  };
+}
