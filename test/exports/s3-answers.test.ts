@@ -6,12 +6,12 @@ import {
   type Answer,
   type Answers,
   type Asked,
-  anAnsweringStorage,
   isAbort,
   isListing,
   isObject,
   isUploadsListing,
-} from './answering-storage.ts';
+} from '../support/servers/storage-server.ts';
+import { anAnsweringStorage } from './answering-storage.ts';
 
 const DENIED: Answer = [403, '<Error><Code>AccessDenied</Code></Error>'];
 /** More than two pages of a listing. */

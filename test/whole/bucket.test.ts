@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Asked, anAnsweringStorage, isObject } from '../exports/answering-storage.ts';
+import { anAnsweringStorage } from '../exports/answering-storage.ts';
+import { type Asked, isObject } from '../support/servers/storage-server.ts';
 import { parquetRows } from '../exports/read-parquet.ts';
 import { sinkOptionsOf } from '../sinks/drop/open-in-bucket.ts';
 import { startStub } from '../stub/stub.ts';

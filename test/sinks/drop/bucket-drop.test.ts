@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { LeaseOver, type Sink, SinkUnavailable, type StoredLead } from '../../../src/sinks/sink.ts';
+import { anAnsweringStorage } from '../../exports/answering-storage.ts';
+import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import {
   type Answer,
-  type AnsweringStorage,
   type Answers,
   type Asked,
-  anAnsweringStorage,
   isListing,
   isObject,
-} from '../../exports/answering-storage.ts';
-import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+  type StorageServer,
+} from '../../support/servers/storage-server.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 import { until } from '../../support/time/until.ts';
 import { openInBucket, PREFIX } from './open-in-bucket.ts';
@@ -20,7 +20,7 @@ const KEY = `${PREFIX}leads-20261120T100001.000Z-b0000000000000001.csv`;
 const code = (name: string) => `<Error><Code>${name}</Code><Message>canary-message</Message></Error>`;
 const isPut = ({ method }: Asked) => method === 'PUT';
 const isStart = ({ method, query }: Asked) => method === 'POST' && query.has('uploads');
-const puts = ({ asked }: AnsweringStorage) => asked.filter(isPut);
+const puts = ({ asked }: StorageServer) => asked.filter(isPut);
 
 async function failureOf(work: Promise<unknown>): Promise<SinkUnavailable> {
   const failure = await work.then(
@@ -245,7 +245,7 @@ describe('the stored leads', () => {
   }
 
   /** A storage with one file of leads, and its content under these keys as well. */
-  async function storageWith(keys: readonly string[], answers?: Answers): Promise<AnsweringStorage> {
+  async function storageWith(keys: readonly string[], answers?: Answers): Promise<StorageServer> {
     const storage = await anAnsweringStorage(answers);
     const lead = aDelivery({ leadId: 9_223_372_036_854_775_807n, version: 3, id: 'drop:main:1:3:cafe' });
     await openInBucket('csv', storage).deliver(aBatch([lead]), NEVER);
