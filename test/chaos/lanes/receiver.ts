@@ -22,35 +22,33 @@ export function drawReceiver(chance: Chance, endMs: number): Deed<WatchedReceive
   });
 }
 
-/** Draws the troubles of the receivers of split leads: answers are cut or late, so that mappings change between two attempts. */
+/**
+ * Draws the troubles of the receivers of split leads. They break a connection now and then even between the troubles, so that many batches
+ * are attempted again after their mapping has changed.
+ */
 export function drawSplitReceivers(chance: Chance, endMs: number): Deed<Parts['split receivers']>[] {
-  return spells(chance, endMs, [1_000, 4_000], [300, 2_500]).flatMap((spell) => {
-    const { text, answer } = oneOf(chance, UNSURE_MANNERS)(chance);
-    return [
-      {
-        atMs: spell.fromMs,
-        text: `${text} for ${lengthOf(spell)}`,
-        act: (receivers) => {
-          for (const one of Object.values(receivers)) one.answerAlways(answer);
-        },
-      },
-      {
-        atMs: spell.toMs,
-        text: 'take everything',
-        act: (receivers) => {
-          for (const one of Object.values(receivers)) one.takeAll();
-        },
-      },
-    ];
+  const usual = breaksSometimes(chance.between(3, 6));
+  const behave = ({ text, answer }: Manner, atMs: number) => ({
+    atMs,
+    text,
+    act: (receivers: Parts['split receivers']) => {
+      for (const one of Object.values(receivers)) one.answerAlways(answer);
+    },
   });
+  const troubles = spells(chance, endMs, [1_000, 4_000], [300, 2_500]).flatMap((spell) => {
+    const manner = oneOf(chance, UNSURE_MANNERS)(chance);
+    const text = `${manner.text} for ${lengthOf(spell)}`;
+    return [behave({ ...manner, text }, spell.fromMs), behave(usual, spell.toMs)];
+  });
+  return [behave(usual, 0), ...troubles];
 }
 
 /** After these answers the sender cannot know whether the receiver has the lead, or knows that it has not. */
 const UNSURE_MANNERS: readonly ((chance: Chance) => Manner)[] = [
   (chance) => status(oneOf(chance, [500, 502, 504])),
   (chance) => slow(chance.between(100, 3_000)),
-  (chance) => breaksSometimes(chance.between(1, 4)),
-  (chance) => breaksSometimes(chance.between(1, 4)),
+  () => breaksSometimes(1),
+  () => breaksSometimes(2),
 ];
 
 const MANNERS: readonly ((chance: Chance) => Manner)[] = [
