@@ -8,6 +8,7 @@ import type { SPLIT } from './plan.ts';
 import type { Process } from './process.ts';
 import type { WatchedDisk } from './watched-disk.ts';
 import type { WatchedReceiver } from './watched-receiver.ts';
+import type { WatchedStorage } from './watched-storage.ts';
 
 /** The parts of the world that actions affect, by the name in the report. */
 export interface Parts {
@@ -18,6 +19,7 @@ export interface Parts {
   /** The receivers of the two sinks between which the leads are split. */
   readonly 'split receivers': Readonly<Record<(typeof SPLIT)[number], WatchedReceiver>>;
   readonly 'drop folder': SmallDisk;
+  readonly bucket: WatchedStorage;
   readonly "ledger's disk": WatchedDisk;
   readonly postgres: Database;
   /** Undefined if deliveries run in the process. */

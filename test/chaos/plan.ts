@@ -1,6 +1,7 @@
 import { Chance } from '../simulation/chance.ts';
 import type { CarrierName, SceneOptions } from '../support/scene/scene.ts';
 import { type Deed, oneOf } from './deed.ts';
+import { drawBucket } from './lanes/bucket.ts';
 import { drawConfiguration, FIRST_SPLIT, lastForms } from './lanes/configuration.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
 import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';
@@ -20,6 +21,8 @@ export type Lanes = { readonly [Name in keyof Parts]: readonly Deed<NonNullable<
 export interface Plan {
   readonly lanes: Lanes;
   readonly scene: Pick<SceneOptions, 'stub' | 'services' | 'sinks' | 'receivers'>;
+  /** The options of the sink of files in a bucket, without those of the bucket. */
+  readonly bucket: Readonly<Record<string, unknown>>;
   /** The successive starts of the daemon and of the workers. */
   readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
   /** Whether the daemon keeps running while everything is healed, or is restarted. */
@@ -50,6 +53,7 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       receiver: drawReceiver(of('receiver'), endMs),
       'split receivers': drawSplitReceivers(of('split receivers'), endMs),
       'drop folder': drawDropDisk(of('drop folder'), endMs),
+      bucket: drawBucket(of('bucket'), endMs),
       "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
       postgres: drawPostgres(of('postgres'), endMs),
       redis: queued ? drawRedis(of('redis'), endMs) : [],
@@ -63,6 +67,12 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       services: twoServices ? { other: drawStub(of('other stub'), seed + 1) } : {},
       sinks: drawSinks(of('sinks')),
       receivers: splitOptions(),
+    },
+    bucket: {
+      events: ['created', 'updated'],
+      retry: RETRY,
+      timeout: '3s',
+      batch: { max: oneOf(of('bucket sink'), [5, 100]), wait: '300ms' },
     },
     starts: {
       daemon: drawStarts(of('starts of the daemon'), { mayLeaveDeliveries: queued }),

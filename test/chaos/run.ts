@@ -108,6 +108,7 @@ async function perform(
     lane('receiver', parts.receiver, lanes.receiver),
     lane('split receivers', parts['split receivers'], lanes['split receivers']),
     lane('drop folder', parts['drop folder'], lanes['drop folder']),
+    lane('bucket', parts.bucket, lanes.bucket),
     lane("ledger's disk", parts["ledger's disk"], lanes["ledger's disk"]),
     lane('postgres', parts.postgres, lanes.postgres),
     ...(parts.redis ? [lane('redis', parts.redis, lanes.redis)] : []),

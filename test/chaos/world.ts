@@ -20,6 +20,7 @@ import { Process, type ProcessOptions } from './process.ts';
 import { type Repeats, repeatsIn, type Troubles } from './repeats.ts';
 import { WatchedDisk } from './watched-disk.ts';
 import { WatchedReceiver } from './watched-receiver.ts';
+import { WatchedStorage } from './watched-storage.ts';
 
 /** Leads whose text can be recognised wherever it leaks; they exist from the start and are delivered like any other. */
 export const CANARIES = [9_000_001, 9_000_002, 9_000_003].map(canaryLead);
@@ -65,8 +66,12 @@ export async function openWorld(
       () => disks.drop.close(),
       () => disks.data.close(),
     );
+    const bucket = new WatchedStorage();
+    closes.push(() => bucket.close());
+    const ofBucket = { ...plan.bucket, ...(await bucket.start()) };
     const scene = await openScene(folder, carrier, {
       ...plan.scene,
+      drops: { bucket: { options: ofBucket, files: () => bucket.files() } },
       databaseUrl: server.url,
       ...(redis ? { redisUrl: redis.url } : {}),
       config: { stop: { grace: '4s' }, watch: true },
@@ -95,6 +100,7 @@ export async function openWorld(
       receiver: new WatchedReceiver(scene.receiver),
       'split receivers': { even: watched('even'), odd: watched('odd') },
       'drop folder': disks.drop,
+      bucket,
       "ledger's disk": disks.data,
       postgres: { server, query: scene.query, schema: scene.schema },
       redis,
@@ -168,6 +174,7 @@ async function heal(parts: Parts): Promise<void> {
     service?.behave();
   }
   for (const receiver of [parts.receiver, ...Object.values(parts['split receivers'])]) receiver.takeAll();
+  parts.bucket.takeAll();
   parts['drop folder'].heal();
   parts["ledger's disk"].heal();
   const { server } = parts.postgres;

@@ -1,17 +1,19 @@
 import type { Chance } from '../../simulation/chance.ts';
 import type { Configuration } from '../configuration.ts';
 import { type Deed, spells } from '../deed.ts';
-import type { Form } from '../mappings/form.ts';
+import { type Form, MAPPED } from '../mappings/form.ts';
 
 /** Sinks whose mappings change together: a lead that leaves one of a pair goes to the other. */
-const GROUPS = ['crm', 'drop', 'warehouse', 'split', 'split'] as const;
+const GROUPS = ['crm', 'drop', 'warehouse', 'bucket', 'split', 'split'] as const;
+/** Sinks that get every lead. */
+const WHOLE = ['crm', 'drop', 'warehouse', 'bucket'] as const;
 
 /** The mappings of the split sinks at the start of a run. */
 export const FIRST_SPLIT: readonly Form[] = splitAt(1, 0);
 
 /** The mappings of all sinks at the start of a run. */
 export const FIRST_FORMS: readonly Form[] = [
-  ...(['crm', 'drop', 'warehouse'] as const).map((sink) => ({ ...formOf(sink, 1), plain: true })),
+  ...WHOLE.map((sink) => ({ ...formOf(sink, 1), plain: true })),
   ...FIRST_SPLIT,
 ];
 
@@ -32,10 +34,7 @@ export function drawConfiguration(chance: Chance, endMs: number): Deed<Configura
 /** Returns the mappings that all sinks get when everything is healed. */
 export function lastForms(seconds: number): Form[] {
   const round = seconds * 10;
-  return [
-    ...(['crm', 'drop', 'warehouse'] as const).map((sink) => formOf(sink, round)),
-    ...splitAt(round, 1),
-  ];
+  return [...WHOLE.map((sink) => formOf(sink, round)), ...splitAt(round, 1)];
 }
 
 function drawForms(chance: Chance, group: (typeof GROUPS)[number], round: number): readonly Form[] {
@@ -52,7 +51,7 @@ function splitAt(round: number, ofEven: 0 | 1): readonly Form[] {
 
 /** Numbers the mappings of a run: those of one round are consecutive. */
 function formOf(sink: Form['sink'], round: number): Form {
-  return { sink, number: round * 10 + ['crm', 'drop', 'warehouse', 'even', 'odd'].indexOf(sink) };
+  return { sink, number: round * 10 + MAPPED.indexOf(sink) };
 }
 
 function describe({ sink, number, plain, parity }: Form): string {

@@ -1,5 +1,5 @@
 import type { World } from '../world.ts';
-import { type Arrival, arrivedByWebhook, arrivedInFiles, arrivedInTable } from './arrival.ts';
+import { type Arrival, arrivedByWebhook, arrivedInFiles, arrivedInTable, filesIn } from './arrival.ts';
 import type { LedgerRecord } from './ledger-record.ts';
 import { readHistory } from './table-history.ts';
 import { type Known, wrongMappings } from './wrong-mappings.ts';
@@ -19,7 +19,8 @@ async function arrivalsIn({ parts, scene }: World): Promise<Arrival[]> {
     ...arrivedByWebhook('crm', parts.receiver.requests),
     ...arrivedByWebhook('even', even.requests),
     ...arrivedByWebhook('odd', odd.requests),
-    ...arrivedInFiles('drop', scene.drop),
+    ...arrivedInFiles('drop', filesIn(scene.drop)),
+    ...arrivedInFiles('bucket', parts.bucket.stored),
     ...arrivedInTable('warehouse', await readHistory(scene)),
   ];
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { csvFiles } from '../../support/scene/scene.ts';
 import type { WatchedRequest } from '../watched-receiver.ts';
+import type { StoredFile } from '../watched-storage.ts';
 import type { MappedSink } from './form.ts';
 import type { WrittenRow } from './table-history.ts';
 
@@ -67,12 +68,18 @@ export function mayHaveArrived({ request: { status }, answeredMs }: WatchedReque
   return (status >= 200 && status <= 299) || [502, 504].includes(status);
 }
 
-/** Returns the leads in the CSV files of a folder. */
-export function arrivedInFiles(sink: MappedSink, folder: string): Arrival[] {
-  return csvFiles(folder).flatMap((name) => {
+/** Returns the CSV files in a folder. */
+export function filesIn(folder: string): StoredFile[] {
+  return csvFiles(folder).map((name) => {
     const file = join(folder, name);
-    const atMs = observed(statSync(file).mtimeMs);
-    const rows: Record<string, string>[] = parse(readFileSync(file), { columns: true });
+    return { name, content: readFileSync(file), atMs: observed(statSync(file).mtimeMs) };
+  });
+}
+
+/** Returns the leads in CSV files. */
+export function arrivedInFiles(sink: MappedSink, files: readonly StoredFile[]): Arrival[] {
+  return files.flatMap(({ name, content, atMs }) => {
+    const rows: Record<string, string>[] = parse(content, { columns: true });
     return rows.map((row) => {
       const { _leadsync_source: source = '', _leadsync_delivery_id: delivery = '', _leadsync_raw: raw } = row;
       const own = Object.entries(row).filter(([column]) => !column.startsWith('_leadsync_'));

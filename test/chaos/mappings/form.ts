@@ -1,5 +1,5 @@
 /** The sinks whose mappings change during a run. `even` and `odd` share the leads between them. */
-export const MAPPED = ['crm', 'drop', 'warehouse', 'even', 'odd'] as const;
+export const MAPPED = ['crm', 'drop', 'warehouse', 'even', 'odd', 'bucket'] as const;
 export type MappedSink = (typeof MAPPED)[number];
 
 /** A mapping that a sink gets during a run. */

@@ -50,6 +50,19 @@ export function lastOfEach(held: readonly Held[]): ReadonlyMap<string, number> {
   return new Map(withoutRepeats(held).map((one) => [keyOf(one), one.version]));
 }
 
+/** A file, by its name. */
+export interface NamedFile {
+  readonly name: string;
+  readonly content: Buffer;
+}
+
+/** A sink of CSV files outside the scene's own folder. */
+export interface ExtraDrop {
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Returns the files in the order of their names. */
+  files(): NamedFile[];
+}
+
 export interface SceneOptions {
   readonly stub?: StubOptions;
   /** Replaces parts of the configuration. */
@@ -60,6 +73,8 @@ export interface SceneOptions {
   readonly sinks?: Readonly<Partial<Record<SinkName, Readonly<Record<string, unknown>>>>>;
   /** Additional webhooks by name, each with its own receiver and these options. */
   readonly receivers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Additional sinks of CSV files by name, with these options, and the files that each has written. */
+  readonly drops?: Readonly<Record<string, ExtraDrop>>;
   /** Additional sources by name, each with its own service. Their lead ids may collide; a `seed` makes their texts differ. */
   readonly services?: Readonly<Record<string, StubOptions>>;
   /** The servers that all tests share, if absent. */
@@ -118,6 +133,9 @@ export async function openScene(
           { type: 'webhook', url, secret: SECRET, ...options.receivers?.[name] },
         ]),
       ),
+      ...Object.fromEntries(
+        Object.entries(options.drops ?? {}).map(([name, one]) => [name, { type: 'csv', ...one.options }]),
+      ),
       crm: { type: 'webhook', url: receiver.url, secret: SECRET, ...options.sinks?.crm },
       drop: { type: 'csv', directory: drop, batch: { max: 100, wait: '500ms' }, ...options.sinks?.drop },
       // With the JSON of every lead, so that tests can compare it with what the service listed.
@@ -130,8 +148,11 @@ export async function openScene(
   const daemons: Daemon[] = [];
   const held = async () => ({
     ...Object.fromEntries(Object.entries(receivers).map(([name, one]) => [name, heldByWebhook(one)])),
+    ...Object.fromEntries(
+      Object.entries(options.drops ?? {}).map(([name, one]) => [name, heldInFiles(one.files())]),
+    ),
     crm: heldByWebhook(receiver),
-    drop: heldInFiles(drop),
+    drop: heldInFiles(filesIn(drop)),
     warehouse: await heldInTable(schema, query),
   });
   const stubs: readonly Stub[] = Object.values(services);
@@ -224,9 +245,9 @@ const EVENT =
   /(?:\{"id":"([^"]*)",)?"type":"lead\.(?:created|updated)","timestamp":"[^"]*","data":(.*?),"source":"([^"]*)","replay":/gs;
 
 /** Reads the files in the order of their names, which begin with a time, and each file from first row to last. */
-function heldInFiles(folder: string): Held[] {
-  return csvFiles(folder).flatMap((name) => {
-    const rows: Record<string, string>[] = parse(readFileSync(join(folder, name)), { columns: true });
+function heldInFiles(files: readonly NamedFile[]): Held[] {
+  return files.flatMap(({ name, content }) => {
+    const rows: Record<string, string>[] = parse(content, { columns: true });
     return rows.map((row) => ({
       source: row['_leadsync_source'] ?? '',
       lead: row['_leadsync_lead_id'] ?? row['id'] ?? '',
@@ -235,6 +256,10 @@ function heldInFiles(folder: string): Held[] {
       under: `${name}:${row['_leadsync_delivery_id']}`,
     }));
   });
+}
+
+function filesIn(folder: string): NamedFile[] {
+  return csvFiles(folder).map((name) => ({ name, content: readFileSync(join(folder, name)) }));
 }
 
 /** Returns the files that a reader of the drop folder would pick up. */
