@@ -53,7 +53,7 @@ export interface Batch {
   readonly createdAt: Date;
   /** The text of the mapping of its sink when the attempt began; undefined if the sink has none. */
   readonly mapping?: string | undefined;
-  /** The fields of that mapping, in order; set for the sink if its leads are mapped. */
+  /** The fields of the mappings of its deliveries, in order; set for the sink if its leads are mapped. */
   readonly columns?: readonly MappedColumn[] | undefined;
   /** Oldest first. Never empty. */
   readonly deliveries: readonly Delivery[];

@@ -1,5 +1,5 @@
 import type { Batch, Delivery } from '../leads/delivery.ts';
-import type { MappedColumn } from '../leads/mapped-fields.ts';
+import type { MappedColumn, MappedType } from '../leads/mapped-fields.ts';
 import { LEFT_OUT, type LeftOut, type Refused, type Unavailable } from '../leads/outcome.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import { CompiledMappings } from './compiled-mappings.ts';
@@ -13,12 +13,34 @@ export function isMapped({ mapping, deliveries }: Pick<Batch, 'mapping' | 'deliv
   return mapping !== undefined || deliveries.some(({ formerMapping }) => formerMapping !== undefined);
 }
 
-/** Returns the fields of the mapping of a batch with their types; undefined if its leads go as received. */
+/**
+ * Returns the fields of deliveries with their types: those of the mapping of each delivery, in the order of the deliveries, so that a repeat
+ * has the same fields whatever mapping the sink has by then. Returns undefined if all leads go as received.
+ */
 export function columnsOf(
-  { mapping }: Pick<Batch, 'mapping'>,
+  deliveries: readonly Pick<Delivery, 'formerMapping'>[],
+  batch: Pick<Batch, 'mapping'>,
   mappings: CompiledMappings,
 ): readonly MappedColumn[] | undefined {
-  return mapping === undefined ? undefined : mappings.get(mapping)?.columns;
+  const texts = new Set(deliveries.map((delivery) => textFor(delivery, batch)));
+  const compiled = [...texts].flatMap((text) => (text === null ? [] : (mappings.get(text)?.columns ?? [])));
+  const types = new Map<string, MappedType>();
+  for (const { name, type } of compiled) types.set(name, typeOfBoth(types.get(name) ?? type, type));
+  return types.size > 0 ? [...types].map(([name, type]) => ({ name, type })) : undefined;
+}
+
+/** Returns the type of a column for values of two types. */
+function typeOfBoth(one: MappedType, other: MappedType): MappedType {
+  if (one === other) return one;
+  return [one, other].every((type) => type === 'bigint' || type === 'double') ? 'double' : 'text';
+}
+
+/** Returns the text of the mapping of a delivery: that of its batch, or the one under which it may have arrived; null if there is none. */
+function textFor(
+  { formerMapping }: Pick<Delivery, 'formerMapping'>,
+  { mapping }: Pick<Batch, 'mapping'>,
+): string | null {
+  return formerMapping === undefined ? (mapping ?? null) : formerMapping;
 }
 
 /** Returns the fields of a configured mapping with their types; undefined if its leads go as received. */
@@ -38,9 +60,8 @@ export function mapDelivery(
   { mapping, sink }: Pick<Batch, 'mapping' | 'sink'>,
   mappings: CompiledMappings,
 ): Delivery | Refused | Unavailable | LeftOut {
-  const { event, formerMapping } = delivery;
-  const text = formerMapping === undefined ? (mapping ?? null) : formerMapping;
-  if (text === null || event === 'erased') return delivery;
+  const text = textFor(delivery, { mapping });
+  if (text === null || delivery.event === 'erased') return delivery;
   const mapped = mappings.get(text)?.map(delivery);
   // Not refused: the lead waits, and nothing is lost.
   if (!mapped) return { kind: 'unavailable', reason: NOT_COMPILED, unsent: true };
@@ -63,5 +84,8 @@ export function mapOne(
   clientKey: Secret | undefined,
 ): MappedOne {
   const mappings = new CompiledMappings(() => clientKey);
-  return { mapped: mapDelivery(delivery, ofSink, mappings), columns: columnsOf(ofSink, mappings) };
+  return {
+    mapped: mapDelivery(delivery, ofSink, mappings),
+    columns: columnsOf([delivery], ofSink, mappings),
+  };
 }

@@ -53,7 +53,7 @@ function mapTest(
     ? `The mapping does not take the test lead, which has no answers of clients. ${failed.reason}`
     : {
         ...batch,
-        columns: columnsOf({ mapping }, mappings),
+        columns: columnsOf(batch.deliveries, { mapping }, mappings),
         deliveries: mapped.filter((one) => 'raw' in one),
       };
 }

@@ -13,9 +13,8 @@ export function isMixed({ deliveries }: Batch): boolean {
 }
 
 /**
- * Returns the columns of the fields in a batch: those of its mapping, then those that only an earlier mapping of some deliveries had. Returns
- * undefined if no lead of the batch is mapped. A column whose values do not all have its type, which a change of the mapping can cause, is
- * text.
+ * Returns the columns of the fields in a batch: those of the mappings of its deliveries. Returns undefined if no lead of the batch is mapped.
+ * A column whose values do not all have its type, which a change of the mapping can cause, is text.
  */
 export function mappedColumns({ columns = [], deliveries }: Batch): readonly MappedColumn[] | undefined {
   const mapped = deliveries.flatMap(({ fields }) => fields ?? []);

@@ -53,7 +53,10 @@ export async function mapBatch(
   }
   const deliveries = results.filter((result) => 'raw' in result);
   return {
-    toSend: deliveries.length > 0 ? { ...batch, columns: columnsOf(batch, mappings), deliveries } : undefined,
+    toSend:
+      deliveries.length > 0
+        ? { ...batch, columns: columnsOf(deliveries, batch, mappings), deliveries }
+        : undefined,
     outcomes: (ofSent) => {
       const sent = ofSent[Symbol.iterator]();
       return results.map((result) => ('raw' in result ? (sent.next().value as Outcome) : result));

@@ -4,6 +4,7 @@ import type { Outcome } from '../../../src/leads/outcome.ts';
 import { CompiledMappings } from '../../../src/mapping/compiled-mappings.ts';
 import { textOf } from '../../../src/mapping/definition.ts';
 import { systemClock } from '../../../src/platform/time/clock.ts';
+import { csvFile } from '../../../src/sinks/csv/csv-file.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 
 const parts = { mappings: new CompiledMappings(() => undefined), clock: systemClock, emit: () => undefined };
@@ -60,3 +61,38 @@ test('a mapping that takes long for a lead is reported, with the lead and withou
     { type: 'mapping-slow', sink: batch.sink, source: 'main', lead: '1', durationMs: 60 },
   ]);
 });
+
+const fieldsOf = (fields: Record<string, string>) =>
+  textOf({
+    fields: Object.fromEntries(
+      Object.entries(fields).map(([name, from]) => [name, { from, once: false, invalid: 'refuse' as const }]),
+    ),
+  });
+
+test.each([
+  ['a new mapping', fieldsOf({ other: 'lead.service_slug', id: 'string(lead.id)' })],
+  ['no mapping', undefined],
+  [
+    'a mapping under which another lead of the batch may have arrived',
+    fieldsOf({ name: 'lead.client_name' }),
+  ],
+])(
+  'a repeat has the bytes of the attempt that may have arrived, although the sink has %s by then',
+  async (_, present) => {
+    const [earlier, then] = [
+      fieldsOf({ name: 'lead.client_name' }),
+      fieldsOf({ id: 'lead.id', key: 'lead.key' }),
+    ];
+    const files = async (mapping: string | undefined, used: readonly (string | undefined)[]) => {
+      const deliveries = used.map((text, at) => {
+        // The ledger names the mapping of a delivery only if it differs from that of the batch.
+        const former = text === mapping ? {} : { formerMapping: text ?? null };
+        return aDelivery({ leadId: BigInt(at + 1), ...former });
+      });
+      const { toSend } = await mapBatch(aBatch(deliveries, { mapping }), {}, parts);
+      return toSend && csvFile(toSend, { makeSafe: (cell) => cell, bom: false }).toString();
+    };
+    for (const used of [[then], [then, earlier], [earlier, then], [undefined, then]])
+      expect(await files(present, used)).toBe(await files(then, used));
+  },
+);
