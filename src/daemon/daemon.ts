@@ -73,7 +73,7 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
     const sources = new Map<string, SourceUnit>();
-    const loadedStamp = stampOf(options.config); // taken now: a file may change while leadsync starts
+    const { loadedStamp = stampOf(options.config) } = options;
     try {
       const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
       const daemon = new Daemon(parts, sources, options, closers, loadedStamp);

@@ -1,5 +1,6 @@
 import { Daemon } from '../../daemon/daemon.ts';
 import type { DaemonOptions, Role } from '../../daemon/start/compose.ts';
+import { readWithStamp } from '../../daemon/watching/watch-config.ts';
 import { StoppedBeforeStart } from '../../operations/opening/new-ledger.ts';
 import { listenForReload, listenForStop } from '../../platform/process/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -14,7 +15,8 @@ export const command = defineCommand<{ deliver: boolean }>({
     'SIGHUP and `leadsync reload` apply a changed configuration while it runs. On SIGTERM or Ctrl-C it first finishes current polls and attempts (stop.grace); a second signal ends it immediately. Nothing is lost.',
   declare: (command) => command.option('--no-deliver', 'leave the deliveries to `leadsync worker`'),
   run: async ({ deliver, ...options }, surroundings) => {
-    const config = configOf(options, surroundings);
+    const load = () => configOf(options, surroundings);
+    const { config, loadedStamp } = readWithStamp(options.config, load);
     if (!deliver && !config.queue.redisUrl) {
       throw new CommandFailure(
         ExitCode.configuration,
@@ -23,10 +25,9 @@ export const command = defineCommand<{ deliver: boolean }>({
       );
     }
     const role: Role = { kind: 'run', deliver };
-    const load = () => configOf(options, surroundings);
     const describe = () => valuesOf(options, surroundings);
     const { stderr: log, env } = surroundings;
-    return untilStopped({ config, load, describe, role, admin: config.admin, log, env });
+    return untilStopped({ config, loadedStamp, load, describe, role, admin: config.admin, log, env });
   },
 });
 

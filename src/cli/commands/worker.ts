@@ -1,4 +1,5 @@
 import type { Config } from '../../config/contract/config.ts';
+import { readWithStamp } from '../../daemon/watching/watch-config.ts';
 import { isLoopback } from '../../platform/http/address.ts';
 import { type Address, readAddress } from '../shell/address.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -19,7 +20,8 @@ export const command = defineCommand<{ listen?: Address }>({
       readAddress,
     ),
   run: async (options, surroundings) => {
-    const config = configOf(options, surroundings);
+    const load = () => configOf(options, surroundings);
+    const { config, loadedStamp } = readWithStamp(options.config, load);
     if (!config.queue.redisUrl) {
       throw new CommandFailure(
         ExitCode.configuration,
@@ -28,9 +30,9 @@ export const command = defineCommand<{ listen?: Address }>({
       );
     }
     requireToken(options.listen, config);
-    const load = () => configOf(options, surroundings);
     return untilStopped({
       config,
+      loadedStamp,
       load,
       describe: () => valuesOf(options, surroundings),
       role: { kind: 'worker' },

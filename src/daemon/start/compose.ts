@@ -46,6 +46,8 @@ export interface DaemonOptions {
   readonly log: LogStream;
   /** Reads the configuration again, for a reload. Absent: a reload uses `config` again. @throws ConfigError */
   readonly load?: () => Config;
+  /** Stamp of the files from before `config` was read. Absent: that of the files when leadsync starts. */
+  readonly loadedStamp?: string;
   /** Returns every value of the configuration as written now, with its origin. @throws ConfigError */
   readonly describe?: () => readonly ConfigValue[];
   /** Further receivers of every event, such as the progress display of a terminal. */

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ConfigFiles } from '../units/reloader.ts';
@@ -22,6 +23,23 @@ export async function watchConfig(
     const now = stamp();
     if (now !== loadedStamp() && now === last && !signal.aborted) await onChange();
     last = now;
+  }
+}
+
+/**
+ * Reads a configuration for the first time. Takes the stamp first, so that a change during the reading is a change. Only the reading shows
+ * which files hold secrets; if there are any, reads everything again. @throws the error of `load`
+ */
+export function readWithStamp<Read extends ConfigFiles>(
+  file: string,
+  load: () => Read,
+): { readonly config: Read; readonly loadedStamp: string } {
+  let files: ConfigFiles = { file, secretFiles: [] };
+  for (;;) {
+    const loadedStamp = stampOf(files);
+    const config = load();
+    if (isDeepStrictEqual(config.secretFiles, files.secretFiles)) return { config, loadedStamp };
+    files = { file, secretFiles: config.secretFiles };
   }
 }
 

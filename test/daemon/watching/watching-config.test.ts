@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { Daemon } from '../../../src/daemon/daemon.ts';
 import { Reloader } from '../../../src/daemon/units/reloader.ts';
-import { stampOf, watchConfig } from '../../../src/daemon/watching/watch-config.ts';
+import { readWithStamp, stampOf, watchConfig } from '../../../src/daemon/watching/watch-config.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
@@ -138,4 +138,28 @@ test('so is one of a file that holds a secret', async () => {
     'it is taken over',
     () => daemon.config.sources[0]?.options.client_secret.reveal() === 'rotated',
   );
+});
+
+test('a change during the first reading is a change, of the configuration and of a secret', async () => {
+  const { file, write, load, folder } = aFile();
+  const secret = join(folder, 'secret');
+  writeFileSync(secret, 'one');
+  write('info', file, { client_secret: { file: secret } });
+  for (const change of [
+    () => write('debug', file, { client_secret: { file: secret } }),
+    () => writeFileSync(secret, 'two, changed'),
+  ]) {
+    let reads = 0;
+    const { config, loadedStamp } = readWithStamp(file, () => {
+      reads += 1;
+      const read = load();
+      // The second reading is the one that counts, because the first shows which file holds a secret.
+      if (reads === 2) change();
+      return read;
+    });
+    expect(reads).toBe(2);
+    expect(stampOf(config)).not.toBe(loadedStamp);
+  }
+  const { config, loadedStamp } = readWithStamp(file, load);
+  expect(stampOf(config)).toBe(loadedStamp);
 });
