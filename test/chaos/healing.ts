@@ -3,7 +3,9 @@ import { isOwing } from '../support/scene/is-owing.ts';
 import { type Account, accountOf } from '../support/scene/oracle.ts';
 import { type Scene, SINKS } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';
-import type { Plan } from './plan.ts';
+import { changeOnceMore } from './last-changes.ts';
+import { MAPPED } from './mappings/form.ts';
+import { type Plan, SPLIT } from './plan.ts';
 import { CANARIES, type World } from './world.ts';
 
 /** The state after everything was healed and came to rest. */
@@ -20,6 +22,7 @@ export interface Healed {
 const REST_WITHIN_S = 150;
 /** Maximum time until leadsync has noticed the last change of the configuration, in ms. */
 const IN_FORCE_MS = 30_000;
+const READY_MS = 60_000;
 const LAST_LEADS = 25;
 
 /** Heals everything and waits until nothing is owed; then retries the dead deliveries and waits again. */
@@ -35,14 +38,18 @@ export async function healAndRest(
   tell('all', 'everything is healed');
   daemon.calm();
   worker.calm();
-  await worker.end('SIGTERM');
-  configuration.map(plan.lastForms);
   if (!plan.healRunning || !daemon.sound) await daemon.end('SIGTERM');
   daemon.start();
+  await until('leadsync is ready', async () => (await fetch(`${world.scene.adminUrl}/readyz`)).ok, READY_MS);
+  for (const sink of MAPPED) await resumeIfPaused(world, sink);
+  // The troubles may have left them held, and the last changes need leads that are under way.
+  for (const sink of SPLIT) await operator.run('resume', sink);
+  const undone = await changeOnceMore(world, plan.lastForms.changes);
+  await worker.end('SIGTERM');
+  configuration.map(plan.lastForms.last);
   // The last leads come when no earlier mapping is in force any more, so that each of them must have the last one.
   const notInForce = await lastMappings(world);
   for (const service of Object.values(world.scene.services)) service.addLeads(LAST_LEADS);
-  for (const sink of SINKS) await resumeIfPaused(world, sink);
   let account = await rest(world, signal);
   const seconds = isAtRest(account) ? (performance.now() - startMs) / 1000 : undefined;
   if (SINKS.some((sink) => account.sinks[sink].dead.length > 0)) {
@@ -53,7 +60,7 @@ export async function healAndRest(
   await daemon.end('SIGTERM');
   const restless =
     seconds === undefined ? [`not at rest ${REST_WITHIN_S} s after everything was healed`] : [];
-  const faults = [...notInForce, ...restless];
+  const faults = [...undone, ...notInForce, ...restless];
   return { account: await accountOf(world.scene, { raw: CANARIES }), seconds, faults };
 }
 

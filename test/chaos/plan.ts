@@ -2,7 +2,7 @@ import { Chance } from '../simulation/chance.ts';
 import type { CarrierName, SceneOptions } from '../support/scene/scene.ts';
 import { type Deed, oneOf } from './deed.ts';
 import { drawBucket } from './lanes/bucket.ts';
-import { drawConfiguration, FIRST_SPLIT, lastForms } from './lanes/configuration.ts';
+import { drawConfiguration, drawLastForms, FIRST_SPLIT } from './lanes/configuration.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
 import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';
 import { drawOperator } from './lanes/operator.ts';
@@ -10,7 +10,7 @@ import { drawPostgres } from './lanes/postgres.ts';
 import { drawReceiver, drawSplitReceivers } from './lanes/receiver.ts';
 import { drawRedis } from './lanes/redis.ts';
 import { drawService, FIRST_ID } from './lanes/service.ts';
-import { type Form, optionsOf } from './mappings/form.ts';
+import { optionsOf } from './mappings/form.ts';
 import type { Parts } from './parts.ts';
 import type { Start } from './process.ts';
 
@@ -27,8 +27,8 @@ export interface Plan {
   readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
   /** Whether the daemon keeps running while everything is healed, or is restarted. */
   readonly healRunning: boolean;
-  /** The mappings that all sinks get when everything is healed. */
-  readonly lastForms: readonly Form[];
+  /** The changes of mappings when everything is healed, and the last one of each sink. */
+  readonly lastForms: ReturnType<typeof drawLastForms>;
 }
 
 /** The webhook's deadline for an answer, in ms. */
@@ -79,7 +79,7 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       worker: drawStarts(of('starts of the worker'), { mayLeaveDeliveries: false }),
     },
     healRunning: of('healing').oneIn(2),
-    lastForms: lastForms(seconds),
+    lastForms: drawLastForms(of('last mappings'), seconds),
   };
 }
 

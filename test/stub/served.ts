@@ -65,6 +65,11 @@ export class Served {
       : undefined;
   }
 
+  /** Returns the JSON texts of every version of a lead that was shown, also of one that only a listing that broke off has contained. */
+  shownTexts(id: number): string[] {
+    return [...new Set(this.history(id))].map((version) => this.#shown.text(id, version));
+  }
+
   /** Returns the elements that are not generated leads (`addRaw`, and those of misbehaviours), byte for byte. */
   raw(): string[] {
     return [...this.#raw];

@@ -1,6 +1,7 @@
 import type { Chance } from '../../simulation/chance.ts';
 import type { Configuration } from '../configuration.ts';
 import { type Deed, spells } from '../deed.ts';
+import type { LastChanges } from '../last-changes.ts';
 import { type Form, MAPPED } from '../mappings/form.ts';
 
 /** Sinks whose mappings change together: a lead that leaves one of a pair goes to the other. */
@@ -31,10 +32,19 @@ export function drawConfiguration(chance: Chance, endMs: number): Deed<Configura
   });
 }
 
-/** Returns the mappings that all sinks get when everything is healed. */
-export function lastForms(seconds: number): Form[] {
-  const round = seconds * 10;
-  return [...WHOLE.map((sink) => formOf(sink, round)), ...splitAt(round, 1)];
+/** Draws the changes after the troubles, and the mappings that all sinks have in the end. */
+export function drawLastForms(
+  chance: Chance,
+  seconds: number,
+): { changes: LastChanges; last: readonly Form[] } {
+  // Above every number of the run.
+  let round = seconds * 10;
+  const all = () => {
+    round += 1;
+    return [...WHOLE.map((sink) => formOf(sink, round)), ...splitAt(round, chance.oneIn(2) ? 1 : 0)];
+  };
+  const times = (count: number) => Array.from({ length: count }, all);
+  return { changes: { quick: times(8), unsteady: times(6), interrupted: all() }, last: all() };
 }
 
 function drawForms(chance: Chance, group: (typeof GROUPS)[number], round: number): readonly Form[] {

@@ -3,14 +3,19 @@ import { type Arrival, arrivedByWebhook, arrivedInFiles, arrivedInTable, filesIn
 import type { LedgerRecord } from './ledger-record.ts';
 import { readHistory } from './table-history.ts';
 import { type Known, wrongMappings } from './wrong-mappings.ts';
-import { wronglyLeftOut } from './wrong-split.ts';
+import { leftOutLate, wronglyLeftOut } from './wrong-split.ts';
 
 /** Returns what the sinks of a stopped leadsync hold in another form, or lack, than their mappings say. */
 export async function wrongForms(world: World, { boundMs, leftOut }: LedgerRecord): Promise<string[]> {
   const { inForce, parts } = world;
   const frozen = [...parts.daemon.frozen, ...parts.worker.frozen];
   const known: Known = { inForce, boundMs, frozen, textsOf: textsIn(world) };
-  return [...wrongMappings(await arrivalsIn(world), known), ...wronglyLeftOut(leftOut, known)];
+  const arrivals = await arrivalsIn(world);
+  return [
+    ...wrongMappings(arrivals, known),
+    ...wronglyLeftOut(leftOut, known),
+    ...leftOutLate(leftOut, arrivals),
+  ];
 }
 
 async function arrivalsIn({ parts, scene }: World): Promise<Arrival[]> {
@@ -25,16 +30,14 @@ async function arrivalsIn({ parts, scene }: World): Promise<Arrival[]> {
   ];
 }
 
-/** Returns a function that returns the texts that a service listed for a lead. */
+/** Returns a function that returns the texts that a service has shown for a lead. */
 function textsIn({ scene: { services } }: World): Known['textsOf'] {
   const raw = Object.entries(services).flatMap(([source, { served }]) =>
     served.raw().map((text) => ({ key: `${source}:${/"id"\s*:\s*(\d+)/.exec(text)?.[1]}`, text })),
   );
   const besides = Map.groupBy(raw, ({ key }) => key);
   return (source, lead) => {
-    const served = services[source]?.served;
-    const versions = served?.versions(Number(lead)) ?? [];
-    const generated = versions.flatMap((version) => served?.text(Number(lead), version) ?? []);
+    const generated = services[source]?.served.shownTexts(Number(lead)) ?? [];
     return [...generated, ...(besides.get(`${source}:${lead}`) ?? []).map(({ text }) => text)];
   };
 }

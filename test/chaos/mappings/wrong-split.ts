@@ -1,6 +1,16 @@
+import type { Arrival } from './arrival.ts';
 import { takes } from './form.ts';
 import type { LeftOutRecord } from './ledger-record.ts';
 import { beganSince, type Known } from './wrong-mappings.ts';
+
+/** Returns the deliveries that were left out after they had arrived or might have arrived: a mapping must not take them back. */
+export function leftOutLate(leftOut: readonly LeftOutRecord[], arrivals: readonly Arrival[]): string[] {
+  const binding = arrivals.filter(({ isBinding }) => isBinding);
+  const first = new Map(binding.toReversed().map(({ delivery, atMs }) => [delivery, atMs]));
+  return leftOut.flatMap(({ sink, source, lead, delivery, atMs }) =>
+    (first.get(delivery) ?? atMs) < atMs ? [`${sink}: ${source}:${lead} was left out after it arrived`] : [],
+  );
+}
 
 /**
  * Returns the leads that a sink did not get although no mapping that was in force when the attempt began leaves them out. Together with
