@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { anAnsweringStorage } from '../exports/answering-storage.ts';
-import { type Asked, isObject } from '../support/servers/storage-server.ts';
 import { parquetRows } from '../exports/read-parquet.ts';
 import { sinkOptionsOf } from '../sinks/drop/open-in-bucket.ts';
 import { startStub } from '../stub/stub.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { runLeadsync, startDaemon, startLeadsync, writeConfig } from '../support/program/leadsync.ts';
+import { type Asked, isObject } from '../support/servers/storage-server.ts';
 import { until } from '../support/time/until.ts';
 
 const [LEADS, BATCH] = [200, 20];
