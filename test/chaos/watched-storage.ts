@@ -10,8 +10,9 @@ import {
 export interface StoredFile {
   readonly name: string;
   readonly content: Buffer;
-  /** By `performance.now()`. */
+  /** When it was stored, and when the request for it was sent. By `performance.now()`. */
   readonly atMs: number;
+  readonly sentMs: number;
 }
 
 /** A storage with a bucket for CSV files, which records everything that was stored in it. */
@@ -54,7 +55,13 @@ export class WatchedStorage {
     const isStored = answer === undefined || answer === 'done and cut';
     const isRefused = headers['if-none-match'] === '*' && this.#server?.objects.has(key);
     if (method === 'PUT' && key.endsWith('.csv') && isStored && !isRefused)
-      this.stored.push({ name: key, content, atMs: performance.now() });
+      this.stored.push({ name: key, content, atMs: performance.now(), sentMs: sentAt(headers) });
     return answer;
   }
+}
+
+/** Returns when a request was signed (AWS Signature Version 4: `X-Amz-Date`). */
+function sentAt({ 'x-amz-date': date }: Asked['headers']): number {
+  const signed = String(date).replace(/^(....)(..)(..T..)(..)/, '$1-$2-$3:$4:');
+  return performance.now() - (Date.now() - Date.parse(signed));
 }

@@ -18,6 +18,8 @@ export interface Arrival {
   /** When the lead was first owed in this content, or earlier. */
   readonly owedMs: number;
   readonly atMs: number;
+  /** When leadsync sent the lead; earlier than `atMs` if the receiver was slow to notice it. */
+  readonly sentMs: number;
   /** Whether the sink has the lead now, or may have it: every later arrival of the delivery must be the same. */
   readonly isBinding: boolean;
   /** What the mapping made of the lead; undefined if it arrived as received. */
@@ -54,6 +56,7 @@ export function arrivedByWebhook(sink: MappedSink, requests: readonly WatchedReq
       event: event.type.replace('lead.', ''),
       owedMs: observed(Date.parse(event.timestamp)),
       atMs: watched.atMs,
+      sentMs: watched.sentMs,
       isBinding: mayHaveArrived(watched),
       values: 'form' in event.data ? event.data : undefined,
       whole: JSON.stringify(event),
@@ -72,13 +75,14 @@ export function mayHaveArrived({ request: { status }, answeredMs }: WatchedReque
 export function filesIn(folder: string): StoredFile[] {
   return csvFiles(folder).map((name) => {
     const file = join(folder, name);
-    return { name, content: readFileSync(file), atMs: observed(statSync(file).mtimeMs) };
+    const atMs = observed(statSync(file).mtimeMs);
+    return { name, content: readFileSync(file), atMs, sentMs: atMs };
   });
 }
 
 /** Returns the leads in CSV files. */
 export function arrivedInFiles(sink: MappedSink, files: readonly StoredFile[]): Arrival[] {
-  return files.flatMap(({ name, content, atMs }) => {
+  return files.flatMap(({ name, content, atMs, sentMs }) => {
     const rows: Record<string, string>[] = parse(content, { columns: true });
     return rows.map((row) => {
       const { _leadsync_source: source = '', _leadsync_delivery_id: delivery = '', _leadsync_raw: raw } = row;
@@ -91,6 +95,7 @@ export function arrivedInFiles(sink: MappedSink, files: readonly StoredFile[]): 
         event: undefined,
         owedMs: observed(Date.parse(row['_leadsync_first_seen_at'] ?? '')),
         atMs,
+        sentMs,
         isBinding: true,
         // An empty cell stands for a field that the lead lacks, because another mapping of the file has it.
         values: row['form'] ? Object.fromEntries(own.filter(([, cell]) => cell !== '')) : undefined,
@@ -125,6 +130,7 @@ export function arrivedInTable(sink: MappedSink, history: readonly WrittenRow[])
         event: undefined,
         owedMs: observed(row.firstSeenAt),
         atMs: observed(row.at),
+        sentMs: observed(row.at),
         isBinding: true,
         values: isMapped ? filled : undefined,
         kept: former.filled ?? {},

@@ -12,6 +12,7 @@ export interface LeftOutRecord {
   readonly delivery: string;
   readonly owedMs: number;
   readonly atMs: number;
+  readonly sentMs: number;
 }
 
 /** What the ledger says about deliveries that nobody outside can see. */
@@ -49,6 +50,7 @@ export function readLedger(dataDir: string): LedgerRecord {
         ...of,
         owedMs: observed(owed_at),
         atMs: observed(at),
+        sentMs: observed(at),
       })),
     };
   } finally {

@@ -3,7 +3,7 @@ import type { Arrival } from './arrival.ts';
 import { type Form, valuesOf } from './form.ts';
 import { InForce } from './in-force.ts';
 import { type Known, wrongMappings } from './wrong-mappings.ts';
-import { wronglyLeftOut } from './wrong-split.ts';
+import { leftOutLate, wronglyLeftOut } from './wrong-split.ts';
 
 const LEAD = { id: 5, service_slug: 'plumbing', all_details_one_liner: 'A tap' };
 const ID = 'even:main:5:1:abcdef01';
@@ -43,6 +43,7 @@ function arrival(atMs: number, form: Form | undefined, more: Partial<Arrival> = 
     event,
     owedMs: 0,
     atMs,
+    sentMs: atMs,
     isBinding: true,
   } as const;
   return { ...base, values, whole: JSON.stringify(values ?? LEAD), ...more };
@@ -107,9 +108,17 @@ test('a delivery that may have arrived must not come in another form; one that w
   expect(wrongMappings([{ ...first, isBinding: false }, again], changes)).toEqual([]);
 });
 
+test('what counts is when a lead was sent, not when a busy receiver noticed it', () => {
+  const changes = known(mappingsAt([0, ODD], [50_000, NEXT]));
+  expect(wrongMappings([arrival(60_000, ODD, { sentMs: 51_000 })], changes)).toEqual([]);
+});
+
 test('a lead is left out wrongly while every mapping takes it', () => {
   const changes = known(mappingsAt([0, EVEN], [50_000, ODD]));
   const leftOut = { sink: 'even', source: 'main', lead: '5', delivery: ID, owedMs: 0 } as const;
-  expect(wronglyLeftOut([{ ...leftOut, atMs: 40_000 }], changes)).toEqual([]);
-  expect(wronglyLeftOut([{ ...leftOut, atMs: 60_000 }], changes)).toHaveLength(1);
+  expect(wronglyLeftOut([{ ...leftOut, atMs: 40_000, sentMs: 40_000 }], changes)).toEqual([]);
+  const late = { ...leftOut, atMs: 60_000, sentMs: 60_000 };
+  expect(wronglyLeftOut([late], changes)).toHaveLength(1);
+  expect(leftOutLate([late], [arrival(40_000, ODD)])).toHaveLength(1);
+  expect(leftOutLate([late], [arrival(40_000, ODD, { isBinding: false })])).toEqual([]);
 });

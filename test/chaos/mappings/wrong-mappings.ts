@@ -17,7 +17,7 @@ export interface Known {
   textsOf(source: string, lead: string): readonly string[];
 }
 
-/** Maximum time from the beginning of an attempt until the lead arrives, in ms: the longest `timeout`, and a margin for a slow machine. */
+/** Maximum time from the beginning of an attempt until the lead is sent, in ms: the longest `timeout`, and a margin for a slow machine. */
 const ATTEMPT_MS = 4_000;
 /** Maximum error of a time of the other side, in ms. */
 const CLOCK_MS = 100;
@@ -50,15 +50,15 @@ function wrongArrival(arrival: Arrival, known: Known): string | undefined {
 
 /** Returns since when a mapping may have been chosen for a lead that arrived, and what happened then. */
 export function beganSince(
-  { delivery, atMs, owedMs }: Pick<Arrival, 'delivery' | 'atMs' | 'owedMs'>,
+  { delivery, atMs, sentMs, owedMs }: Pick<Arrival, 'delivery' | 'atMs' | 'sentMs' | 'owedMs'>,
   known: Known,
 ): [fromMs: number, why: string] {
   const boundMs = known.boundMs.get(delivery) ?? Number.POSITIVE_INFINITY;
   if (boundMs <= atMs + CLOCK_MS) return [owedMs - CLOCK_MS, 'it was owed'];
-  return [Math.max(attemptBegan(atMs, known), owedMs - CLOCK_MS), 'its attempt began'];
+  return [Math.max(attemptBegan(sentMs, known), owedMs - CLOCK_MS), 'its attempt began'];
 }
 
-/** Returns the earliest time at which an attempt can have begun whose result was observed at that time. */
+/** Returns the earliest time at which an attempt can have begun that sent its lead at that time. */
 function attemptBegan(atMs: number, { frozen }: Pick<Known, 'frozen'>): number {
   let fromMs = atMs - ATTEMPT_MS;
   for (const spell of frozen.toSorted((a, b) => b.fromMs - a.fromMs))
