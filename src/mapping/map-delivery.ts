@@ -48,7 +48,7 @@ export function columnsOfDefinition(
   definition: MappingDefinition | undefined,
   clientKey: Secret | undefined,
 ): readonly MappedColumn[] | undefined {
-  return columnsOf({ mapping: definition && textOf(definition) }, new CompiledMappings(() => clientKey));
+  return definition && new CompiledMappings(() => clientKey).get(textOf(definition))?.columns;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Batch } from '../../src/leads/delivery.ts';
 import { CompiledMappings } from '../../src/mapping/compiled-mappings.ts';
 import { type FieldRule, textOf } from '../../src/mapping/definition.ts';
-import { columnsOf, mapDelivery } from '../../src/mapping/map-delivery.ts';
+import { mapDelivery } from '../../src/mapping/map-delivery.ts';
 import { Mapping } from '../../src/mapping/mapping.ts';
 import type { Sink, StandardField } from '../../src/sinks/sink.ts';
 
@@ -25,7 +25,7 @@ export function givingFields(sink: Sink, fields: Readonly<Record<string, FieldRu
   const mapping = textOf({ fields, region: 'AU' });
   const compiled = Mapping.compile({ fields, region: 'AU' }, undefined);
   if (!(compiled instanceof Mapping)) throw new Error(JSON.stringify(compiled));
-  const columns = columnsOf({ mapping }, mappings) ?? [];
+  const columns = compiled.columns ?? [];
   const mapped = (batch: Batch): Batch => {
     const deliveries = batch.deliveries.map((delivery) => {
       const one = mapDelivery(delivery, { ...batch, mapping }, mappings);
