@@ -7,7 +7,8 @@ import { type HubSpotFault, readBody, readFault } from './read-answer.ts';
 export type RecordFault =
   /** The record exists already: HubSpot names it, or at least the unique value is taken. */
   | { readonly kind: 'existing'; readonly id: string | undefined }
-  | { readonly kind: 'wrong-email' }
+  /** HubSpot takes the contact without its email address; `refused` is what the fault means for any other record. */
+  | { readonly kind: 'wrong-email'; readonly refused: Refused }
   /** The record was deleted after leadsync had read it. */
   | { readonly kind: 'gone' }
   | Refused
@@ -61,8 +62,6 @@ export function judgeFault(
       `Correct the property or the owner in \`fields\`. ${setup}`,
     );
   }
-  if (properties.length > 0 && properties.every(({ name, code }) => name === 'email' && /EMAIL/.test(code)))
-    return { kind: 'wrong-email' };
   if (named(OF_UNIQUE_VALUE).length > 0 || category === 'CONFLICT')
     return { kind: 'existing', id: undefined };
   if (category === 'OBJECT_NOT_FOUND') return { kind: 'gone' };
@@ -72,7 +71,14 @@ export function judgeFault(
       : missing.length > 0
         ? `a record without ${missing.map((name) => `\`${shown(name)}\``).join(', ')}`
         : `the record (${shown(category)})`;
-  return { kind: 'refused', reason: `HubSpot at ${origin} does not take ${what}.`, httpStatus, answer };
+  const refused: Refused = {
+    kind: 'refused',
+    reason: `HubSpot at ${origin} does not take ${what}. Correct \`fields\` or the property in HubSpot, and let \`leadsync retry\` send the lead again.`,
+    httpStatus,
+    answer,
+  };
+  const isOfEmail = properties.length > 0 && properties.every(({ name }) => name === 'email');
+  return isOfEmail ? { kind: 'wrong-email', refused } : refused;
 }
 
 /** Whether an answer refuses a request because of its records, so that other records might be accepted. */
@@ -112,13 +118,13 @@ export function requestFailure(answer: Answer, { sink, origin }: Addressee): Sin
         'The plan of the account may not have it: choose another `object`.',
       );
     case 423:
-      return failure(`${name} is changing the record for somebody else.`, '', LOCK_MS);
+      return failure(`${name} is changing the record for somebody else.`, 'leadsync tries again.', LOCK_MS);
     case 429:
       return failure(
         `${name} allows no more requests now${fault.policy === undefined ? '' : ` (limit ${shown(fault.policy)})`}.`,
         fault.policy === 'DAILY'
           ? 'The limit of the account for this day is used up.'
-          : 'Other programs may use the same limit.',
+          : 'leadsync waits; other programs may use the same limit.',
         limitMs ?? LIMIT_WAITS['TEN_SECONDLY_ROLLING'],
       );
     case 477:
@@ -137,6 +143,7 @@ export function requestFailure(answer: Answer, { sink, origin }: Addressee): Sin
         : failure(
             `${name} answered HTTP ${httpStatus}${fault.category === '' ? '' : ` (${shown(fault.category)})`}.`,
             `See https://status.hubspot.com. \`leadsync trace\` shows the whole answer with --show-data; for sink ${sink}, HubSpot's support asks for its correlationId.`,
+            retryAfterMs,
           );
   }
 }

@@ -7,7 +7,8 @@ import type { RecordFault } from './judge-fault.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
 const NO_EMAIL = 'HubSpot does not take the email address, so the contact has none.';
-const TAKEN = 'Another contact got the same email address or key at this moment.';
+const TAKEN = 'HubSpot got a record with the same email address or key at this moment. leadsync tries again.';
+const GONE = 'Somebody deleted the record in HubSpot at this moment. leadsync tries again.';
 
 /** A person: the enquiries with the same email address, or one enquiry without any. */
 interface Person {
@@ -198,8 +199,8 @@ function settle({ enquiries }: Person, result: HubSpotRecord | RecordFault | und
 export function outcomeOf(fault: RecordFault | undefined): Enquiry['outcome'] {
   if (fault instanceof SinkUnavailable) return fault.toOutcome();
   if (fault?.kind === 'refused') return fault;
-  const reason = fault?.kind === 'gone' ? 'Somebody deleted the record in HubSpot at this moment.' : TAKEN;
-  return { kind: 'unavailable', reason, mayHaveArrived: false };
+  if (fault?.kind === 'wrong-email') return fault.refused;
+  return { kind: 'unavailable', reason: fault?.kind === 'gone' ? GONE : TAKEN, mayHaveArrived: false };
 }
 
 /** Whether a result is a fault of this kind. */
