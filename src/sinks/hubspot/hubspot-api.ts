@@ -1,6 +1,6 @@
 import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
 import { RequestWindow } from '../crm/request-window.ts';
-import type { SinkParts, SinkUnavailable } from '../sink.ts';
+import { type SinkParts, SinkUnavailable } from '../sink.ts';
 import {
   type Addressee,
   blamesRecords,
@@ -11,7 +11,14 @@ import {
   unnamed,
 } from './judge-fault.ts';
 import type { HubSpotOptions } from './options.ts';
-import { type BatchAnswer, type HubSpotRecord, readBatch, readBody, readFault } from './read-answer.ts';
+import {
+  type BatchAnswer,
+  type HubSpotRecord,
+  readBatch,
+  readBody,
+  readFault,
+  readLinks,
+} from './read-answer.ts';
 
 /** The version of the API, in the paths (https://developers.hubspot.com/docs/api-reference/overview). Supported until March 2028. */
 export const VERSION = '2026-09';
@@ -30,6 +37,26 @@ export interface RecordInput {
 
 /** What became of each input, by its trace id. */
 export type Written = ReadonlyMap<string, HubSpotRecord | RecordFault>;
+
+/** A contact and a record to link, by their ids. */
+interface Link {
+  readonly contact: string;
+  readonly record: string;
+}
+
+/** A request about several items. */
+interface BatchRequest<Item, Result> {
+  readonly path: string;
+  bodyOf(part: readonly Item[]): object;
+  /** Returns what the body of an answer says; undefined if it is no answer to such a request. */
+  readResult(body: Readonly<Record<string, unknown>>): Result | undefined;
+}
+
+/** What became of some items of a request: the result of all of them, or the fault of one. */
+type Part<Item, Result> = { readonly part: readonly Item[]; readonly answer: Answer } & (
+  | { readonly result: Result; readonly fault?: undefined }
+  | { readonly result?: undefined; readonly fault: RecordFault }
+);
 
 /** Maximum records of one request. */
 const MAX_INPUTS = 100;
@@ -69,20 +96,18 @@ export class HubSpotApi {
     limits: CallLimits,
   ): Promise<readonly HubSpotRecord[]> {
     const records: HubSpotRecord[] = [];
-    for (let at = 0; at < ids.length; at += MAX_INPUTS) {
-      const body = {
-        inputs: ids.slice(at, at + MAX_INPUTS).map((id) => ({ id })),
+    const request = {
+      path: objectPath(object, 'batch/read'),
+      bodyOf: (part: readonly string[]) => ({
+        inputs: part.map((id) => ({ id })),
         properties,
         ...(by === undefined ? {} : { idProperty: by }),
-      };
-      const answer = await this.#call('POST', objectPath(object, 'batch/read'), body, {
-        ...limits,
-        sendsLeads: false,
-      });
-      const batch = isSuccess(answer) ? readBatch(readBody(answer)) : undefined;
-      if (!batch) throw this.#failure(answer).beforeSending();
-      records.push(...batch.records.map(({ of }) => of));
-    }
+      }),
+      readResult: readBatch,
+    };
+    // No record has an id that HubSpot does not take as one.
+    for await (const { result } of this.#inParts(ids, request, { ...limits, sendsLeads: false }))
+      records.push(...(result?.records.map(({ of }) => of) ?? []));
     return records;
   }
 
@@ -104,40 +129,44 @@ export class HubSpotApi {
     },
   ): Promise<Written> {
     const written = new Map<string, HubSpotRecord | RecordFault>();
-    const waiting = inputs.length === 0 ? [] : [inputs];
-    for (let part = waiting.shift(); part; part = waiting.shift()) {
-      const answer = await this.#call(
-        'POST',
-        objectPath(object, `batch/${verb}`),
-        { inputs: part },
-        { ...limits, sendsLeads: true },
-      );
-      const batch = isSuccess(answer) ? readBatch(readBody(answer)) : undefined;
-      if (batch) this.#note(written, part, batch, answer, keyOf);
-      else if (!blamesRecords(answer)) throw this.#failure(answer);
-      else if (part.length > 1) {
-        const middle = Math.ceil(part.length / 2);
-        waiting.unshift(part.slice(0, middle), part.slice(middle));
-      } else for (const { objectWriteTraceId } of part) written.set(objectWriteTraceId, this.#judge(answer));
-    }
+    const request = {
+      path: objectPath(object, `batch/${verb}`),
+      bodyOf: (part: readonly RecordInput[]) => ({ inputs: part }),
+      readResult: readBatch,
+    };
+    for await (const { part, answer, result, fault } of this.#inParts(inputs, request, {
+      ...limits,
+      sendsLeads: true,
+    }))
+      if (result) this.#note(written, part, result, answer, keyOf);
+      else for (const { objectWriteTraceId } of part) written.set(objectWriteTraceId, fault);
     return written;
   }
 
-  /** Links contacts with records, by the default association. May be repeated. @throws SinkUnavailable */
+  /**
+   * Links contacts with records, by the default association. May be repeated. Returns why a link was not made, by the id of the record.
+   * @throws SinkUnavailable
+   */
   async associate(
     object: Exclude<ObjectName, 'contacts'>,
-    links: readonly { readonly contact: string; readonly record: string }[],
+    links: readonly Link[],
     limits: CallLimits,
-  ): Promise<void> {
-    if (links.length === 0) return;
-    const path = `/crm/associations/${VERSION}/contacts/${object}/batch/associate/default`;
-    const inputs = links.map(({ contact, record }) => ({ from: { id: contact }, to: { id: record } }));
-    const answer = await this.#call('POST', path, { inputs }, { ...limits, sendsLeads: true });
-    const body = readBody(answer);
-    const batch = isSuccess(answer) ? readBatch(body) : undefined;
-    if (!batch) throw this.#failure(answer);
-    if (batch.faults.length > 0 || !Array.isArray(body?.['results']) || body['results'].length < links.length)
-      throw unnamed(this.addressee, answer.httpStatus);
+  ): Promise<ReadonlyMap<string, RecordFault>> {
+    const faults = new Map<string, RecordFault>();
+    const request = {
+      path: `/crm/associations/${VERSION}/contacts/${object}/batch/associate/default`,
+      bodyOf: (part: readonly Link[]) => ({
+        inputs: part.map(({ contact, record }) => ({ from: { id: contact }, to: { id: record } })),
+      }),
+      readResult: readLinks,
+    };
+    for await (const { part, answer, result, fault } of this.#inParts(links, request, {
+      ...limits,
+      sendsLeads: true,
+    }))
+      for (const { record } of part)
+        if (!result?.has(record)) faults.set(record, fault ?? unnamed(this.addressee, answer.httpStatus));
+    return faults;
   }
 
   /** Makes another request, and returns its JSON. @throws SinkUnavailable for every answer other than success, unless `isExpected` */
@@ -183,12 +212,32 @@ export class HubSpotApi {
         written.set(objectWriteTraceId, unnamed(this.addressee, answer.httpStatus));
   }
 
-  #judge(answer: Answer): RecordFault {
-    const { httpStatus } = answer;
-    return judgeFault(readFault(readBody(answer)), this.addressee, {
-      httpStatus,
-      answer: storedAnswer(answer),
-    });
+  /**
+   * Makes a request for items, at most 100 at once. If HubSpot refuses it because of an item, divides the items until the one at fault is alone.
+   * Yields each answer with its items, or the fault of an item. @throws SinkUnavailable
+   */
+  async *#inParts<Item, Result>(
+    items: readonly Item[],
+    { path, bodyOf, readResult }: BatchRequest<Item, Result>,
+    limits: CallLimits,
+  ): AsyncGenerator<Part<Item, Result>> {
+    const waiting = chunksOf(items, MAX_INPUTS);
+    for (let part = waiting.shift(); part; part = waiting.shift()) {
+      const answer = await this.#call('POST', path, bodyOf(part), limits);
+      const body = readBody(answer);
+      const result = isSuccess(answer) && body ? readResult(body) : undefined;
+      if (result !== undefined) {
+        yield { part, answer, result };
+        continue;
+      }
+      const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer) };
+      const fault = blamesRecords(answer)
+        ? judgeFault(readFault(body), this.addressee, known)
+        : this.#failure(answer);
+      if (fault instanceof SinkUnavailable) throw limits.sendsLeads ? fault : fault.beforeSending();
+      if (part.length > 1) waiting.unshift(...chunksOf(part, Math.ceil(part.length / 2)));
+      else yield { part, answer, fault };
+    }
   }
 
   #failure(answer: Answer): SinkUnavailable {
@@ -237,4 +286,10 @@ export function objectPath(object: ObjectName, rest: string): string {
 
 function isSuccess({ httpStatus }: Answer): boolean {
   return httpStatus >= 200 && httpStatus < 300;
+}
+
+function chunksOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
+  const chunks: (readonly Item[])[] = [];
+  for (let at = 0; at < items.length; at += size) chunks.push(items.slice(at, at + size));
+  return chunks;
 }

@@ -47,8 +47,8 @@ export function readBody({ text }: Answer): Json | undefined {
 }
 
 /** Returns what a body says about the records of a batch; undefined if it is no such answer. */
-export function readBatch(body: Json | undefined): BatchAnswer | undefined {
-  if (body === undefined || !Array.isArray(body['results'])) return undefined;
+export function readBatch(body: Json): BatchAnswer | undefined {
+  if (!Array.isArray(body['results'])) return undefined;
   const records = listOf(body['results']).flatMap((result) => {
     const { id, properties, objectWriteTraceId } = result;
     const values = objectOf(properties);
@@ -62,6 +62,16 @@ export function readBatch(body: Json | undefined): BatchAnswer | undefined {
     of: readFault(error),
   }));
   return { records, faults };
+}
+
+/** Returns the ids of the records that a body names as linked; undefined if it is no such answer. */
+export function readLinks(body: Json): ReadonlySet<string> | undefined {
+  if (!Array.isArray(body['results'])) return undefined;
+  const ends = listOf(body['results']).flatMap(({ from, to }) => [
+    objectOf(from)?.['id'],
+    objectOf(to)?.['id'],
+  ]);
+  return new Set(ends.filter((id) => typeof id === 'string'));
 }
 
 /** Returns what an error says, of a whole answer or of one record. */

@@ -60,12 +60,15 @@ export async function writeRecords(
     ...(await api.write(object, 'update', updates, { limits, keyOf: ({ id }) => id })),
     ...(await api.write(object, VERBS[object], recordInputs(object, created), { limits, keyOf })),
   ]);
-  if (object === 'deals') await api.associate(object, linksOf(open, written), limits);
+  const links = object === 'deals' ? linksOf(open, written) : []; // a lead is made with its link
+  const unlinked = await api.associate(object, links, limits);
   for (const enquiry of open.filter(({ outcome }) => outcome === undefined)) {
     const result = written.get(enquiry.key);
-    if (result !== undefined && !('kind' in result) && 'properties' in result)
-      deliver(enquiry, refOf(result), []);
-    else if (isFault(result, 'gone')) deliver(enquiry, undefined, [DELETED]);
+    if (isRecord(result)) {
+      const fault = unlinked.get(result.id);
+      if (fault === undefined) deliver(enquiry, refOf(result));
+      else enquiry.outcome = outcomeOf(fault);
+    } else if (isFault(result, 'gone')) deliver(enquiry, undefined, [DELETED]);
     else enquiry.outcome = outcomeOf(result);
   }
 }
@@ -99,7 +102,10 @@ export function recordInputs(
 function linksOf(enquiries: readonly Enquiry[], written: Written) {
   return enquiries.flatMap(({ key, contactId }) => {
     const result = written.get(key);
-    const isRecord = result !== undefined && !('kind' in result) && 'properties' in result;
-    return contactId !== undefined && isRecord ? [{ contact: contactId, record: result.id }] : [];
+    return contactId !== undefined && isRecord(result) ? [{ contact: contactId, record: result.id }] : [];
   });
+}
+
+function isRecord(result: HubSpotRecord | RecordFault | undefined): result is HubSpotRecord {
+  return result !== undefined && !('kind' in result) && 'properties' in result;
 }
