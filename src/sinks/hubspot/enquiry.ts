@@ -3,6 +3,7 @@ import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { SinkParts } from '../sink.ts';
 import type { ObjectName } from './hubspot-api.ts';
+import type { HubSpotRecord } from './read-answer.ts';
 
 /** The property by which leadsync recognises the records that it made: the key of the lead, with unique values. */
 export const KEY = 'leadsync_key';
@@ -29,6 +30,8 @@ export interface Enquiry {
   /** What was not taken over, for the operator. */
   readonly remarks: string[];
   contactId: string | undefined;
+  /** The deal or lead that HubSpot has already. */
+  existing: HubSpotRecord | undefined;
   /** Set as soon as it is certain. */
   outcome: Outcome | undefined;
 }
@@ -56,6 +59,7 @@ export function enquiriesOf(
       record: { ...record, ...own },
       remarks: [],
       contactId: undefined,
+      existing: undefined,
       outcome: undefined,
     };
   });

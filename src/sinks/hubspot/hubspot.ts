@@ -23,7 +23,7 @@ import { missingProperties, readFields } from './prepare-account.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 import { storedDeals } from './stored-leads.ts';
 import { contactInputs, writeContacts } from './write-contacts.ts';
-import { deliver, recordInputs, VERBS, writeRecords } from './write-records.ts';
+import { deliver, readRecords, recordInputs, VERBS, writeRecords } from './write-records.ts';
 
 /** Brings each lead to HubSpot: a contact for the person, and a deal or lead for the enquiry. */
 export const hubspot = defineSink({
@@ -190,12 +190,16 @@ class HubSpotSink implements Sink {
     const { overwrite } = this.#options;
     try {
       if (!this.#account) await this.#readAccount(limits);
+      if (this.#object) await readRecords(this.#api, this.#object, enquiries, limits);
       await writeContacts(this.#api, enquiries, { overwrite, limits });
       const refOf = (record: HubSpotRecord) => this.#refOf(this.#object ?? 'contacts', record);
       if (this.#object) await writeRecords(this.#api, this.#object, enquiries, { overwrite, limits, refOf });
       else
         for (const enquiry of enquiries.filter(({ outcome }) => outcome === undefined))
-          deliver(enquiry, refOf({ id: enquiry.contactId ?? '', properties: {} }));
+          deliver(
+            enquiry,
+            enquiry.contactId === undefined ? undefined : refOf({ id: enquiry.contactId, properties: {} }),
+          );
     } catch (error) {
       if (!(error instanceof SinkUnavailable) || enquiries.every(({ outcome }) => outcome === undefined))
         throw error;

@@ -7,6 +7,9 @@ import type { RecordFault } from './judge-fault.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
 const NO_EMAIL = 'HubSpot does not take the email address, so the contact has none.';
+const OTHER_EMAIL = 'The contact has another email address in HubSpot, which leadsync leaves as it is.';
+const NO_CONTACT =
+  'HubSpot no longer has a contact with the email address or key of the lead, and only a new lead gets one.';
 const TAKEN = 'HubSpot got a record with the same email address or key at this moment. leadsync tries again.';
 const GONE = 'Somebody deleted the record in HubSpot at this moment. leadsync tries again.';
 
@@ -17,11 +20,14 @@ interface Person {
   /** Undefined if the person is found by the key of the lead. */
   readonly email: string | undefined;
   readonly properties: Properties;
+  /** Whether a contact that HubSpot does not have is to be made. */
+  readonly isNew: boolean;
 }
 
 /**
- * Finds or makes the contact of each enquiry: by email address, or by the key of the lead if there is no address that HubSpot takes. Sets its id,
- * or the outcome of an enquiry for which there is no contact.
+ * Finds or makes the contact of each enquiry: by email address, or by the key of the lead if there is no address that HubSpot takes or somebody has
+ * changed it there. Sets its id, or the outcome of an enquiry that HubSpot does not take. Makes none for a lead that HubSpot knows already: people
+ * may have deleted, merged or corrected the contact.
  *
  * Reads, and then makes or updates: HubSpot does not say what an upsert by email address does to properties that are not in it. If another
  * program makes the contact in between, HubSpot refuses a second one and names the first.
@@ -35,11 +41,12 @@ export async function writeContacts(
   const writer = new ContactWriter(api, overwrite, limits, namesOf(enquiries, 'contact'));
   await writer.write(personsOf(enquiries));
   // Those whose address HubSpot has just refused.
-  await writer.write(personsOf(enquiries.filter(isOpen)));
+  await writer.write(personsOf(enquiries.filter((one) => isOpen(one) && one.email === undefined)));
+  for (const { remarks } of enquiries.filter(isOpen)) remarks.push(NO_CONTACT);
 }
 
-function isOpen({ contactId, outcome }: Enquiry): boolean {
-  return contactId === undefined && outcome === undefined;
+function isOpen(enquiry: Enquiry | undefined): boolean {
+  return enquiry?.contactId === undefined && enquiry?.outcome === undefined;
 }
 
 class ContactWriter {
@@ -59,53 +66,66 @@ class ContactWriter {
     const byEmail = persons.filter(({ email }) => email !== undefined);
     const byKey = persons.filter(({ email }) => email === undefined);
     const known = new Map([...(await this.#readByEmail(byEmail)), ...(await this.#readByKey(byKey))]);
-    await this.#update(known);
-    const isNew = (person: Person) => !known.has(person);
-    const existing = await this.#create(byEmail.filter(isNew));
-    await this.#update(existing);
-    await this.#upsert(byKey.filter(isNew));
+    const unknown = byEmail.filter((person) => !known.has(person));
+    const existing = await this.#create(unknown.filter(({ isNew }) => isNew));
+    // Neither known, nor made, nor refused: those for whom no contact is made, and those whose key another contact has.
+    const others = unknown
+      .filter(({ enquiries: [first] }) => first?.email !== undefined && isOpen(first))
+      .filter((person) => !existing.has(person));
+    await this.#update(new Map([...known, ...existing, ...(await this.#readOfOtherEmail(others))]));
+    await this.#upsert(byKey.filter((person) => person.isNew && !known.has(person)));
   }
 
   async #readByEmail(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
-    const properties = ['email', 'hs_additional_emails', ...this.#names];
     const ids = persons.flatMap(({ email }) => email ?? []);
-    const records = await this.#api.read('contacts', { by: 'email', ids, properties }, this.#limits);
     const byEmail = new Map(
-      records.flatMap((record) => emailsOf(record).map((email) => [email, record] as const)),
+      (await this.#read(ids, 'email')).flatMap((record) =>
+        emailsOf(record).map((email) => [email, record] as const),
+      ),
     );
     return known(persons, ({ email = '' }) => byEmail.get(email));
   }
 
   async #readByKey(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
-    const properties = [KEY, ...this.#names];
-    const ids = persons.flatMap(({ properties: { [KEY]: key } }) => key ?? []);
-    const records = await this.#api.read('contacts', { by: KEY, ids, properties }, this.#limits);
+    const records = await this.#read(persons.map(keyOf), KEY);
     const byKey = new Map(records.map((record) => [record.properties[KEY], record]));
-    return known(persons, ({ properties: own }) => byKey.get(own[KEY] ?? ''));
+    return known(persons, (person) => byKey.get(keyOf(person)));
   }
 
-  /** Makes contacts. Returns those that exist although they were not found: by a second address, or made in this moment. */
+  /** Returns the contacts that leadsync made for these leads and whose address is another one than that of the lead. */
+  async #readOfOtherEmail(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
+    const found = await this.#readByKey(persons);
+    for (const [person, record] of found)
+      if (emailsOf(record).length > 0) for (const { remarks } of person.enquiries) remarks.push(OTHER_EMAIL);
+    for (const person of persons)
+      if (!found.has(person) && person.isNew) settle(person, { kind: 'existing', id: undefined });
+    return found;
+  }
+
+  #read(ids: readonly string[], by?: string): Promise<readonly HubSpotRecord[]> {
+    const properties = ['email', 'hs_additional_emails', KEY, ...this.#names.filter((name) => name !== KEY)];
+    return this.#api.read('contacts', { ids, properties, ...(by === undefined ? {} : { by }) }, this.#limits);
+  }
+
+  /**
+   * Makes contacts. Returns those that exist although they were not found: by a second address, or made in this moment. Leaves the persons open
+   * whose address HubSpot does not take, or whose key another contact has.
+   */
   async #create(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
-    const inputs = persons.map(inputOf);
     const ids = new Map<Person, string>();
-    const written = await this.#api.write('contacts', 'create', inputs, {
+    const written = await this.#api.write('contacts', 'create', persons.map(inputOf), {
       limits: this.#limits,
       keyOf: ({ properties }) => properties['email']?.toLowerCase(),
     });
     for (const person of persons) {
       const result = written.get(person.traceId);
-      if (isFault(result, 'existing') && result.id !== undefined) ids.set(person, result.id);
-      else if (isFault(result, 'wrong-email')) goByKey(person);
-      else settle(person, result);
+      if (isFault(result, 'wrong-email')) goByKey(person);
+      else if (!isFault(result, 'existing')) settle(person, result);
+      else if (result.id !== undefined) ids.set(person, result.id);
     }
-    if (ids.size === 0) return new Map();
-    const read = { ids: [...new Set(ids.values())], properties: this.#names };
-    const records = await this.#api.read('contacts', read, this.#limits);
+    const records = await this.#read([...new Set(ids.values())]);
     const byId = new Map(records.map((record) => [record.id, record]));
-    const found = known([...ids.keys()], (person) => byId.get(ids.get(person) ?? ''));
-    for (const person of ids.keys())
-      if (!found.has(person)) settle(person, { kind: 'existing', id: undefined });
-    return found;
+    return known([...ids.keys()], (person) => byId.get(ids.get(person) ?? ''));
   }
 
   async #upsert(persons: readonly Person[]): Promise<void> {
@@ -121,7 +141,8 @@ class ContactWriter {
     const inputs: RecordInput[] = [];
     for (const [person, { id, properties }] of contacts) {
       const { [KEY]: key, ...wanted } = person.properties; // the key is that of the lead that made the contact
-      const changes = changesOf(properties, wanted, this.#overwrite);
+      const email = person.email === undefined || properties['email'] ? {} : { email: person.email };
+      const changes = changesOf(properties, { ...email, ...wanted }, this.#overwrite);
       if (Object.keys(changes).length === 0) settle(person, { id, properties });
       else inputs.push({ objectWriteTraceId: person.traceId, id, properties: changes });
     }
@@ -131,7 +152,8 @@ class ContactWriter {
     });
     for (const person of contacts.keys()) {
       const result = written.get(person.traceId);
-      if (result !== undefined) settle(person, result);
+      if (isFault(result, 'wrong-email')) goByKey(person);
+      else if (result !== undefined) settle(person, result);
     }
   }
 }
@@ -158,8 +180,13 @@ function personsOf(enquiries: readonly Enquiry[]): readonly Person[] {
       enquiries: own,
       email: first?.email,
       properties: { ...properties, [KEY]: first?.key ?? '' },
+      isNew: own.some(({ mayCreate, existing }) => mayCreate && existing === undefined),
     };
   });
+}
+
+function keyOf({ properties }: Person): string {
+  return properties[KEY] ?? '';
 }
 
 function known(

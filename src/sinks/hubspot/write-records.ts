@@ -22,9 +22,26 @@ interface Writing {
   readonly refOf: (record: HubSpotRecord) => DestinationRecord;
 }
 
+/** Reads which deals or leads HubSpot has already, by the keys of the leads. @throws SinkUnavailable */
+export async function readRecords(
+  api: HubSpotApi,
+  object: Exclude<ObjectName, 'contacts'>,
+  enquiries: readonly Enquiry[],
+  limits: CallLimits,
+): Promise<void> {
+  const properties = [KEY, ...namesOf(enquiries, 'record').filter((name) => name !== KEY)];
+  const records = await api.read(
+    object,
+    { by: KEY, ids: enquiries.map(({ key }) => key), properties },
+    limits,
+  );
+  const byKey = new Map(records.map((record) => [record.properties[KEY], record]));
+  for (const enquiry of enquiries) enquiry.existing = byKey.get(enquiry.key);
+}
+
 /**
- * Makes or updates the deal or lead of each enquiry that has a contact, links the two, and sets the outcome of the enquiry. A record is made only if HubSpot
- * has none with the key of the lead.
+ * Makes or updates the deal or lead of each enquiry, links it with the contact, and sets the outcome of the enquiry. A record is made only if
+ * HubSpot has none with the key of the lead.
  * @throws SinkUnavailable
  */
 export async function writeRecords(
@@ -34,29 +51,22 @@ export async function writeRecords(
   { overwrite, limits, refOf }: Writing,
 ): Promise<void> {
   const open = enquiries.filter(({ outcome }) => outcome === undefined);
-  const properties = [KEY, ...namesOf(open, 'record')];
-  const found = await api.read(object, { by: KEY, ids: open.map(({ key }) => key), properties }, limits);
-  const byKey = new Map(found.map((record) => [record.properties[KEY], record]));
-  const created = open.filter(({ key, mayCreate }) => !byKey.has(key) && mayCreate);
+  const created = open.filter(({ existing, mayCreate }) => !existing && mayCreate);
   for (const enquiry of open)
-    if (!byKey.has(enquiry.key) && !enquiry.mayCreate) deliver(enquiry, undefined, [DELETED]);
-  const updates = open.flatMap((enquiry) => {
-    const record = byKey.get(enquiry.key);
-    if (!record) return [];
+    if (!enquiry.existing && !enquiry.mayCreate) deliver(enquiry, undefined, [DELETED]);
+  const updates = open.flatMap(({ key, existing, mayCreate, record }) => {
+    if (!existing) return [];
     // An enquiry that comes again fills gaps at most: people may have worked on its record since.
-    const policy = enquiry.mayCreate && overwrite === 'always' ? 'empty' : overwrite;
-    const changes = changesOf(record.properties, enquiry.record, policy);
+    const policy = mayCreate && overwrite === 'always' ? 'empty' : overwrite;
+    const changes = changesOf(existing.properties, record, policy);
     return Object.keys(changes).length === 0
       ? []
-      : [{ objectWriteTraceId: enquiry.key, id: record.id, properties: changes }];
+      : [{ objectWriteTraceId: key, id: existing.id, properties: changes }];
   });
   const keyOf = ({ properties: own }: { readonly properties: HubSpotRecord['properties'] }) =>
     own[KEY] ?? undefined;
   const written = new Map<string, HubSpotRecord | RecordFault>([
-    ...open.flatMap(({ key }) => {
-      const record = byKey.get(key);
-      return record ? [[key, record] as const] : [];
-    }),
+    ...open.flatMap(({ key, existing }) => (existing ? [[key, existing] as const] : [])),
     ...(await api.write(object, 'update', updates, { limits, keyOf: ({ id }) => id })),
     ...(await api.write(object, VERBS[object], recordInputs(object, created), { limits, keyOf })),
   ]);
