@@ -6,6 +6,8 @@ import type { HubSpotApi, RecordInput } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
+/** The property that tells how far a contact has come. */
+const STAGE = 'lifecyclestage';
 const NO_EMAIL = 'HubSpot does not take the email address, so the contact has none.';
 const OTHER_EMAIL = 'The contact has another email address in HubSpot, which leadsync leaves as it is.';
 const NO_CONTACT =
@@ -142,7 +144,9 @@ class ContactWriter {
     for (const [person, { id, properties }] of contacts) {
       const { [KEY]: key, ...wanted } = person.properties; // the key is that of the lead that made the contact
       const email = person.email === undefined || properties['email'] ? {} : { email: person.email };
-      const changes = changesOf(properties, { ...email, ...wanted }, this.#overwrite);
+      const held = properties[STAGE];
+      const stage = held ? { [STAGE]: held } : {}; // moves forward only, and people move it
+      const changes = changesOf(properties, { ...email, ...wanted, ...stage }, this.#overwrite);
       if (Object.keys(changes).length === 0) settle(person, { id, properties });
       else inputs.push({ objectWriteTraceId: person.traceId, id, properties: changes });
     }
