@@ -1,0 +1,308 @@
+import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../src/leads/delivery.ts';
+import type { HubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
+import { aDelivery } from '../../support/scene/a-delivery.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
+import { anAccount, onceAfter, outcomesOf } from './open-hubspot.ts';
+
+const DELIVERED = expect.objectContaining({ kind: 'delivered' });
+
+describe('persons and enquiries', () => {
+  test('the same lead twice is one contact and one deal', async () => {
+    const { stub, open } = await anAccount();
+    const [first] = await outcomesOf(open(), [enquiry(1)]);
+    const [second] = await outcomesOf(open(), [enquiry(1)]);
+    expect([first, second]).toEqual([DELIVERED, DELIVERED]);
+    expect(second).toEqual(first);
+    expect(heldBy(stub)).toEqual([{ email: 'anna@example.com', deals: ['main:1'] }]);
+  });
+
+  test.each(['one batch', 'two batches', 'two batches at once'])(
+    'two enquiries of one person in %s are one contact and two deals',
+    async (how) => {
+      const { stub, open } = await anAccount();
+      const [one, two] = [enquiry(1), enquiry(2, { client_email: 'Anna@Example.COM' })];
+      const attempts =
+        how === 'one batch'
+          ? [outcomesOf(open(), [one, two])]
+          : how === 'two batches'
+            ? [
+                outcomesOf(open(), [one]).then((first) =>
+                  outcomesOf(open(), [two]).then((last) => [...first, ...last]),
+                ),
+              ]
+            : [outcomesOf(open(), [one]), outcomesOf(open(), [two])];
+      expect((await Promise.all(attempts)).flat()).toEqual([DELIVERED, DELIVERED]);
+      expect(heldBy(stub)).toEqual([{ email: 'anna@example.com', deals: ['main:1', 'main:2'] }]);
+    },
+  );
+
+  test.each(['deal', 'lead'] as const)(
+    'the same lead at once from two processes is one contact and one %s',
+    async (object) => {
+      const { stub, open } = await anAccount({ options: { object } });
+      const attempts = Array.from({ length: 4 }, () => outcomesOf(open(), [enquiry(1)]));
+      const kinds = (await Promise.all(attempts)).flat().map(({ kind }) => kind);
+      expect(kinds).toContain('delivered');
+      expect(kinds).not.toContain('refused');
+      expect(await outcomesOf(open(), [enquiry(1)])).toEqual([DELIVERED]);
+      expect([stub.records.contacts.length, stub.records[`${object}s`].length]).toEqual([1, 1]);
+    },
+  );
+
+  test.each([{ readFindsSecondaryEmail: true }, { readFindsSecondaryEmail: false }])(
+    'a secondary address finds its contact (%o)',
+    async (answers) => {
+      const { stub, open } = await anAccount({}, answers);
+      stub.addRecord('contacts', {
+        email: 'office@example.com',
+        hs_additional_emails: 'anna@example.com;a@example.com',
+      });
+      const leads = [
+        enquiry(1),
+        enquiry(2, { client_email: 'A@example.com' }),
+        enquiry(3, { client_email: 'office@example.com' }),
+      ];
+      expect(await outcomesOf(open(), leads)).toEqual([DELIVERED, DELIVERED, DELIVERED]);
+      expect(heldBy(stub)).toEqual([{ email: 'office@example.com', deals: ['main:1', 'main:2', 'main:3'] }]);
+    },
+  );
+
+  test.each([{ updateNamesMerged: true }, { updateNamesMerged: false }])(
+    'a merged contact gets the next enquiry of either address (%o)',
+    async (answers) => {
+      const { stub, open } = await anAccount({ options: { overwrite: 'always' } }, answers);
+      await outcomesOf(open(), [enquiry(1), enquiry(2, { client_email: 'other@example.com' })]);
+      const [one = '', other = ''] = stub.records.contacts.map(({ id }) => id);
+      stub.mergeContacts(other, one);
+      const next = [enquiry(3), enquiry(4, { client_email: 'other@example.com' })];
+      expect(await outcomesOf(open(), next)).toEqual([DELIVERED, DELIVERED]);
+      expect(heldBy(stub)).toEqual([
+        { email: 'other@example.com', deals: ['main:2', 'main:1', 'main:3', 'main:4'] },
+      ]);
+    },
+  );
+
+  test('a contact that is merged between reading and updating is updated by the next attempt', async () => {
+    const { stub, open } = await anAccount(
+      { options: { overwrite: 'always' } },
+      { updateNamesMerged: false },
+    );
+    await outcomesOf(open(), [enquiry(1), enquiry(2, { client_email: 'other@example.com' })]);
+    const [one = '', other = ''] = stub.records.contacts.map(({ id }) => id);
+    const leads = [enquiry(3, { client_name: 'Anna Schmidt' })];
+    const meanwhile = onceAfter(stub, 'contacts/batch/read', () => stub.mergeContacts(other, one));
+    expect(await outcomesOf(open(), leads, { attempt: meanwhile })).toMatchObject([
+      { kind: 'unavailable', mayHaveArrived: true },
+    ]);
+    expect(await outcomesOf(open(), leads)).toEqual([DELIVERED]);
+    expect(heldBy(stub)).toEqual([{ email: 'other@example.com', deals: ['main:2', 'main:1', 'main:3'] }]);
+  });
+
+  test('a contact that somebody makes between reading and creating gets the enquiry', async () => {
+    const { stub, open } = await anAccount();
+    const made = { email: 'anna@example.com', firstname: 'Ann', lifecyclestage: 'customer' };
+    const meanwhile = onceAfter(stub, 'contacts/batch/read', () => stub.addRecord('contacts', made));
+    expect(await outcomesOf(open(), [enquiry(1)], { attempt: meanwhile })).toEqual([DELIVERED]);
+    expect(heldBy(stub)).toEqual([{ email: 'anna@example.com', deals: ['main:1'] }]);
+    expect(stub.records.contacts[0]?.properties).toMatchObject({
+      firstname: 'Ann',
+      lastname: 'Müller',
+      lifecyclestage: 'customer',
+    });
+  });
+
+  test('a lead without an email address goes by its key', async () => {
+    const { stub, open } = await anAccount();
+    const lead = enquiry(1, { client_email: null });
+    expect(await outcomesOf(open(), [lead, enquiry(2, { client_email: '' })])).toEqual([
+      DELIVERED,
+      DELIVERED,
+    ]);
+    expect(await outcomesOf(open(), [lead])).toEqual([DELIVERED]);
+    expect(heldBy(stub)).toEqual([
+      { email: undefined, deals: ['main:1'] },
+      { email: undefined, deals: ['main:2'] },
+    ]);
+  });
+
+  test.each([
+    ['that HubSpot refuses', 'anna@example.con'],
+    ['of a person whom HubSpot erased', 'gone@example.com'],
+    ['that an administrator does not allow', 'anna@rival.example.com'],
+  ])('an email address %s is dropped, kept as typed, and the operator is told', async (_, client_email) => {
+    const { stub, open } = await anAccount();
+    await fetch(`${stub.url}/crm/v3/objects/contacts/gdpr-delete`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${stub.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ objectId: 'gone@example.com', idProperty: 'email' }),
+    });
+    stub.setRule('contacts', 'email', (email) => !email.includes('rival'));
+    const leads = [enquiry(1, { client_email }), enquiry(2)];
+    for (const [first, second] of [await outcomesOf(open(), leads), await outcomesOf(open(), leads)])
+      expect([first, second]).toEqual([
+        expect.objectContaining({
+          kind: 'delivered',
+          remark: expect.stringMatching(/^HubSpot does not take the email address/),
+        }),
+        DELIVERED,
+      ]);
+    expect(heldBy(stub)).toEqual([
+      { email: 'anna@example.com', deals: ['main:2'] },
+      { email: undefined, deals: ['main:1'] },
+    ]);
+    expect(stub.records.contacts[1]?.properties['leadsync_email_as_typed']).toBe(client_email);
+  });
+});
+
+describe('what people wrote', () => {
+  test.each([
+    ['never', { firstname: 'Ann', lastname: undefined, phone: '1' }],
+    ['empty', { firstname: 'Ann', lastname: 'Müller', phone: '1' }],
+    ['always', { firstname: 'Anna', lastname: 'Müller', phone: '+4915123456789' }],
+  ] as const)('with overwrite: %s, a known contact gets no more than that', async (overwrite, expected) => {
+    const { stub, open } = await anAccount({ options: { overwrite } });
+    stub.addRecord('contacts', { email: 'anna@example.com', firstname: 'Ann', phone: '1' });
+    expect(await outcomesOf(open(), [enquiry(1)])).toEqual([DELIVERED]);
+    const { firstname, lastname, phone } = stub.records.contacts[0]?.properties ?? {};
+    expect({ firstname, lastname, phone }).toEqual(expected);
+  });
+
+  test.each([
+    ['never', { description: undefined, dealname: 'Anna, urgent' }],
+    ['empty', { description: 'new', dealname: 'Anna, urgent' }],
+    ['always', { description: 'new', dealname: 'House Cleaning: Anna Müller' }],
+  ] as const)(
+    'with overwrite: %s, an update changes no more of its deal than that',
+    async (overwrite, expected) => {
+      const { stub, open } = await anAccount({
+        options: { overwrite },
+        fields: { 'deal.description': 'delivery.event == "updated" ? "new" : ""' },
+      });
+      await outcomesOf(open(), [enquiry(1)]);
+      const [deal] = stub.records.deals;
+      stub.editRecord('deals', deal?.id ?? '', { dealname: 'Anna, urgent', dealstage: 'contractsent' });
+      expect(await outcomesOf(open(), [{ ...enquiry(1), version: 2, event: 'updated' }])).toEqual([
+        DELIVERED,
+      ]);
+      const { dealname, description, dealstage } = stub.records.deals[0]?.properties ?? {};
+      expect({ dealname, description, dealstage }).toEqual({ ...expected, dealstage: 'contractsent' });
+    },
+  );
+
+  test.each([
+    { lifecycleBackward: 'ignored', overwrite: 'always' },
+    { lifecycleBackward: 'refused', overwrite: 'always' },
+    { lifecycleBackward: 'refused', overwrite: 'empty' },
+  ] as const)(
+    'the lifecycle stage of a client does not go back (%o)',
+    async ({ lifecycleBackward, overwrite }) => {
+      const { stub, open } = await anAccount({ options: { overwrite } }, { lifecycleBackward });
+      stub.addRecord('contacts', { email: 'anna@example.com', lifecyclestage: 'customer' });
+      expect(await outcomesOf(open(), [enquiry(1)])).toEqual([DELIVERED]);
+      expect(stub.records.contacts[0]?.properties['lifecyclestage']).toBe('customer');
+    },
+  );
+
+  test.each(['never', 'empty', 'always'] as const)(
+    'a restored ledger that delivers a lead anew leaves the deal as people left it (overwrite: %s)',
+    async (overwrite) => {
+      const { stub, open } = await anAccount({ options: { overwrite } });
+      await outcomesOf(open(), [enquiry(1)]);
+      const [deal] = stub.records.deals;
+      stub.editRecord('deals', deal?.id ?? '', { dealstage: 'contractsent', dealname: 'Anna, urgent' });
+      expect(await outcomesOf(open(), [enquiry(1)])).toEqual([DELIVERED]);
+      expect(stub.records.deals).toMatchObject([
+        { properties: { dealstage: 'contractsent', dealname: 'Anna, urgent' } },
+      ]);
+    },
+  );
+
+  test.each(['created', 'updated', 'replay'] as const)(
+    'a contact whose address somebody corrected is still the contact of its lead (%s)',
+    async (how) => {
+      const { stub, open } = await anAccount({ options: { overwrite: 'always' } });
+      const leads = [enquiry(1), enquiry(2)];
+      await outcomesOf(open(), leads);
+      const [contact] = stub.records.contacts;
+      stub.editRecord('contacts', contact?.id ?? '', { email: 'anna.mueller@example.com' });
+      const event = how === 'updated' ? 'updated' : 'created';
+      const again = leads.map((lead) => ({ ...lead, event, replay: how === 'replay' }) as const);
+      for (const one of again) expect(await outcomesOf(open(), [one])).toEqual([DELIVERED]);
+      expect(heldBy(stub)).toEqual([{ email: 'anna.mueller@example.com', deals: ['main:1', 'main:2'] }]);
+    },
+  );
+
+  test('a lead that never got its deal finds its contact by the key, if somebody corrected the address', async () => {
+    const { stub, open } = await anAccount();
+    stub.misbehave({ answer: 'internal-error', at: 'deals/batch/upsert' });
+    expect(await outcomesOf(open(), [enquiry(1)])).toMatchObject([{ kind: 'unavailable' }]);
+    stub.editRecord('contacts', stub.records.contacts[0]?.id ?? '', { email: 'anna.mueller@example.com' });
+    expect(await outcomesOf(open(), [enquiry(1)])).toMatchObject([
+      { kind: 'delivered', remark: expect.stringContaining('another email address') },
+    ]);
+    expect(heldBy(stub)).toEqual([{ email: 'anna.mueller@example.com', deals: ['main:1'] }]);
+  });
+
+  test('a contact without an address gets the one that a lead has later', async () => {
+    const { stub, open } = await anAccount();
+    await outcomesOf(open(), [enquiry(1, { client_email: 'none' })]);
+    const later = { ...enquiry(1), version: 2, event: 'updated' } as const;
+    expect(await outcomesOf(open(), [later])).toEqual([DELIVERED]);
+    expect(heldBy(stub)).toEqual([{ email: 'anna@example.com', deals: ['main:1'] }]);
+  });
+
+  test('a deal that somebody deleted is not made again by an update, but by a replay', async () => {
+    const { stub, open } = await anAccount();
+    await outcomesOf(open(), [enquiry(1)]);
+    stub.deleteRecord('deals', stub.records.deals[0]?.id ?? '');
+    const update = { ...enquiry(1), version: 2, event: 'updated' } as const;
+    expect(await outcomesOf(open(), [update])).toMatchObject([
+      { kind: 'delivered', remark: expect.stringContaining('deleted') },
+    ]);
+    expect(stub.records.deals).toEqual([]);
+    expect(await outcomesOf(open(), [{ ...update, event: 'created', replay: true }])).toEqual([DELIVERED]);
+    expect(heldBy(stub)).toEqual([{ email: 'anna@example.com', deals: ['main:1'] }]);
+  });
+
+  test.each(['deal', 'none'] as const)(
+    'a contact that somebody deleted is not made again by an update (object: %s)',
+    async (object) => {
+      const { stub, open } = await anAccount({ options: { object } });
+      await outcomesOf(open(), [enquiry(1)]);
+      stub.deleteRecord('contacts', stub.records.contacts[0]?.id ?? '');
+      const update = { ...enquiry(1), version: 2, event: 'updated' } as const;
+      expect(await outcomesOf(open(), [update])).toMatchObject([
+        { kind: 'delivered', remark: expect.stringContaining('no longer has a contact') },
+      ]);
+      expect(stub.records.contacts).toEqual([]);
+      if (object === 'none')
+        expect(await outcomesOf(open(), [{ ...update, event: 'created', replay: true }])).toEqual([
+          DELIVERED,
+        ]);
+    },
+  );
+
+  test('a replay of a lead that HubSpot has changes nothing', async () => {
+    const { stub, open } = await anAccount({ options: { overwrite: 'always' } });
+    await outcomesOf(open(), [enquiry(1)]);
+    const before = JSON.stringify([stub.records.contacts, stub.records.deals]);
+    expect(await outcomesOf(open(), [{ ...enquiry(1), replay: true }])).toEqual([DELIVERED]);
+    expect(JSON.stringify([stub.records.contacts, stub.records.deals])).toBe(before);
+  });
+});
+
+/** Returns a lead of the same person. */
+function enquiry(id: number, fields: Readonly<Record<string, unknown>> = {}): Delivery {
+  return aDelivery({ leadId: BigInt(id), raw: aLead({ id, client_email: 'anna@example.com', ...fields }) });
+}
+
+/** Returns the contacts with the keys of their deals, oldest first. Every deal is expected to have one contact. */
+function heldBy(stub: HubSpotStub) {
+  const deals = new Map(stub.records.deals.map(({ id, properties }) => [id, properties['leadsync_key']]));
+  for (const id of deals.keys()) expect(stub.associated('deals', id, 'contacts')).toHaveLength(1);
+  return stub.records.contacts.map(({ id, properties }) => ({
+    email: properties['email'],
+    deals: stub.associated('contacts', id, 'deals').map((deal) => deals.get(deal)),
+  }));
+}
