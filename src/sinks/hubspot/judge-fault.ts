@@ -24,6 +24,8 @@ export interface Addressee {
 
 /** Codes of a property that say nothing about the value: every lead would have the same fault. */
 const OF_MAPPING = /^(PROPERTY_DOESNT_EXIST|READ_ONLY_VALUE|INVALID_OWNER_ID)$/;
+/** Properties whose values an administrator sets up and a mapping chooses: a value that is none is no lead's fault. */
+const OF_ACCOUNT = /^(pipeline|dealstage|hs_pipeline|hs_pipeline_stage|lifecyclestage|hs_lead_status)$/;
 const OF_UNIQUE_VALUE = /UNIQUE|DUPLICATE/;
 /** Maximum characters of an answer that are stored. */
 const MAX_ANSWER = 1_000;
@@ -43,31 +45,27 @@ export function judgeFault(
   { httpStatus, answer }: { readonly httpStatus: number; readonly answer: string | undefined },
 ): RecordFault {
   const { category, properties, missing, existingId, isNotUnique } = fault;
-  const named = (codes: RegExp) =>
-    properties.filter(({ code }) => codes.test(code)).map(({ name }) => `\`${name}\``);
   const unavailable = (message: string, hint: string) =>
     new SinkUnavailable(message, { hint, httpStatus, answer, mayHaveArrived: false });
   const setup = `\`leadsync setup ${sink}\` shows and makes what is missing.`;
   if (existingId !== undefined) return { kind: 'existing', id: existingId };
   if (isNotUnique)
     return unavailable(
-      'The HubSpot property `leadsync_key` does not have unique values.',
-      `Delete it in HubSpot; then ${setup}`,
+      'HubSpot has no property `leadsync_key` with unique values.',
+      `If it has one without unique values, delete that in HubSpot. ${setup}`,
     );
-  const mapping = named(OF_MAPPING);
-  if (mapping.length > 0) {
-    const codes = [...new Set(properties.map(({ code }) => code))].join(', ');
+  const ofMapping = properties.filter(({ name, code }) => OF_MAPPING.test(code) || OF_ACCOUNT.test(name));
+  if (ofMapping.length > 0)
     return unavailable(
-      `HubSpot cannot write ${mapping.join(', ')} (${shown(codes)}).`,
-      `Correct the property or the owner in \`fields\`. ${setup}`,
+      `HubSpot cannot write ${listed(ofMapping)}.`,
+      `Correct the value in \`fields\` or the property in HubSpot. ${setup}`,
     );
-  }
-  if (named(OF_UNIQUE_VALUE).length > 0 || category === 'CONFLICT')
-    return { kind: 'existing', id: undefined };
+  const isTaken = properties.some(({ code }) => OF_UNIQUE_VALUE.test(code));
+  if (isTaken || category === 'CONFLICT') return { kind: 'existing', id: undefined };
   if (category === 'OBJECT_NOT_FOUND') return { kind: 'gone' };
   const what =
     properties.length > 0
-      ? properties.map(({ name, code }) => `\`${shown(name)}\` (${shown(code)})`).join(', ')
+      ? listed(properties)
       : missing.length > 0
         ? `a record without ${missing.map((name) => `\`${shown(name)}\``).join(', ')}`
         : `the record (${shown(category)})`;
@@ -160,6 +158,10 @@ export function unnamed({ origin }: Addressee, httpStatus: number): SinkUnavaila
 /** Returns an answer as it is stored. */
 export function storedAnswer({ text }: Answer): string | undefined {
   return text?.slice(0, MAX_ANSWER).toWellFormed();
+}
+
+function listed(properties: HubSpotFault['properties']): string {
+  return properties.map(({ name, code }) => `\`${shown(name)}\` (${shown(code)})`).join(', ');
 }
 
 /** Returns a name or code of HubSpot as it may be shown: an answer could have anything in place of it. */
