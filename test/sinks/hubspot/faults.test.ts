@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../src/leads/delivery.ts';
+import type { Outcome } from '../../../src/leads/outcome.ts';
+import { LeaseOver } from '../../../src/sinks/sink.ts';
+import type { HubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
+import { aDelivery } from '../../support/scene/a-delivery.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
+import { until } from '../../support/time/until.ts';
+import { anAccount, beforeRequest, onceAfter, outcomesOf, setUp } from './open-hubspot.ts';
+
+const DELIVERED = { kind: 'delivered' };
+/** The outcome of a lead that waits for the destination, and that HubSpot does not have. */
+const WAITING = { kind: 'unavailable' };
+
+describe('what an administrator does while leads flow', () => {
+  test('a token that is revoked in the middle holds the leads until there is another', async () => {
+    const { stub, open } = await anAccount();
+    const attempt = onceAfter(stub, 'contacts/batch/create', () => stub.revokeToken());
+    const outcomes = await outcomesOf(open(), leads(2), { attempt });
+    expect(outcomes).toMatchObject([WAITING, WAITING]);
+    expect(reasonOf(outcomes[0])).toMatch(/does not accept the token\. Create a service key in HubSpot/);
+    stub.revokeToken('pat-eu1-another');
+    expect(await outcomesOf(open({ options: { token: 'pat-eu1-another' } }), leads(2))).toMatchObject([
+      DELIVERED,
+      DELIVERED,
+    ]);
+    expectEachOnce(stub, 2);
+  });
+
+  test('a scope that the token loses is named', async () => {
+    const { stub, open } = await anAccount();
+    stub.setScopes(['crm.objects.contacts.read', 'crm.objects.contacts.write', 'crm.objects.deals.read']);
+    const [outcome] = await outcomesOf(open(), leads(1));
+    expect(reasonOf(outcome)).toMatch(/lacks crm\.objects\.deals\.write\. Add the scopes/);
+  });
+
+  test.each([
+    [
+      'leadsync_service of deals',
+      'deals',
+      'leadsync_service',
+      /cannot write `leadsync_service`.*leadsync setup sink/,
+    ],
+    ['leadsync_key of deals', 'deals', 'leadsync_key', /`leadsync_key`.*unique values.*leadsync setup sink/],
+    [
+      'leadsync_key of contacts',
+      'contacts',
+      'leadsync_key',
+      /cannot write `leadsync_key`.*leadsync setup sink/,
+    ],
+    [
+      'leadsync_email_as_typed',
+      'contacts',
+      'leadsync_email_as_typed',
+      /`leadsync_email_as_typed`.*leadsync setup sink/,
+    ],
+  ] as const)(
+    'the property %s that is deleted holds the leads until it is made again',
+    async (_, object, name, mend) => {
+      const { stub, open } = await anAccount();
+      await outcomesOf(open(), leads(1));
+      stub.deleteProperty(object, name);
+      const outcomes = await outcomesOf(open(), leads(3).slice(1));
+      expect(outcomes).toMatchObject([WAITING, WAITING]);
+      expect(reasonOf(outcomes[0])).toMatch(mend);
+      const sink = open();
+      await setUp(sink);
+      expect(await outcomesOf(sink, leads(3).slice(1))).toMatchObject([DELIVERED, DELIVERED]);
+      expectEachOnce(stub, 3);
+    },
+  );
+
+  test.each(['contacts', 'deals'] as const)(
+    'a validation rule of %s refuses the leads that break it alone',
+    async (object) => {
+      const { stub, open } = await anAccount();
+      const [property, allows] =
+        object === 'contacts'
+          ? ['firstname', (name: string) => name !== 'Second']
+          : ['dealname', (name: string) => !name.includes('Second')];
+      stub.setRule(object, property as string, allows as (value: string) => boolean);
+      const outcomes = await outcomesOf(open(), leads(3));
+      expect(outcomes).toMatchObject([DELIVERED, { kind: 'refused' }, DELIVERED]);
+      expect(reasonOf(outcomes[1])).toMatch(
+        /does not take `(firstname|dealname)` \(VALIDATION_RULE\)\. Correct/,
+      );
+      stub.setRule(object, property as string);
+      expect(await outcomesOf(open(), leads(3))).toMatchObject([DELIVERED, DELIVERED, DELIVERED]);
+      expectEachOnce(stub, 3);
+    },
+  );
+
+  test('an option that is gone refuses the leads that have it', async () => {
+    const { stub, open } = await anAccount({
+      fields: { 'deal.hs_priority': 'lead.client_name.startsWith("Second") ? "urgent" : "high"' },
+    });
+    const outcomes = await outcomesOf(open(), leads(3));
+    expect(outcomes).toMatchObject([DELIVERED, { kind: 'refused' }, DELIVERED]);
+    expect(reasonOf(outcomes[1])).toMatch(/`hs_priority` \(INVALID_OPTION\)/);
+    expect(stub.records.deals).toHaveLength(2);
+  });
+
+  test('an option that every lead has holds them all until the mapping is corrected', async () => {
+    const { stub, open } = await anAccount({ fields: { 'deal.dealstage': '"stage-of-last-year"' } });
+    const outcomes = await outcomesOf(open(), leads(2));
+    expect(outcomes).toMatchObject([WAITING, WAITING]);
+    expect(reasonOf(outcomes[0])).toMatch(/cannot write `dealstage`.*Correct/);
+    expect(await outcomesOf(open({ fields: {} }), leads(2))).toMatchObject([DELIVERED, DELIVERED]);
+    expectEachOnce(stub, 2);
+  });
+
+  test('the object that the plan does not have any more is told', async () => {
+    const { stub, open } = await anAccount({ options: { object: 'lead' } });
+    stub.withdrawObject('leads');
+    expect(reasonOf((await outcomesOf(open(), leads(1)))[0])).toMatch(/does not know the object\..*`object`/);
+  });
+});
+
+describe('what HubSpot does', () => {
+  test('the daily limit that is used up at noon is asked about once an hour', async () => {
+    const { stub, open } = await anAccount();
+    const attempt = onceAfter(stub, 'contacts/batch/create', () => stub.useUpDay());
+    const outcomes = await outcomesOf(open(), leads(2), { attempt });
+    expect(outcomes).toMatchObject([
+      { ...WAITING, retryAfterMs: 3_600_000 },
+      { ...WAITING, retryAfterMs: 3_600_000 },
+    ]);
+    expect(reasonOf(outcomes[0])).toMatch(/limit DAILY/);
+  });
+
+  test.each(['html-200', 'no-body', { status: 200, body: '{}' }, { status: 200, body: '[]' }] as const)(
+    'success that says nothing, in place of any answer of a delivery, is none: %o',
+    async (answer) => {
+      for (const at of await requestsOfADelivery()) {
+        const { stub, open } = await anAccount();
+        const attempt = beforeRequest(at, () => stub.misbehave({ answer, stores: true }));
+        const kinds = (await outcomesOf(open(), leads(2), { attempt })).map(({ kind }) => kind);
+        expect(kinds).not.toContain('refused');
+        if (at > 1) expect(kinds).not.toContain('delivered'); // the first asks for the account, which only the links need
+        expect(await outcomesOf(open(), leads(2))).toMatchObject([DELIVERED, DELIVERED]);
+        expectEachOnce(stub, 2);
+      }
+    },
+  );
+
+  test.each([{ resultOrder: 'reversed' }, { resultOrder: 'reversed', tracedResults: false }] as const)(
+    'results in another order find their leads (%o)',
+    async (answers) => {
+      const { stub, open } = await anAccount({ options: { overwrite: 'always' } }, answers);
+      stub.addRecord('contacts', { email: 'person2@example.com', firstname: 'Old' });
+      stub.addRecord('contacts', { email: 'person3@example.com', firstname: 'Old' });
+      const all = [...leads(4), aDelivery({ leadId: 5n, raw: aLead({ id: 5, client_email: 'none' }) })];
+      expect(await outcomesOf(open(), all)).toMatchObject(all.map(() => DELIVERED));
+      expectEachOnce(stub, 5);
+      const names = stub.records.contacts.map(
+        ({ properties: { email, firstname } }) => `${email} ${firstname}`,
+      );
+      expect(names.sort()).toEqual([
+        'person1@example.com First',
+        'person2@example.com Second',
+        'person3@example.com Third',
+        'person4@example.com Fourth',
+        'undefined Anna',
+      ]);
+    },
+  );
+});
+
+describe.each(['deal', 'lead', 'none'] as const)('with a %s per lead', (object) => {
+  test.each(['cut', 'truncated', 'internal-error', 'gateway-timeout'] as const)(
+    'the answer to any request of a delivery is lost after HubSpot stored it, and a repeat brings nothing twice: %s',
+    async (answer) => {
+      for (const at of await requestsOfADelivery(object)) {
+        const { stub, open } = await anAccount({ options: { object } });
+        const attempt = beforeRequest(at, () => stub.misbehave({ answer, stores: true }));
+        const outcomes = await outcomesOf(open(), leads(2), { attempt });
+        expect(outcomes.map(({ kind }) => kind)).toEqual(['unavailable', 'unavailable']);
+        expect(await outcomesOf(open(), leads(2))).toMatchObject([DELIVERED, DELIVERED]);
+        expectEachOnce(stub, 2, object);
+      }
+    },
+  );
+
+  test.each([true, false])(
+    'the attempt ends while any of its requests is under way (stored: %s), and a repeat brings nothing twice',
+    async (stores) => {
+      for (const at of await requestsOfADelivery(object)) {
+        const { stub, open } = await anAccount({ options: { object } });
+        const abort = new AbortController();
+        const sink = open();
+        let count = Number.POSITIVE_INFINITY;
+        const attempt = beforeRequest(at, () => {
+          count = stub.requestCount;
+          stub.misbehave({ answer: 'silent', stores });
+        });
+        const ended = outcomesOf(sink, leads(2), { attempt, signal: abort.signal });
+        await until('HubSpot has the request', () => stub.requestCount > count);
+        abort.abort();
+        expect(await ended).toMatchObject([WAITING, WAITING]);
+        await sink.close();
+        expect(await outcomesOf(open(), leads(2))).toMatchObject([DELIVERED, DELIVERED]);
+        expectEachOnce(stub, 2, object);
+      }
+    },
+  );
+
+  test('the lease ends before any request of a delivery, which is then not made', async () => {
+    for (const at of await requestsOfADelivery(object)) {
+      const { stub, open } = await anAccount({ options: { object } });
+      const before = stub.requestCount;
+      const attempt = beforeRequest(at, () => {
+        throw new LeaseOver();
+      });
+      expect(await outcomesOf(open(), leads(2), { attempt })).toMatchObject([WAITING, WAITING]);
+      expect(stub.requestCount - before).toBe(at - 1);
+      expect(await outcomesOf(open(), leads(2))).toMatchObject([DELIVERED, DELIVERED]);
+      expectEachOnce(stub, 2, object);
+    }
+  });
+});
+
+/** Returns the numbers of the requests that a delivery of new leads takes, from 1. */
+async function requestsOfADelivery(object: 'deal' | 'lead' | 'none' = 'deal'): Promise<readonly number[]> {
+  const { stub, open } = await anAccount({ options: { object } });
+  const before = stub.requestCount;
+  await outcomesOf(open(), leads(2));
+  return Array.from({ length: stub.requestCount - before }, (_, index) => index + 1);
+}
+
+const NAMES = ['First', 'Second', 'Third', 'Fourth'];
+
+/** Returns leads of different persons. */
+function leads(count: number): readonly Delivery[] {
+  return NAMES.slice(0, count).map((name, index) => {
+    const id = index + 1;
+    const raw = aLead({ id, client_name: `${name} Person`, client_email: `person${id}@example.com` });
+    return aDelivery({ leadId: BigInt(id), raw });
+  });
+}
+
+function reasonOf(outcome: Outcome | undefined): string {
+  return outcome && 'reason' in outcome ? outcome.reason : '';
+}
+
+/** Expects one contact per lead, and one record that is linked with it. */
+function expectEachOnce(stub: HubSpotStub, count: number, object: 'deal' | 'lead' | 'none' = 'deal'): void {
+  const ids = stub.records.contacts.map(({ id }) => id).sort();
+  expect(ids).toHaveLength(count);
+  if (object === 'none') return;
+  const records = stub.records[`${object}s`];
+  expect(records).toHaveLength(count);
+  expect(new Set(records.map(({ properties }) => properties['leadsync_key'])).size).toBe(count);
+  expect(records.flatMap(({ id }) => stub.associated(`${object}s`, id, 'contacts')).sort()).toEqual(ids);
+}
