@@ -167,7 +167,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'erase [person]',
-      "erases a person's data from the ledger and PostgreSQL, notifies webhooks, and lists the other places",
+      "erases a person's data from the ledger, databases and CRMs, notifies webhooks, and lists the other places",
       () => import('./commands/erase.ts'),
     ),
     entry(

@@ -43,6 +43,8 @@ export interface Expression {
   readonly type: string;
   /** The keys of `raw` that it uses; undefined if it may use any. */
   readonly rawKeys: ReadonlySet<string> | undefined;
+  /** The text that the expression is, as in `"default"`; undefined if it is anything else. */
+  readonly literal: string | undefined;
   /** Returns the value for a lead, as CEL has it. @throws ExpressionFailed */
   evaluate(variables: Variables): unknown;
 }
@@ -78,6 +80,7 @@ export class ExpressionCompiler {
         text,
         type,
         rawKeys,
+        literal: literalOf(program.ast),
         evaluate: (variables) => evaluate(program, text, variables),
       }
     );
@@ -110,6 +113,10 @@ const FAILURES: Readonly<Record<string, string>> = {
   no_matching_overload: 'the value has another type than the function takes',
   no_such_overload: 'the value has another type than the operator takes',
 };
+
+function literalOf({ op, args }: Node): string | undefined {
+  return op === 'value' && typeof args === 'string' ? args : undefined;
+}
 
 function evaluate(program: Cel.ParseResult, text: string, variables: Variables): unknown {
   try {
@@ -243,9 +250,7 @@ function misuseOf(
       hint: 'write a name such as Australia/Sydney',
     };
   const own = receiver === undefined && Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
-  const constants = args.map((arg) =>
-    arg.op === 'value' && typeof arg.args === 'string' ? arg.args : undefined,
-  );
+  const constants = args.map(literalOf);
   const message = own?.fault?.(constants, parts);
   return message === undefined ? undefined : { ...at, message: `\`${name}\`: ${message}`, hint: '' };
 }

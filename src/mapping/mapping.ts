@@ -132,7 +132,11 @@ export class Mapping {
     return this.#fields?.map(({ name, rule, expression }) =>
       'value' in rule
         ? { name, type: typeOfConstant(rule.value), constant: rule.value }
-        : { name, type: typeOf(expression?.type ?? 'dyn') },
+        : {
+            name,
+            type: typeOf(expression?.type ?? 'dyn'),
+            ...(expression?.literal === undefined ? {} : { constant: expression.literal }),
+          },
     );
   }
 

@@ -31,6 +31,17 @@ function valueFor(from: string, changes: SampleChanges = {}, more: Partial<Mappi
   return mapped.fields?.get('it');
 }
 
+test('a field whose expression is a text has that text for every lead, as a constant has', () => {
+  const { columns } = mapping({
+    fields: { stage: rule('"new"'), owner: { value: '101' }, name: rule('lead.client_name') },
+  });
+  expect(columns).toEqual([
+    { name: 'stage', type: 'text', constant: 'new' },
+    { name: 'owner', type: 'text', constant: '101' },
+    { name: 'name', type: 'text' },
+  ]);
+});
+
 test('`where` lets a lead through or leaves it out', () => {
   const where = 'lead.service_slug in ["plumbing", "heating"] && !lead.client_email.endsWith("@example.com")';
   expect(mapOne({ where })).toEqual({ kind: 'mapped', fields: undefined });

@@ -47,8 +47,10 @@ export const command = defineCommand<Options>({
     const command = commandFormatter(options, surroundings);
     const write = (line: string) => options.json || stdout.write(`${line}\n`);
     const made: MissingPart[] = [];
+    let isMaking = false;
     const missing = await withMissingParts(config, name, { clock, signal: stop.signal }, async (parts) => {
-      if (options.yes)
+      isMaking = options.yes === true;
+      if (isMaking)
         for (const part of parts ?? []) {
           await part.make(stop.signal);
           made.push(part);
@@ -57,11 +59,17 @@ export const command = defineCommand<Options>({
       return parts;
     }).catch((error) => {
       if (!(error instanceof SinkUnavailable)) throw error;
-      const hint = `${error.hint} Or let an administrator run what ${command(`setup ${name} --print`)} prints.`;
+      const { message, hint, answer } = error;
+      const instead = `Or let an administrator run what ${command(`setup ${name} --print`)} prints.`;
       throw new CommandFailure(
         ExitCode.unreachable,
-        `sink ${printable(name)}: ${printable(error.message)}`,
-        options.yes ? printable(hint) : printable(error.hint),
+        `sink ${printable(name)}: ${printable(message)}`,
+        isMaking
+          ? [
+              ...(answer === undefined ? [] : [`The answer: ${printable(answer)}`]),
+              printable(`${hint} ${instead}`),
+            ].join('\n')
+          : printable(hint),
       );
     });
     stop.release();
@@ -73,7 +81,7 @@ export const command = defineCommand<Options>({
     else if (!options.yes) {
       for (const { what } of missing) write(`missing ${printable(what)}`);
       write(
-        `Nothing was changed. ${command(`setup ${name} --yes`)} makes it; ${command(`setup ${name} --print`)} prints what an administrator has to run instead.`,
+        `Nothing was changed. ${command(`setup ${name} --yes`)} makes what is missing; ${command(`setup ${name} --print`)} prints what an administrator has to run instead.`,
       );
     }
     return ExitCode.done;

@@ -78,7 +78,8 @@ const validateInterval: Validator = (answer) =>
 
 function sinkValidator({ options, setup }: SinkType): Validator {
   return (answer) =>
-    faultOf(answer, (value) => options.shape[setup.option].safeParse(value)) ?? secretIn(answer);
+    faultOf(answer, (value) => options.shape[setup.option].safeParse(value)) ??
+    secretIn(answer, setup.standard);
 }
 
 /**
@@ -96,7 +97,10 @@ function faultOf(
 }
 
 /** Returns a message if an answer may contain a secret, because no secret belongs in the file; undefined otherwise. */
-function secretIn(answer: string): string | undefined {
+function secretIn(answer: string, standard: string): string | undefined {
+  const isKey = /TOKEN|KEY/.test(standard) && answer.replaceAll(VARIABLES, '') !== '';
+  if (isKey)
+    return `It is a secret, which does not belong in the file: write ${standard}, and set that variable.`;
   const hasPassword = /\/\/[^/@]*:[^/@]*@/.test(answer.replaceAll(VARIABLES, ''));
   if (!hasPassword && !/[?&][^=]*=(?!\$\{)/.test(answer)) return undefined;
   return 'It may contain a secret, which does not belong in the file: write ${NAME}, and set that variable to the whole address.';

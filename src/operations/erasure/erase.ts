@@ -264,8 +264,8 @@ async function eraseAt(
  * mirror and may have done so first.
  */
 function erasedRows(rows: number): string {
-  const how = rows === 0 ? 'nothing was left to remove' : `${countOf(rows, 'row')} removed or emptied`;
-  return `Its tables no longer contain these leads (${how}).`;
+  const how = rows === 0 ? 'nothing was left to remove' : `${countOf(rows, 'record')} removed or emptied`;
+  return `It no longer contains these leads (${how}).`;
 }
 
 async function filesWith(

@@ -181,10 +181,10 @@ export class HubSpotApi {
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
     const answer = await this.#call(method, path, body, { stop, confirmLease });
     if (isExpected(answer.httpStatus)) return undefined;
-    if (!isSuccess(answer)) throw this.#failure(answer).beforeSending();
+    if (!isSuccess(answer)) throw this.#failure(answer, path).beforeSending();
     if (answer.httpStatus === 204) return undefined;
     const read = readBody(answer);
-    if (read === undefined) throw this.#failure(answer).beforeSending();
+    if (read === undefined) throw this.#failure(answer, path).beforeSending();
     return read;
   }
 
@@ -233,15 +233,16 @@ export class HubSpotApi {
       const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer) };
       const fault = blamesRecords(answer)
         ? judgeFault(readFault(body), this.addressee, known)
-        : this.#failure(answer);
+        : this.#failure(answer, path);
       if (fault instanceof SinkUnavailable) throw limits.sendsLeads ? fault : fault.beforeSending();
       if (part.length > 1) waiting.unshift(...chunksOf(part, Math.ceil(part.length / 2)));
       else yield { part, answer, fault };
     }
   }
 
-  #failure(answer: Answer): SinkUnavailable {
-    return requestFailure(answer, this.addressee);
+  #failure(answer: Answer, path: string): SinkUnavailable {
+    const [known = ''] = path.split('?');
+    return requestFailure(answer, known, this.addressee);
   }
 
   async #call(

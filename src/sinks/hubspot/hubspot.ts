@@ -99,8 +99,7 @@ class HubSpotSink implements Sink {
   }
 
   missingParts(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<readonly MissingPart[]> {
-    const hasPages = this.#parts.leadUrl({ source: 'any', leadId: 0n }) !== undefined;
-    return missingProperties(this.#api, this.#objects, { columns, hasPages, limits: withoutLease(stop) });
+    return missingProperties(this.#api, this.#objects, { columns, limits: withoutLease(stop) });
   }
 
   destinationFields(stop: AbortSignal): Promise<readonly DestinationField[]> {
@@ -137,8 +136,9 @@ class HubSpotSink implements Sink {
         what: outcome && 'reason' in outcome ? outcome.reason : 'HubSpot did not take it.',
       };
     const made = this.#object === undefined ? 'a contact' : `a contact and a ${this.#options.object}`;
-    const what = `${this.#api.addressee.origin} took the test lead: leadsync made ${made} and deleted them again.`;
-    return { arrived: true, what: [what, outcome.remark].filter(Boolean).join(' ') };
+    const withoutEmail = outcome.remark === undefined ? '' : ', without the invented email address';
+    const what = `${this.#api.addressee.origin} took the test lead${withoutEmail}: leadsync made ${made}, and deleted what it made.`;
+    return { arrived: true, what };
   }
 
   /** Shows the requests for a person and an enquiry that HubSpot does not have yet. */
@@ -227,13 +227,21 @@ class HubSpotSink implements Sink {
       const read = { by: KEY, ids: keys, properties: [KEY] };
       for (const { id } of keys.length > 0 ? await this.#api.read(object, read, limits) : []) {
         if (object === 'contacts')
-          await this.#api.ask('POST', objectPath(object, 'gdpr-delete'), limits, { body: { objectId: id } });
-        else await this.#api.ask('DELETE', objectPath(object, id), limits);
+          await this.#api.ask('POST', objectPath(object, 'gdpr-delete'), limits, {
+            body: { objectId: id },
+            isExpected: isGone,
+          });
+        else await this.#api.ask('DELETE', objectPath(object, id), limits, { isExpected: isGone });
         deleted += 1;
       }
     }
     return deleted;
   }
+}
+
+/** Whether a status says that the record was deleted in the meantime. */
+function isGone(status: number): boolean {
+  return status === 404;
 }
 
 /** The limits of a request that no lease covers. */

@@ -35,6 +35,8 @@ const LIMIT_WAITS: Readonly<Record<string, number>> = {
   SECONDLY: 1_000,
   DAILY: 3_600_000,
 };
+const NO_KEY =
+  'HubSpot has no property `leadsync_key` with unique values, by which leadsync recognises its records.';
 /** How long HubSpot locks a record, in ms. */
 const LOCK_MS = 2_000;
 
@@ -49,16 +51,12 @@ export function judgeFault(
     new SinkUnavailable(message, { hint, httpStatus, answer, mayHaveArrived: false });
   const setup = `\`leadsync setup ${sink}\` shows and makes what is missing.`;
   if (existingId !== undefined) return { kind: 'existing', id: existingId };
-  if (isNotUnique)
-    return unavailable(
-      'HubSpot has no property `leadsync_key` with unique values.',
-      `If it has one without unique values, delete that in HubSpot. ${setup}`,
-    );
+  if (isNotUnique) return unavailable(NO_KEY, setup);
   const ofMapping = properties.filter(({ name, code }) => OF_MAPPING.test(code) || OF_ACCOUNT.test(name));
   if (ofMapping.length > 0)
     return unavailable(
       `HubSpot cannot write ${listed(ofMapping)}.`,
-      `Correct the value in \`fields\` or the property in HubSpot. ${setup}`,
+      `Correct the value in \`fields\`, or the property in HubSpot: \`leadsync fields ${sink}\` lists them. ${setup}`,
     );
   const isTaken = properties.some(({ code }) => OF_UNIQUE_VALUE.test(code));
   if (isTaken || category === 'CONFLICT') return { kind: 'existing', id: undefined };
@@ -84,8 +82,8 @@ export function blamesRecords({ httpStatus }: Answer): boolean {
   return httpStatus === 400 || httpStatus === 409;
 }
 
-/** Returns the failure that an answer to a whole request means. */
-export function requestFailure(answer: Answer, { sink, origin }: Addressee): SinkUnavailable {
+/** Returns the failure that the answer to a whole request means. `path` is that of the request. */
+export function requestFailure(answer: Answer, path: string, { sink, origin }: Addressee): SinkUnavailable {
   const { httpStatus, retryAfterMs } = answer;
   const body = readBody(answer);
   const fault = readFault(body);
@@ -99,22 +97,33 @@ export function requestFailure(answer: Answer, { sink, origin }: Addressee): Sin
       mayHaveArrived: httpStatus < 400 || httpStatus >= 500,
     });
   const name = `HubSpot at ${origin}`;
+  if (fault.isNotUnique)
+    return failure(NO_KEY, `\`leadsync setup ${sink}\` shows and makes what is missing.`);
+  const notFound = (of: string) => {
+    const [, object] = /\/(contacts|deals|leads)\b/.exec(of) ?? [];
+    return object === undefined || fault.category === ''
+      ? failure(
+          `${origin} does not have ${of}, which is a part of HubSpot's API.`,
+          'Correct `api_url`: without it, leadsync uses https://api.hubapi.com.',
+        )
+      : failure(
+          `${name} does not have the object ${object}.`,
+          'The plan of the account may not include it: choose another `object`.',
+        );
+  };
   switch (httpStatus) {
     case 401:
       return failure(
         `${name} does not accept the token.`,
-        'Create a service key in HubSpot and put it into `token`.',
+        'Put a valid service key of the account into `token`: HubSpot shows it under Development, Keys, Service keys.',
       );
     case 403:
       return failure(
         `The token may not do this in HubSpot${fault.scopes.length > 0 ? `: it lacks ${fault.scopes.map(shown).join(' or ')}` : ''}.`,
-        'Add the scopes to the service key, or use another one.',
+        'Add the scope to the service key in HubSpot (Development, Keys, Service keys), or use another key.',
       );
     case 404:
-      return failure(
-        `${name} does not know the object.`,
-        'The plan of the account may not have it: choose another `object`.',
-      );
+      return notFound(path);
     case 423:
       return failure(`${name} is changing the record for somebody else.`, 'leadsync tries again.', LOCK_MS);
     case 429:
@@ -140,7 +149,9 @@ export function requestFailure(answer: Answer, { sink, origin }: Addressee): Sin
           )
         : failure(
             `${name} answered HTTP ${httpStatus}${fault.category === '' ? '' : ` (${shown(fault.category)})`}.`,
-            `See https://status.hubspot.com. \`leadsync trace\` shows the whole answer with --show-data; for sink ${sink}, HubSpot's support asks for its correlationId.`,
+            httpStatus < 500
+              ? `\`leadsync check\` compares sink ${sink} with the account. If it finds nothing, report this: \`leadsync trace LEAD --show-data\` shows the whole answer.`
+              : 'https://status.hubspot.com shows whether HubSpot has a problem. leadsync tries again.',
             retryAfterMs,
           );
   }

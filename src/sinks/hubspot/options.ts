@@ -103,10 +103,22 @@ export function standardFields(
 /** Returns why a field cannot be a property, as a phrase; undefined if it can. */
 export function fieldFault(name: string): string | undefined {
   const [first = '', second, ...rest] = name.split('.');
-  if (second === undefined) return KEPT.has(first) ? WRITTEN_BY_LEADSYNC : undefined;
-  if (rest.length > 0 || !/^(deal|lead)$/.test(first))
-    return 'is no property: write the property of a contact as it is, and that of a deal or lead as `deal.NAME` or `lead.NAME`';
-  return KEPT.has(second) ? WRITTEN_BY_LEADSYNC : undefined;
+  const property = second ?? first;
+  if (second !== undefined && !/^(deal|lead)$/.test(first))
+    return `is no property${rightForm(first, second)}`;
+  if (rest.length > 0) return 'is no property: there is one dot at most, as in `deal.amount`';
+  if (!/^[a-z][a-z0-9_-]*$/.test(property))
+    return "is no property: HubSpot's internal names are of small letters, digits and _, as `leadsync fields` lists them";
+  return KEPT.has(property) ? WRITTEN_BY_LEADSYNC : undefined;
+}
+
+/** Returns how to write a property whose prefix is wrong. */
+function rightForm(prefix: string, name: string): string {
+  if (/^contacts?$/i.test(prefix)) return `: a property of the contact has no prefix, \`${name}\``;
+  const [, object] = /^(deal|lead)s?$/i.exec(prefix) ?? [];
+  if (object !== undefined)
+    return `: a property of the ${object.toLowerCase()} is written \`${object.toLowerCase()}.${name}\``;
+  return ': write a property of the contact as it is, and one of the deal or lead as `deal.NAME` or `lead.NAME`';
 }
 
 const KEPT: ReadonlySet<string> = new Set(['leadsync_key', 'leadsync_url']);

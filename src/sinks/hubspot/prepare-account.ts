@@ -20,6 +20,18 @@ interface Property {
   readonly modificationMetadata?: { readonly readOnlyValue?: boolean };
 }
 
+/** A pipeline of an account, with its stages. */
+interface Pipeline {
+  readonly id?: string;
+  readonly stages?: readonly { readonly id?: string }[];
+}
+
+/** The properties that say where a record is in its pipeline. */
+const PIPELINE_PROPERTIES = {
+  deals: { pipeline: 'pipeline', stage: 'dealstage' },
+  leads: { pipeline: 'hs_pipeline', stage: 'hs_pipeline_stage' },
+} as const;
+
 /** What leadsync needs of the property for a type of values (https://developers.hubspot.com/docs/api-reference/crm-properties-v3/guide). */
 const KINDS: Readonly<Record<MappedType, object>> = {
   text: { type: 'string', fieldType: 'textarea' },
@@ -44,30 +56,55 @@ export async function readFields(
   limits: Limits,
 ): Promise<readonly DestinationField[]> {
   const fields: DestinationField[] = [];
-  for (const object of objects)
+  for (const object of objects) {
+    const pipelines = await readPipelines(api, object, limits);
     for (const property of await readProperties(api, object, limits)) {
-      const { name, label, type = 'string', options = [], modificationMetadata } = property;
+      const { name, label, type = 'string', modificationMetadata } = property;
+      const options = pipelines.get(name) ?? property.options?.flatMap(({ value }) => value ?? []) ?? [];
       fields.push({
         name: fieldName(object, name),
         label,
         type,
         writable: modificationMetadata?.readOnlyValue !== true && name !== KEY && name !== URL_PROPERTY,
         required: false,
-        options: options.length === 0 ? undefined : options.flatMap(({ value }) => value ?? []),
+        options: options.length === 0 ? undefined : options,
       });
     }
+  }
   return fields;
+}
+
+/**
+ * Returns the ids of the pipelines of an object and of their stages, by the property that takes them. No property lists them reliably.
+ * Empty if the token may not read them. @throws SinkUnavailable
+ */
+async function readPipelines(
+  api: HubSpotApi,
+  object: ObjectName,
+  limits: Limits,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  if (object === 'contacts') return new Map();
+  const isExpected = (status: number) => status === 403 || status === 404;
+  const { results } =
+    (await api.ask('GET', `/crm/pipelines/${VERSION}/${object}`, limits, { isExpected })) ?? {};
+  if (!Array.isArray(results)) return new Map();
+  const pipelines = results as readonly Pipeline[];
+  const { pipeline, stage } = PIPELINE_PROPERTIES[object];
+  return new Map([
+    [pipeline, idsOf(pipelines)],
+    [stage, idsOf(pipelines.flatMap(({ stages }) => (Array.isArray(stages) ? stages : [])))],
+  ]);
+}
+
+function idsOf(list: readonly { readonly id?: string }[]): readonly string[] {
+  return list.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
 }
 
 /** Returns the properties that deliveries need and an account lacks. @throws SinkUnavailable */
 export async function missingProperties(
   api: HubSpotApi,
   objects: readonly ObjectName[],
-  {
-    columns,
-    hasPages,
-    limits,
-  }: { readonly columns: readonly MappedColumn[]; readonly hasPages: boolean; readonly limits: Limits },
+  { columns, limits }: { readonly columns: readonly MappedColumn[]; readonly limits: Limits },
 ): Promise<readonly MissingPart[]> {
   const missing: MissingPart[] = [];
   for (const object of objects) {
@@ -84,11 +121,11 @@ export async function missingProperties(
       );
     const wanted = [
       { name: KEY, type: 'string', fieldType: 'text', hasUniqueValue: true },
-      ...(hasPages ? [{ name: URL_PROPERTY, type: 'string', fieldType: 'text' }] : []),
+      { name: URL_PROPERTY, type: 'string', fieldType: 'text' }, // also for a `public_url` that is set later
       ...ownColumns(columns, object),
     ];
     const lacking = wanted.filter(({ name }) => !existing.has(name));
-    missing.push(...lacking.map((property) => partOf(api, object, property)));
+    missing.push(...lacking.map((property, at) => partOf(api, object, property, at === 0)));
   }
   return missing;
 }
@@ -113,7 +150,13 @@ function ownColumns(columns: readonly MappedColumn[], object: ObjectName) {
   });
 }
 
-function partOf(api: HubSpotApi, object: ObjectName, property: { readonly name: string }): MissingPart {
+/** Returns the part that is a property. The first one of an object brings the group of all. */
+function partOf(
+  api: HubSpotApi,
+  object: ObjectName,
+  property: { readonly name: string },
+  isFirst: boolean,
+): MissingPart {
   const path = `/crm/properties/${VERSION}/${object}`;
   const group = { name: GROUP, label: GROUP };
   const body = { ...property, label: labelOf(property.name), groupName: GROUP };
@@ -121,16 +164,22 @@ function partOf(api: HubSpotApi, object: ObjectName, property: { readonly name: 
   return {
     what: `property \`${property.name}\` of ${object}${isUnique ? ' (unique values)' : ''}`,
     how: [
-      `POST ${api.address(`${path}/groups`)}\n${JSON.stringify(group)}\n`,
-      `POST ${api.address(path)}\n${JSON.stringify(body)}\n\n`,
+      ...(isFirst ? [curl(api.address(`${path}/groups`), group)] : []),
+      curl(api.address(path), body),
     ].join(''),
     make: async (stop) => {
       const limits = { stop, confirmLease: () => undefined };
       const isExpected = (status: number) => status === 409; // it exists already
-      await api.ask('POST', `${path}/groups`, limits, { body: group, isExpected });
+      if (isFirst) await api.ask('POST', `${path}/groups`, limits, { body: group, isExpected });
       await api.ask('POST', path, limits, { body, isExpected });
     },
   };
+}
+
+/** Returns a request as a command for a shell that has the token in HUBSPOT_TOKEN. Neither the address nor the body has a quote. */
+function curl(address: string, body: object): string {
+  const auth = '-H "Authorization: Bearer $HUBSPOT_TOKEN"';
+  return `curl ${auth} -H 'Content-Type: application/json' '${address}' -d '${JSON.stringify(body)}'\n`;
 }
 
 /** Returns what people see: `leadsync first seen at`. */

@@ -69,9 +69,7 @@ test.each([
   const { code, stdout } = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    new RegExp(
-      `reached {6}warehouse \\(postgres\\): Its tables no longer contain these leads \\(.*${how}\\)\\.`,
-    ),
+    new RegExp(`reached {6}warehouse \\(postgres\\): It no longer contains these leads \\(.*${how}\\)\\.`),
   );
   expect(stdout).toMatch(/^Not searched: .*PostgreSQL's WAL and free space/m);
 });

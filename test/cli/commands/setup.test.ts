@@ -40,7 +40,9 @@ describe('leadsync setup', () => {
       `missing schema "${schema}" with its tables`,
       `missing column "phone" of "${schema}".leads (text)`,
       `missing column "rooms" of "${schema}".leads (bigint)`,
-      expect.stringMatching(/^Nothing was changed\. .*setup warehouse --yes.* makes it; .*--print/),
+      expect.stringMatching(
+        /^Nothing was changed\. .*setup warehouse --yes.* makes what is missing; .*--print/,
+      ),
       '',
     ]);
     const { rows } = await owner.query('SELECT to_regnamespace($1) AS schema', [schema]);

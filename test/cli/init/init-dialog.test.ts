@@ -63,6 +63,7 @@ describe('the questions of init', () => {
     ['a variable that is not closed', ['', '', 'csv', './${x', '.'], 'contains an invalid ${'],
     ['a token in an address', ['', '', 'webhook', 'https://c.example/?key=s', ''], 'It may contain a secret'],
     ['a password in an address', ['', '', 'postgres', 'postgres://u:pw@db/x', ''], 'It may contain a secret'],
+    ['a key', ['', '', 'hubspot', 'pat-eu1-pw', ''], 'It is a secret, which does not belong in the file'],
   ])('are asked again after %s, and say why', async (_, answers, words) => {
     const { config, shown } = await answering(...answers);
     expect(shown).toContain(words);

@@ -1,0 +1,146 @@
+import { spawnSync } from 'node:child_process';
+import { expect, onTestFinished, test } from 'vitest';
+import { testBatch } from '../../../src/sinks/test-batch.ts';
+import { everyScope } from '../../stub/hubspot/account.ts';
+import { type HubSpotStub, startHubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
+import { type HubSpotInput, openHubSpot, setUp } from './open-hubspot.ts';
+
+const NEVER = new AbortController().signal;
+
+/** A stub, and a sink that writes to it. */
+async function anAccount({
+  options = {},
+  fields = {},
+}: {
+  options?: HubSpotInput;
+  fields?: Record<string, string>;
+} = {}) {
+  const stub = await startHubSpotStub();
+  const sink = openHubSpot(stub, { options, fields });
+  onTestFinished(async () => {
+    await sink.close();
+    await stub.close();
+  });
+  return { stub, sink };
+}
+
+async function missingOf({ sink }: Awaited<ReturnType<typeof anAccount>>) {
+  return (await sink.missingParts?.(NEVER)) ?? [];
+}
+
+test('an empty account lacks the properties of leadsync, with that of the link, and then nothing', async () => {
+  const account = await anAccount();
+  expect((await missingOf(account)).map(({ what }) => what)).toEqual([
+    'property `leadsync_key` of contacts (unique values)',
+    'property `leadsync_url` of contacts',
+    'property `leadsync_email_as_typed` of contacts',
+    'property `leadsync_key` of deals (unique values)',
+    'property `leadsync_url` of deals',
+    'property `leadsync_service` of deals',
+    'property `leadsync_source` of deals',
+    'property `leadsync_first_seen_at` of deals',
+    'property `leadsync_answers` of deals',
+  ]);
+  await expect(account.sink.check(NEVER)).rejects.toThrow(
+    'HubSpot lacks property `leadsync_key` of contacts',
+  );
+  await setUp(account.sink);
+  expect(await missingOf(account)).toEqual([]);
+  await account.sink.check(NEVER);
+});
+
+test('an administrator can run what is printed, in a shell', async () => {
+  const account = await anAccount();
+  const script = (await missingOf(account)).map(({ how }) => how).join('');
+  expect(script).not.toContain(account.stub.token);
+  for (const command of script.trimEnd().split('\n')) expect(shellWords(command)).toHaveLength(8);
+  for (const words of script.trimEnd().split('\n').map(shellWords)) {
+    const [address = '', , body = ''] = words.slice(5);
+    const headers = { authorization: `Bearer ${account.stub.token}`, 'content-type': 'application/json' };
+    expect((await fetch(address, { method: 'POST', headers, body })).status).toBe(201);
+  }
+  expect(await missingOf(account)).toEqual([]);
+});
+
+/** The words of a command as a shell reads it. */
+function shellWords(command: string): string[] {
+  const { stdout } = spawnSync('sh', ['-c', `printf '%s\\n' ${command}`], {
+    encoding: 'utf8',
+    env: { HUBSPOT_TOKEN: 'pat-1' },
+  });
+  return stdout.trimEnd().split('\n');
+}
+
+test('the pipelines and stages of the account are options, with which constants are compared', async () => {
+  const { sink, stub } = await anAccount({ fields: { 'deal.dealstage': '"won"' } });
+  await setUp(sink);
+  const fields = (await sink.destinationFields?.(NEVER)) ?? [];
+  expect(fields.find(({ name }) => name === 'deal.pipeline')?.options).toEqual(['default', '7654321']);
+  await expect(sink.check(NEVER)).rejects.toThrow(
+    'HubSpot does not take the mapping: `deal.dealstage` does not take "won", but appointmentscheduled, ',
+  );
+  // A token that may not read pipelines can still deliver.
+  stub.misbehave({ at: '/crm/pipelines/', answer: { status: 403, body: '{}' } });
+  await sink.check(NEVER);
+});
+
+test.each<[string, (stub: HubSpotStub) => unknown, HubSpotInput, string, string]>([
+  [
+    'the account is not set up',
+    (stub) => stub.deleteProperty('contacts', 'leadsync_key'),
+    {},
+    'HubSpot has no property `leadsync_key` with unique values, by which leadsync recognises its records.',
+    '`leadsync setup sink` shows and makes what is missing.',
+  ],
+  [
+    'the token was revoked',
+    (stub) => stub.revokeToken(),
+    {},
+    'does not accept the token.',
+    'Put a valid service key of the account into `token`: HubSpot shows it under Development, Keys, Service keys.',
+  ],
+  [
+    'a scope is missing',
+    (stub) => stub.setScopes(everyScope.filter((scope) => scope !== 'crm.objects.deals.write')),
+    {},
+    'The token may not do this in HubSpot: it lacks crm.objects.deals.write.',
+    'Add the scope to the service key in HubSpot (Development, Keys, Service keys), or use another key.',
+  ],
+  [
+    'the plan does not include the object',
+    (stub) => stub.withdrawObject('leads'),
+    { object: 'lead' },
+    'does not have the object leads.',
+    'The plan of the account may not include it: choose another `object`.',
+  ],
+  [
+    'an administrator has deleted a property',
+    (stub) => stub.deleteProperty('contacts', 'leadsync_email_as_typed'),
+    {},
+    'HubSpot cannot write `leadsync_email_as_typed` (PROPERTY_DOESNT_EXIST).',
+    'Correct the property or the owner in `fields`: `leadsync fields sink` lists the properties. `leadsync setup sink` shows and makes what is missing.',
+  ],
+])('a test lead says what is wrong if %s', async (_, spoil, options, message, hint) => {
+  const { sink, stub } = await anAccount({ options });
+  await setUp(sink);
+  spoil(stub);
+  const failure = await sink.test(testBatch('sink', new Date()), NEVER).then(
+    ({ arrived, what }) => ({ arrived, message: what, hint: what }),
+    (error) => error as Error & { hint: string },
+  );
+  expect(failure.message).toContain(message);
+  expect(failure.hint).toContain(hint);
+});
+
+test('an address that is none of HubSpot is told apart from an object that the plan lacks', async () => {
+  const stub = await startHubSpotStub();
+  onTestFinished(() => stub.close());
+  const sink = openHubSpot({ url: `${stub.url}/v3`, token: stub.token });
+  onTestFinished(() => sink.close());
+  await expect(sink.check(NEVER)).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /does not have \/account-info\/2026-09\/details, which is a part of HubSpot's API/,
+    ),
+    hint: 'Correct `api_url`: without it, leadsync uses https://api.hubapi.com.',
+  });
+});

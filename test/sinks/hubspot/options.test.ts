@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest';
+import { sinkTypes } from '../../../src/sinks/registry.ts';
+import { faultsOf, SOURCE } from '../../config/reading.ts';
+
+const withField = (name: string) =>
+  `${SOURCE}sinks:\n  crm:\n    type: hubspot\n    token: pat-1\n    fields:\n      ${name}: lead.key\n`;
+
+describe('a name in `fields` of a hubspot sink', () => {
+  test.each(['email', 'hs_lead_status', 'deal.amount', 'deal.leadsync_budget'])('can be %s', (name) => {
+    expect(faultsOf(withField(name), {}, sinkTypes)).toEqual([]);
+  });
+
+  test.each([
+    ['contact.email', 'is no property: a property of the contact has no prefix, `email`'],
+    ['deals.amount', 'is no property: a property of the deal is written `deal.amount`'],
+    [
+      'company.name',
+      'is no property: write a property of the contact as it is, and one of the deal or lead as `deal.NAME` or `lead.NAME`',
+    ],
+    ['deal.amount.net', 'is no property: there is one dot at most, as in `deal.amount`'],
+    [
+      'Email',
+      "is no property: HubSpot's internal names are of small letters, digits and _, as `leadsync fields` lists them",
+    ],
+    ['leadsync_key', 'is a property that leadsync writes itself'],
+    ['deal.leadsync_url', 'is a property that leadsync writes itself'],
+  ])('cannot be %s, which is told with the right form', (name, fault) => {
+    expect(faultsOf(withField(name), {}, sinkTypes)).toEqual([
+      `11:7: sinks.crm.fields: \`${name}\` ${fault}; use another name`,
+    ]);
+  });
+});
