@@ -92,6 +92,10 @@ export class Properties {
     return group;
   }
 
+  deleteGroup(name: string): void {
+    this.#groups.delete(name);
+  }
+
   /** @throws ApiError 409 if the property exists, 400 if the account may not have it */
   create(wanted: NewProperty): Property {
     if (this.#byName.has(wanted.name))

@@ -76,6 +76,10 @@ function answerGroups(
     const { displayOrder = -1, ...wanted } = parseBody(group, body);
     return { status: 201, body: printGroup(own.createGroup({ ...wanted, displayOrder })) };
   }
+  if (path.length === 3 && method === 'DELETE') {
+    own.deleteGroup(path[2] ?? '');
+    return { status: 204 };
+  }
   if (path.length !== 3 || method !== 'GET') return undefined;
   const found = own.findGroup(path[2] ?? '');
   if (!found) throw new ApiError(404, 'OBJECT_NOT_FOUND', `Property group "${path[2]}" does not exist`);
