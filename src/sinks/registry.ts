@@ -3,9 +3,19 @@ import { email } from './email/email.ts';
 import { hubspot } from './hubspot/hubspot.ts';
 import { parquet } from './parquet/parquet.ts';
 import { postgres } from './postgres/postgres.ts';
+import { salesforce } from './salesforce/salesforce.ts';
 import type { SinkType } from './sink.ts';
 import { slack } from './slack/slack.ts';
 import { webhook } from './webhook/webhook.ts';
 
 /** Every type of sink. A new type needs an import and an entry here. */
-export const sinkTypes: readonly SinkType[] = [webhook, csv, parquet, postgres, slack, email, hubspot];
+export const sinkTypes: readonly SinkType[] = [
+  webhook,
+  csv,
+  parquet,
+  postgres,
+  slack,
+  email,
+  hubspot,
+  salesforce,
+];

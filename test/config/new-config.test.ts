@@ -15,6 +15,9 @@ const env = {
   DATABASE_URL: 'postgres://leadsync:p@db.example/leads',
   SMTP_URL: 'smtp://u:p@mail.example:587',
   HUBSPOT_TOKEN: 'pat-eu1-0123',
+  SALESFORCE_DOMAIN: 'https://example.my.salesforce.com',
+  SALESFORCE_CLIENT_ID: 'app',
+  SALESFORCE_CLIENT_SECRET: 's',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s',
 };
 const plain: NewConfig = { serviceUrl: 'https://leads.example.com', every: '30s', sinks: {} };
@@ -47,6 +50,9 @@ describe('a new configuration', () => {
       'SLACK_WEBHOOK_URL',
       'SMTP_URL',
       'HUBSPOT_TOKEN',
+      'SALESFORCE_DOMAIN',
+      'SALESFORCE_CLIENT_ID',
+      'SALESFORCE_CLIENT_SECRET',
     ]);
     expect(variablesIn(exampleConfig(sinkTypes))).toEqual(['LEADS_CLIENT_ID', 'LEADS_CLIENT_SECRET']);
   });

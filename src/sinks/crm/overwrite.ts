@@ -2,11 +2,11 @@
 export type Overwrite = 'never' | 'empty' | 'always';
 
 /** Returns those of the wanted values that an existing record has to get. */
-export function changesOf(
+export function changesOf<Value extends string | number | boolean>(
   existing: Readonly<Record<string, unknown>>,
-  wanted: Readonly<Record<string, string>>,
+  wanted: Readonly<Record<string, Value>>,
   overwrite: Overwrite,
-): Readonly<Record<string, string>> {
+): Readonly<Record<string, Value>> {
   if (overwrite === 'never') return {};
   const changes = Object.entries(wanted).filter(([name, value]) => {
     const held = existing[name];

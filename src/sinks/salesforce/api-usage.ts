@@ -1,0 +1,35 @@
+import type { Clock } from '../../platform/time/clock.ts';
+import { DAILY_WAIT_MS } from './judge-answer.ts';
+
+/** `api-usage=123/100000` in the header `Sforce-Limit-Info`. */
+const USAGE = /\bapi-usage=(\d+)\/(\d+)/;
+
+/** The API requests of an org in the last 24 hours, by all of its programs, as its answers tell them. */
+export class ApiUsage {
+  readonly #clock: Clock;
+  #last: { readonly used: number; readonly limit: number; readonly atMs: number } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Adopts the header `Sforce-Limit-Info` of an answer. */
+  learn(header: string | undefined): void {
+    const [, used, limit] = USAGE.exec(header ?? '') ?? [];
+    if (used !== undefined && limit !== undefined)
+      this.#last = { used: Number(used), limit: Number(limit), atMs: this.#clock.monotonicMs() };
+  }
+
+  /** Returns how long leadsync sends nothing because the org has no requests left, in ms. */
+  waitMs(): number {
+    if (this.#last === undefined || this.#last.used < this.#last.limit) return 0;
+    return Math.max(0, this.#last.atMs + DAILY_WAIT_MS - this.#clock.monotonicMs());
+  }
+
+  /** Returns the usage as a sentence; undefined before the first answer. */
+  describe(): string | undefined {
+    if (this.#last === undefined) return undefined;
+    const { used, limit } = this.#last;
+    return `The org has used ${used} of its ${limit} API requests of 24 hours.`;
+  }
+}

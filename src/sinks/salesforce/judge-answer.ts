@@ -1,0 +1,160 @@
+import type { Answer } from '../api-server.ts';
+import { SinkUnavailable } from '../sink.ts';
+import { readBody, readErrors } from './read-answer.ts';
+
+/** Where a request went, for messages. */
+export interface Addressee {
+  /** The name of the sink. */
+  readonly sink: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+}
+
+/** Maximum characters of an answer that are stored. */
+const MAX_ANSWER = 1_000;
+/** The daily limit counts the last 24 hours, and Salesforce does not say when it allows requests again. */
+export const DAILY_WAIT_MS = 3_600_000;
+/** The wait after too many long requests at the same time, in ms. */
+const CONCURRENT_WAIT_MS = 60_000;
+
+const CHECK_DOMAIN = 'Check `domain`, and whether a proxy answers in place of Salesforce.';
+const STATUS = 'See https://status.salesforce.com.';
+
+/** What an operator learns about an org without requests left. */
+const USED_UP = [
+  'allows no more API requests now: the org has used those of 24 hours',
+  'Setup, Company Information shows the usage. The leads wait.',
+] as const;
+
+/** What the token endpoint says in place of a token (RFC 6749, section 5.2, and words of Salesforce), and the operator's next step. */
+const LOGIN_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+  invalid_client_id: [
+    'does not know the app',
+    'Copy the consumer key of the external client app into `client_id`.',
+  ],
+  invalid_client: [
+    'does not accept the secret of the app',
+    'Copy the consumer secret of the external client app into `client_secret`.',
+  ],
+  invalid_grant: [
+    'gives the app no token',
+    'Set a user to run as in the client credentials flow of the app, and use the My Domain address as `domain`.',
+  ],
+  unsupported_grant_type: [
+    'does not allow the client credentials flow',
+    'Enable the client credentials flow in the OAuth settings of the external client app.',
+  ],
+};
+
+/** Returns the failure of a request for a token. */
+export function loginFailure(answer: Answer, origin: string): SinkUnavailable {
+  const { httpStatus, retryAfterMs } = answer;
+  const code = readErrors(answer)[0]?.code ?? '';
+  const known = LOGIN_FAULTS[code];
+  const isOther = readBody(answer) === undefined || httpStatus < 400;
+  const [what, hint] = known ?? [
+    isOther
+      ? `answered HTTP ${httpStatus} to the request for a token, and not as Salesforce does`
+      : `gave no token (HTTP ${httpStatus} ${shown(code)})`,
+    isOther ? CHECK_DOMAIN : STATUS,
+  ];
+  return new SinkUnavailable(`Salesforce at ${origin} ${what}.`, {
+    hint,
+    httpStatus,
+    retryAfterMs,
+    unsent: true,
+  });
+}
+
+/** Returns the failure that an answer to a whole request means. */
+export function requestFailure(answer: Answer, { sink, origin }: Addressee): SinkUnavailable {
+  const { httpStatus, retryAfterMs } = answer;
+  const [error] = readErrors(answer);
+  const code = error?.code ?? '';
+  const failure = (what: string, hint: string, waitMs = retryAfterMs) =>
+    new SinkUnavailable(`Salesforce at ${origin} ${what}.`, {
+      hint,
+      httpStatus,
+      answer: storedAnswer(answer),
+      retryAfterMs: waitMs,
+      mayHaveArrived: httpStatus < 300 || httpStatus >= 500,
+    });
+  const setup = `\`leadsync setup ${sink}\` shows and makes what is missing.`;
+  if (httpStatus === 300)
+    return failure(
+      'has several leads with the same key',
+      'Merge or delete the duplicates, and mark the field `Leadsync_Key__c` as unique.',
+    );
+  if (error === undefined || httpStatus < 400)
+    return failure(`answered HTTP ${httpStatus}, and not as Salesforce does`, CHECK_DOMAIN);
+  switch (code) {
+    case 'INVALID_SESSION_ID':
+      return failure(
+        'does not accept its own new token',
+        'Check the session settings and the IP ranges of the external client app and of its user.',
+      );
+    case 'REQUEST_LIMIT_EXCEEDED':
+      return /Concurrent/.test(error.message)
+        ? failure(
+            'is busy with long requests',
+            'Other programs in the org may use the same limit.',
+            CONCURRENT_WAIT_MS,
+          )
+        : failure(...USED_UP, DAILY_WAIT_MS);
+    case 'API_DISABLED_FOR_ORG':
+      return failure('has no API', 'The edition of the org must include the REST API.');
+    case 'INVALID_ASSIGNMENT_RULE':
+      return failure('does not know the assignment rule', 'Correct `assignment`.');
+    case 'INVALID_FIELD':
+    case 'INVALID_TYPE':
+    case 'NOT_FOUND':
+      return failure(
+        `lacks the object or a field that leadsync needs, or hides it from the user of the app (${shown(code)})`,
+        setup,
+      );
+    case 'INSUFFICIENT_ACCESS':
+    case 'INSUFFICIENT_ACCESS_OR_READONLY':
+      return failure(
+        'does not allow this to the user of the app',
+        'Let the user create, read and edit leads. `leadsync setup --print` shows what an administrator has to make.',
+      );
+    case 'GONE':
+      return failure(
+        'no longer has the version of the API that leadsync uses',
+        'Install the newest leadsync.',
+      );
+    default:
+      return failure(`answered HTTP ${httpStatus} (${shown(code)})`, STATUS);
+  }
+}
+
+/** Returns the failure of a request that leadsync does not send because the org has none left. */
+export function withoutRequestsLeft(origin: string, waitMs: number): SinkUnavailable {
+  const [what, hint] = USED_UP;
+  return new SinkUnavailable(`Salesforce at ${origin} ${what}.`, {
+    hint,
+    retryAfterMs: waitMs,
+    unsent: true,
+  });
+}
+
+/** Whether an answer refuses a whole request because of a value in it, so that other records might be accepted. */
+export function blamesValue(answer: Answer): boolean {
+  const [error] = readErrors(answer);
+  // With the same code, Salesforce refuses a body that is no JSON at all.
+  return (
+    answer.httpStatus === 400 &&
+    error?.code === 'JSON_PARSER_ERROR' &&
+    /Cannot deserialize/.test(error.message)
+  );
+}
+
+/** Returns an answer as it is stored. */
+export function storedAnswer({ text }: Pick<Answer, 'text'>): string | undefined {
+  return text?.slice(0, MAX_ANSWER).toWellFormed();
+}
+
+/** Returns a name or code of Salesforce as it may be shown: an answer could have anything in place of it. */
+export function shown(text: string): string {
+  return /^\w{1,100}$/.test(text) ? text : 'an unknown name';
+}

@@ -1,0 +1,116 @@
+import type { Refused } from '../../leads/outcome.ts';
+import { SinkUnavailable } from '../sink.ts';
+import { type Addressee, shown, storedAnswer } from './judge-answer.ts';
+import { KEY } from './options.ts';
+import type { SalesforceError } from './read-answer.ts';
+
+/** What the errors of one record mean for its lead. */
+export type RecordFault =
+  /** Values without which Salesforce may take the lead: in `wrong`, the fields with an email address that is none. */
+  | {
+      readonly kind: 'bad-values';
+      readonly wrong: readonly string[];
+      readonly isTooLong: boolean;
+      readonly refused: Refused;
+    }
+  /** A duplicate rule found the person. Salesforce names the records in the answer to a single record alone. */
+  | { readonly kind: 'duplicate'; readonly matches: SalesforceError['matches']; readonly refused: Refused }
+  | { readonly kind: 'converted' }
+  /** The lead is in the recycle bin. */
+  | { readonly kind: 'gone'; readonly refused: Refused }
+  | Refused
+  | SinkUnavailable;
+
+const SETUP = 'setup';
+const VALUE = 'Correct the value in `fields`, then run `leadsync retry`.';
+
+/** The codes of a fault that every lead would have, or that passes, with the operator's next step. */
+const UNAVAILABLE: Readonly<Record<string, string>> = {
+  UNABLE_TO_LOCK_ROW: '',
+  STORAGE_LIMIT_EXCEEDED: 'The storage of the org is full: delete records, or buy more.',
+  INSERT_UPDATE_DELETE_NOT_ALLOWED_DURING_MAINTENANCE: 'Salesforce maintains the org: the leads wait.',
+  REQUEST_RUNNING_TOO_LONG: 'Triggers and flows of the org take long: set a smaller `batch.max`.',
+  TERRITORY_REALIGN_IN_PROGRESS: '',
+  UNKNOWN_EXCEPTION: 'See https://status.salesforce.com.',
+  PROCESSING_HALTED: '',
+  ALL_OR_NONE_OPERATION_ROLLED_BACK: '',
+  INSUFFICIENT_ACCESS_OR_READONLY: 'Let the user of the app create, read and edit leads.',
+  INVALID_FIELD_FOR_INSERT_UPDATE: SETUP,
+  INVALID_FIELD: SETUP,
+  INACTIVE_OWNER_OR_USER: 'Correct `OwnerId` in `fields`, or the assignment rule: the owner is not active.',
+  INVALID_CROSS_REFERENCE_KEY: 'Correct the id in `fields`: Salesforce has no such record.',
+  DUPLICATE_EXTERNAL_ID: `Mark the field \`${KEY}\` in Salesforce as unique, and delete the duplicates.`,
+};
+
+/** The operator's next step for codes that refuse one lead. */
+const REFUSED: Readonly<Record<string, string>> = {
+  REQUIRED_FIELD_MISSING: 'Give the field a value in `fields`, then run `leadsync retry`.',
+  FIELD_CUSTOM_VALIDATION_EXCEPTION: 'A validation rule of the org refuses it: change the rule, or `fields`.',
+  INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST: 'Add the value to the picklist, or map to one that it has.',
+  CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY: 'A trigger of the org failed: its developer has to see to it.',
+  CANNOT_EXECUTE_FLOW_TRIGGER: 'A flow of the org failed: its developer has to see to it.',
+  DUPLICATES_DETECTED: 'A duplicate rule of the org finds the person already: see `duplicates`.',
+  ENTITY_IS_DELETED: 'Somebody has deleted the lead.',
+};
+
+/** Codes of triggers and flows, which carry faults of all kinds. */
+const OF_TRIGGERS: ReadonlySet<string> = new Set([
+  'CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY',
+  'CANNOT_EXECUTE_FLOW_TRIGGER',
+]);
+/** Faults in the message of a trigger that pass. */
+const PASSING = /UNABLE_TO_LOCK_ROW|Too many SOQL queries/;
+const WRONG_EMAIL = 'INVALID_EMAIL_ADDRESS';
+const TOO_LONG = 'STRING_TOO_LONG';
+
+/** Returns what the errors of one record mean. */
+export function judgeRecord(errors: readonly SalesforceError[], to: Addressee): RecordFault {
+  const known = { httpStatus: 200, answer: storedAnswer({ text: JSON.stringify(errors) }) };
+  if (errors.length === 0) return unnamed(to, known.httpStatus);
+  const lasting = errors.find(isUnavailable);
+  if (lasting) {
+    const hint = UNAVAILABLE[lasting.code] ?? '';
+    return new SinkUnavailable(`Salesforce at ${to.origin} cannot write ${named(lasting)} now.`, {
+      hint: hint === SETUP ? `\`leadsync setup ${to.sink}\` shows and makes what is missing.` : hint,
+      ...known,
+      mayHaveArrived: false,
+    });
+  }
+  const [first] = errors as [SalesforceError];
+  const what = errors.map(named).join(', ');
+  const hint = REFUSED[first.code] ?? VALUE;
+  const refused: Refused = {
+    kind: 'refused',
+    reason: `Salesforce at ${to.origin} does not take ${what}. ${hint}`,
+    ...known,
+  };
+  if (first.code === 'CANNOT_UPDATE_CONVERTED_LEAD') return { kind: 'converted' };
+  if (first.code === 'ENTITY_IS_DELETED') return { kind: 'gone', refused };
+  if (first.code === 'DUPLICATES_DETECTED') return { kind: 'duplicate', matches: first.matches, refused };
+  if (errors.every(({ code }) => code === WRONG_EMAIL || code === TOO_LONG)) {
+    const wrong = errors.flatMap(({ code, fields }) => (code === WRONG_EMAIL ? fields : []));
+    return { kind: 'bad-values', wrong, isTooLong: errors.some(({ code }) => code === TOO_LONG), refused };
+  }
+  return refused;
+}
+
+/** Returns the failure of a record of which the answer does not say what became of it. */
+export function unnamed({ origin }: Addressee, httpStatus: number): SinkUnavailable {
+  return new SinkUnavailable(`Salesforce at ${origin} does not say what became of the lead.`, {
+    hint: 'leadsync asks for it by its key before it sends it again.',
+    httpStatus,
+    mayHaveArrived: true,
+  });
+}
+
+function isUnavailable({ code, message, fields }: SalesforceError): boolean {
+  if (OF_TRIGGERS.has(code)) return PASSING.test(message);
+  // Two requests stored the lead at the same time. Of another unique field, the value is at fault: only the message tells.
+  if (code === 'DUPLICATE_VALUE') return fields.includes(KEY) || message.includes(KEY);
+  return Object.hasOwn(UNAVAILABLE, code);
+}
+
+function named({ code, fields }: SalesforceError): string {
+  const names = fields.map((field) => `\`${shown(field)}\``).join(', ');
+  return `${names === '' ? 'the lead' : names} (${shown(code)})`;
+}

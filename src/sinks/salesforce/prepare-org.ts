@@ -1,0 +1,132 @@
+import type { MappedColumn } from '../../leads/mapped-fields.ts';
+import type { Answer } from '../api-server.ts';
+import type { MissingPart } from '../destination.ts';
+import { SinkUnavailable } from '../sink.ts';
+import type { LeadFields } from './lead-fields.ts';
+import { KEY } from './options.ts';
+import { fieldFile, type OwnField, ownFields, permissionSetFile } from './own-fields.ts';
+import { readErrors } from './read-answer.ts';
+import { API, type Limits, type SalesforceApi, withoutLease } from './salesforce-api.ts';
+
+/** The permission set that lets the user of the app write leadsync's fields. */
+const PERMISSION_SET = 'leadsync';
+
+/**
+ * Returns what deliveries need and an org lacks: custom fields, and a permission set. Salesforce hides a field without permission, so that it looks as
+ * if it did not exist.
+ * @throws SinkUnavailable
+ */
+export async function missingInOrg(
+  api: SalesforceApi,
+  {
+    columns,
+    hasPages,
+    limits,
+  }: { readonly columns: readonly MappedColumn[]; readonly hasPages: boolean; readonly limits: Limits },
+): Promise<readonly MissingPart[]> {
+  const fields = await api.fields(limits, true);
+  requireKey(fields, api.addressee.origin);
+  const lacking = ownFields(columns, hasPages).filter(({ name }) => !fields.canWrite(name));
+  if (lacking.length === 0) return [];
+  const hidden = await hiddenFields(api, limits);
+  const absent = lacking.filter(({ name }) => fields.get(name) === undefined && !hidden.has(name));
+  return [...absent.map((field) => fieldPart(api, field)), permissionPart(api, lacking)];
+}
+
+/** Verifies that the key field, if the user can see it, can be the key. @throws SinkUnavailable */
+export function requireKey(fields: LeadFields, origin: string): void {
+  const key = fields.get(KEY);
+  if (key === undefined || key.isKey) return;
+  throw new SinkUnavailable(`The field \`${KEY}\` of leads in Salesforce at ${origin} cannot be a key.`, {
+    hint: 'Mark it in Setup, Object Manager, Lead as an external ID, and as unique and case sensitive.',
+    unsent: true,
+  });
+}
+
+/** Returns the names of leadsync's fields that exist, also of those that the user cannot see. */
+async function hiddenFields(api: SalesforceApi, limits: Limits): Promise<ReadonlySet<string>> {
+  const soql = "SELECT DeveloperName FROM CustomField WHERE TableEnumOrId = 'Lead'";
+  const names = new Set<string>();
+  try {
+    for await (const page of api.query(soql, limits, 'tooling/query'))
+      for (const { DeveloperName } of page) names.add(`${String(DeveloperName)}__c`);
+  } catch (error) {
+    // A user who may not see the setup of the org; then an administrator makes the parts, or finds them there.
+    if (!(error instanceof SinkUnavailable) || !/^(400|403)$/.test(String(error.httpStatus))) throw error;
+  }
+  return names;
+}
+
+function fieldPart(api: SalesforceApi, field: OwnField): MissingPart {
+  const { name, metadata } = field;
+  const kind = [metadata['type'], ...(metadata['unique'] === true ? ['external ID', 'unique'] : [])].join(
+    ', ',
+  );
+  return {
+    what: `field \`${name}\` of Lead (${kind})`,
+    how: fieldFile(field),
+    make: async (stop) => {
+      const body = { FullName: `Lead.${name}`, Metadata: metadata };
+      const path = `${API}/tooling/sobjects/CustomField`;
+      await api.ask({ path, body }, withoutLease(stop), (answer) =>
+        hasCode(answer, 'DUPLICATE_DEVELOPER_NAME'),
+      );
+    },
+  };
+}
+
+function permissionPart(api: SalesforceApi, lacking: readonly OwnField[]): MissingPart {
+  const names = lacking.map(({ name }) => name);
+  return {
+    what: `permission to write ${names.map((name) => `\`${name}\``).join(', ')} (permission set \`${PERMISSION_SET}\`)`,
+    how: permissionSetFile(PERMISSION_SET, names),
+    make: async (stop) => {
+      const limits = withoutLease(stop);
+      const set =
+        (await idOf(api, `SELECT Id FROM PermissionSet WHERE Name = '${PERMISSION_SET}'`, limits)) ??
+        (await create(api, 'PermissionSet', { Name: PERMISSION_SET, Label: PERMISSION_SET }, limits));
+      for (const name of names) await permit(api, set, `Lead.${name}`, limits);
+      const user = await api.userId(limits);
+      const assigned = `SELECT Id FROM PermissionSetAssignment WHERE PermissionSetId = '${set}' AND AssigneeId = '${user}'`;
+      if ((await idOf(api, assigned, limits)) === undefined)
+        await create(api, 'PermissionSetAssignment', { PermissionSetId: set, AssigneeId: user }, limits);
+    },
+  };
+}
+
+async function permit(api: SalesforceApi, set: string, field: string, limits: Limits): Promise<void> {
+  const found = await idOf(
+    api,
+    `SELECT Id FROM FieldPermissions WHERE ParentId = '${set}' AND Field = '${field}'`,
+    limits,
+  );
+  const access = { PermissionsRead: true, PermissionsEdit: true };
+  if (found === undefined)
+    await create(
+      api,
+      'FieldPermissions',
+      { ParentId: set, SobjectType: 'Lead', Field: field, ...access },
+      limits,
+    );
+  else
+    await api.ask(
+      { method: 'PATCH', path: `${API}/sobjects/FieldPermissions/${found}`, body: access },
+      limits,
+    );
+}
+
+async function create(api: SalesforceApi, object: string, body: object, limits: Limits): Promise<string> {
+  const { id } = (await api.ask({ path: `${API}/sobjects/${object}`, body }, limits)) ?? {};
+  return String(id);
+}
+
+/** Returns the id of the first record of a query; undefined if there is none. */
+async function idOf(api: SalesforceApi, soql: string, limits: Limits): Promise<string | undefined> {
+  for await (const [first] of api.query(soql, limits))
+    return first === undefined ? undefined : String(first['Id']);
+  return undefined;
+}
+
+function hasCode(answer: Answer, code: string): boolean {
+  return readErrors(answer).some((error) => error.code === code);
+}

@@ -1,0 +1,55 @@
+import type { Limits, QueriedRecord, SalesforceApi } from './salesforce-api.ts';
+
+/** A lead in Salesforce. */
+export interface ExistingLead {
+  readonly id: string;
+  /** Whether a salesperson has made a contact of it. Nothing can change it any more. */
+  readonly isConverted: boolean;
+  readonly values: QueriedRecord;
+}
+
+/** Maximum values in one query, of which each record has one. */
+const MAX_KEYS = 200;
+/** Maximum characters of the values in one query: its address has at most 16,384. */
+const MAX_CHARACTERS = 8_000;
+
+/** Returns the leads of which the field `by` has one of these values, by that value. @throws SinkUnavailable */
+export async function readLeads(
+  api: SalesforceApi,
+  {
+    by,
+    keys,
+    names,
+  }: { readonly by: string; readonly keys: readonly string[]; readonly names: Iterable<string> },
+  limits: Limits,
+): Promise<Map<string, ExistingLead>> {
+  const found = new Map<string, ExistingLead>();
+  const columns = [...new Set(['Id', 'IsConverted', by, ...names])].join(',');
+  for (const part of partsOf(keys)) {
+    const soql = `SELECT ${columns} FROM Lead WHERE ${by} IN (${part.join(',')})`;
+    for await (const page of api.query(soql, limits))
+      for (const values of page) {
+        const { Id, IsConverted } = values;
+        found.set(String(values[by]), { id: String(Id), isConverted: IsConverted === true, values });
+      }
+  }
+  return found;
+}
+
+/** Returns the values as SOQL has them, in lists that fit into one query. */
+function partsOf(keys: readonly string[]): readonly (readonly string[])[] {
+  const parts: string[][] = [];
+  let room = 0;
+  for (const key of keys) {
+    const literal = `'${key.replace(/[\\']/g, '\\$&')}'`;
+    const length = encodeURIComponent(literal).length + 3;
+    const part = parts.at(-1);
+    if (part !== undefined && part.length < MAX_KEYS && length <= room) part.push(literal);
+    else {
+      parts.push([literal]);
+      room = MAX_CHARACTERS;
+    }
+    room -= length;
+  }
+  return parts;
+}

@@ -1,0 +1,210 @@
+import type { Batch } from '../../leads/delivery.ts';
+import type { MappedColumn } from '../../leads/mapped-fields.ts';
+import type { Outcome } from '../../leads/outcome.ts';
+import type { Person } from '../../leads/person.ts';
+import type { CallLimits } from '../api-server.ts';
+import { requireFields } from '../crm/compare-fields.ts';
+import type { DestinationField, MissingPart } from '../destination.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type StoredLead,
+  type TestResult,
+  WITHOUT_LEASE,
+} from '../sink.ts';
+import { type Enquiry, enquiriesOf, newRecord } from './enquiry.ts';
+import type { LeadFields } from './lead-fields.ts';
+import { fieldFault, type SalesforceOptions, salesforceOptions, standardFields } from './options.ts';
+import { missingInOrg, requireKey } from './prepare-org.ts';
+import { SalesforceApi, withoutLease } from './salesforce-api.ts';
+import { deleteLeads, storedLeads } from './stored-leads.ts';
+import { LeadWriter } from './write-leads.ts';
+import { collection, saveHeaders, UPSERT } from './write-records.ts';
+
+/** Brings each lead to Salesforce, as a record of the object Lead. */
+export const salesforce = defineSink({
+  type: 'salesforce',
+  summary: 'Makes a lead in Salesforce for every lead.',
+  options: salesforceOptions,
+  fieldFault,
+  standardFields,
+  place: ['domain'],
+  defaults: {
+    events: ['created'], // people edit the records
+    batchMax: 200,
+    batchWaitMs: 0,
+    concurrency: 1, // two requests at once can wait for each other's locks
+    timeoutMs: 60_000,
+  },
+  setup: {
+    option: 'domain',
+    question: 'the My Domain address of Salesforce',
+    standard: '${SALESFORCE_DOMAIN}',
+    entry: (
+      domain,
+    ) => `  salesforce:                        # a lead in Salesforce for each lead; first run \`leadsync setup salesforce\`
+    type: salesforce
+    domain: ${domain}
+    client_id: \${SALESFORCE_CLIENT_ID}
+    client_secret: \${SALESFORCE_CLIENT_SECRET}
+    # region: AU                     # the country of phone numbers without a country code
+`,
+  },
+  open: (options, parts) => new SalesforceSink(options, parts),
+});
+
+class SalesforceSink implements Sink {
+  readonly #options: SalesforceOptions;
+  readonly #parts: SinkParts;
+  readonly #api: SalesforceApi;
+
+  constructor(options: SalesforceOptions, parts: SinkParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#api = new SalesforceApi(options, parts);
+  }
+
+  async check(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
+    const missing = await this.missingParts(stop, columns);
+    if (missing.length > 0)
+      throw new SinkUnavailable(`Salesforce lacks ${missing.map(({ what }) => what).join(', ')}.`, {
+        hint: this.#setup,
+        unsent: true,
+      });
+    const fields = (await this.#api.fields(withoutLease(stop))).toDestinationFields();
+    requireFields(columns, fields, { sink: this.#parts.name, destination: 'Salesforce' });
+    const names = new Set(columns.map(({ name }) => name));
+    const required = fields.filter(({ name, required }) => required && !names.has(name));
+    if (required.length > 0)
+      throw new SinkUnavailable(
+        `Salesforce requires ${required.map(({ name }) => `\`${name}\``).join(', ')} of a lead, and the mapping has no such field.`,
+        { hint: 'Add it to `fields` of the sink, or make it optional in Salesforce.', unsent: true },
+      );
+  }
+
+  missingParts(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<readonly MissingPart[]> {
+    const hasPages = this.#parts.leadUrl({ source: 'any', leadId: 0n }) !== undefined;
+    return missingInOrg(this.#api, { columns, hasPages, limits: withoutLease(stop) });
+  }
+
+  async destinationFields(stop: AbortSignal): Promise<readonly DestinationField[]> {
+    return (await this.#api.fields(withoutLease(stop), true)).toDestinationFields();
+  }
+
+  async deliver(
+    { deliveries }: Batch,
+    stop: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
+    const enquiries = enquiriesOf(deliveries, this.#parts);
+    await this.#write(enquiries, { stop, confirmLease: under.confirmLease });
+    const outcomes = new Map(
+      enquiries.flatMap(({ deliveries: own, outcome }) =>
+        own.map((delivery) => [delivery, outcome] as const),
+      ),
+    );
+    return deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
+  }
+
+  /** Makes the test lead, and deletes it. */
+  async test({ deliveries }: Batch, stop: AbortSignal): Promise<TestResult> {
+    const limits = withoutLease(stop);
+    const [enquiry] = enquiriesOf(deliveries, this.#parts);
+    if (!enquiry) throw new Error('a batch is never empty');
+    await this.#write([enquiry], limits);
+    await deleteLeads(this.#api, [enquiry.key], limits);
+    const { outcome } = enquiry;
+    if (outcome?.kind !== 'delivered')
+      return {
+        arrived: false,
+        what: outcome && 'reason' in outcome ? outcome.reason : 'Salesforce did not take it.',
+      };
+    const what = `${this.#options.domain} took the test lead: leadsync made it and deleted it again.`;
+    return {
+      arrived: true,
+      what: [what, outcome.remark, this.#api.usage.describe()].filter(Boolean).join(' '),
+    };
+  }
+
+  /** Shows the request for leads that Salesforce does not have yet. */
+  preview({ deliveries }: Batch): readonly Preview[] {
+    const enquiries = enquiriesOf(deliveries, this.#parts);
+    return [
+      {
+        target: `${UPSERT.method} ${this.#options.domain}${UPSERT.path}`,
+        fields: {
+          authorization: 'Bearer [secret]',
+          'content-type': 'application/json',
+          ...this.#headersFor(enquiries),
+        },
+        content: JSON.stringify(collection(enquiries.map(newRecord))),
+      },
+    ];
+  }
+
+  storedLeads(stop: AbortSignal): AsyncIterable<StoredLead> {
+    return storedLeads(this.#api, withoutLease(stop));
+  }
+
+  /** Moves the leads with the keys of the person's leads to the recycle bin. */
+  async erase({ leads }: Person, stop: AbortSignal): Promise<number> {
+    return deleteLeads(
+      this.#api,
+      leads.map(({ source, leadId }) => `${source}:${leadId}`),
+      withoutLease(stop),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#api.close();
+  }
+
+  get #setup(): string {
+    return `\`leadsync setup ${this.#parts.name} --yes\` makes what is missing; with --print, it prints it for an administrator.`;
+  }
+
+  /** Sets the outcome of every enquiry. @throws SinkUnavailable if Salesforce could not be used before any outcome was certain */
+  async #write(enquiries: readonly Enquiry[], limits: CallLimits): Promise<void> {
+    const { overwrite, duplicates } = this.#options;
+    try {
+      const fields = await this.#fieldsFor(enquiries, limits);
+      const headers = this.#headersFor(enquiries);
+      await new LeadWriter(this.#api, fields, { overwrite, duplicates, headers, limits }).write(enquiries);
+    } catch (error) {
+      this.#api.forgetFields();
+      if (!(error instanceof SinkUnavailable) || enquiries.every(({ outcome }) => outcome === undefined))
+        throw error;
+      for (const enquiry of enquiries) enquiry.outcome ??= error.toOutcome();
+    }
+    if (enquiries.some(({ outcome }) => outcome?.kind === 'unavailable')) this.#api.forgetFields();
+  }
+
+  /** Returns the fields of leads, which include those of the enquiries. @throws SinkUnavailable if the org lacks one */
+  async #fieldsFor(enquiries: readonly Enquiry[], limits: CallLimits): Promise<LeadFields> {
+    const names = new Set(enquiries.flatMap((enquiry) => Object.keys(newRecord(enquiry))));
+    const lackingIn = (fields: LeadFields) => [...names].filter((name) => !fields.canWrite(name));
+    let fields = await this.#api.fields(limits);
+    if (lackingIn(fields).length > 0) fields = await this.#api.fields(limits, true);
+    const lacking = lackingIn(fields);
+    if (lacking.length > 0)
+      throw new SinkUnavailable(
+        `Salesforce has no field ${lacking.map((name) => `\`${name}\``).join(', ')} of leads that the user of the app may write.`,
+        { hint: this.#setup, unsent: true },
+      );
+    requireKey(fields, this.#options.domain);
+    return fields;
+  }
+
+  /** A rule would replace the owner that the mapping gives a lead. */
+  #headersFor(enquiries: readonly Enquiry[]): Readonly<Record<string, string>> {
+    const hasOwner = enquiries.some(({ mapped }) =>
+      Object.keys(mapped).some((name) => /^OwnerId$/i.test(name)),
+    );
+    const { assignment = !hasOwner, duplicates } = this.#options;
+    return saveHeaders(assignment, duplicates === 'save');
+  }
+}

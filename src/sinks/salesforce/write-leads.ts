@@ -1,0 +1,216 @@
+import type { DestinationRecord } from '../../leads/outcome.ts';
+import type { CallLimits } from '../api-server.ts';
+import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import { SinkUnavailable } from '../sink.ts';
+import { deliver, type Enquiry, newRecord, type Values } from './enquiry.ts';
+import { fitValues, heldValues } from './fit-values.ts';
+import type { RecordFault } from './judge-record.ts';
+import type { LeadFields } from './lead-fields.ts';
+import { KEY, type SalesforceOptions, URL_FIELD } from './options.ts';
+import { type ExistingLead, readLeads } from './read-leads.ts';
+import type { SalesforceApi } from './salesforce-api.ts';
+import {
+  saveHeaders,
+  UPDATE,
+  UPSERT,
+  type Writing,
+  type Written,
+  writeRecords,
+  writeSingle,
+} from './write-records.ts';
+
+const CONVERTED = 'The lead has been converted in Salesforce, so leadsync does not change it.';
+const DELETED = 'Somebody has deleted the lead in Salesforce, so leadsync does not update it.';
+const FOUND = 'A duplicate rule found the person: leadsync filled that lead and made no other.';
+
+/** Updates leave the owner alone, and make no duplicate. */
+const UPDATE_HEADERS = saveHeaders(false, true);
+
+/**
+ * Makes or updates the lead of each enquiry, and sets the outcome of the enquiry. Reads the leads by their keys first, so that a lead that comes
+ * again does not overwrite what people wrote.
+ * @throws SinkUnavailable if Salesforce cannot be used; enquiries with a certain outcome have it
+ */
+export class LeadWriter {
+  readonly #api: SalesforceApi;
+  readonly #options: Pick<SalesforceOptions, 'overwrite' | 'duplicates'>;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #limits: CallLimits;
+  /** The fields of leads, as they were last read. */
+  #fields: LeadFields;
+  #areFieldsFresh = false;
+  #existing: ReadonlyMap<string, ExistingLead> = new Map();
+
+  constructor(
+    api: SalesforceApi,
+    fields: LeadFields,
+    {
+      limits,
+      headers,
+      ...options
+    }: Pick<SalesforceOptions, 'overwrite' | 'duplicates'> & {
+      readonly limits: CallLimits;
+      /** The headers of a request that makes leads. */
+      readonly headers: Readonly<Record<string, string>>;
+    },
+  ) {
+    this.#api = api;
+    this.#fields = fields;
+    this.#options = options;
+    this.#headers = headers;
+    this.#limits = limits;
+  }
+
+  async write(enquiries: readonly Enquiry[]): Promise<void> {
+    for (const enquiry of enquiries) fitValues(enquiry, this.#fields);
+    const keys = enquiries.map(({ key }) => key);
+    this.#existing = await readLeads(
+      this.#api,
+      { by: KEY, keys, names: this.#names(enquiries) },
+      this.#limits,
+    );
+    for (let open = enquiries; open.length > 0; ) open = await this.#writeOnce(open);
+  }
+
+  /** Writes enquiries. Returns those of which Salesforce does not take a value, without that value. */
+  async #writeOnce(enquiries: readonly Enquiry[]): Promise<readonly Enquiry[]> {
+    const faults: [Enquiry, RecordFault][] = [];
+    const settle = (enquiry: Enquiry, written: Written) => {
+      if ('id' in written) deliver(enquiry, this.#refOf(written.id));
+      else faults.push([enquiry, written.fault]);
+    };
+    const [creates, updates] = this.#plan(enquiries);
+    const how = { limits: this.#limits, headers: this.#headers };
+    await writeRecords(this.#api, UPSERT, creates, how, settle);
+    await writeRecords(this.#api, UPDATE, updates, { ...how, headers: UPDATE_HEADERS }, settle);
+    const again: Enquiry[] = [];
+    for (const [enquiry, fault] of faults) if (await this.#canRepair(enquiry, fault)) again.push(enquiry);
+    return again;
+  }
+
+  /** Returns the leads to make and those to change. Sets the outcome of every other enquiry. */
+  #plan(enquiries: readonly Enquiry[]): readonly [Writing<Enquiry>[], Writing<Enquiry>[]] {
+    const creates: Writing<Enquiry>[] = [];
+    const updates: Writing<Enquiry>[] = [];
+    for (const enquiry of enquiries) {
+      const existing = this.#existing.get(enquiry.key);
+      if (existing === undefined) {
+        if (enquiry.mayCreate) creates.push({ of: enquiry, record: newRecord(enquiry) });
+        else deliver(enquiry, undefined, DELETED);
+        continue;
+      }
+      const changes = this.#changesOf(enquiry, existing);
+      if (existing.isConverted) deliver(enquiry, this.#refOf(existing.id), CONVERTED);
+      else if (Object.keys(changes).length === 0) deliver(enquiry, this.#refOf(existing.id));
+      else updates.push({ of: enquiry, record: { id: existing.id, ...changes } });
+    }
+    return [creates, updates];
+  }
+
+  #changesOf({ values, mayCreate }: Enquiry, existing: ExistingLead): Values {
+    return changesOf(heldValues(existing.values, this.#fields), values, this.#policy(mayCreate));
+  }
+
+  /** A lead that comes again as created fills gaps at most: people may have worked on it since. */
+  #policy(mayCreate: boolean): Overwrite {
+    const { overwrite } = this.#options;
+    return mayCreate && overwrite === 'always' ? 'empty' : overwrite;
+  }
+
+  /** Whether the enquiry is to be sent once more, without the value at fault. Sets its outcome if not. */
+  async #canRepair(enquiry: Enquiry, fault: RecordFault): Promise<boolean> {
+    const existing = this.#existing.get(enquiry.key);
+    if (!('kind' in fault)) enquiry.outcome = outcomeOf(fault);
+    else if (fault.kind === 'converted') deliver(enquiry, existing && this.#refOf(existing.id), CONVERTED);
+    else if (fault.kind === 'gone' && existing !== undefined) {
+      if (enquiry.mayCreate) enquiry.outcome = deletedJustNow();
+      else deliver(enquiry, undefined, DELETED);
+    } else if (fault.kind === 'duplicate' && this.#options.duplicates === 'update' && existing === undefined)
+      await this.#writeToMatch(enquiry, fault);
+    else if (fault.kind === 'bad-values') {
+      if (await this.#leaveOut(enquiry, fault)) return true;
+      enquiry.outcome = fault.refused;
+    } else enquiry.outcome = outcomeOf(fault);
+    return false;
+  }
+
+  /** Whether the enquiry has other values now: without an address that is none, or cut to a length that has changed. */
+  async #leaveOut(
+    enquiry: Enquiry,
+    { wrong, isTooLong }: Extract<RecordFault, { readonly kind: 'bad-values' }>,
+  ): Promise<boolean> {
+    const before = JSON.stringify(enquiry.values);
+    for (const name of wrong) enquiry.leftOut.add(this.#fields.get(name)?.name ?? name);
+    if (isTooLong && !this.#areFieldsFresh) {
+      this.#fields = await this.#api.fields(this.#limits, true);
+      this.#areFieldsFresh = true;
+    }
+    fitValues(enquiry, this.#fields);
+    return JSON.stringify(enquiry.values) !== before;
+  }
+
+  /** Writes to the lead that a duplicate rule found. */
+  async #writeToMatch(
+    enquiry: Enquiry,
+    fault: Extract<RecordFault, { readonly kind: 'duplicate' }>,
+  ): Promise<void> {
+    const how = { limits: this.#limits, headers: this.#headers };
+    let { matches } = fault;
+    if (matches.length === 0) {
+      const written = await writeSingle(this.#api, newRecord(enquiry), how);
+      if ('id' in written) return deliver(enquiry, this.#refOf(written.id));
+      if (!('kind' in written.fault) || written.fault.kind !== 'duplicate') {
+        enquiry.outcome = outcomeOf(written.fault);
+        return;
+      }
+      matches = written.fault.matches;
+    }
+    const keys = matches.flatMap(({ object, id }) => (object === 'Lead' ? [id] : []));
+    const names = [KEY, ...this.#names([enquiry])];
+    const found = await readLeads(this.#api, { by: 'Id', keys, names }, this.#limits);
+    const match = [...found.values()].find(({ isConverted }) => !isConverted);
+    if (match === undefined) {
+      const ids = matches.map(({ object, id }) => `${object} ${id}`).join(', ');
+      const reason = `${fault.refused.reason} It found no lead that is open: ${ids === '' ? 'none that the user of the app may see' : ids}.`;
+      enquiry.outcome = { ...fault.refused, reason };
+      return;
+    }
+    const held = heldValues(match.values, this.#fields);
+    const { [URL_FIELD]: url, ...values } = enquiry.values;
+    // The key stays that of the lead that was there first.
+    const own = changesOf(
+      held,
+      { [KEY]: enquiry.key, ...(url === undefined ? {} : { [URL_FIELD]: url }) },
+      'empty',
+    );
+    const changes = { ...changesOf(held, values, this.#options.overwrite), ...(KEY in own ? own : {}) };
+    const settle = (_: Enquiry, written: Written) => {
+      if ('id' in written) deliver(enquiry, this.#refOf(match.id), FOUND);
+      else enquiry.outcome = outcomeOf(written.fault);
+    };
+    if (Object.keys(changes).length === 0) return settle(enquiry, match);
+    const writing = { of: enquiry, record: { id: match.id, ...changes } };
+    await writeRecords(this.#api, UPDATE, [writing], { ...how, headers: UPDATE_HEADERS }, settle);
+  }
+
+  /** Returns the names of the fields to compare. */
+  #names(enquiries: readonly Enquiry[]): ReadonlySet<string> {
+    if (this.#options.overwrite === 'never') return new Set();
+    return new Set(enquiries.flatMap(({ values }) => Object.keys(values)));
+  }
+
+  #refOf(id: string): DestinationRecord {
+    return { object: 'lead', id, url: `${this.#api.addressee.origin}/${id}` };
+  }
+}
+
+function outcomeOf(fault: RecordFault): Enquiry['outcome'] {
+  if (fault instanceof SinkUnavailable) return fault.toOutcome();
+  if (fault.kind === 'refused') return fault;
+  return 'refused' in fault ? fault.refused : { kind: 'delivered', remark: CONVERTED };
+}
+
+function deletedJustNow(): Enquiry['outcome'] {
+  const reason = 'Somebody deleted the lead in Salesforce at this moment.';
+  return { kind: 'unavailable', reason, mayHaveArrived: false };
+}

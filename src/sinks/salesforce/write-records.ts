@@ -1,0 +1,99 @@
+import type { CallLimits } from '../api-server.ts';
+import type { Values } from './enquiry.ts';
+import { blamesValue } from './judge-answer.ts';
+import { judgeRecord, type RecordFault, unnamed } from './judge-record.ts';
+import { KEY, type SalesforceOptions } from './options.ts';
+import { type RecordResult, readErrors, readResults, readSingle } from './read-answer.ts';
+import { API, type SalesforceApi } from './salesforce-api.ts';
+
+/** Maximum records of one request. */
+const MAX_RECORDS = 200;
+
+/** A record to write, with what it belongs to. */
+export interface Writing<Of> {
+  readonly of: Of;
+  readonly record: Values;
+}
+
+/** What became of a record. */
+export type Written = { readonly id: string } | { readonly fault: RecordFault };
+
+/** How records are written. */
+export interface WriteOptions {
+  readonly limits: CallLimits;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The path and method of the request that makes leads, or finds them by their keys. */
+export const UPSERT = { method: 'PATCH', path: `${API}/composite/sobjects/Lead/${KEY}` } as const;
+/** Those of the request that changes leads by their ids. */
+export const UPDATE = { method: 'PATCH', path: `${API}/composite/sobjects` } as const;
+
+/**
+ * Writes records, at most 200 with each request, and passes what became of each to `settle` after each request. If Salesforce refuses a
+ * request as a whole because of a value in it, divides it until the record at fault is alone.
+ * @throws SinkUnavailable
+ */
+export async function writeRecords<Of>(
+  api: SalesforceApi,
+  to: typeof UPSERT | typeof UPDATE,
+  writings: readonly Writing<Of>[],
+  { limits, headers }: WriteOptions,
+  settle: (of: Of, written: Written) => void,
+): Promise<void> {
+  const waiting: (readonly Writing<Of>[])[] = [];
+  for (let at = 0; at < writings.length; at += MAX_RECORDS)
+    waiting.push(writings.slice(at, at + MAX_RECORDS));
+  for (let part = waiting.shift(); part; part = waiting.shift()) {
+    const body = collection(part.map(({ record }) => record));
+    const answer = await api.call({ ...to, headers, body }, { ...limits, sendsLeads: true });
+    const results = answer.httpStatus === 200 ? readResults(answer, part.length) : undefined;
+    if (results !== undefined)
+      for (const [at, { of }] of part.entries()) settle(of, writtenOf(api, results[at]));
+    else if (!blamesValue(answer)) throw api.failure(answer);
+    else if (part.length > 1) {
+      const middle = Math.ceil(part.length / 2);
+      waiting.unshift(part.slice(0, middle), part.slice(middle));
+    } else for (const { of } of part) settle(of, writtenOf(api, { errors: readErrors(answer) }));
+  }
+}
+
+/** Makes one lead. Its answer names the records that a duplicate rule found. @throws SinkUnavailable */
+export async function writeSingle(
+  api: SalesforceApi,
+  { [KEY]: key, ...values }: Values,
+  { limits, headers }: WriteOptions,
+): Promise<Written> {
+  const path = `${API}/sobjects/Lead/${KEY}/${encodeURIComponent(String(key))}`;
+  const answer = await api.call(
+    { method: 'PATCH', path, headers, body: values },
+    { ...limits, sendsLeads: true },
+  );
+  const result = readSingle(answer);
+  if (result === undefined || ('errors' in result && result.errors.length === 0)) throw api.failure(answer);
+  return writtenOf(api, result);
+}
+
+/** Returns the body of a request with several records. */
+export function collection(records: readonly Values[]): object {
+  return {
+    allOrNone: false,
+    records: records.map((record) => ({ attributes: { type: 'Lead' }, ...record })),
+  };
+}
+
+/** Returns the headers that say who gets a new lead, and whether one is saved of which a duplicate rule only alerts. */
+export function saveHeaders(
+  assignment: NonNullable<SalesforceOptions['assignment']>,
+  savesDuplicates: boolean,
+): Readonly<Record<string, string>> {
+  return {
+    'sforce-auto-assign': typeof assignment === 'boolean' ? String(assignment).toUpperCase() : assignment,
+    ...(savesDuplicates ? { 'sforce-duplicate-rule-header': 'allowSave=true' } : {}),
+  };
+}
+
+function writtenOf({ addressee }: SalesforceApi, result: RecordResult | undefined): Written {
+  if (result === undefined) return { fault: unnamed(addressee, 200) };
+  return 'id' in result ? result : { fault: judgeRecord(result.errors, addressee) };
+}
