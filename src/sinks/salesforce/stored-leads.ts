@@ -18,8 +18,12 @@ export async function deleteLeads(
   keys: readonly string[],
   limits: Limits,
 ): Promise<number> {
-  // Without the field, Salesforce would answer as it does for a lead that is not there.
-  if (keys.length > 0) await api.fields(limits, true);
+  // Without the field, Salesforce answers as it does for a lead that is not there.
+  if (keys.length > 0 && (await api.fields(limits, true)).get(KEY) === undefined)
+    throw new SinkUnavailable(`Salesforce has no field \`${KEY}\` by which leadsync could find the leads.`, {
+      hint: `\`leadsync setup ${api.addressee.sink}\` shows and makes what is missing.`,
+      unsent: true,
+    });
   let deleted = 0;
   for (const key of keys) {
     const path = `${API}/sobjects/Lead/${KEY}/${encodeURIComponent(key)}`;
