@@ -103,6 +103,11 @@ test.each([
   expect(excuse(14_000, {}, request(10_000, how))).toBe(why),
 );
 
+test('a kill excuses a repeat of a request that the receiver noticed only after the kill', () => {
+  expect(excuse(13_000, killedAt(8_800), request(10_000, { sentMs: 8_500 }))).toBe('its process was killed');
+  expect(excuse(13_000, killedAt(8_400), request(10_000, { sentMs: 8_500 }))).toBeUndefined();
+});
+
 test('the timeout excuses no repeat before it has passed', () => {
   expect(excuse(11_900, {}, request(10_000, { after: 2_500 }))).toBeUndefined();
   expect(excuse(11_900, frozen(10_005, 14_000))).toBeUndefined();

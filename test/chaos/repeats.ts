@@ -35,7 +35,7 @@ export interface Repeats {
  *   the request says that it was sent.
  * - its process stood still: the answer was sent in time, but a process was frozen from before it can have read the answer
  *   until that `timeout` had passed.
- * - its process was killed: after the request arrived and before its attempt was settled. An attempt is settled
+ * - its process was killed: after the request was sent and before its attempt was settled. An attempt is settled
  *   `SEEN_WITHIN_MS` after the end of the answer, or after the frozen process resumes or the full disk has space, if that
  *   delayed it.
  * - its process stopped on a full disk: as before, but it stopped in order while that disk kept it from settling.
@@ -112,7 +112,8 @@ function excuseOf(
   if (againMs >= lateMs && goingOnAt(answeredMs, troubles.frozen) >= lateMs) return 'its process stood still';
   const { settledMs, wasFull } = settlingOf(endedMs ?? answeredMs, troubles);
   const ended = troubles.ends.filter(({ atMs: endMs }) =>
-    isWithin(endMs, atMs - SEEN_WITHIN_MS, Math.min(settledMs, againMs) + SEEN_WITHIN_MS),
+    // A busy receiver may notice a request long after its process was killed.
+    isWithin(endMs, Math.min(atMs - SEEN_WITHIN_MS, sentMs), Math.min(settledMs, againMs) + SEEN_WITHIN_MS),
   );
   if (ended.some(({ inOrder }) => !inOrder)) return 'its process was killed';
   return wasFull && ended.length > 0 ? 'its process stopped on a full disk' : undefined;
