@@ -26,11 +26,12 @@ export async function missingInOrg(
 ): Promise<readonly MissingPart[]> {
   const fields = await api.fields(limits, true);
   requireKey(fields, api.addressee.origin);
-  const lacking = ownFields(columns, hasPages).filter(({ name }) => !fields.canWrite(name));
+  const own = ownFields(columns, hasPages);
+  const lacking = own.filter(({ name }) => !fields.canWrite(name));
   if (lacking.length === 0) return [];
   const hidden = await hiddenFields(api, limits);
   const absent = lacking.filter(({ name }) => fields.get(name) === undefined && !hidden.has(name));
-  return [...absent.map((field) => fieldPart(api, field)), permissionPart(api, lacking)];
+  return [...absent.map((field) => fieldPart(api, field)), permissionPart(api, lacking, own)];
 }
 
 /** Verifies that the key field, if the user can see it, can be the key. @throws SinkUnavailable */
@@ -75,11 +76,17 @@ function fieldPart(api: SalesforceApi, field: OwnField): MissingPart {
   };
 }
 
-function permissionPart(api: SalesforceApi, lacking: readonly OwnField[]): MissingPart {
+/** A file of a permission set replaces all of it, so it has the fields that lack no permission too. */
+function permissionPart(
+  api: SalesforceApi,
+  lacking: readonly OwnField[],
+  own: readonly OwnField[],
+): MissingPart {
   const names = lacking.map(({ name }) => name);
+  const all = own.map(({ name }) => name);
   return {
     what: `permission to write ${names.map((name) => `\`${name}\``).join(', ')} (permission set \`${PERMISSION_SET}\`)`,
-    how: permissionSetFile(PERMISSION_SET, names),
+    how: permissionSetFile(PERMISSION_SET, all),
     make: async (stop) => {
       const limits = withoutLease(stop);
       const set =

@@ -96,6 +96,7 @@ describe('an administrator', () => {
     expect(reason((await deliver(2))[0])).toContain('`Leadsync_Service__c`');
     const [missing, ...others] = (await sink.missingParts?.(NEVER)) ?? [];
     expect([missing?.what, others]).toEqual([expect.stringContaining('permission to write'), []]);
+    expect(missing?.how).toContain('<field>Lead.Leadsync_Key__c</field>');
     await missing?.make(NEVER);
     expect(kinds(await deliver(2))).toEqual(['delivered']);
     expect(leads()).toHaveLength(2);
