@@ -129,5 +129,7 @@ test('an export that cannot be made is told of once, and so is that it is made a
   rmSync(out);
   mkdirSync(out);
   await until('it is told that it is over', () => told().length === 2);
-  expect(told()[1]).toMatch(/over: export fails \(nightly\)\*\nOver after \d+ (?:min|h|d).*nightly succeeds again/i);
+  expect(told()[1]).toMatch(
+    /over: export fails \(nightly\)\*\nOver after \d+ (?:min|h|d).*nightly succeeds again/i,
+  );
 });
