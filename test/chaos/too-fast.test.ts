@@ -6,7 +6,7 @@ const RATE = { perSecond: 10, concurrency: 5 };
 
 /** Returns this many requests, one each so many ms. */
 function requests(count: number, everyMs: number): WatchedRequest[] {
-  return Array.from({ length: count }, (_, at) => ({ atMs: 60_000 + at * everyMs }) as WatchedRequest);
+  return Array.from({ length: count }, (_, at) => ({ sentMs: 60_000 + at * everyMs }) as WatchedRequest);
 }
 
 test.each([

@@ -10,7 +10,7 @@ export interface Rate {
 
 /** The lengths of the periods in which requests are counted, in s. */
 const PERIODS_S = [1, 3, 10];
-/** Maximum time by which one batch takes longer to arrive than another, in s. */
+/** Maximum time by which one batch is sent later after its claim than another, and the precision of that time, in s. */
 const LATE_S = 1;
 /** Maximum time until a process that has ended delivers again, in ms. */
 const STARTED_WITHIN_MS = 5_000;
@@ -25,11 +25,12 @@ export function tooFast(
   { perSecond, concurrency }: Rate,
   { ends }: Pick<Troubles, 'ends'>,
 ): string[] {
-  const arrived = requests.map(({ atMs }) => atMs);
+  // When they were sent: a busy receiver notices many at once.
+  const sent = requests.map(({ sentMs }) => sentMs);
   const periods = PERIODS_S.flatMap((seconds) =>
-    arrived.map((fromMs) => {
+    sent.map((fromMs) => {
       const toMs = fromMs + seconds * 1_000;
-      const count = arrived.filter((atMs) => atMs >= fromMs && atMs < toMs).length;
+      const count = sent.filter((atMs) => atMs >= fromMs && atMs < toMs).length;
       const starts = ends.filter(({ atMs }) => atMs > fromMs - STARTED_WITHIN_MS && atMs < toMs).length;
       return { seconds, count, most: perSecond * (seconds + LATE_S + starts) + concurrency };
     }),
