@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** Share of a window that is added to it, because requests arrive at other intervals than they are sent. */
+/** Share of a window that is added to it, because the clock of the service is not that of this machine. */
 const MARGIN = 0.02;
 
 /** What a service allows: a number of requests within any period of `perMs`. */
@@ -13,8 +13,8 @@ export interface RequestLimit {
 export class RequestWindow {
   readonly #clock: Clock;
   #limit: RequestLimit;
-  /** When the last requests were made, oldest first, by the monotonic clock. */
-  #made: number[] = [];
+  /** The last requests: when each was answered, or sent if it was not yet answered, by the monotonic clock. */
+  #made: { atMs: number }[] = [];
   /** Until then the service allows nothing more, by the monotonic clock. */
   #closedUntil = Number.NEGATIVE_INFINITY;
 
@@ -23,14 +23,21 @@ export class RequestWindow {
     this.#limit = limit;
   }
 
-  /** Waits until one more request is within the limit, and counts it. Returns early if `signal` aborts. */
-  async take(signal: AbortSignal): Promise<void> {
+  /**
+   * Waits until one more request is within the limit, and counts it. Returns early if `signal` aborts. The caller calls the returned function as
+   * soon as the request is answered or has failed: the service counts a request when it arrives, which may be long after it was sent.
+   */
+  async take(signal: AbortSignal): Promise<() => void> {
     for (;;) {
       const waitMs = this.#waitMs();
       if (waitMs <= 0 || signal.aborted) break;
       await this.#clock.sleep(waitMs, signal);
     }
-    this.#made.push(this.#clock.monotonicMs());
+    const request = { atMs: this.#clock.monotonicMs() };
+    this.#made.push(request);
+    return () => {
+      request.atMs = this.#clock.monotonicMs();
+    };
   }
 
   /** Adopts what the service says about its limit, and how many requests it still allows: other programs may use it as well. */
@@ -44,15 +51,15 @@ export class RequestWindow {
     const now = this.#clock.monotonicMs();
     const { requests, perMs } = this.#limit;
     const span = perMs * (1 + MARGIN);
-    this.#made = this.#made.filter((at) => at > now - span);
+    this.#made = this.#made.filter(({ atMs }) => atMs > now - span).sort((a, b) => a.atMs - b.atMs);
     const oldest = this.#made[this.#made.length - requests];
-    return Math.max(this.#closedUntil - now, oldest === undefined ? 0 : oldest + span - now);
+    return Math.max(this.#closedUntil - now, oldest === undefined ? 0 : oldest.atMs + span - now);
   }
 
   /** Returns the time until the oldest counted request is out of the window, in ms; the whole period if none is counted. */
   #untilOldestLeaves(): number {
     const [oldest] = this.#made;
     const { perMs } = this.#limit;
-    return oldest === undefined ? perMs : Math.max(0, oldest + perMs - this.#clock.monotonicMs());
+    return oldest === undefined ? perMs : Math.max(0, oldest.atMs + perMs - this.#clock.monotonicMs());
   }
 }

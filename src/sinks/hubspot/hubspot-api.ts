@@ -251,7 +251,7 @@ export class HubSpotApi {
     body: object | undefined,
     limits: CallLimits,
   ): Promise<Answer> {
-    await this.#window.take(limits.stop);
+    const answered = await this.#window.take(limits.stop);
     const headers = {
       authorization: `Bearer ${this.#token.reveal()}`,
       accept: JSON_TYPE,
@@ -264,7 +264,7 @@ export class HubSpotApi {
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
-    const answer = await this.#server.call(request, limits);
+    const answer = await this.#server.call(request, limits).finally(answered);
     this.#learn(answer);
     return answer;
   }
