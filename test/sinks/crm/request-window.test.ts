@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { RequestWindow } from '../../../src/sinks/crm/request-window.ts';
+import { HeldClock, rest } from '../../support/time/held-clock.ts';
+
+const NEVER = new AbortController().signal;
+const LIMIT = { requests: 5, perMs: 1_000 };
+
+/** A request: when it is wanted, how long its answer takes, and after which share of that the service counts it. */
+interface Wanted {
+  readonly atMs: number;
+  readonly latencyMs: number;
+  readonly share: number;
+}
+
+const wanted: fc.Arbitrary<Wanted[]> = fc.array(
+  fc.record({
+    atMs: fc.nat(4_000),
+    latencyMs: fc.oneof(fc.constant(0), fc.nat(900)),
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+  }),
+  { minLength: 1, maxLength: 40, size: 'max' },
+);
+
+test('whenever requests are wanted, and however long they take, the service never counts more than it allows', async () => {
+  await fc.assert(
+    fc.asyncProperty(wanted, async (requests) => {
+      const { arrivals } = await run(requests);
+      expect(arrivals).toHaveLength(requests.length);
+      for (const [at, arrival] of arrivals.entries())
+        if (at >= LIMIT.requests)
+          expect(arrival - (arrivals[at - LIMIT.requests] ?? 0)).toBeGreaterThan(LIMIT.perMs);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('requests that are answered at once take no more than 5 % longer than the limit allows', async () => {
+  const { arrivals } = await run(Array.from({ length: 60 }, () => ({ atMs: 0, latencyMs: 0, share: 0 })));
+  const allowedMs = (60 / LIMIT.requests - 1) * LIMIT.perMs;
+  expect(arrivals.at(-1)).toBeLessThan(allowedMs * 1.05);
+});
+
+test('a service that has nothing left, because others use it, is left alone until the period is over', async () => {
+  const clock = new HeldClock();
+  const window = new RequestWindow(clock, LIMIT);
+  (await window.take(NEVER))();
+  window.learn({ ...LIMIT, remaining: 0 });
+  const next = taken(window);
+  await clock.pass(LIMIT.perMs);
+  expect(next.isTaken).toBe(false);
+  await clock.pass(LIMIT.perMs * 0.05);
+  expect(next.isTaken).toBe(true);
+});
+
+test('a limit that the service changes holds from then on', async () => {
+  const clock = new HeldClock();
+  const window = new RequestWindow(clock, LIMIT);
+  for (let n = 0; n < 3; n += 1) (await window.take(NEVER))();
+  window.learn({ requests: 3, perMs: 2_000, remaining: 1 });
+  const next = taken(window);
+  await clock.pass(1_900);
+  expect(next.isTaken).toBe(false);
+  await clock.pass(200);
+  expect(next.isTaken).toBe(true);
+});
+
+test('an abort ends the wait', async () => {
+  const clock = new HeldClock();
+  const window = new RequestWindow(clock, { requests: 1, perMs: 1_000 });
+  await window.take(NEVER);
+  const abort = new AbortController();
+  const next = taken(window, abort.signal);
+  await rest();
+  expect(next.isTaken).toBe(false);
+  abort.abort();
+  await rest();
+  expect(next.isTaken).toBe(true);
+});
+
+/** Makes requests through a window, and returns when the service counted each, in ms, in ascending order. */
+async function run(requests: readonly Wanted[]): Promise<{ readonly arrivals: readonly number[] }> {
+  const clock = new HeldClock();
+  const window = new RequestWindow(clock, LIMIT);
+  const arrivals: number[] = [];
+  const made = requests.map(async ({ atMs, latencyMs, share }) => {
+    await clock.sleep(atMs);
+    const answered = await window.take(NEVER);
+    arrivals.push(clock.passedMs + latencyMs * share);
+    await clock.sleep(latencyMs);
+    answered();
+  });
+  await clock.pass(4_000 + 2_000 * (1 + requests.length / LIMIT.requests));
+  await Promise.all(made);
+  return { arrivals: arrivals.sort((a, b) => a - b) };
+}
+
+function taken(window: RequestWindow, signal = NEVER) {
+  const state = { isTaken: false };
+  void window.take(signal).then(() => {
+    state.isTaken = true;
+  });
+  return state;
+}
