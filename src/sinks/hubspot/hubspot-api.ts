@@ -188,6 +188,22 @@ export class HubSpotApi {
     return read;
   }
 
+  /** Returns the `results` of a list, and its whole answer. @throws SinkUnavailable, also for an answer that is no list */
+  async list(
+    path: string,
+    limits: Pick<CallLimits, 'stop' | 'confirmLease'>,
+  ): Promise<{ readonly results: readonly unknown[]; readonly answer: Readonly<Record<string, unknown>> }> {
+    const answer = (await this.ask('GET', path, limits)) ?? {};
+    if (Array.isArray(answer['results'])) return { results: answer['results'], answer };
+    throw new SinkUnavailable(
+      `HubSpot at ${this.addressee.origin} answered without the list that was asked for.`,
+      {
+        hint: 'Check `api_url`, and whether a proxy answers in place of HubSpot.',
+        unsent: true,
+      },
+    );
+  }
+
   close(): Promise<void> {
     return this.#server.close();
   }

@@ -137,8 +137,8 @@ async function readProperties(
   limits: Limits,
 ): Promise<readonly Property[]> {
   const path = `/crm/properties/${VERSION}/${object}`;
-  const { results } = (await api.ask('GET', path, limits)) ?? {};
-  return Array.isArray(results) ? (results as Property[]).filter(({ name }) => typeof name === 'string') : [];
+  const { results } = await api.list(path, limits);
+  return (results as readonly Property[]).filter(({ name }) => typeof name === 'string');
 }
 
 /** Returns the fields of a mapping that are properties of leadsync's own, such as `deal.leadsync_answers`. */

@@ -18,22 +18,23 @@ export async function* storedDeals(
       properties: KEY,
       ...(after === undefined ? {} : { after }),
     });
-    const page = (await api.ask('GET', `/crm/objects/${VERSION}/${object}?${query}`, limits)) as
-      | Page
-      | undefined;
-    for (const { properties } of page?.results ?? []) {
+    const page = await api.list(`/crm/objects/${VERSION}/${object}?${query}`, limits);
+    for (const { properties } of page.results as readonly Result[]) {
       const stored = leadOf(properties?.[KEY]);
       if (!stored) continue;
       if (limits.stop.aborted) throw new SinkUnavailable('Reading HubSpot was interrupted.', { hint: '' });
       yield stored;
     }
-    after = page?.paging?.next?.after;
+    after = (page.answer as Paged).paging?.next?.after;
     if (after === undefined) return;
   }
 }
 
-interface Page {
-  readonly results?: readonly { readonly properties?: Readonly<Record<string, unknown>> }[];
+interface Result {
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+
+interface Paged {
   readonly paging?: { readonly next?: { readonly after?: string } };
 }
 
