@@ -127,8 +127,11 @@ class HubSpotSink implements Sink {
     const limits = withoutLease(stop);
     const [enquiry] = enquiriesOf(deliveries, this.#parts);
     if (!enquiry) throw new Error('a batch is never empty');
-    await this.#write([enquiry], limits);
-    await this.#delete([enquiry.key], limits);
+    const written = await this.#write([enquiry], limits).catch((error: unknown) => error);
+    await this.#delete([enquiry.key], 'archive', limits).catch((error: unknown) => {
+      throw written ?? error;
+    });
+    if (written) throw written;
     const { outcome } = enquiry;
     if (outcome?.kind !== 'delivered')
       return {
@@ -171,10 +174,8 @@ class HubSpotSink implements Sink {
 
   /** Deletes the records with the keys of the person's leads. Contacts that leadsync only found stay: they have no such key. */
   async erase({ leads }: Person, stop: AbortSignal): Promise<number> {
-    return this.#delete(
-      leads.map(({ source, leadId }) => `${source}:${leadId}`),
-      withoutLease(stop),
-    );
+    const keys = new Set(leads.map(({ source, leadId }) => `${source}:${leadId}`));
+    return this.#delete([...keys], 'for-good', withoutLease(stop));
   }
 
   close(): Promise<void> {
@@ -220,13 +221,16 @@ class HubSpotSink implements Sink {
     return { object: SINGULAR[object], id, url: /^\d+$/.test(portalId ?? '') ? url : undefined };
   }
 
-  /** Deletes the records with these keys. Returns their number. */
-  async #delete(keys: readonly string[], limits: CallLimits): Promise<number> {
+  /**
+   * Deletes the records with these keys. Returns their number. After a deletion for good, HubSpot does not take the email address of the contact
+   * any more.
+   */
+  async #delete(keys: readonly string[], how: 'archive' | 'for-good', limits: CallLimits): Promise<number> {
     let deleted = 0;
     for (const object of this.#objects.toReversed()) {
       const read = { by: KEY, ids: keys, properties: [KEY] };
       for (const { id } of keys.length > 0 ? await this.#api.read(object, read, limits) : []) {
-        if (object === 'contacts')
+        if (object === 'contacts' && how === 'for-good')
           await this.#api.ask('POST', objectPath(object, 'gdpr-delete'), limits, {
             body: { objectId: id },
             isExpected: isGone,
