@@ -21,7 +21,7 @@ import { HubSpotApi, type ObjectName, objectPath, VERSION } from './hubspot-api.
 import { fieldFault, type HubSpotOptions, hubspotOptions, standardFields } from './options.ts';
 import { missingProperties, readFields } from './prepare-account.ts';
 import type { HubSpotRecord } from './read-answer.ts';
-import { storedDeals } from './stored-leads.ts';
+import { storedRecords } from './stored-leads.ts';
 import { contactInputs, writeContacts } from './write-contacts.ts';
 import { deliver, readRecords, recordInputs, VERBS, writeRecords } from './write-records.ts';
 
@@ -76,6 +76,8 @@ class HubSpotSink implements Sink {
   readonly #api: HubSpotApi;
   /** The object of enquiries; undefined if there are only contacts. */
   readonly #object: Exclude<ObjectName, 'contacts'> | undefined;
+  /** Absent without a record per lead: a contact has the key of its first lead only. */
+  readonly storedLeads?: (stop: AbortSignal) => AsyncIterable<StoredLead>;
   #account: Account | undefined;
 
   constructor(options: HubSpotOptions, parts: SinkParts) {
@@ -83,6 +85,8 @@ class HubSpotSink implements Sink {
     this.#parts = parts;
     this.#api = new HubSpotApi(options, parts);
     this.#object = OBJECTS[options.object];
+    const object = this.#object;
+    if (object) this.storedLeads = (stop) => storedRecords(this.#api, object, withoutLease(stop));
   }
 
   async check(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
@@ -166,10 +170,6 @@ class HubSpotSink implements Sink {
         content: JSON.stringify({ inputs }),
       },
     ];
-  }
-
-  storedLeads(stop: AbortSignal): AsyncIterable<StoredLead> {
-    return storedDeals(this.#api, this.#object ?? 'contacts', withoutLease(stop));
   }
 
   /** Deletes the records with the keys of the person's leads. Contacts that leadsync only found stay: they have no such key. */

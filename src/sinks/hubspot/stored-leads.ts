@@ -7,9 +7,9 @@ import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';
 const PAGE = 100;
 
 /** Returns the leads that have a record. Reads every record of the object: a search would miss the newest. @throws SinkUnavailable */
-export async function* storedDeals(
+export async function* storedRecords(
   api: HubSpotApi,
-  object: ObjectName,
+  object: Exclude<ObjectName, 'contacts'>,
   limits: Pick<CallLimits, 'stop' | 'confirmLease'>,
 ): AsyncIterable<StoredLead> {
   for (let after: string | undefined; ; ) {
