@@ -6,11 +6,14 @@ import { stringify } from 'yaml';
 import { commandLine } from '../../src/cli/command-line.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
-import type { LeadEvent } from '../../src/leads/delivery.ts';
+import type { Batch, LeadEvent } from '../../src/leads/delivery.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { CompiledMappings } from '../../src/mapping/compiled-mappings.ts';
+import { type MappingDefinition, textOf } from '../../src/mapping/definition.ts';
+import { columnsOf, mapDelivery } from '../../src/mapping/map-delivery.ts';
 import { holdDataDir } from '../../src/operations/opening/open-ledger.ts';
 import { openSink } from '../../src/operations/opening/open-sinks.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
@@ -168,7 +171,7 @@ class Written {
   }
 }
 
-/** Delivers what is due for a configured sink, by the sink's own code, in one batch. */
+/** Delivers what is due for a configured sink, with the fields of its mapping, by the sink's own code and in one batch. */
 export async function deliverBySink(install: Install, ledger: Ledger, name: string): Promise<void> {
   const { sinks } = loadConfig(install.configFile, { sinkTypes, env: {} });
   const config = sinks.find((sink) => sink.name === name);
@@ -178,8 +181,20 @@ export async function deliverBySink(install: Install, ledger: Ledger, name: stri
   for (const ref of (await ledger.claim(request)).refs) {
     const batch = (await ledger.begin(ref, LEASE_MS))?.batch;
     if (!batch) continue;
-    const outcomes = await sink.deliver(batch, new AbortController().signal);
+    const outcomes = await sink.deliver(mappedBatch(batch, config.mapping), new AbortController().signal);
     await ledger.settle(ref, { outcomes, startedAt: install.clock.now(), durationMs: 15 });
   }
   await sink.close();
+}
+
+function mappedBatch(batch: Batch, definition: MappingDefinition | undefined): Batch {
+  if (!definition) return batch;
+  const mappings = new CompiledMappings(() => undefined);
+  const mapped = { ...batch, mapping: textOf(definition) };
+  const deliveries = batch.deliveries.map((delivery) => {
+    const one = mapDelivery(delivery, mapped, mappings);
+    if (!('raw' in one)) throw new Error(one.reason);
+    return one;
+  });
+  return { ...mapped, columns: columnsOf(mapped, mappings), deliveries };
 }
