@@ -18,8 +18,11 @@ export interface Healed {
   readonly faults: readonly string[];
 }
 
-/** Maximum time after the last trouble until everything is delivered, in s: a held sink is probed every minute. */
-const REST_WITHIN_S = 150;
+/**
+ * Maximum time after the last changes until everything is delivered, in s. It ends what hangs: a held sink is probed every minute, and a busy
+ * machine may need several minutes for the last thousands of leads.
+ */
+const REST_WITHIN_S = 400;
 /** Maximum time until leadsync has noticed the last change of the configuration, in ms. */
 const IN_FORCE_MS = 30_000;
 const READY_MS = 60_000;
