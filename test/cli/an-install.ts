@@ -196,5 +196,5 @@ function mappedBatch(batch: Batch, definition: MappingDefinition | undefined): B
     if (!('raw' in one)) throw new Error(one.reason);
     return one;
   });
-  return { ...mapped, columns: columnsOf(mapped, mappings), deliveries };
+  return { ...mapped, columns: columnsOf(deliveries, mapped, mappings), deliveries };
 }
