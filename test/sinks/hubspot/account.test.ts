@@ -118,7 +118,7 @@ test.each<[string, (stub: HubSpotStub) => unknown, HubSpotInput, string, string]
     (stub) => stub.deleteProperty('contacts', 'leadsync_email_as_typed'),
     {},
     'HubSpot cannot write `leadsync_email_as_typed` (PROPERTY_DOESNT_EXIST).',
-    'Correct the property or the owner in `fields`: `leadsync fields sink` lists the properties. `leadsync setup sink` shows and makes what is missing.',
+    'Correct the value in `fields`, or the property in HubSpot: `leadsync fields sink` lists them. `leadsync setup sink` shows and makes what is missing.',
   ],
 ])('a test lead says what is wrong if %s', async (_, spoil, options, message, hint) => {
   const { sink, stub } = await anAccount({ options });

@@ -53,10 +53,9 @@ function fatesOf({ at }: Step, name: AnswerName, { status, outcome }: Documented
   const isShort = name === 'no-results' || name === 'fewer-results';
   if (at.endsWith('read')) return outcome !== 'unavailable' || isShort ? FATES.delivered : FATES.unavailable;
   if (at.endsWith('associate')) return isOfRecords ? FATES.unavailable : FATES[outcome];
-  if (at === 'contacts/batch/create') {
-    const isOfEmail = name === 'invalid-email' || name === 'every-input-refused' || outcome === 'mixed';
-    if (isOfEmail || outcome === 'existing') return FATES.delivered;
-  }
+  const isOfEmail = name === 'invalid-email' || name === 'every-input-refused' || outcome === 'mixed';
+  if (isOfEmail && /contacts.batch.(create|update)/.test(at)) return FATES.delivered; // the contact goes by its key
+  if (at === 'contacts/batch/create' && outcome === 'existing') return FATES.delivered;
   return name === 'fewer-results' ? ['unavailable', 'delivered'] : FATES[outcome];
 }
 

@@ -18,7 +18,7 @@ describe('what an administrator does while leads flow', () => {
     const attempt = onceAfter(stub, 'contacts/batch/create', () => stub.revokeToken());
     const outcomes = await outcomesOf(open(), leads(2), { attempt });
     expect(outcomes).toMatchObject([WAITING, WAITING]);
-    expect(reasonOf(outcomes[0])).toMatch(/does not accept the token\. Create a service key in HubSpot/);
+    expect(reasonOf(outcomes[0])).toMatch(/does not accept the token\. Put a valid service key/);
     stub.revokeToken('pat-eu1-another');
     expect(await outcomesOf(open({ options: { token: 'pat-eu1-another' } }), leads(2))).toMatchObject([
       DELIVERED,
@@ -31,7 +31,7 @@ describe('what an administrator does while leads flow', () => {
     const { stub, open } = await anAccount();
     stub.setScopes(['crm.objects.contacts.read', 'crm.objects.contacts.write', 'crm.objects.deals.read']);
     const [outcome] = await outcomesOf(open(), leads(1));
-    expect(reasonOf(outcome)).toMatch(/lacks crm\.objects\.deals\.write\. Add the scopes/);
+    expect(reasonOf(outcome)).toMatch(/lacks crm\.objects\.deals\.write\. Add the scope/);
   });
 
   test.each([
@@ -112,7 +112,9 @@ describe('what an administrator does while leads flow', () => {
   test('the object that the plan does not have any more is told', async () => {
     const { stub, open } = await anAccount({ options: { object: 'lead' } });
     stub.withdrawObject('leads');
-    expect(reasonOf((await outcomesOf(open(), leads(1)))[0])).toMatch(/does not know the object\..*`object`/);
+    expect(reasonOf((await outcomesOf(open(), leads(1)))[0])).toMatch(
+      /does not have the object leads\..*`object`/,
+    );
   });
 });
 

@@ -42,15 +42,15 @@ const hundred = (changes: Parameters<typeof aLead>[0] = {}) =>
 test('a hundred new persons with a deal each cost five requests, and a repeat three', async () => {
   const { stub, requestsOf } = await anAccount();
   expect(await requestsOf(hundred())).toEqual([
+    'deals/read',
     'contacts/read',
     'contacts/create',
-    'deals/read',
     'deals/upsert',
     'contacts/deals/associate/default',
   ]);
   expect(await requestsOf(hundred())).toEqual([
-    'contacts/read',
     'deals/read',
+    'contacts/read',
     'contacts/deals/associate/default',
   ]);
   expect(stub.records.contacts).toHaveLength(100);
@@ -61,9 +61,9 @@ test('known persons who lack a property cost five requests', async () => {
   const { stub, requestsOf } = await anAccount();
   for (let at = 1; at <= 100; at += 1) stub.addRecord('contacts', { email: `person${at}@example.com` });
   expect(await requestsOf(hundred())).toEqual([
+    'deals/read',
     'contacts/read',
     'contacts/update',
-    'deals/read',
     'deals/upsert',
     'contacts/deals/associate/default',
   ]);
@@ -74,18 +74,18 @@ test('a lead without an email address costs two requests more', async () => {
   const [first, ...others] = hundred();
   const without = { ...(first as Delivery), raw: aLead({ id: 1, client_email: '' }) };
   expect(await requestsOf([without, ...others])).toEqual([
+    'deals/read',
     'contacts/read',
     'contacts/read',
     'contacts/create',
     'contacts/upsert',
-    'deals/read',
     'deals/upsert',
     'contacts/deals/associate/default',
   ]);
 });
 
 test.each([
-  ['lead', ['contacts/read', 'contacts/create', 'leads/read', 'leads/create']],
+  ['lead', ['leads/read', 'contacts/read', 'contacts/create', 'leads/create']],
   ['none', ['contacts/read', 'contacts/create']],
 ] as const)('with `object: %s`, a hundred new persons cost less', async (object, requests) => {
   const { requestsOf } = await anAccount({ object });
