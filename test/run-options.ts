@@ -15,12 +15,16 @@ tried in Chromium: that of CHROMIUM, or the system's.
   --in FOLDER    only files in this folder, whatever the words
   --help         this text
 
+Without WORD and --in, each fault is tried over one carrier, by turns. \`npm run test:faults\` tries each over both.
+
 The last line is \`123 passed, 0 failed\`. Exit code 0: some passed, and none failed; 1: not; 2: wrong usage.
 `;
 
 export interface RunOptions {
   /** The files to run; empty: all. */
   readonly files: readonly string[];
+  /** Whether tests of faults run over one carrier each. */
+  readonly byTurns: boolean;
   /** Options for vitest. */
   readonly vitest: readonly string[];
 }
@@ -47,6 +51,7 @@ export function readOptions(args: readonly string[]): RunOptions | 'help' {
   if (help) return 'help';
   const everything = folder === undefined && positionals.length === 0;
   return {
+    byTurns: everything,
     files: everything ? [] : filesWith(positionals, folder ?? 'test'),
     vitest: [
       ...Object.entries(forVitest).map(([option, value]) => `--${option}=${value}`),

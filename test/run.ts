@@ -29,9 +29,10 @@ await runTool(async (opened) => {
 });
 
 /** @throws Error when vitest ends without telling how it went */
-async function runSuite({ files, vitest }: RunOptions, opened: Opened): Promise<SuiteCounts> {
+async function runSuite({ files, byTurns, vitest }: RunOptions, opened: Opened): Promise<SuiteCounts> {
   const program = fileURLToPath(new URL('suite.ts', import.meta.url));
-  const start = () => fork(program, [...vitest, ...files], { execPath: process.execPath });
+  const env = { ...process.env, ...(byTurns && { LEADSYNC_TEST_CARRIERS: 'by-turns' }) };
+  const start = () => fork(program, [...vitest, ...files], { execPath: process.execPath, env });
   const suite = await opened.add(start, (process) => stopProcess(process, 'SIGTERM'));
   return new Promise((resolve, reject) => {
     let counts: SuiteCounts | undefined;

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startLeadsync } from '../support/program/leadsync.ts';
 import { aScene } from '../support/scene/a-scene.ts';
 import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
-import { carriers, type Scene } from '../support/scene/scene.ts';
+import type { Scene } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';
 import {
   ADDRESS,
@@ -17,11 +17,12 @@ import {
   untilHeld,
 } from './erasing.ts';
 import { isFrozen } from './is-frozen.ts';
+import { carriersOf } from './over-carriers.ts';
 
 const CREATED = PERSON.map((id) => `lead.created ${id}`);
 const ERASED = PERSON.map((id) => `lead.erased ${id}`);
 
-test.each(carriers)(
+test.each(carriersOf(1))(
   'with the %s carrier: no trace of a person remains in any file, table, log or queue, and polls that list the person bring nothing back',
   async (carrier) => {
     const scene = await aSceneWithAPerson(carrier);

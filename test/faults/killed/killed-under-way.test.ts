@@ -1,13 +1,14 @@
 // Faults 6 and 8: leadsync is killed during an attempt, and after an attempt that only the queue does not know as settled.
 import { readdirSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
-import { carriers, csvFiles, type Scene } from '../../support/scene/scene.ts';
+import { expect } from 'vitest';
+import { csvFiles, type Scene } from '../../support/scene/scene.ts';
+import { overCarriers } from '../over-carriers.ts';
 import { jobsIn } from '../redis/queue.ts';
 import { aSceneToKillIn, expectRecovery, runUntilKilled } from './killing.ts';
 
 const LEADS = 120;
 
-describe.each(carriers)('with the %s carrier', (carrier) => {
+overCarriers('with the %s carrier', (carrier, test) => {
   test('6. killed during webhook requests, leadsync repeats these requests under the same webhook-id, and no others', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS, sinks: { crm: { concurrency: 5 } } });
     const cutOff: string[] = [];
@@ -25,9 +26,8 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     expect(twice).toEqual(cutOff.toSorted());
   });
 
-  test.each(['file-write', 'file-sync', 'file-rename'])(
-    '6. killed while writing a CSV file (%s), leadsync shows no part of it and then writes the whole under the same name',
-    async (place) => {
+  for (const place of ['file-write', 'file-sync', 'file-rename'])
+    test(`6. killed while writing a CSV file (${place}), leadsync shows no part of it and then writes the whole under the same name`, async () => {
       const scene = await aSceneToKillIn(carrier, { leads: LEADS });
       // The first file of every run is the token's.
       await runUntilKilled(scene, `${place}=kill@2`, ['drop']);
@@ -38,8 +38,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
       const names = readdirSync(scene.drop);
       expect(names).toContain(left.replace(/^\.(leads-.+\.csv)\..+$/, '$1'));
       expect(names.filter((name) => name.startsWith('.'))).toEqual([]);
-    },
-  );
+    });
 
   test("6. killed inside PostgreSQL's transaction, leadsync leaves none of its rows, and the next transaction writes them all", async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });

@@ -2,8 +2,9 @@
 // test then compares what the service served with what the sinks hold.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { carriers, csvFiles, type Scene } from '../../support/scene/scene.ts';
+import { expect } from 'vitest';
+import { csvFiles, type Scene } from '../../support/scene/scene.ts';
+import { overCarriers } from '../over-carriers.ts';
 import { jobsIn } from '../redis/queue.ts';
 import { aSceneToKillIn, expectRecovery, runUntilKilled } from './killing.ts';
 
@@ -12,17 +13,18 @@ const LEADS = 300;
 /** Number of leads in the first block, which depends on their content. */
 const FIRST_BLOCK = 28;
 
-describe.each(carriers)('with the %s carrier', (carrier) => {
-  test.each([
+overCarriers('with the %s carrier', (carrier, test) => {
+  for (const [killed, place, seen] of [
     ['1. killed after reading a listing and before recording it', 'listing-read=kill@2', FIRST_BLOCK],
     ['2. killed inside the transaction that records it', 'recording=kill@2', FIRST_BLOCK],
     ['3. killed after that transaction and before dispatch is notified', 'recorded=kill@2', LEADS],
-  ])('%s: every recorded lead is owed, and the rest comes with the next poll', async (_, place, seen) => {
-    const scene = await aSceneToKillIn(carrier, { leads: LEADS });
-    await runUntilKilled(scene, place);
-    expect(await bookkeeping(scene)).toEqual({ seen, crm: seen, drop: seen, warehouse: seen });
-    await expectRecovery(scene, { repeats: false });
-  });
+  ] as const)
+    test(`${killed}: every recorded lead is owed, and the rest comes with the next poll`, async () => {
+      const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+      await runUntilKilled(scene, place);
+      expect(await bookkeeping(scene)).toEqual({ seen, crm: seen, drop: seen, warehouse: seen });
+      await expectRecovery(scene, { repeats: false });
+    });
 
   test('4. killed after claiming batches and before the carrier has them, leadsync continues with the same batches', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });

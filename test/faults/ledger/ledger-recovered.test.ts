@@ -5,8 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { faultsOf } from '../../ledger/ledger-check.ts';
 import { runLeadsync, startLeadsync } from '../../support/program/leadsync.ts';
 import { aDeliveredScene, aScene } from '../../support/scene/a-scene.ts';
-import { type CarrierName, carriers, type Scene, withoutRepeats } from '../../support/scene/scene.ts';
+import { type CarrierName, type Scene, withoutRepeats } from '../../support/scene/scene.ts';
 import { until } from '../../support/time/until.ts';
+import { carriersOf } from '../over-carriers.ts';
 
 const LEADS = 60;
 
@@ -32,7 +33,7 @@ function damage(scene: Scene, name: string): void {
 const ledgers = (scene: Scene) =>
   readdirSync(scene.dataDir).filter((name) => /^ledger\.db(\.damaged-[^-]*|\.recovered)?$/.test(name));
 
-test.each(carriers)(
+test.each(carriersOf(1))(
   'with a recovered ledger, nothing that arrived comes again and new leads arrive (%s)',
   async (carrier) => {
     const scene = await delivered(carrier);

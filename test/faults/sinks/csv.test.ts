@@ -1,11 +1,12 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { SmallDisk } from '../../support/files/small-disk.ts';
 import type { Daemon } from '../../support/program/leadsync.ts';
 import { aScene } from '../../support/scene/a-scene.ts';
 import { accountOf, faultsOf, repeatsOfKills } from '../../support/scene/oracle.ts';
-import { carriers, type Scene } from '../../support/scene/scene.ts';
+import type { Scene } from '../../support/scene/scene.ts';
 import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
+import { carriersOf, overCarriers } from '../over-carriers.ts';
 import { logged, mustRun, statusOf } from '../telling.ts';
 import { EagerReader } from './eager-reader.ts';
 
@@ -14,7 +15,7 @@ import { EagerReader } from './eager-reader.ts';
 
 const SOON = { schedule: ['200ms', '1s', '1s', '1s'], jitter: 0 };
 
-describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrier) => {
+overCarriers('a drop folder in trouble, over the %s carrier', (carrier, test) => {
   test('32. on a full, read-only or missing disk no partial file is visible, other sinks continue, and so does this one once the disk is fixed', async (context) => {
     const scene = await aScene(carrier, {
       stub: { leads: 10 },
@@ -82,7 +83,7 @@ describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrie
   });
 });
 
-test.each(carriers)(
+test.each(carriersOf(33))(
   '33. over the %s carrier, a reader that opens files as they appear never sees a partial one, although leadsync is killed repeatedly',
   async (carrier) => {
     const scene = await aScene(carrier, {

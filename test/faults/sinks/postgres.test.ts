@@ -1,14 +1,15 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startProxy } from '../../sinks/postgres/proxy.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
 import { aScene } from '../../support/scene/a-scene.ts';
 import { accountOf, faultsOf } from '../../support/scene/oracle.ts';
-import { type CarrierName, carriers, type Scene } from '../../support/scene/scene.ts';
+import type { CarrierName, Scene } from '../../support/scene/scene.ts';
 import { type PrivatePostgres, startPostgres } from '../../support/servers/private-postgres.ts';
 import { uniqueName } from '../../support/servers/services.ts';
 import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
+import { carriersOf, overCarriers } from '../over-carriers.ts';
 import { deliveriesOf, logged, mustRun, statusOf, told } from '../telling.ts';
 
 // Faults 29 to 31, against a PostgreSQL that belongs to this file: the tests kill it and revoke rights.
@@ -22,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres?.close(), 60_000);
 
-describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) => {
+overCarriers('PostgreSQL in trouble, over the %s carrier', (carrier, test) => {
   test('29. killed during a transaction, or disconnected after COMMIT was sent, PostgreSQL has every row once', async () => {
     const { scene, proxy } = await aWarehouse(carrier);
     const daemon = await scene.start();
@@ -63,7 +64,7 @@ describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) 
   });
 });
 
-test.each(carriers)(
+test.each(carriersOf(30))(
   '30. over the %s carrier, text that PostgreSQL cannot store is replaced as documented, ten megabytes are stored, and a lead that violates a constraint is refused alone',
   async (carrier) => {
     const { scene } = await aWarehouse(carrier);
@@ -114,7 +115,7 @@ test.each(carriers)(
   },
 );
 
-test.each(carriers)(
+test.each(carriersOf(31))(
   '31. over the %s carrier, a lost right, a missing column or a dropped table holds the sink with that reason, and the sink continues once it is back',
   async (carrier) => {
     const role = uniqueName('app');

@@ -37,10 +37,11 @@ test.each<[keyof typeof readers, string[], string]>([
 });
 
 test('words select test files; a folder selects all its tests whatever the words are', () => {
-  expect(ofRun([])).toEqual({ files: [], vitest: ['--exclude=test/install/**'] });
+  expect(ofRun([])).toEqual({ files: [], byTurns: true, vitest: ['--exclude=test/install/**'] });
   const own = join(ROOT, 'test/support/program/command-line.test.ts');
   expect(ofRun(['program/command-line', '-t', '^12'])).toEqual({
     files: [own],
+    byTurns: false,
     vitest: ['--testNamePattern=^12'],
   });
   expect(ofRun(['./test/support/program/command-line.test.ts'])).toMatchObject({ files: [own] });
