@@ -30,8 +30,9 @@ export const MAX_LEAD_ID = 2n ** 63n - 1n;
  * so: a text that was not validated may lack fields.
  */
 export function readLead(raw: string): Lead {
-  const fields = JSON.parse(raw) as Omit<Lead, 'id'> & { id: number };
-  return { ...fields, id: Number.isSafeInteger(fields.id) ? BigInt(fields.id) : readExactId(raw) };
+  const fields = JSON.parse(raw) as Omit<Lead, 'id'> & { id: unknown };
+  fields.id = Number.isSafeInteger(fields.id) ? BigInt(fields.id as number) : readExactId(raw);
+  return fields as Lead;
 }
 
 function readExactId(raw: string): LeadId {

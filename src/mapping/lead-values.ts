@@ -99,43 +99,51 @@ export class DeliveryValue {
   }
 }
 
-/** The variables of expressions, for one delivery. */
-export interface Variables {
+/** The variables of expressions, for one delivery. Each is made at its first use. */
+export class Variables {
   readonly lead: LeadValue;
-  readonly delivery: DeliveryValue;
-  /** The first answer to each question, by slug. */
-  readonly answers: ReadonlyMap<string, string>;
-  /** The lead's JSON with whole numbers as exact integers. */
-  readonly raw: unknown;
-}
+  readonly #delivery: Delivery;
+  readonly #parsed: Lead;
+  readonly #rawKeys: ReadonlySet<string> | undefined;
+  #answers: ReadonlyMap<string, string> | undefined;
+  #ofDelivery: DeliveryValue | undefined;
+  #raw: unknown;
 
-/**
- * Returns the variables for a delivery. Each is made at its first use. `rawKeys` are the keys of `raw` that the expressions use; undefined if
- * they may use any key.
- */
-export function variablesOf(delivery: Delivery, rawKeys: ReadonlySet<string> | undefined): Variables {
-  const parsed = readLead(delivery.raw);
-  const used = (lead: unknown) =>
-    rawKeys ? Object.fromEntries(Object.entries(lead as object).filter(([key]) => rawKeys.has(key))) : lead;
-  const lead = new LeadValue(delivery.source, parsed);
-  let raw: unknown;
-  let answers: ReadonlyMap<string, string> | undefined;
-  let ofDelivery: DeliveryValue | undefined;
-  return {
-    lead,
-    get delivery() {
-      ofDelivery ??= new DeliveryValue(delivery);
-      return ofDelivery;
-    },
-    get answers() {
-      answers ??= new Map(lead.questions.toReversed().map(({ slug, answer }) => [slug, answer]));
-      return answers;
-    },
-    get raw() {
-      raw ??= toCel(used(parsed), 'maybe rounded') ?? toCel(used(exactJson(delivery.raw)), 'exact');
-      return raw;
-    },
-  };
+  /** `rawKeys` are the keys of `raw` that the expressions use; undefined if they may use any key. */
+  constructor(delivery: Delivery, rawKeys: ReadonlySet<string> | undefined) {
+    this.#delivery = delivery;
+    this.#rawKeys = rawKeys;
+    this.#parsed = readLead(delivery.raw);
+    this.lead = new LeadValue(delivery.source, this.#parsed);
+  }
+
+  get delivery(): DeliveryValue {
+    this.#ofDelivery ??= new DeliveryValue(this.#delivery);
+    return this.#ofDelivery;
+  }
+
+  /** The first answer to each question, by slug. */
+  get answers(): ReadonlyMap<string, string> {
+    this.#answers ??= new Map(this.lead.questions.toReversed().map(({ slug, answer }) => [slug, answer]));
+    return this.#answers;
+  }
+
+  /** The lead's JSON with whole numbers as exact integers. */
+  get raw(): unknown {
+    this.#raw ??=
+      toCel(this.#used(this.#parsed), 'maybe rounded') ??
+      toCel(this.#used(exactJson(this.#delivery.raw)), 'exact');
+    return this.#raw;
+  }
+
+  #used(lead: unknown): unknown {
+    if (!this.#rawKeys) return lead;
+    // Without a prototype, so that `__proto__` is a key like any other.
+    const used: Record<string, unknown> = Object.create(null);
+    for (const key of this.#rawKeys)
+      if (Object.hasOwn(lead as object, key)) used[key] = (lead as Record<string, unknown>)[key];
+    return used;
+  }
 }
 
 /**

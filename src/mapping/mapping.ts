@@ -5,7 +5,7 @@ import type { FieldRule, MappingDefinition } from './definition.ts';
 import { type Expression, ExpressionCompiler, ExpressionFailed, isFault } from './expression.ts';
 import { Effort } from './functions/effort.ts';
 import { unwrapped } from './language.ts';
-import { type LeadValue, variablesOf } from './lead-values.ts';
+import { type LeadValue, Variables } from './lead-values.ts';
 import type { ExpressionFault } from './syntax-fault.ts';
 
 /** Maximum characters of a lead's JSON that expressions may read. */
@@ -144,7 +144,7 @@ export class Mapping {
   map(delivery: Delivery): Mapped {
     try {
       requireReadable(delivery);
-      const variables = variablesOf(delivery, this.#rawKeys);
+      const variables = new Variables(delivery, this.#rawKeys);
       requireFewAnswers(variables.lead);
       this.#current.lead = variables.lead;
       this.#effort.begin();
@@ -166,17 +166,13 @@ export class Mapping {
     }
   }
 
-  #isWanted(where: Expression, variables: ReturnType<typeof variablesOf>): boolean {
+  #isWanted(where: Expression, variables: Variables): boolean {
     const wanted = unwrapped(where.evaluate(variables));
     if (typeof wanted !== 'boolean') throw new ExpressionFailed('the value is neither true nor false', 1);
     return wanted;
   }
 
-  #fieldsOf(
-    fields: readonly CompiledField[],
-    { event }: Delivery,
-    variables: ReturnType<typeof variablesOf>,
-  ): MappedFields {
+  #fieldsOf(fields: readonly CompiledField[], { event }: Delivery, variables: Variables): MappedFields {
     const mapped = new Map<string, MappedValue>();
     for (const { name, path, rule, expression } of fields) {
       if ('value' in rule) mapped.set(name, rule.value);
