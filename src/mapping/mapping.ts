@@ -177,10 +177,7 @@ export class Mapping {
     for (const { name, path, rule, expression } of fields) {
       if ('value' in rule) mapped.set(name, rule.value);
       else if (expression && (!rule.once || event === 'created'))
-        mapped.set(
-          name,
-          fieldValue(path, rule, () => expression.evaluate(variables)),
-        );
+        mapped.set(name, fieldValue(path, rule, expression, variables));
     }
     return mapped;
   }
@@ -219,10 +216,11 @@ type ExpressionRule = Extract<FieldRule, { readonly from: string }>;
 function fieldValue(
   path: readonly string[],
   { max, invalid }: ExpressionRule,
-  evaluate: () => unknown,
+  expression: Expression,
+  variables: Variables,
 ): MappedValue {
   try {
-    const value = unwrapped(evaluate());
+    const value = unwrapped(expression.evaluate(variables));
     const limited = typeof value === 'string' && max !== undefined ? cut(value, max) : value;
     return toMapped(limited, { left: MAX_FIELD_CHARACTERS }, 0);
   } catch (error) {
