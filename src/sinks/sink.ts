@@ -4,6 +4,7 @@ import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/his
 import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
+import type { Quota } from '../leads/quota.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { DestinationField, MissingPart } from './destination.ts';
 
@@ -39,6 +40,11 @@ export interface Sink {
   /** Returns what `deliver` would send for this batch now, made by the same code, with secrets masked. Sends nothing. */
   preview(batch: Batch): readonly Preview[];
   close(): Promise<void>;
+  /**
+   * Returns how much of the destination's daily limit is used, as its last answer said; undefined before the first one. Absent if the destination
+   * has no such limit or does not report it.
+   */
+  quota?(): Quota | undefined;
   /** The mirror; undefined if it is off or the destination can hold only leads. */
   readonly mirror?: Mirror | undefined;
   /**

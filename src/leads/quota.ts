@@ -1,0 +1,12 @@
+/**
+ * How much of a destination's daily limit is used, as the destination last said: by leadsync and by every other program that uses the same
+ * account.
+ */
+export interface Quota {
+  /** What the destination counts, in its own words: `API requests`, `tokens`. */
+  readonly unit: string;
+  readonly used: number;
+  readonly limit: number;
+  /** When the destination said so. */
+  readonly readAt: Date;
+}
