@@ -24,7 +24,18 @@ const plainText = () =>
       'cannot have a variable (${…}): it would be stored, and shown in messages',
     );
 
-const scalar = z.union([plainText(), z.number(), z.boolean(), z.null()], {
+/** Whether a number is the one that was written: beyond 2^53, YAML's numbers lose digits. */
+function isExact(number: number): boolean {
+  return !Number.isInteger(number) || Number.isSafeInteger(number);
+}
+
+const INEXACT = 'has more digits than a number keeps here';
+
+const exactNumber = z
+  .number()
+  .refine(isExact, `${INEXACT}; put it in quotes, or write { from: "…" } for a whole number`);
+
+const scalar = z.union([plainText(), exactNumber, z.boolean(), z.null()], {
   error: 'must be a text, a number, true, false or null',
 });
 
@@ -79,6 +90,22 @@ export function perLeadOption(description: string) {
     .describe(description);
 }
 
+/** Returns the paths of the numbers in a value of YAML that lost digits. */
+function inexactIn(value: unknown, path: readonly PropertyKey[] = []): (readonly PropertyKey[])[] {
+  if (typeof value === 'number') return isExact(value) ? [] : [path];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inside]) =>
+    inexactIn(inside, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+}
+
+/** Returns a schema of values by name, in which every number is the one that was written. */
+const exactValues = () =>
+  z.record(z.string(), z.unknown()).superRefine((values, context) => {
+    for (const path of inexactIn(values))
+      context.addIssue({ code: 'custom', message: `${INEXACT}; put it in quotes`, path: [...path] });
+  });
+
 const sampleText = (what: string) => z.string().optional().describe(`${what} of the lead.`);
 
 const sample = z.strictObject({
@@ -96,10 +123,7 @@ const sample = z.strictObject({
     .record(z.string(), z.union([z.string(), z.array(z.string())]))
     .optional()
     .describe('The answers, by slug, in place of those of the sample lead. A list repeats the slug.'),
-  raw: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .describe('Fields that the description of the service does not have.'),
+  raw: exactValues().optional().describe('Fields that the description of the service does not have.'),
 });
 
 /** What a test changes in the sample lead. */
@@ -110,8 +134,7 @@ const test = z
     name: z.string().min(1).max(200).describe('What the test shows.'),
     lead: sample.default({}).describe('What differs from the sample lead.'),
     event: z.enum(['created', 'updated']).default('created').describe('The event of the delivery.'),
-    gives: z
-      .record(z.string(), z.unknown())
+    gives: exactValues()
       .optional()
       .describe('The fields to expect. Fields that are not named here may have any value.'),
     left_out: z.boolean().optional().describe('`true`: the lead does not go to this sink.'),

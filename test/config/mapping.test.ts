@@ -284,6 +284,21 @@ test.each<[string, string[], ...string[]]>([
     'sinks.p.fields.a: `hash`: needs a key: set store.client_key, so that nobody can find the text by trying all of them',
   ],
   [
+    'a constant that would lose digits',
+    ['fields: { a: { value: «17841400008460057 }, b: { value: 9007199254740991 }, c: { value: 0.1 } }'],
+    'sinks.p.fields.a.value: has more digits than a number keeps here; put it in quotes, or write { from: "…" } for a whole number',
+  ],
+  [
+    'a number of a test that would lose digits',
+    [
+      'fields: { a: raw.?a }',
+      'tests:',
+      '  - { name: x, lead: { raw: { a: [1, { b: «17841400008460057 }] } }, gives: { a: «9223372036854775807 } }',
+    ],
+    'sinks.p.tests[0].lead.raw.a[1].b: has more digits than a number keeps here; put it in quotes',
+    'sinks.p.tests[0].gives.a: has more digits than a number keeps here; put it in quotes',
+  ],
+  [
     'a test that fails',
     [
       'fields: { a: lead.client_name, b: lead.id }',
