@@ -85,15 +85,15 @@ function alteredPart(options: readonly string[]): string {
 
 function routingPart(routing: Routing | undefined): string {
   if (routing === undefined || routing.leads === 0) return '';
-  const { leads, before, after, failed } = routing;
+  const { leads, before, after, joining, leaving, failed } = routing;
   const of = `of the last ${countOf(leads, 'lead')}`;
   const refused =
     failed > 0
       ? `, and an expression fails for ${failed}, which would be refused: see \`leadsync test\``
       : '';
-  return before === after
-    ? `; ${of}, ${after} go to it, as before${refused}`
-    : `; ${of}, ${after} go to it instead of ${before}${refused}`;
+  const others = joining > 0 && leaving > 0 ? `: ${joining} newly, and ${leaving} no longer` : '';
+  if (before !== after) return `; ${of}, ${after} go to it instead of ${before}${others}${refused}`;
+  return `; ${of}, ${after} go to it, as ${others === '' ? '' : 'many as '}before${others}${refused}`;
 }
 
 function pendingPart(pending: number): string {

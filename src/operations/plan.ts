@@ -66,6 +66,9 @@ export interface Routing {
   /** How many of them go to the sink with the last configuration, and with the planned one. */
   readonly before: number;
   readonly after: number;
+  /** How many go to it with the planned configuration only, and with the last one only. */
+  readonly joining: number;
+  readonly leaving: number;
   /** For how many of them an expression of the planned mapping fails, so that they would be refused. */
   readonly failed: number;
 }
@@ -137,11 +140,19 @@ export async function withRouting(
   const planned = plan.sinks.map((sink) => {
     if (!changesMapping(sink)) return sink;
     const former = last.sinks.find(({ name }) => name === sink.name)?.config;
-    const { sent: before } = trial(
+    const { going: before } = trial(
       former === undefined ? undefined : (JSON.parse(former) as MappingDefinition),
     );
-    const { sent: after, failed } = trial(sinks.find(({ name }) => name === sink.name)?.mapping);
-    return { ...sink, routing: { leads: leads.length, before, after, failed } };
+    const { going: after, failed } = trial(sinks.find(({ name }) => name === sink.name)?.mapping);
+    const routing = {
+      leads: leads.length,
+      before: before.size,
+      after: after.size,
+      joining: after.difference(before).size,
+      leaving: before.difference(after).size,
+      failed,
+    };
+    return { ...sink, routing };
   });
   return { ...plan, sinks: planned };
 }

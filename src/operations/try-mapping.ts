@@ -11,6 +11,8 @@ export interface MappingTrial {
   readonly sent: number;
   readonly leftOut: number;
   readonly failed: number;
+  /** The leads that go to the sink, by their index. */
+  readonly going: ReadonlySet<number>;
   /** For each field, the number of sent leads for which it is null or an empty text. */
   readonly empty: ReadonlyMap<string, number>;
   /** For each reason of a failure, the number of leads, and one of them as `source:id`. */
@@ -26,9 +28,10 @@ export function tryMapping(
   const named = { ...definition?.perLead, ...definition?.fields };
   const empty = new Map<string, number>(Object.keys(named).map((name) => [name, 0]));
   const reasons = new Map<string, { leads: number; example: string }>();
-  let [sent, leftOut, failed] = [0, 0, 0];
+  const going = new Set<number>();
+  let [leftOut, failed] = [0, 0];
   const mapping = definition && Mapping.compile(definition, clientKey);
-  for (const lead of leads) {
+  for (const [index, lead] of leads.entries()) {
     const mapped =
       mapping instanceof Mapping
         ? mapping.map(lead)
@@ -40,10 +43,10 @@ export function tryMapping(
         reasons.get(mapped.reason) ?? {};
       reasons.set(mapped.reason, { leads: before + 1, example });
     } else {
-      sent += 1;
+      going.add(index);
       for (const [name, value] of [...(mapped.perLead ?? []), ...(mapped.fields ?? [])])
         if (value === null || value === '') empty.set(name, (empty.get(name) ?? 0) + 1);
     }
   }
-  return { leads: leads.length, sent, leftOut, failed, empty, reasons };
+  return { leads: leads.length, sent: going.size, leftOut, failed, going, empty, reasons };
 }

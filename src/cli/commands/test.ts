@@ -258,7 +258,7 @@ async function tryLast(
   }));
   const text = json
     ? printJson(
-        trials.map(({ empty, reasons, ...rest }) => ({
+        trials.map(({ going: _, empty, reasons, ...rest }) => ({
           ...rest,
           empty: Object.fromEntries(empty),
           reasons: Object.fromEntries(reasons),

@@ -190,7 +190,14 @@ describe('leadsync plan', () => {
     });
     const { stdout } = await install.run(['plan']);
     expect(stdout).toContain('sink crm: where, from its next attempt on');
-    expect(stdout).toContain('; of the last 3 leads, 2 go to it instead of 1\n');
+    expect(stdout).toContain('; of the last 3 leads, 2 go to it instead of 1: 2 newly, and 1 no longer\n');
+    const others = { ...plumbers, where: 'lead.id == 2' };
+    install.configure({
+      sinks: { crm: { type: 'webhook', url: URL, ...others }, plain: { type: 'webhook', url: URL } },
+    });
+    expect((await install.run(['plan'])).stdout).toContain(
+      '; of the last 3 leads, 1 go to it, as many as before: 1 newly, and 1 no longer\n',
+    );
     install.configure({
       sinks: {
         crm: { type: 'webhook', url: URL, ...plumbers, where: 'int(lead.client_name) > 0' },
