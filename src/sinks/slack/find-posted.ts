@@ -18,15 +18,23 @@ export function metadataOf(deliveries: readonly Delivery[]) {
 /** Reads a page of a channel, newest message first. Returns undefined if the app may not read the channel. @throws SinkUnavailable */
 export type ReadPage = (parameters: Readonly<Record<string, string>>) => Promise<ApiAnswer | undefined>;
 
+/** What a search for messages found. */
+export interface Posted<Message> {
+  /** The messages that have deliveries, by the delivery's id. */
+  readonly messages: ReadonlyMap<string, Message>;
+  /** Whether a message that was not found is not there: the search came to the time at which the first of the leads came. */
+  readonly isWhole: boolean;
+}
+
 /**
- * Returns the time stamps of the messages in a channel that have these deliveries, by the delivery's id. Looks through the newest messages,
+ * Finds the messages in a channel that have these deliveries, and returns their time stamps. Looks through the newest messages,
  * back to the time at which the first of the leads came. Returns undefined if the app may not read the channel.
  */
 export async function findPosted(
   channel: string,
   deliveries: readonly Delivery[],
   readPage: ReadPage,
-): Promise<ReadonlyMap<string, string> | undefined> {
+): Promise<Posted<string> | undefined> {
   const wanted = new Set(deliveries.map(({ id }) => id));
   const since = Math.min(...deliveries.map(({ changedAt }) => changedAt.getTime())) / 1000 - MARGIN_SECONDS;
   const found = new Map<string, string>();
@@ -44,9 +52,10 @@ export async function findPosted(
       for (const id of ids.filter((one) => wanted.has(one))) found.set(id, ts);
     cursor = cursorOf(answer);
     const isPast = messages.some(({ ts }) => Number(ts) < since);
-    if (found.size === wanted.size || cursor === undefined || isPast) break;
+    if (found.size === wanted.size || cursor === undefined || isPast)
+      return { messages: found, isWhole: true };
   }
-  return found;
+  return { messages: found, isWhole: false };
 }
 
 interface HistoryMessage {

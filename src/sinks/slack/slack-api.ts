@@ -4,7 +4,7 @@ import type { Secret } from '../../platform/options/secret.ts';
 import { ApiServer, type CallLimits } from '../api-server.ts';
 import type { SinkParts } from '../sink.ts';
 import { SinkUnavailable } from '../sink.ts';
-import { findPosted, metadataOf } from './find-posted.ts';
+import { findPosted, metadataOf, type Posted } from './find-posted.ts';
 import { apiFailure, type Judged, judgePosted, readApiAnswer } from './judge-answer.ts';
 import type { Payload } from './message.ts';
 import type { SlackWay } from './slack-way.ts';
@@ -88,12 +88,14 @@ export class SlackApi implements SlackWay {
     channel: string,
     deliveries: readonly Delivery[],
     limits: CallLimits,
-  ): Promise<ReadonlyMap<string, DestinationRecord> | undefined> {
+  ): Promise<Posted<DestinationRecord> | undefined> {
     const found = await findPosted(channel, deliveries, async (parameters) => {
       const { answer } = await this.#ask('conversations.history', parameters, limits, NOT_ALLOWED);
       return answer.ok ? answer : undefined;
     });
-    return found && new Map([...found].map(([id, ts]) => [id, this.#refOf(channel, ts)]));
+    if (!found) return undefined;
+    const refs = [...found.messages].map(([id, ts]) => [id, this.#refOf(channel, ts)] as const);
+    return { ...found, messages: new Map(refs) };
   }
 
   close(): Promise<void> {

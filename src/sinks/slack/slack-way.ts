@@ -1,6 +1,7 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
+import type { Posted } from './find-posted.ts';
 import type { Judged } from './judge-answer.ts';
 import type { Payload } from './message.ts';
 
@@ -17,11 +18,11 @@ export interface SlackWay {
   headers(): Readonly<Record<string, string>>;
   /** Posts a message. @throws SinkUnavailable if there is no answer */
   post(body: string, limits: CallLimits): Promise<Judged>;
-  /** Returns the messages that a channel has about deliveries, by the delivery's id; undefined if leadsync may not look. @throws SinkUnavailable */
+  /** Finds the messages that a channel has about deliveries. Returns undefined if leadsync may not look. @throws SinkUnavailable */
   find(
     channel: string,
     deliveries: readonly Delivery[],
     limits: CallLimits,
-  ): Promise<ReadonlyMap<string, DestinationRecord> | undefined>;
+  ): Promise<Posted<DestinationRecord> | undefined>;
   close(): Promise<void>;
 }

@@ -193,12 +193,14 @@ class SlackSink implements Sink {
           ? undefined
           : await this.#way.find(channel, unsure, { ...limits, sendsLeads: false });
       for (const lead of unsure) {
-        const ref = found?.get(lead.id);
+        const ref = found?.messages.get(lead.id);
         if (ref) outcomes.set(lead, { kind: 'delivered', ref });
       }
       const items = leads
         .filter((lead) => !outcomes.has(lead))
-        .map((lead) => this.#itemOf(lead, channel, { mayRepeat: lead.mayHaveArrived === true && !found }));
+        .map((lead) =>
+          this.#itemOf(lead, channel, { mayRepeat: lead.mayHaveArrived === true && found?.isWhole !== true }),
+        );
       messages.push(...this.#messagesOf(items));
     }
     return { messages, outcomes };

@@ -300,6 +300,19 @@ describe('a lead that may have arrived', () => {
     expect(stub.messages).toHaveLength(251);
   });
 
+  test('is posted again, and says so, if it may be behind more messages than leadsync reads', async () => {
+    await lose([lead(1)]);
+    const others = Array.from({ length: 2_000 }, (_, index) => ({
+      ts: `${stub.nowSeconds()}.${900_000 + index}`,
+      channel: CHANNEL,
+      body: { text: 'lunch?', blocks: [] },
+    }));
+    stub.messages.push(...others);
+    const [outcome] = await withToken().deliver(aBatch([again(1)]), NEVER);
+    expect(outcome?.kind).toBe('delivered');
+    expect(shown(2_001)).toContain('main:1 · possibly sent before');
+  });
+
   test('is not looked for in the messages from before it came', async () => {
     stub.nowSeconds = () => Date.parse('2026-11-20T09:00:00Z') / 1000;
     const old = Array.from({ length: 300 }, (_, index) => ({
