@@ -47,7 +47,7 @@ function rate() {
     }))
     .refine(({ batches }) => batches <= MAX_RATE, WRONG_RATE)
     .describe(
-      'The maximum number of batches that begin within any second (`5/s`), minute (`100/m`) or hour (`1000/h`), for destinations that limit requests. Further requests of one batch are not counted: those for halves of a refused batch, and those to further channels of a digest. Counting starts anew with each start of leadsync. Absent: no maximum.',
+      'The maximum number of batches that begin within any second (`5/s`), minute (`100/m`) or hour (`1000/h`), for destinations that limit requests. Further requests of one batch are not counted: those for halves of a refused batch, and those to further channels of a digest. Counting starts anew with each start of leadsync. With Redis, the batches that waited for an absent worker, at most `concurrency`, begin at once. Absent: no maximum.',
     );
 }
 
