@@ -259,6 +259,12 @@ test.each<[string, string[], ...string[]]>([
     'sinks.p.where: the text begins with a quote and has no closing quote; YAML takes ` #` as the beginning of a comment: put the whole expression in single quotes',
   ],
   [
+    'a "not" that YAML takes for a tag',
+    ['where: «!delivery.replay', "fields: { a: «!raw.a == true, b: '!raw.b' }"],
+    "sinks.p.where: YAML takes ! at the beginning for a tag; put the whole expression in single quotes: '…'",
+    "sinks.p.fields.a: YAML takes ! at the beginning for a tag; put the whole expression in single quotes: '…'",
+  ],
+  [
     'a number instead of an expression',
     ['fields: { bedrooms: «3 }'],
     'sinks.p.fields.bedrooms: must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }',

@@ -144,7 +144,7 @@ export class YamlTree {
     if (++this.#nodes > MAX_NODES || inside.length > MAX_DEPTH) return this.#tooMuch(path, offset);
     if (isAlias(node)) return this.#readAlias(node, path, key, inside);
     if (node !== null) this.#noteAnchor(node, path, offset);
-    if (node?.tag !== undefined && !CORE_TAGS.has(node.tag)) return this.#unknownTag(path, offset);
+    if (node?.tag !== undefined && !CORE_TAGS.has(node.tag)) return this.#unknownTag(node.tag, path, offset);
     if (isMap(node)) return this.#readMap(node, path, [...inside, node]);
     if (isSeq(node)) return this.#readList(node, path, [...inside, node]);
     return isScalar(node) ? this.#readScalar(node.value, path, { key, value: offset, end }) : null;
@@ -258,7 +258,16 @@ export class YamlTree {
     return this.#unreadable(path, offset, 'the configuration is too deep or too large from here on', hint);
   }
 
-  #unknownTag(path: Path, offset: number): undefined {
+  #unknownTag(tag: string, path: Path, offset: number): undefined {
+    if (this.#isExpression(path)) {
+      const start = this.#text.lastIndexOf(tag, offset);
+      return this.#unreadable(
+        path,
+        start < 0 ? offset : start,
+        'YAML takes ! at the beginning for a tag',
+        WHOLE,
+      );
+    }
     return this.#unreadable(
       path,
       offset,
