@@ -1,3 +1,5 @@
+import type { Quota } from './quota.ts';
+
 /** Number of leads refused in a row, with none delivered in between, after which a sink is held. */
 export const REFUSALS_BEFORE_HOLD = 5;
 
@@ -33,6 +35,8 @@ export interface SinkHealth {
   readonly pausedReason: string | undefined;
   /** When an operator last resumed the sink or changed its address. The failure of an attempt that began before does not count. */
   readonly renewedAt?: Date | undefined;
+  /** The daily limit of the destination, as its last answer said; undefined if there is none or the destination does not report it. */
+  readonly quota?: Quota | undefined;
 }
 
 /** The health of a sink before its first attempt, and after a resume. */

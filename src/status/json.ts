@@ -1,5 +1,6 @@
 import type { LedgerConfig } from '../config/contract/config.ts';
 import type { ExportTarget } from '../exports/contract/options.ts';
+import type { Quota } from '../leads/quota.ts';
 import type {
   LeadContent,
   LeadHistory,
@@ -123,7 +124,14 @@ function sinkFacts({ name, config, status }: SinkView) {
     left_out_since_delivered: status?.leftOut ?? 0,
     oldest_owed_at: iso(status?.oldestOwedAt),
     last_delivered_at: iso(status?.health.lastDeliveredAt),
+    quota: quotaJson(status?.health.quota),
   };
+}
+
+function quotaJson(quota: Quota | undefined) {
+  return quota
+    ? { unit: quota.unit, used: quota.used, limit: quota.limit, read_at: quota.readAt.toISOString() }
+    : null;
 }
 
 /** Returns an export for the overview. */

@@ -8,7 +8,7 @@ export interface SinkBacklog {
   readonly dead: number;
   readonly oldestOwedAt: Date | undefined;
   /** If absent, the metrics take holds and pauses from events alone. */
-  readonly health?: Pick<SinkHealth, 'heldSince' | 'pausedSince'> | undefined;
+  readonly health?: Pick<SinkHealth, 'heldSince' | 'pausedSince' | 'quota'> | undefined;
   /** Whether the sink is configured and enabled, which is the default. If it is not, it counts as neither held nor paused. */
   readonly active?: boolean | undefined;
 }
@@ -23,6 +23,8 @@ export class BacklogMetrics {
   readonly #oldest;
   readonly #held;
   readonly #paused;
+  readonly #quotaUsed;
+  readonly #quotaLimit;
   readonly #failures;
   readonly #owedAt = new Map<string, Date | undefined>();
   #underWay: Promise<void> | undefined;
@@ -53,6 +55,18 @@ export class BacklogMetrics {
       '1 while the sink is held because its destination does not work.',
     );
     this.#paused = gauge('leadsync_sink_paused', '1 while the sink is paused.');
+    this.#quotaUsed = make.unknownGauge(
+      'leadsync_sink_quota_used',
+      "How much of the destination's daily limit is used, as its last answer said; NaN if it reports none.",
+      by,
+      refresh,
+    );
+    this.#quotaLimit = make.unknownGauge(
+      'leadsync_sink_quota_limit',
+      'The daily limit of the destination, such as API requests; NaN if it reports none.',
+      by,
+      refresh,
+    );
     this.#failures = make.counter('leadsync_backlog_read_failures_total', 'Failed reads of the backlog.');
   }
 
@@ -90,6 +104,8 @@ export class BacklogMetrics {
     if (health === undefined) return;
     this.held(sink, active && health.heldSince !== undefined);
     this.paused(sink, active && health.pausedSince !== undefined);
+    this.#quotaUsed.set({ sink }, health.quota?.used ?? Number.NaN);
+    this.#quotaLimit.set({ sink }, health.quota?.limit ?? Number.NaN);
   }
 }
 

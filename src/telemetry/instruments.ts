@@ -50,9 +50,18 @@ export class Instruments {
     return this.#keep(instrument, labels, (combination) => instrument.set(combination, 0));
   }
 
-  /** Creates a gauge that starts as NaN, which satisfies no comparison: for a value that is unknown until it is first set. */
-  unknownGauge(name: string, help: string, labels: Labels): Gauge {
-    const instrument = new Gauge({ name, help, labelNames: Object.keys(labels), registers: this.#registers });
+  /**
+   * Creates a gauge that starts as NaN, which satisfies no comparison: for a value that is unknown until it is first set. Calls `read` as
+   * `gauge` does.
+   */
+  unknownGauge(name: string, help: string, labels: Labels, read?: () => void | Promise<void>): Gauge {
+    const instrument = new Gauge({
+      name,
+      help,
+      labelNames: Object.keys(labels),
+      registers: this.#registers,
+      ...(read && { collect: read }),
+    });
     return this.#keep(instrument, labels, (combination) => instrument.set(combination, Number.NaN));
   }
 

@@ -31,6 +31,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     oldest_owed_at: null,
     last_delivered_at: AT,
     next_attempt_at: null,
+    quota: null,
   };
   const kept =
     <Value>(name: string, value: Value) =>

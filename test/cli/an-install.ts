@@ -9,6 +9,7 @@ import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Batch, LeadEvent } from '../../src/leads/delivery.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
+import type { Quota } from '../../src/leads/quota.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { CompiledMappings } from '../../src/mapping/compiled-mappings.ts';
@@ -140,6 +141,7 @@ export async function attemptDue(
   sink: string,
   clock: HeldClock,
   outcomeOf: (lead: string) => Outcome,
+  quota?: Quota | undefined,
 ): Promise<void> {
   const request = { sink, window: 100, max: 1, waitMs: 0, leaseMs: LEASE_MS };
   const { refs } = await ledger.claim(request);
@@ -147,7 +149,7 @@ export async function attemptDue(
     const batch = (await ledger.begin(ref, LEASE_MS))?.batch;
     if (!batch) continue;
     const outcomes = batch.deliveries.map(({ leadId }) => outcomeOf(String(leadId)));
-    await ledger.settle(ref, { outcomes, startedAt: clock.now(), durationMs: 15 });
+    await ledger.settle(ref, { outcomes, startedAt: clock.now(), durationMs: 15, quota });
   }
 }
 

@@ -45,6 +45,7 @@ export function givingFields(sink: Sink, fields: Readonly<Record<string, FieldRu
     ...(sink.storedLeads && {
       storedLeads: (signal) => (sink.storedLeads as NonNullable<Sink['storedLeads']>)(signal),
     }),
+    ...(sink.quota && { quota: () => sink.quota?.() }),
     ...(sink.erase && {
       erase: (person, signal) => (sink.erase as NonNullable<Sink['erase']>)(person, signal),
     }),

@@ -236,6 +236,15 @@ describe('the backlog', () => {
     expect(series.get('leadsync_sink_paused{sink="crm"}')).toBe(0);
   });
 
+  test('tells how much of the daily limit of a destination is used, and NaN if it reports none', async () => {
+    const quota = { unit: 'API requests', used: 12, limit: 250, readAt: now };
+    const { scrape } = metrics({ backlog: async () => [{ ...waiting, health: { ...HEALTHY, quota } }] });
+    const series = await scrape();
+    expect(series.get('leadsync_sink_quota_used{sink="crm"}')).toBe(12);
+    expect(series.get('leadsync_sink_quota_limit{sink="crm"}')).toBe(250);
+    expect(series.get('leadsync_sink_quota_limit{sink="drop"}')).toBeNaN();
+  });
+
   test('of a sink that the configuration has no more counts what waits, and calls it neither held nor paused', async () => {
     const gone = { ...waiting, health: { ...HEALTHY, heldSince: now, pausedSince: now }, active: false };
     const { observe, scrape } = metrics({ backlog: async () => [gone] });

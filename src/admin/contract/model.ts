@@ -63,6 +63,8 @@ export const SinkOverview = z.object({
   oldest_owed_at: time.nullable(),
   last_delivered_at: time.nullable(),
   next_attempt_at: time.nullable(),
+  /** How much of the destination's daily limit is used, as its last answer said; null if it reports none. */
+  quota: z.object({ unit: z.string(), used: count, limit: count, read_at: time }).nullable(),
 });
 
 /** A scheduled export. */

@@ -45,6 +45,8 @@ function card(sink: SinkOverview, now: Date, rewriteCommands: Site['rewriteComma
       ${fact('Skipped', linked(sink, 'skipped'))}
       ${fact('Oldest owed', ago(sink.oldest_owed_at, now, '–'))}
       ${fact('Last delivered', ago(sink.last_delivered_at, now))}
+      ${sink.left_out_since_delivered > 0 && fact('Left out since then', printCount(sink.left_out_since_delivered))}
+      ${sink.quota && fact('Daily limit', quotaText(sink.quota, now))}
       ${fact(sink.state === 'held' ? 'Next probe' : 'Next attempt', moment(sink.next_attempt_at))}
     </dl>
     <div class="actions">${buttons(sink)}</div>
@@ -74,6 +76,10 @@ function explanation(
 
 function fact(label: string, value: Content): VNode {
   return html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
+}
+
+function quotaText({ unit, used, limit, read_at }: NonNullable<SinkOverview['quota']>, now: Date): Content {
+  return html`${printCount(used)} of ${printCount(limit)} ${unit} ${ago(read_at, now)}`;
 }
 
 function linked(sink: SinkOverview, state: 'pending' | 'dead' | 'delivered' | 'skipped'): Content {

@@ -5,9 +5,12 @@ import type { SinkView } from '../../status/status-view.ts';
 
 type NoteContext = Pick<ProblemContext, 'now' | 'command'>;
 
-/** Returns lines about a sink that works as configured and may still surprise: `where` lets nothing through, or `rate` slows it down. */
+/**
+ * Returns lines about a sink that works as configured and may still surprise: `where` lets nothing through, `rate` slows it down, or its
+ * destination has a daily limit.
+ */
 export function sinkNotes(sink: SinkView, context: NoteContext): string[] {
-  return [...leftOutLines(sink, context), ...rateLines(sink, context)];
+  return [...leftOutLines(sink, context), ...rateLines(sink, context), ...quotaLines(sink, context)];
 }
 
 /** A backlog gets a note if `rate` makes it take this long, in ms. */
@@ -44,5 +47,18 @@ function leftOutLines({ name, config, status }: SinkView, { now, command }: Note
   return [
     `${printable(name)}: \`where\` has left out all leads ${when}: ${printCount(leftOut)}.`,
     `  If that is not meant, ${command(`test ${name} --last 50`)} shows what it does to the last leads.`,
+  ];
+}
+
+/** A daily limit that was read longer ago is out of date, in ms. */
+const QUOTA_KNOWN_MS = 86_400_000;
+
+/** Returns a note about the daily limit of the destination. */
+function quotaLines({ name, status }: SinkView, { now }: NoteContext): string[] {
+  const quota = status?.health.quota;
+  if (!quota || now.getTime() - quota.readAt.getTime() > QUOTA_KNOWN_MS) return [];
+  const { unit, used, limit, readAt } = quota;
+  return [
+    `${printable(name)}: ${printCount(used)} of ${printCount(limit)} ${printable(unit)} a day were used ${printAge(readAt, now)}.`,
   ];
 }

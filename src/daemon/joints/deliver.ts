@@ -93,7 +93,8 @@ async function attempt(
     else emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
     return;
   }
-  const result = { outcomes, startedAt, durationMs: clock.monotonicMs() - startMs };
+  const durationMs = clock.monotonicMs() - startMs;
+  const result = { outcomes, startedAt, durationMs, quota: open.sink.quota?.() };
   const settled = await settleSurely(parts, ref, result, attemptLeaseMs(open), signal);
   reach('settled');
   if (!settled) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });

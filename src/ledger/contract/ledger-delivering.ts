@@ -1,6 +1,7 @@
 import type { Batch, BatchRef } from '../../leads/delivery.ts';
 import type { Verdict } from '../../leads/judgement.ts';
 import type { Outcome } from '../../leads/outcome.ts';
+import type { Quota } from '../../leads/quota.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { ClaimRequest, ClaimResult } from './claim.ts';
 
@@ -10,6 +11,8 @@ export interface Attempt {
   readonly outcomes: readonly Outcome[];
   readonly startedAt: Date;
   readonly durationMs: number;
+  /** The daily limit of the destination after the attempt; undefined if the sink does not know it. */
+  readonly quota?: Quota | undefined;
 }
 
 /** A batch whose attempt has begun. */

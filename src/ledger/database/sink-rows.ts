@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
+import type { Quota } from '../../leads/quota.ts';
 import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
 import { type DeclaredSink, isNameTaken } from '../contract/declared.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
@@ -255,12 +256,17 @@ function encodeHealth(health: SinkHealth): string {
     lastDeliveredAt: health.lastDeliveredAt?.getTime(),
     pausedSince: health.pausedSince?.getTime(),
     renewedAt: health.renewedAt?.getTime(),
+    quota: health.quota && { ...health.quota, readAt: health.quota.readAt.getTime() },
   };
   return JSON.stringify(stored);
 }
 
 type StoredHealth = {
-  [Key in keyof SinkHealth]?: Date extends SinkHealth[Key] ? number | undefined : SinkHealth[Key];
+  [Key in keyof Omit<SinkHealth, 'quota'>]?: Date extends SinkHealth[Key]
+    ? number | undefined
+    : SinkHealth[Key];
+} & {
+  readonly quota?: (Omit<Quota, 'readAt'> & { readonly readAt: number }) | undefined;
 };
 
 function decodeHealth(text: string): SinkHealth {
@@ -280,5 +286,6 @@ function decodeHealth(text: string): SinkHealth {
     lastDeliveredAt: date(stored.lastDeliveredAt),
     pausedSince: date(stored.pausedSince),
     renewedAt: date(stored.renewedAt),
+    quota: stored.quota && { ...stored.quota, readAt: new Date(stored.quota.readAt) },
   };
 }

@@ -70,14 +70,14 @@ export class OperatorActions {
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;
-    const { heldSince, probeAt, lastDeliveredAt } = sink.health;
+    const { heldSince, probeAt, lastDeliveredAt, quota } = sink.health;
     const renewedAt = this.#clock.now();
     if (heldSince && probeAt) {
       const now = renewedAt.getTime();
       this.#sql.hurry.run(now, sink.sinkNo, now, probeAt.getTime());
       this.#sql.hurryBatches.run(now, sink.sinkNo, now, probeAt.getTime());
     }
-    this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt, renewedAt });
+    this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt, renewedAt, quota });
     return true;
   }
 }

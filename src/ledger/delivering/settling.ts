@@ -171,7 +171,8 @@ export class Settling {
     const times = { attempt, now: now.getTime(), batchNo, mappingNo, kept, keptUnsure };
     this.#results.write(results, times);
     if (apart.length > 0) this.#setApart(sink, apart, now.getTime());
-    this.#rows.setHealth(sink.name, judgement.health);
+    const after = attempt.quota ? { ...judgement.health, quota: attempt.quota } : judgement.health;
+    this.#rows.setHealth(sink.name, after);
     this.#count(sink.name, judgement.verdicts);
     const failed = results.filter(({ verdict }) => verdict.state !== 'delivered');
     this.#newest.oweNewestOfFailed(
@@ -184,7 +185,7 @@ export class Settling {
       : 0;
     reach('settling');
     const { name, health: before } = sink;
-    return { sink: name, verdicts: judgement.verdicts, before, after: judgement.health, revived };
+    return { sink: name, verdicts: judgement.verdicts, before, after, revived };
   }
 
   /** Puts the untried deliveries that are marked `apart` into a batch of their own, which is due now. */

@@ -1,6 +1,7 @@
+import type { Quota } from '../../leads/quota.ts';
 import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
-import { RequestWindow } from '../crm/request-window.ts';
 import { type SinkParts, SinkUnavailable } from '../sink.ts';
+import { AccountLimits } from './account-limits.ts';
 import {
   type Addressee,
   blamesRecords,
@@ -60,8 +61,6 @@ type Part<Item, Result> = { readonly part: readonly Item[]; readonly answer: Ans
 
 /** Maximum records of one request. */
 const MAX_INPUTS = 100;
-/** The least that HubSpot allows: the limit of a free account, per private app or service key. */
-const LEAST_LIMIT = { requests: 100, perMs: 10_000 };
 const JSON_TYPE = 'application/json';
 
 /** The requests to HubSpot that a sink makes. Keeps them within the limit of the account. */
@@ -70,14 +69,19 @@ export class HubSpotApi {
   readonly #base: URL;
   readonly #token: HubSpotOptions['token'];
   readonly #server: ApiServer;
-  readonly #window: RequestWindow;
+  readonly #limits: AccountLimits;
 
   constructor({ token, api_url: base }: Pick<HubSpotOptions, 'token' | 'api_url'>, parts: SinkParts) {
     this.#base = new URL(base);
     this.#token = token;
     this.addressee = { sink: parts.name, origin: this.#base.origin };
     this.#server = new ApiServer(this.#base.origin, parts);
-    this.#window = new RequestWindow(parts.clock, LEAST_LIMIT);
+    this.#limits = new AccountLimits(parts.clock);
+  }
+
+  /** How much of the daily limit of the account is used, as the last answer said. */
+  get quota(): Quota | undefined {
+    return this.#limits.quota;
   }
 
   /** Returns the address of a request, for previews. */
@@ -267,7 +271,7 @@ export class HubSpotApi {
     body: object | undefined,
     limits: CallLimits,
   ): Promise<Answer> {
-    const answered = await this.#window.take(limits.stop);
+    const answered = await this.#limits.take(limits.stop);
     const headers = {
       authorization: `Bearer ${this.#token.reveal()}`,
       accept: JSON_TYPE,
@@ -281,18 +285,8 @@ export class HubSpotApi {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
     const answer = await this.#server.call(request, limits).finally(answered);
-    this.#learn(answer);
+    this.#limits.learn(answer);
     return answer;
-  }
-
-  #learn({ header }: Answer): void {
-    const number = (name: string) => Number(header(`x-hubspot-ratelimit-${name}`) ?? Number.NaN);
-    const [requests, perMs, remaining] = [
-      number('max'),
-      number('interval-milliseconds'),
-      number('remaining'),
-    ];
-    if (requests > 0 && perMs > 0 && remaining >= 0) this.#window.learn({ requests, perMs, remaining });
   }
 }
 

@@ -2,6 +2,7 @@ import type { Batch } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
+import type { Quota } from '../../leads/quota.ts';
 import type { CallLimits } from '../api-server.ts';
 import { requireFields } from '../crm/compare-fields.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
@@ -176,6 +177,10 @@ class HubSpotSink implements Sink {
   async erase({ leads }: Person, stop: AbortSignal): Promise<number> {
     const keys = new Set(leads.map(({ source, leadId }) => `${source}:${leadId}`));
     return this.#delete([...keys], 'for-good', withoutLease(stop));
+  }
+
+  quota(): Quota | undefined {
+    return this.#api.quota;
   }
 
   close(): Promise<void> {

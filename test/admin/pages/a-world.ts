@@ -140,6 +140,7 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
     left_out_since_delivered: 0,
     oldest_owed_at: null,
     next_attempt_at: null,
+    quota: null,
   };
   return [
     {
@@ -154,6 +155,9 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
       oldest_owed_at: before(4 * MINUTE),
       next_attempt_at: before(-52_000),
       last_delivered_at: before(36_000),
+      skipped: 7,
+      left_out_since_delivered: 7,
+      quota: { unit: 'API requests', used: 12_345, limit: 250_000, read_at: before(36_000) },
     },
     {
       ...idle,

@@ -44,6 +44,11 @@ describe('every page', () => {
     expect(html).not.toContain('Ada Example');
   });
 
+  test('of sinks shows the daily limit of a destination, and the leads that `where` left out since the last delivery', async () => {
+    const text = (await (await ask('/sinks')).text()).replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+    expect(text).toMatch(/Left out since then 7 Daily limit 12,345 of 250,000 API requests .+ ago/);
+  });
+
   test('is kept by no cache, but what it loads is kept for ever, under a name that its content makes', async () => {
     const html = await (await ask('/')).text();
     const assets = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map((match) => match[1] ?? '');

@@ -87,6 +87,21 @@ describe('leadsync status', () => {
     expect((await install.run(['status'])).stdout).not.toContain('`rate` lets');
   });
 
+  test('notes how much of the daily limit of a destination is used, for a day', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    const quota = { unit: 'API requests', used: 249_000, limit: 250_000, readAt: install.clock.now() };
+    await attemptDue(ledger, 'crm', install.clock, () => delivered, quota);
+    install.clock.jump(180_000);
+    const note = 'crm: 249,000 of 250,000 API requests a day were used 3 min ago.';
+    expect((await install.run(['status'])).stdout).toContain(note);
+    expect(await install.json('status')).toMatchObject({
+      sinks: [{ quota: { unit: 'API requests', used: 249_000, limit: 250_000 } }, { quota: null }],
+    });
+    install.clock.jump(86_400_000);
+    expect((await install.run(['status'])).stdout).not.toContain('API requests');
+  });
+
   test('says to correct the mapping of a sink that its mapping holds', async () => {
     const install = new Install();
     const ledger = await install.listed(1, 2, 3, 4, 5);

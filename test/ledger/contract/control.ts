@@ -323,6 +323,19 @@ export function controlContract(store: () => OpenLedger): void {
   });
 
   describe('pause', () => {
+    it('the daily limit of a destination is kept until an attempt reports another, also when the sink is resumed', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      const quota = { unit: 'API requests', used: 9, limit: 10, readAt: on.clock.in(0) };
+      const { ref } = await on.take('crm', { window: 1 });
+      const attempt = { outcomes: [delivered], startedAt: on.clock.in(-12), durationMs: 12 };
+      await on.ledger.settle(ref, { ...attempt, quota });
+      await on.attemptAll('crm', unavailable, { window: 2 });
+      await on.ledger.resume('crm');
+      const { sinks } = await on.again().ledger.status();
+      expect(sinks.map(({ health }) => health.quota)).toEqual([quota]);
+    });
+
     it('pause keeps the backlog and delivers nothing until the sink is resumed, across restarts', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);

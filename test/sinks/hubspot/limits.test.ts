@@ -40,6 +40,9 @@ test.each(['free', 'professional'] as const)(
       const outcomes = await outcomesOf(sink, leads);
       expect(outcomes.filter(({ kind }) => kind !== 'delivered')).toEqual([]);
     }
+    const { daily } = limitsOfPlans[limits];
+    const used = Number(stub.requestCount);
+    expect(sink.quota?.()).toEqual({ unit: 'API requests', used, limit: daily, readAt: clock.now() });
     expect([stub.records.contacts.length, stub.records.deals.length]).toEqual([LEADS, LEADS]);
     expect(stub.requests.filter(({ status }) => status === 429)).toEqual([]);
     const allowedMs = ((stub.requestCount - before) / limitsOfPlans[limits].tenSecondly) * 10_000;
