@@ -30,8 +30,21 @@ export class Configuration {
   /** Gives sinks other mappings, in one change of the file. */
   map(forms: readonly Form[]): void {
     this.#inForce.written(forms);
+    this.#rewrite((sinks) => {
+      for (const form of forms) sinks[form.sink] = { ...sinks[form.sink], ...optionsOf(form) };
+    });
+  }
+
+  /** Changes options of one sink. */
+  change(sink: string, options: Options): void {
+    this.#rewrite((sinks) => {
+      sinks[sink] = { ...sinks[sink], ...options };
+    });
+  }
+
+  #rewrite(change: (sinks: Record<string, Options>) => void): void {
     const config = parse(readFileSync(this.#file, 'utf8')) as { sinks: Record<string, Options> };
-    for (const form of forms) config.sinks[form.sink] = { ...config.sinks[form.sink], ...optionsOf(form) };
+    change(config.sinks);
     // Renamed into place, so that a process that starts now reads a whole file.
     writeFileSync(`${this.#file}.new`, stringify(config));
     renameSync(`${this.#file}.new`, this.#file);

@@ -2,6 +2,7 @@ import type { Stub } from '../stub/stub.ts';
 import type { SmallDisk } from '../support/files/small-disk.ts';
 import type { PrivateRedis } from '../support/servers/private-redis.ts';
 import type { Configuration } from './configuration.ts';
+import type { Crms } from './crms/crms.ts';
 import type { Database } from './lanes/postgres.ts';
 import type { Operator } from './operator.ts';
 import type { SPLIT } from './plan.ts';
@@ -20,6 +21,7 @@ export interface Parts {
   readonly 'split receivers': Readonly<Record<(typeof SPLIT)[number], WatchedReceiver>>;
   readonly 'drop folder': SmallDisk;
   readonly bucket: WatchedStorage;
+  readonly CRMs: Crms;
   readonly "ledger's disk": WatchedDisk;
   readonly postgres: Database;
   /** Undefined if deliveries run in the process. */

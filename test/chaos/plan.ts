@@ -3,6 +3,7 @@ import type { CarrierName, SceneOptions } from '../support/scene/scene.ts';
 import { type Deed, oneOf } from './deed.ts';
 import { drawBucket } from './lanes/bucket.ts';
 import { drawConfiguration, drawLastForms, FIRST_SPLIT } from './lanes/configuration.ts';
+import { drawCrms } from './lanes/crms.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
 import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';
 import { drawOperator } from './lanes/operator.ts';
@@ -54,6 +55,7 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       'split receivers': drawSplitReceivers(of('split receivers'), endMs),
       'drop folder': drawDropDisk(of('drop folder'), endMs),
       bucket: drawBucket(of('bucket'), endMs),
+      CRMs: drawCrms(of('CRMs'), endMs),
       "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
       postgres: drawPostgres(of('postgres'), endMs),
       redis: queued ? drawRedis(of('redis'), endMs) : [],

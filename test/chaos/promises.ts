@@ -7,7 +7,7 @@ import { mayHaveArrived } from './mappings/arrival.ts';
 import { type LedgerRecord, readLedger } from './mappings/ledger-record.ts';
 import { SPLIT, SPLIT_RATE } from './plan.ts';
 import { tooFast } from './too-fast.ts';
-import type { World } from './world.ts';
+import { CANARY_IDS, type World } from './world.ts';
 
 /** Maximum memory of a leadsync process, in MB. */
 const MEMORY_MB = 450;
@@ -19,6 +19,7 @@ const SHOWN = 10;
 export async function brokenPromises(world: World, healed: Healed): Promise<string[]> {
   const ledger = readLedger(world.scene.dataDir);
   const { daemon, worker } = world.parts;
+  const canaries = CANARY_IDS.map((id) => ({ source: 'main', lead: String(id) }));
   const tooLarge = [daemon, worker].filter(({ peakMb }) => peakMb > MEMORY_MB);
   return [
     ...world.faults(),
@@ -29,6 +30,7 @@ export async function brokenPromises(world: World, healed: Healed): Promise<stri
     ...tooManyRequests(world),
     ...unexcusedRepeats(world),
     ...wrongReplays(world, healed.account),
+    ...world.parts.CRMs.faults([...world.scene.served(), ...canaries]),
     ...shownData(world),
     ...world.reader.changed().map((name) => `${name} changed after it had appeared`),
     ...tooLarge.map(({ name, peakMb }) => `${name} held ${Math.round(peakMb)} MB`),

@@ -23,6 +23,9 @@ export function reportOf(result: RunResult): string {
   return [
     `\n${outline(result)}`,
     ...[head, ...rows].map(line),
+    `in CRMs: ${Object.entries(result.inCrms)
+      .map(([crm, leads]) => `${crm} ${leads.toLocaleString('en')}`)
+      .join(', ')}`,
     ...excuses(repeats),
     ...(faults.length === 0 ? ['as promised'] : ['NOT as promised:', ...faults.map((fault) => `  ${fault}`)]),
     ...(kept === undefined

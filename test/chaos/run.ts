@@ -19,6 +19,8 @@ export interface RunResult {
   readonly repeats: Repeats;
   /** Number of leadsync processes that SIGKILL ended, by failpoints or from outside. */
   readonly kills: number;
+  /** Number of leads in each CRM. */
+  readonly inCrms: Readonly<Record<string, number>>;
   /** Number of deliveries that died; the operator retries them. */
   readonly died: number;
   /** The time from the end of the last trouble until nothing was owed, in s; undefined if that did not happen. */
@@ -58,7 +60,7 @@ export async function playRun({ seed, carrier, seconds, say, signal }: RunOption
     const faults = await brokenPromises(world, healed);
     kept = faults.length > 0;
     if (kept) keepRecord(world, healed.account);
-    const { daemon, worker } = world.parts;
+    const { daemon, worker, CRMs } = world.parts;
     return {
       seed,
       carrier,
@@ -66,6 +68,7 @@ export async function playRun({ seed, carrier, seconds, say, signal }: RunOption
       account: healed.account,
       repeats: world.repeats(),
       kills: daemon.kills + worker.kills,
+      inCrms: CRMs.counts(),
       died: daemon.count('delivery-dead') + worker.count('delivery-dead'),
       healedSeconds: healed.seconds,
       peakMb: Math.max(daemon.peakMb, worker.peakMb),
@@ -109,6 +112,7 @@ async function perform(
     lane('split receivers', parts['split receivers'], lanes['split receivers']),
     lane('drop folder', parts['drop folder'], lanes['drop folder']),
     lane('bucket', parts.bucket, lanes.bucket),
+    lane('CRMs', parts.CRMs, lanes.CRMs),
     lane("ledger's disk", parts["ledger's disk"], lanes["ledger's disk"]),
     lane('postgres', parts.postgres, lanes.postgres),
     ...(parts.redis ? [lane('redis', parts.redis, lanes.redis)] : []),

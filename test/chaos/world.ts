@@ -8,6 +8,7 @@ import { type PrivatePostgres, startPostgres } from '../support/servers/private-
 import { type PrivateRedis, startRedis } from '../support/servers/private-redis.ts';
 import { until } from '../support/time/until.ts';
 import { Configuration } from './configuration.ts';
+import { Crms } from './crms/crms.ts';
 import { EagerReader } from './eager-reader.ts';
 import { FIRST_FORMS } from './lanes/configuration.ts';
 import { healRedis } from './lanes/redis.ts';
@@ -23,7 +24,8 @@ import { WatchedReceiver } from './watched-receiver.ts';
 import { WatchedStorage } from './watched-storage.ts';
 
 /** Leads whose text can be recognised wherever it leaks; they exist from the start and are delivered like any other. */
-export const CANARIES = [9_000_001, 9_000_002, 9_000_003].map(canaryLead);
+export const CANARY_IDS = [9_000_001, 9_000_002, 9_000_003];
+export const CANARIES = CANARY_IDS.map(canaryLead);
 
 /** Everything that a run needs: separate and started. */
 export interface World {
@@ -69,8 +71,11 @@ export async function openWorld(
     const bucket = new WatchedStorage();
     closes.push(() => bucket.close());
     const ofBucket = { ...plan.bucket, ...(await bucket.start()) };
+    const crms = await Crms.open();
+    closes.push(() => crms.close());
     const scene = await openScene(folder, carrier, {
       ...plan.scene,
+      others: crms.sinks,
       drops: { bucket: { options: ofBucket, files: () => bucket.files() } },
       databaseUrl: server.url,
       ...(redis ? { redisUrl: redis.url } : {}),
@@ -84,6 +89,7 @@ export async function openWorld(
     inForce.written(FIRST_FORMS);
     const configuration = new Configuration(scene.configFile, scene.adminUrl, inForce);
     closes.push(() => configuration.close());
+    await crms.setUp(scene, configuration);
     const excuse = (sinceMs: number) =>
       disks.data.wasFull(sinceMs) ? "the ledger's disk was full" : undefined;
     const [daemon, worker] = processes(plan, scene, folder, { say, excuse });
@@ -101,6 +107,7 @@ export async function openWorld(
       'split receivers': { even: watched('even'), odd: watched('odd') },
       'drop folder': disks.drop,
       bucket,
+      CRMs: crms,
       "ledger's disk": disks.data,
       postgres: { server, query: scene.query, schema: scene.schema },
       redis,
@@ -175,6 +182,7 @@ async function heal(parts: Parts): Promise<void> {
   }
   for (const receiver of [parts.receiver, ...Object.values(parts['split receivers'])]) receiver.takeAll();
   parts.bucket.takeAll();
+  parts.CRMs.takeAll();
   parts['drop folder'].heal();
   parts["ledger's disk"].heal();
   const { server } = parts.postgres;

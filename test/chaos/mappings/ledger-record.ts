@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { deliveryId } from '../../../src/ledger/database/views.ts';
 import { observed } from './arrival.ts';
-import type { MappedSink } from './form.ts';
+import { MAPPED, type MappedSink } from './form.ts';
 
 /** A delivery that the mapping of its sink left out. Times are by `performance.now()`. */
 export interface LeftOutRecord {
@@ -38,7 +38,7 @@ export function readLedger(dataDir: string): LedgerRecord {
     ledger
       .prepare<[], Row>(
         `SELECT s.sink, v.source, CAST(v.id AS TEXT) AS lead, ${deliveryId} AS delivery, ${at} AS at, owed_at
-         FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no WHERE ${condition}`,
+         FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no WHERE ${condition} AND s.sink IN (${MAPPED.map((sink) => `'${sink}'`)})`,
       )
       .all();
   try {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { startHubSpotStub } from './hubspot-stub.ts';
-import { limitsOfPlans } from './limits.ts';
+import { type Limits, limitsOfPlans } from './limits.ts';
 
 const USAGE = `A substitute for HubSpot's API on 127.0.0.1, with an empty account.
 
@@ -9,6 +9,7 @@ const USAGE = `A substitute for HubSpot's API on 127.0.0.1, with an empty accoun
   --port N       the port (0 chooses a free one, and is the default)
   --token TOKEN  the token that it accepts
   --limits PLAN  enforces the limits of a plan: ${Object.keys(limitsOfPlans).join(', ')}
+  --requests N   allows N requests in ten seconds, and any number a day
 
 While it runs:  curl http://127.0.0.1:8081/stub/records
 `;
@@ -26,6 +27,7 @@ function readOptions() {
         port: { type: 'string', default: '0' },
         token: { type: 'string' },
         limits: { type: 'string' },
+        requests: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
     });
@@ -39,11 +41,18 @@ function readOptions() {
       port: Number(values.port),
       ...(values.token === undefined ? {} : { token: values.token }),
       ...(values.limits === undefined ? {} : { limits: values.limits }),
+      ...(values.requests === undefined ? {} : { limits: limitOf(Number(values.requests)) }),
     };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
     process.exit(2);
   }
+}
+
+function limitOf(tenSecondly: number): Limits {
+  if (!Number.isSafeInteger(tenSecondly) || tenSecondly < 1)
+    throw new Error('--requests takes a whole number.');
+  return { tenSecondly, daily: Number.MAX_SAFE_INTEGER, searchesPerSecond: tenSecondly };
 }
 
 function isPlan(name: string): name is keyof typeof limitsOfPlans {

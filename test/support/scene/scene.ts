@@ -75,6 +75,8 @@ export interface SceneOptions {
   readonly receivers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Additional sinks of CSV files by name, with these options, and the files that each has written. */
   readonly drops?: Readonly<Record<string, ExtraDrop>>;
+  /** Other sinks by name, with all of their options. `held` does not read them. */
+  readonly others?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Additional sources by name, each with its own service. Their lead ids may collide; a `seed` makes their texts differ. */
   readonly services?: Readonly<Record<string, StubOptions>>;
   /** The servers that all tests share, if absent. */
@@ -136,6 +138,7 @@ export async function openScene(
       ...Object.fromEntries(
         Object.entries(options.drops ?? {}).map(([name, one]) => [name, { type: 'csv', ...one.options }]),
       ),
+      ...options.others,
       crm: { type: 'webhook', url: receiver.url, secret: SECRET, ...options.sinks?.crm },
       drop: { type: 'csv', directory: drop, batch: { max: 100, wait: '500ms' }, ...options.sinks?.drop },
       // With the JSON of every lead, so that tests can compare it with what the service listed.

@@ -1,0 +1,103 @@
+import type { Scene } from '../../support/scene/scene.ts';
+import type { Configuration } from '../configuration.ts';
+import { type Crm, repeated } from './crm.ts';
+import { openHubSpot } from './hubspot.ts';
+import { openSalesforce } from './salesforce.ts';
+
+/** Starts an account of each type. */
+const OPENERS = [openHubSpot, openSalesforce] as const;
+/** The names of the sinks. */
+export const CRMS = ['hubspot', 'salesforce'] as const;
+
+/** Number of broken promises of one kind that are listed. */
+const SHOWN = 10;
+/** A CRM gets one lead in this many: it is not to slow the other sinks of a run. */
+const ONE_IN = 5;
+/** Long enough for every trouble of a run, so that only leads that a CRM refuses die. */
+const RETRY = { schedule: Array.from({ length: 100 }, () => '1s') };
+
+/** The CRMs of a run. */
+export class Crms {
+  readonly #crms: readonly Crm[];
+  #configuration: Configuration | undefined;
+
+  private constructor(crms: readonly Crm[]) {
+    this.#crms = crms;
+  }
+
+  static async open(): Promise<Crms> {
+    return new Crms(await Promise.all(OPENERS.map((open) => open())));
+  }
+
+  /** The options of the sinks, by name. */
+  get sinks(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+    const shared = { timeout: '3s', retry: RETRY };
+    return Object.fromEntries(
+      this.#crms.map(({ sink, options }, index) => [
+        sink,
+        { ...shared, ...options, where: `lead.id % ${ONE_IN} == ${index}` },
+      ]),
+    );
+  }
+
+  /** Makes in the accounts what they lack. */
+  async setUp(scene: Scene, configuration: Configuration): Promise<void> {
+    this.#configuration = configuration;
+    for (const { sink } of this.#crms) {
+      const { code, stderr } = await scene.run('setup', sink, '--yes');
+      if (code !== 0) throw new Error(`leadsync setup ${sink} ended with ${code}: ${stderr}`);
+    }
+  }
+
+  /** The troubles of a CRM, in words. */
+  misbehave(sink: string, trouble: string): void {
+    this.#named(sink).misbehave(trouble);
+  }
+
+  /** Gives a CRM's sink another mapping. leadsync notices it itself. */
+  map(sink: string, round: number): void {
+    this.#configuration?.change(sink, {
+      fields: { [this.#named(sink).textField]: { value: `Form ${round}` } },
+    });
+  }
+
+  takeAll(): void {
+    for (const crm of this.#crms) crm.behave();
+  }
+
+  /** Returns what is lost, twice or not linked, of the leads that the services listed. */
+  faults(served: ReturnType<Scene['served']>): string[] {
+    return this.#crms.flatMap(({ sink, held }, index) => {
+      const wanted = served.filter(({ lead }) => BigInt(lead) % BigInt(ONE_IN) === BigInt(index));
+      const { keys, faults } = held();
+      const there = new Set(keys);
+      const asked = new Set(wanted.map(({ source, lead }) => `${source}:${lead}`));
+      return [
+        ...shortened(sink, 'lost', [...asked.difference(there)]),
+        ...shortened(sink, 'there, although `where` leaves it out', [...there.difference(asked)]),
+        ...shortened(sink, 'there twice', repeated(keys)),
+        ...faults.slice(0, SHOWN).map((fault) => `${sink}: ${fault}`),
+      ];
+    });
+  }
+
+  /** Returns how many leads each CRM holds. */
+  counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#crms.map(({ sink, held }) => [sink, held().keys.length]));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#crms.map((crm) => crm.close()));
+  }
+
+  #named(sink: string): Crm {
+    const found = this.#crms.find((crm) => crm.sink === sink);
+    if (!found) throw new Error(`there is no CRM ${sink}`);
+    return found;
+  }
+}
+
+function shortened(sink: string, what: string, keys: readonly string[]): string[] {
+  const more = keys.length > SHOWN ? [`${sink}: ${keys.length} leads in all are ${what}`] : [];
+  return [...keys.slice(0, SHOWN).map((key) => `${sink}: the lead ${key} is ${what}`), ...more];
+}
