@@ -19,6 +19,7 @@ import { firstSync } from './work/first-sync.ts';
 import { flaky } from './work/flaky.ts';
 import { fourSinks } from './work/four-sinks.ts';
 import { growth } from './work/growth.ts';
+import { hubspot } from './work/hubspot.ts';
 import { idle } from './work/idle.ts';
 import { latency } from './work/latency.ts';
 import { mapping } from './work/mapping.ts';
@@ -46,6 +47,7 @@ const works: readonly Work[] = [
   fourSinks,
   commandStart,
   mapping,
+  hubspot,
 ];
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {

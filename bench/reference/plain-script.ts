@@ -1,8 +1,9 @@
 // The same job, as a good engineer would write it in an hour: fetch the listing, parse it, look up new leads in SQLite, upsert
-// them into PostgreSQL, post them to the webhook, record their ids. No outbox, no retries, no streaming.
+// them into PostgreSQL, post them to the webhook or write them to HubSpot, record their ids. No outbox, no retries, no streaming.
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { Pool } from 'pg';
+import { Pool as HttpPool } from 'undici';
 import type { Lead } from '../../src/leads/lead.ts';
 import { eachLine } from './each-line.ts';
 
@@ -14,10 +15,14 @@ const { values } = parseArgs({
     seen: { type: 'string', default: '' },
     postgres: { type: 'string' },
     webhook: { type: 'string' },
+    hubspot: { type: 'string' },
+    'hubspot-token': { type: 'string', default: '' },
     concurrency: { type: 'string', default: '50' },
   },
 });
 const ROWS = 1_000;
+/** Maximum records of a request to HubSpot. */
+const RECORDS = 100;
 
 const seen = new Database(values.seen);
 seen.pragma('journal_mode = WAL');
@@ -41,6 +46,7 @@ await eachLine(async () => {
     await store(pool, fresh.slice(from, from + ROWS));
   }
   if (values.webhook !== undefined) await post(values.webhook, fresh);
+  if (values.hubspot !== undefined) await intoHubSpot(values.hubspot, fresh);
   const remember = seen.prepare('INSERT INTO seen VALUES (?)');
   seen.transaction(() => {
     for (const { id } of fresh) remember.run(id);
@@ -124,4 +130,61 @@ async function post(url: string, leads: readonly ListedLead[]): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: Number(values.concurrency) }, sender));
+}
+
+/** Makes a contact of each email address and a deal of each lead, and links them, without a look at what is there. */
+async function intoHubSpot(url: string, leads: readonly ListedLead[]): Promise<void> {
+  const http = new HttpPool(url, { connections: 1 });
+  const call = async (path: string, inputs: readonly object[]) => {
+    const { statusCode, body } = await http.request({
+      method: 'POST',
+      path,
+      headers: { authorization: `Bearer ${values['hubspot-token']}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ inputs }),
+    });
+    const answer = (await body.json()) as { results: { id: string; properties: Record<string, string> }[] };
+    if (statusCode >= 300) throw new Error(`HubSpot answered ${statusCode}: ${JSON.stringify(answer)}`);
+    return answer.results;
+  };
+  const upsertInto = (object: string, idProperty: string, records: readonly Record<string, string>[]) =>
+    call(
+      `/crm/objects/2026-09/${object}/batch/upsert`,
+      records.map((properties) => ({ idProperty, id: properties[idProperty], properties })),
+    );
+  for (let from = 0; from < leads.length; from += RECORDS) {
+    const part = leads.slice(from, from + RECORDS);
+    const persons = new Map(
+      part.map((lead) => [
+        lead.client_email,
+        {
+          email: lead.client_email,
+          firstname: lead.client_name,
+          phone: lead.client_phone_number,
+          address: lead.client_address?.friendly_address ?? '',
+        },
+      ]),
+    );
+    const contacts = await upsertInto('contacts', 'email', [...persons.values()]);
+    const deals = await upsertInto(
+      'deals',
+      'leadsync_key',
+      part.map((lead) => ({
+        leadsync_key: String(lead.id),
+        dealname: lead.service_name,
+        pipeline: 'default',
+        dealstage: 'appointmentscheduled',
+        description: lead.all_details_one_liner,
+      })),
+    );
+    const contactOf = new Map(contacts.map(({ id, properties }) => [properties['email'], id]));
+    const dealOf = new Map(deals.map(({ id, properties }) => [properties['leadsync_key'], id]));
+    await call(
+      '/crm/associations/2026-09/contacts/deals/batch/associate/default',
+      part.map(({ id, client_email }) => ({
+        from: { id: contactOf.get(client_email.toLowerCase()) },
+        to: { id: dealOf.get(String(id)) },
+      })),
+    );
+  }
+  await http.close();
 }

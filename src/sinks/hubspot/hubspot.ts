@@ -5,6 +5,7 @@ import type { Person } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
 import type { CallLimits } from '../api-server.ts';
 import { requireFields } from '../crm/compare-fields.ts';
+import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
@@ -38,7 +39,7 @@ export const hubspot = defineSink({
     events: ['created'], // people edit the records
     batchMax: 100,
     batchWaitMs: 0,
-    concurrency: 1, // two batches at once could make two contacts of one person
+    concurrency: 2, // one writes contacts while the other writes deals
     timeoutMs: 60_000,
   },
   setup: {
@@ -79,6 +80,8 @@ class HubSpotSink implements Sink {
   readonly #object: Exclude<ObjectName, 'contacts'> | undefined;
   /** Absent without a record per lead: a contact has the key of its first lead only. */
   readonly storedLeads?: (stop: AbortSignal) => AsyncIterable<StoredLead>;
+  /** Two batches that read and write contacts at once could find that a person is new, each for itself. */
+  readonly #contacts = new Turns();
   #account: Account | undefined;
 
   constructor(options: HubSpotOptions, parts: SinkParts) {
@@ -197,7 +200,7 @@ class HubSpotSink implements Sink {
     try {
       if (!this.#account) await this.#readAccount(limits);
       if (this.#object) await readRecords(this.#api, this.#object, enquiries, limits);
-      await writeContacts(this.#api, enquiries, { overwrite, limits });
+      await this.#contacts.run(() => writeContacts(this.#api, enquiries, { overwrite, limits }));
       const refOf = (record: HubSpotRecord) => this.#refOf(this.#object ?? 'contacts', record);
       if (this.#object) await writeRecords(this.#api, this.#object, enquiries, { overwrite, limits, refOf });
       else
