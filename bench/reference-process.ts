@@ -11,6 +11,7 @@ export type ReferenceName =
   | 'plain-script'
   | 'transfer'
   | 'transfer-and-parse'
+  | 'map-leads'
   | 'copy'
   | 'posts'
   | 'retrying-sender';
