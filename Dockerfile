@@ -42,7 +42,7 @@ RUN install -d -o 1000 -g 1000 node_modules/.cache/leadsync
 
 ARG COMMIT=unknown
 LABEL org.opencontainers.image.title="leadsync" \
-      org.opencontainers.image.description="Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL: none lost, none twice, within seconds." \
+      org.opencontainers.image.description="Brings every new lead from a lead listing service to webhooks, CRMs, databases, files and people: none lost, none twice, within seconds." \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.revision="$COMMIT" \
       org.opencontainers.image.licenses="UNLICENSED" \
