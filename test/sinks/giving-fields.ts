@@ -49,6 +49,7 @@ export function givingFields(sink: Sink, fields: Readonly<Record<string, FieldRu
     ...(sink.erase && {
       erase: (person, signal) => (sink.erase as NonNullable<Sink['erase']>)(person, signal),
     }),
+    ...(sink.quota && { quota: () => sink.quota?.() }),
     close: () => sink.close(),
   };
 }

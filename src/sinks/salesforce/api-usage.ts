@@ -1,3 +1,4 @@
+import type { Quota } from '../../leads/quota.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { DAILY_WAIT_MS } from './judge-answer.ts';
 
@@ -7,7 +8,7 @@ const USAGE = /\bapi-usage=(\d+)\/(\d+)/;
 /** The API requests of an org in the last 24 hours, by all of its programs, as its answers tell them. */
 export class ApiUsage {
   readonly #clock: Clock;
-  #last: { readonly used: number; readonly limit: number; readonly atMs: number } | undefined;
+  #last: (Quota & { readonly atMs: number }) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -16,14 +17,27 @@ export class ApiUsage {
   /** Adopts the header `Sforce-Limit-Info` of an answer. */
   learn(header: string | undefined): void {
     const [, used, limit] = USAGE.exec(header ?? '') ?? [];
-    if (used !== undefined && limit !== undefined)
-      this.#last = { used: Number(used), limit: Number(limit), atMs: this.#clock.monotonicMs() };
+    if (used === undefined || limit === undefined) return;
+    this.#last = {
+      unit: 'API requests',
+      used: Number(used),
+      limit: Number(limit),
+      readAt: this.#clock.now(),
+      atMs: this.#clock.monotonicMs(),
+    };
   }
 
   /** Returns how long leadsync sends nothing because the org has no requests left, in ms. */
   waitMs(): number {
     if (this.#last === undefined || this.#last.used < this.#last.limit) return 0;
     return Math.max(0, this.#last.atMs + DAILY_WAIT_MS - this.#clock.monotonicMs());
+  }
+
+  /** Returns the usage; undefined before the first answer. */
+  quota(): Quota | undefined {
+    if (this.#last === undefined) return undefined;
+    const { atMs: _, ...quota } = this.#last;
+    return quota;
   }
 
   /** Returns the usage as a sentence; undefined before the first answer. */

@@ -2,6 +2,7 @@ import type { Batch } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
+import type { Quota } from '../../leads/quota.ts';
 import type { CallLimits } from '../api-server.ts';
 import { requireFields } from '../crm/compare-fields.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
@@ -157,6 +158,10 @@ class SalesforceSink implements Sink {
       leads.map(({ source, leadId }) => `${source}:${leadId}`),
       withoutLease(stop),
     );
+  }
+
+  quota(): Quota | undefined {
+    return this.#api.usage.quota();
   }
 
   close(): Promise<void> {

@@ -194,6 +194,22 @@ describe('the requests of 24 hours', () => {
     expect(stub.requests).toHaveLength(before);
   });
 
+  test('are told as the last answer said it, also of other programs', async () => {
+    const clock = new HeldClock();
+    const { stub, sink, deliver } = await scene({ parts: { clock } }, { dailyRequests: 15_000 });
+    expect(sink.quota?.()).toBeUndefined();
+    stub.usage.use(100);
+    await deliver(1);
+    const first = { unit: 'API requests', used: stub.usage.used, limit: 15_000, readAt: clock.now() };
+    expect(first.used).toBeGreaterThan(100);
+    expect(sink.quota?.()).toEqual(first);
+    clock.jump(60_000);
+    stub.usage.use(1_000);
+    expect(sink.quota?.()).toEqual(first);
+    await deliver(2);
+    expect(sink.quota?.()).toEqual({ ...first, used: stub.usage.used, readAt: clock.now() });
+  });
+
   test('are told by a test event', async () => {
     const { sink } = await scene();
     const { what } = await sink.test(testBatch('sink', new Date(0)), NEVER);
