@@ -1,6 +1,6 @@
 import type { Answer } from '../api-server.ts';
 import { SinkUnavailable } from '../sink.ts';
-import { readBody, readErrors } from './read-answer.ts';
+import { readErrors } from './read-answer.ts';
 
 /** Where a request went, for messages. */
 export interface Addressee {
@@ -19,6 +19,8 @@ const CONCURRENT_WAIT_MS = 60_000;
 
 const CHECK_DOMAIN = 'Check `domain`, and whether a proxy answers in place of Salesforce.';
 const STATUS = 'See https://status.salesforce.com.';
+const PERMIT =
+  'Give the user of the app a permission set or profile that allows to read, create and edit leads.';
 
 /** What an operator learns about an org without requests left. */
 const USED_UP = [
@@ -51,13 +53,14 @@ export function loginFailure(answer: Answer, origin: string): SinkUnavailable {
   const { httpStatus, retryAfterMs } = answer;
   const code = readErrors(answer)[0]?.code ?? '';
   const known = LOGIN_FAULTS[code];
-  const isOther = readBody(answer) === undefined || httpStatus < 400;
-  const [what, hint] = known ?? [
-    isOther
-      ? `answered HTTP ${httpStatus} to the request for a token, and not as Salesforce does`
-      : `gave no token (HTTP ${httpStatus} ${shown(code)})`,
-    isOther ? CHECK_DOMAIN : STATUS,
-  ];
+  const [what, hint] =
+    known ??
+    (code === ''
+      ? [
+          `answered HTTP ${httpStatus} to the request for a token, and not as Salesforce does`,
+          strange(httpStatus),
+        ]
+      : [`gave no token (HTTP ${httpStatus} ${shown(code)})`, STATUS]);
   return new SinkUnavailable(`Salesforce at ${origin} ${what}.`, {
     hint,
     httpStatus,
@@ -66,8 +69,12 @@ export function loginFailure(answer: Answer, origin: string): SinkUnavailable {
   });
 }
 
-/** Returns the failure that an answer to a whole request means. */
-export function requestFailure(answer: Answer, { sink, origin }: Addressee): SinkUnavailable {
+/** Returns the failure that an answer to a whole request means. `permit` is the operator's next step if the user of the app may not do it. */
+export function requestFailure(
+  answer: Answer,
+  { sink, origin }: Addressee,
+  permit = PERMIT,
+): SinkUnavailable {
   const { httpStatus, retryAfterMs } = answer;
   const [error] = readErrors(answer);
   const code = error?.code ?? '';
@@ -86,7 +93,7 @@ export function requestFailure(answer: Answer, { sink, origin }: Addressee): Sin
       'Merge or delete the duplicates, and mark the field `Leadsync_Key__c` as unique.',
     );
   if (error === undefined || httpStatus < 400)
-    return failure(`answered HTTP ${httpStatus}, and not as Salesforce does`, CHECK_DOMAIN);
+    return failure(`answered HTTP ${httpStatus}, and not as Salesforce does`, strange(httpStatus));
   switch (code) {
     case 'INVALID_SESSION_ID':
       return failure(
@@ -114,10 +121,7 @@ export function requestFailure(answer: Answer, { sink, origin }: Addressee): Sin
       );
     case 'INSUFFICIENT_ACCESS':
     case 'INSUFFICIENT_ACCESS_OR_READONLY':
-      return failure(
-        'does not allow this to the user of the app',
-        'Let the user create, read and edit leads. `leadsync setup --print` shows what an administrator has to make.',
-      );
+      return failure('does not allow this to the user of the app', permit);
     case 'GONE':
       return failure(
         'no longer has the version of the API that leadsync uses',
@@ -126,6 +130,20 @@ export function requestFailure(answer: Answer, { sink, origin }: Addressee): Sin
     default:
       return failure(`answered HTTP ${httpStatus} (${shown(code)})`, STATUS);
   }
+}
+
+/** Returns the operator's next step after an answer that is none of the API. */
+function strange(httpStatus: number): string {
+  return httpStatus >= 500 ? `${STATUS} ${CHECK_DOMAIN}` : CHECK_DOMAIN;
+}
+
+/** Returns the failure of a user of the app who may not write leads, or not even see them. */
+export function withoutPermission(origin: string, mayRead: boolean): SinkUnavailable {
+  const what = mayRead ? 'create and edit leads' : 'see leads';
+  return new SinkUnavailable(`The user of the app may not ${what} in Salesforce at ${origin}.`, {
+    hint: PERMIT,
+    unsent: true,
+  });
 }
 
 /** Returns the failure of a request that leadsync does not send because the org has none left. */

@@ -34,7 +34,8 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   UNKNOWN_EXCEPTION: 'See https://status.salesforce.com.',
   PROCESSING_HALTED: '',
   ALL_OR_NONE_OPERATION_ROLLED_BACK: '',
-  INSUFFICIENT_ACCESS_OR_READONLY: 'Let the user of the app create, read and edit leads.',
+  INSUFFICIENT_ACCESS_OR_READONLY:
+    'Let the user of the app read, create and edit leads, also those that other users own.',
   INVALID_FIELD_FOR_INSERT_UPDATE: SETUP,
   INVALID_FIELD: SETUP,
   INACTIVE_OWNER_OR_USER: 'Correct `OwnerId` in `fields`, or the assignment rule: the owner is not active.',

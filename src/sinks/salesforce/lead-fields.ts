@@ -22,10 +22,19 @@ export interface LeadField {
 /** The fields of leads that the user of the app can see. Salesforce does not distinguish names by case. */
 export class LeadFields {
   readonly all: readonly LeadField[];
+  /** Whether the user may create and edit leads. */
+  readonly mayWrite: boolean;
+  /** Whether the user may delete leads. */
+  readonly mayDelete: boolean;
   readonly #byName: ReadonlyMap<string, LeadField>;
 
-  constructor(all: readonly LeadField[]) {
+  constructor(
+    all: readonly LeadField[],
+    { mayWrite, mayDelete }: Pick<LeadFields, 'mayWrite' | 'mayDelete'>,
+  ) {
     this.all = all;
+    this.mayWrite = mayWrite;
+    this.mayDelete = mayDelete;
     this.#byName = new Map(all.map((field) => [field.name.toLowerCase(), field]));
   }
 
@@ -67,12 +76,16 @@ type Json = Readonly<Record<string, unknown>>;
  * (https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/resources_sobject_describe.htm).
  */
 export function readFields(body: Json): LeadFields | undefined {
-  const { fields } = body;
+  const { fields, createable, updateable, deletable } = body;
   if (!Array.isArray(fields)) return undefined;
   const known = (fields as (Json | null)[]).flatMap((field) =>
     typeof field?.['name'] === 'string' ? [fieldOf(field)] : [],
   );
-  return known.length === 0 ? undefined : new LeadFields(known);
+  if (known.length === 0) return undefined;
+  return new LeadFields(known, {
+    mayWrite: createable === true && updateable === true,
+    mayDelete: deletable === true,
+  });
 }
 
 function fieldOf(field: Json): LeadField {

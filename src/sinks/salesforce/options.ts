@@ -13,6 +13,10 @@ export const salesforceOptions = z.strictObject({
   domain: z
     .string()
     .refine(isDomain, 'must be the My Domain address of the org, such as https://example.my.salesforce.com')
+    .refine(
+      (url) => !isOfNoOrg(url),
+      'is an address at which Salesforce gives no token: copy the My Domain address from Setup, My Domain, such as https://example.my.salesforce.com',
+    )
     .transform((url) => new URL(url).origin)
     .describe(
       'The My Domain address of the org: `https://NAME.my.salesforce.com`, of a sandbox `https://NAME--SANDBOX.sandbox.my.salesforce.com`. `login.salesforce.com` gives no token for client credentials.',
@@ -65,6 +69,12 @@ function isDomain(value: string): boolean {
   if (url === null || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return false;
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
+}
+
+/** Whether an address is a common login page, or that of the pages that people work with. */
+function isOfNoOrg(value: string): boolean {
+  const host = URL.parse(value)?.hostname ?? '';
+  return /^(?:login|test)\.salesforce\.com$|\.lightning\.force\.com$/.test(host);
 }
 
 /** The field with the key of the lead, by which leadsync recognises what it made. */

@@ -1,5 +1,6 @@
 import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
 import { KEY, URL_FIELD } from './options.ts';
+import { VERSION } from './salesforce-api.ts';
 
 /** A custom field of leads that leadsync makes, as the Metadata API has it. */
 export interface OwnField {
@@ -42,20 +43,27 @@ export function ownFields(columns: readonly MappedColumn[], hasPages: boolean): 
   ];
 }
 
-/** Returns a field as a file for `sf project deploy`. */
-export function fieldFile({ name, metadata }: OwnField): string {
+/** The folder that the printed commands make: a project of Salesforce's command line, `sf`. */
+const PROJECT = 'leadsync-salesforce';
+
+/** Returns the shell command that writes a field into the project, in the source format of `sf`. */
+export function fieldCommand({ name, metadata }: OwnField): string {
   const lines = Object.entries(metadata).map(([key, value]) => `    <${key}>${value}</${key}>`);
-  return `<!-- objects/Lead/fields/${name}.field-meta.xml -->
-<CustomField xmlns="http://soap.sforce.com/2006/04/metadata">
+  return fileCommand(
+    'force-app/objects/Lead/fields',
+    `${name}.field-meta.xml`,
+    `<CustomField xmlns="http://soap.sforce.com/2006/04/metadata">
     <fullName>${name}</fullName>
 ${lines.join('\n')}
-</CustomField>
-
-`;
+</CustomField>`,
+  );
 }
 
-/** Returns the permission set that lets a user write fields, as a file for \`sf project deploy\`. */
-export function permissionSetFile(set: string, fields: readonly string[]): string {
+/**
+ * Returns the shell commands that write the permission set into the project, which lets a user write fields, deploy everything in it, and assign
+ * the permission set.
+ */
+export function permissionSetCommands(set: string, fields: readonly string[]): string {
   const permissions = fields.map(
     (name) => `    <fieldPermissions>
         <editable>true</editable>
@@ -64,11 +72,30 @@ export function permissionSetFile(set: string, fields: readonly string[]): strin
     </fieldPermissions>
 `,
   );
-  return `<!-- permissionsets/${set}.permissionset-meta.xml; assign it to the user that the app runs as -->
-<PermissionSet xmlns="http://soap.sforce.com/2006/04/metadata">
+  const file = fileCommand(
+    'force-app/permissionsets',
+    `${set}.permissionset-meta.xml`,
+    `<PermissionSet xmlns="http://soap.sforce.com/2006/04/metadata">
 ${permissions.join('')}    <label>${set}</label>
-</PermissionSet>
+</PermissionSet>`,
+  );
+  const project = {
+    packageDirectories: [{ path: 'force-app', default: true }],
+    sourceApiVersion: VERSION,
+  };
+  return `${file}${fileCommand('.', 'sfdx-project.json', JSON.stringify(project))}: "\${SALESFORCE_USER:?is the name of the user that the app runs as}"
+cd ${PROJECT} &&
+  sf project deploy start --source-dir force-app &&
+  sf org assign permset --name ${set} --on-behalf-of "$SALESFORCE_USER"
+`;
+}
 
+function fileCommand(folder: string, name: string, content: string): string {
+  const path = folder === '.' ? PROJECT : `${PROJECT}/${folder}`;
+  return `mkdir -p ${path}
+cat > ${path}/${name} <<'END'
+${content}
+END
 `;
 }
 

@@ -2,14 +2,18 @@ import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Answer } from '../api-server.ts';
 import type { MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink.ts';
+import { withoutPermission } from './judge-answer.ts';
 import type { LeadFields } from './lead-fields.ts';
 import { KEY } from './options.ts';
-import { fieldFile, type OwnField, ownFields, permissionSetFile } from './own-fields.ts';
+import { fieldCommand, type OwnField, ownFields, permissionSetCommands } from './own-fields.ts';
 import { readErrors } from './read-answer.ts';
 import { API, type Limits, type SalesforceApi, withoutLease } from './salesforce-api.ts';
 
 /** The permission set that lets the user of the app write leadsync's fields. */
 const PERMISSION_SET = 'leadsync';
+/** What the user of the app needs to make fields and permission sets. */
+const ADMINISTER =
+  'Give the user of the app the permissions Customize Application, and Manage Profiles and Permission Sets.';
 
 /**
  * Returns what deliveries need and an org lacks: custom fields, and a permission set. Salesforce hides a field without permission, so that it looks as
@@ -25,7 +29,7 @@ export async function missingInOrg(
   }: { readonly columns: readonly MappedColumn[]; readonly hasPages: boolean; readonly limits: Limits },
 ): Promise<readonly MissingPart[]> {
   const fields = await api.fields(limits, true);
-  requireKey(fields, api.addressee.origin);
+  requireUsable(fields, api.addressee.origin);
   const own = ownFields(columns, hasPages);
   const lacking = own.filter(({ name }) => !fields.canWrite(name));
   if (lacking.length === 0) return [];
@@ -34,8 +38,9 @@ export async function missingInOrg(
   return [...absent.map((field) => fieldPart(api, field)), permissionPart(api, lacking, own)];
 }
 
-/** Verifies that the key field, if the user can see it, can be the key. @throws SinkUnavailable */
-export function requireKey(fields: LeadFields, origin: string): void {
+/** Verifies that the user may write leads, and that the key field, if the user can see it, can be the key. @throws SinkUnavailable */
+export function requireUsable(fields: LeadFields, origin: string): void {
+  if (!fields.mayWrite) throw withoutPermission(origin, true);
   const key = fields.get(KEY);
   if (key === undefined || key.isKey) return;
   throw new SinkUnavailable(`The field \`${KEY}\` of leads in Salesforce at ${origin} cannot be a key.`, {
@@ -65,13 +70,14 @@ function fieldPart(api: SalesforceApi, field: OwnField): MissingPart {
   );
   return {
     what: `field \`${name}\` of Lead (${kind})`,
-    how: fieldFile(field),
+    how: fieldCommand(field),
     make: async (stop) => {
       const body = { FullName: `Lead.${name}`, Metadata: metadata };
       const path = `${API}/tooling/sobjects/CustomField`;
-      await api.ask({ path, body }, withoutLease(stop), (answer) =>
-        hasCode(answer, 'DUPLICATE_DEVELOPER_NAME'),
-      );
+      await api.ask({ path, body }, withoutLease(stop), {
+        isExpected: (answer) => hasCode(answer, 'DUPLICATE_DEVELOPER_NAME'),
+        permit: ADMINISTER,
+      });
     },
   };
 }
@@ -86,7 +92,7 @@ function permissionPart(
   const all = own.map(({ name }) => name);
   return {
     what: `permission to write ${names.map((name) => `\`${name}\``).join(', ')} (permission set \`${PERMISSION_SET}\`)`,
-    how: permissionSetFile(PERMISSION_SET, all),
+    how: permissionSetCommands(PERMISSION_SET, all),
     make: async (stop) => {
       const limits = withoutLease(stop);
       const set =
@@ -119,11 +125,13 @@ async function permit(api: SalesforceApi, set: string, field: string, limits: Li
     await api.ask(
       { method: 'PATCH', path: `${API}/sobjects/FieldPermissions/${found}`, body: access },
       limits,
+      { permit: ADMINISTER },
     );
 }
 
 async function create(api: SalesforceApi, object: string, body: object, limits: Limits): Promise<string> {
-  const { id } = (await api.ask({ path: `${API}/sobjects/${object}`, body }, limits)) ?? {};
+  const path = `${API}/sobjects/${object}`;
+  const { id } = (await api.ask({ path, body }, limits, { permit: ADMINISTER })) ?? {};
   return String(id);
 }
 

@@ -1,14 +1,16 @@
 import { type Answer, type ApiRequest, ApiServer, type CallLimits } from '../api-server.ts';
 import type { SinkParts, SinkUnavailable } from '../sink.ts';
 import { ApiUsage } from './api-usage.ts';
-import { type Addressee, requestFailure, withoutRequestsLeft } from './judge-answer.ts';
+import { type Addressee, requestFailure, withoutPermission, withoutRequestsLeft } from './judge-answer.ts';
 import { type LeadFields, readFields } from './lead-fields.ts';
 import type { SalesforceOptions } from './options.ts';
 import { readBody, readErrors } from './read-answer.ts';
 import { Sessions } from './session.ts';
 
-/** The path of the REST API, with its version (Summer '26). */
-export const API = '/services/data/v67.0';
+/** The version of the REST API (Summer '26). */
+export const VERSION = '67.0';
+/** The path of the REST API. */
+export const API = `/services/data/v${VERSION}`;
 
 /** The limits of a request that delivers no leads. */
 export type Limits = Pick<CallLimits, 'stop' | 'confirmLease'>;
@@ -59,17 +61,24 @@ export class SalesforceApi {
     return this.#send(request, renewed.accessToken, limits);
   }
 
-  /** Makes a request, and returns its JSON. @throws SinkUnavailable for every answer other than success, unless `isExpected` */
+  /**
+   * Makes a request, and returns its JSON; undefined for another answer that `isExpected`. `permit` is the operator's next step if the user of the
+   * app may not do it.
+   * @throws SinkUnavailable for every other answer
+   */
   async ask(
     request: Request,
     { stop, confirmLease }: Limits,
-    isExpected: (answer: Answer) => boolean = () => false,
+    {
+      isExpected = () => false,
+      permit,
+    }: { readonly isExpected?: (answer: Answer) => boolean; readonly permit?: string } = {},
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
     const answer = await this.call(request, { stop, confirmLease });
     if (isExpected(answer)) return undefined;
     if (answer.httpStatus === 204) return {};
     const body = answer.httpStatus >= 200 && answer.httpStatus < 300 ? readBody(answer) : undefined;
-    if (body === undefined) throw this.failure(answer).beforeSending();
+    if (body === undefined) throw this.failure(answer, permit).beforeSending();
     return body;
   }
 
@@ -93,6 +102,8 @@ export class SalesforceApi {
         confirmLease: limits.confirmLease,
       },
     );
+    if (answer.httpStatus === 404 && readErrors(answer)[0]?.code === 'NOT_FOUND')
+      throw withoutPermission(this.addressee.origin, false);
     const fields = answer.httpStatus === 200 ? readFields(readBody(answer) ?? {}) : undefined;
     if (fields === undefined) throw this.failure(answer).beforeSending();
     this.#fields = fields;
@@ -110,8 +121,8 @@ export class SalesforceApi {
   }
 
   /** Returns the failure that an answer to a whole request means. */
-  failure(answer: Answer): SinkUnavailable {
-    return requestFailure(answer, this.addressee);
+  failure(answer: Answer, permit?: string): SinkUnavailable {
+    return requestFailure(answer, this.addressee, permit);
   }
 
   close(): Promise<void> {

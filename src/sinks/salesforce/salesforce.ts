@@ -20,7 +20,7 @@ import {
 import { type Enquiry, enquiriesOf, newRecord } from './enquiry.ts';
 import type { LeadFields } from './lead-fields.ts';
 import { fieldFault, type SalesforceOptions, salesforceOptions, standardFields } from './options.ts';
-import { missingInOrg, requireKey } from './prepare-org.ts';
+import { missingInOrg, requireUsable } from './prepare-org.ts';
 import { SalesforceApi, withoutLease } from './salesforce-api.ts';
 import { deleteLeads, storedLeads } from './stored-leads.ts';
 import { LeadWriter } from './write-leads.ts';
@@ -116,8 +116,18 @@ class SalesforceSink implements Sink {
     const limits = withoutLease(stop);
     const [enquiry] = enquiriesOf(deliveries, this.#parts);
     if (!enquiry) throw new Error('a batch is never empty');
-    await this.#write([enquiry], limits);
-    await deleteLeads(this.#api, [enquiry.key], limits);
+    if (!(await this.#fieldsFor([enquiry], limits)).mayDelete)
+      return {
+        arrived: false,
+        what: 'The user of the app may not delete leads, so that the test lead would stay in Salesforce: leadsync did not make it. Let the user delete leads, which `leadsync erase` needs too.',
+      };
+    // Not `update`: the lead that a rule finds is not leadsync's to delete.
+    const duplicates = this.#options.duplicates === 'refuse' ? 'refuse' : 'save';
+    const failure = await this.#write([enquiry], limits, duplicates).catch((error: unknown) => error);
+    await deleteLeads(this.#api, [enquiry.key], limits).catch((error: unknown) => {
+      throw failure ?? error;
+    });
+    if (failure) throw failure;
     const { outcome } = enquiry;
     if (outcome?.kind !== 'delivered')
       return {
@@ -173,11 +183,15 @@ class SalesforceSink implements Sink {
   }
 
   /** Sets the outcome of every enquiry. @throws SinkUnavailable if Salesforce could not be used before any outcome was certain */
-  async #write(enquiries: readonly Enquiry[], limits: CallLimits): Promise<void> {
-    const { overwrite, duplicates } = this.#options;
+  async #write(
+    enquiries: readonly Enquiry[],
+    limits: CallLimits,
+    duplicates = this.#options.duplicates,
+  ): Promise<void> {
+    const { overwrite } = this.#options;
     try {
       const fields = await this.#fieldsFor(enquiries, limits);
-      const headers = this.#headersFor(enquiries);
+      const headers = this.#headersFor(enquiries, duplicates);
       await new LeadWriter(this.#api, fields, { overwrite, duplicates, headers, limits }).write(enquiries);
     } catch (error) {
       this.#api.forgetFields();
@@ -194,22 +208,25 @@ class SalesforceSink implements Sink {
     const lackingIn = (fields: LeadFields) => [...names].filter((name) => !fields.canWrite(name));
     let fields = await this.#api.fields(limits);
     if (lackingIn(fields).length > 0) fields = await this.#api.fields(limits, true);
+    requireUsable(fields, this.#options.domain);
     const lacking = lackingIn(fields);
     if (lacking.length > 0)
       throw new SinkUnavailable(
-        `Salesforce has no field ${lacking.map((name) => `\`${name}\``).join(', ')} of leads that the user of the app may write.`,
+        `Leads in Salesforce have no ${lacking.map((name) => `\`${name}\``).join(', no ')} that the user of the app may write.`,
         { hint: this.#setup, unsent: true },
       );
-    requireKey(fields, this.#options.domain);
     return fields;
   }
 
   /** A rule would replace the owner that the mapping gives a lead. */
-  #headersFor(enquiries: readonly Enquiry[]): Readonly<Record<string, string>> {
+  #headersFor(
+    enquiries: readonly Enquiry[],
+    duplicates = this.#options.duplicates,
+  ): Readonly<Record<string, string>> {
     const hasOwner = enquiries.some(({ mapped }) =>
       Object.keys(mapped).some((name) => /^OwnerId$/i.test(name)),
     );
-    const { assignment = !hasOwner, duplicates } = this.#options;
+    const { assignment = !hasOwner } = this.#options;
     return saveHeaders(assignment, duplicates === 'save');
   }
 }

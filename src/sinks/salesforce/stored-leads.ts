@@ -28,7 +28,7 @@ export async function deleteLeads(
   for (const key of keys) {
     const path = `${API}/sobjects/Lead/${KEY}/${encodeURIComponent(key)}`;
     const isAbsent = ({ httpStatus }: { readonly httpStatus: number }) => httpStatus === 404;
-    if (await api.ask({ method: 'DELETE', path }, limits, isAbsent)) deleted += 1;
+    if (await api.ask({ method: 'DELETE', path }, limits, { isExpected: isAbsent })) deleted += 1;
   }
   return deleted;
 }

@@ -5,7 +5,8 @@ import type { Org } from './org.ts';
 
 /** Returns the list of objects. */
 export function describeOrg(org: Org): Answer {
-  const sobjects = org.tables.filter(({ definition }) => org.findTable(definition.name)).map(objectFacts);
+  const shown = org.tables.filter(({ definition }) => org.findTable(definition.name));
+  const sobjects = shown.map((table) => objectFacts(org, table));
   return { status: 200, body: { encoding: 'UTF-8', maxBatchSize: 200, sobjects } };
 }
 
@@ -14,21 +15,22 @@ export function describeObject(org: Org, table: ObjectTable): Answer {
   const fields = org.visibleFields(table).map((field) => fieldFacts(org, table, field));
   return {
     status: 200,
-    body: { ...objectFacts(table), fields, childRelationships: [], recordTypeInfos: [] },
+    body: { ...objectFacts(org, table), fields, childRelationships: [], recordTypeInfos: [] },
   };
 }
 
-function objectFacts({ definition }: ObjectTable) {
-  const { name, label, keyPrefix } = definition;
+function objectFacts(org: Org, table: ObjectTable) {
+  const { name, label, keyPrefix } = table.definition;
+  const mayWrite = org.mayWrite(table);
   return {
     name,
     label,
     labelPlural: `${label}s`,
     keyPrefix,
     custom: false,
-    createable: true,
-    updateable: true,
-    deletable: true,
+    createable: mayWrite,
+    updateable: mayWrite,
+    deletable: mayWrite && org.settings.mayDelete,
     queryable: true,
     retrieveable: true,
     undeletable: true,
@@ -37,7 +39,7 @@ function objectFacts({ definition }: ObjectTable) {
 }
 
 function fieldFacts(org: Org, table: ObjectTable, field: Field) {
-  const isEditable = org.isEditable(table, field);
+  const isEditable = org.mayWrite(table) && org.isEditable(table, field);
   return {
     name: field.name,
     label: field.label,

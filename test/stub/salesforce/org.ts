@@ -21,8 +21,12 @@ export interface OrgSettings {
   readOnlyMode: boolean;
   /** What the permissions of the user that leadsync runs as allow with leads. */
   leadAccess: 'edit' | 'read' | 'none';
+  /** Whether that user may delete leads, if it may edit them. */
+  mayDelete: boolean;
   /** Whether that user may make custom fields. */
   mayCustomize: boolean;
+  /** Whether that user may make permission sets, fill them and assign them. */
+  mayManagePermissions: boolean;
   /** Whether the app has a user to run as. */
   hasRunAsUser: boolean;
   /** The states that leads accept, if state and country picklists are on. */
@@ -73,7 +77,9 @@ export class Org implements OrgNames {
     storageFull: false,
     readOnlyMode: false,
     leadAccess: 'edit',
+    mayDelete: true,
     mayCustomize: true,
+    mayManagePermissions: true,
     hasRunAsUser: true,
     states: undefined,
   };
@@ -118,6 +124,12 @@ export class Org implements OrgNames {
     return name.toLowerCase() === 'lead' && this.settings.leadAccess === 'none' ? undefined : table;
   }
 
+  /** Whether the user may create and edit records of the object. */
+  mayWrite({ definition: { name } }: ObjectTable): boolean {
+    if (name === 'Lead') return this.settings.leadAccess === 'edit';
+    return this.settings.mayManagePermissions || !/Permission/.test(name);
+  }
+
   /** Returns the table of an object that is there. @throws Error if it is not */
   table(name: string): ObjectTable {
     const table = this.#tables.get(name.toLowerCase());
@@ -139,6 +151,15 @@ export class Org implements OrgNames {
 
   visibleFields(table: ObjectTable): Field[] {
     return table.fields.filter(({ name }) => this.visibleField(table, name) !== undefined);
+  }
+
+  /** Deletes a field, custom or not. */
+  removeField(object: string, name: string): void {
+    this.table(object).removeField(name);
+    const developerName = name.replace(/__c$/, '');
+    for (const own of this.customFields.all())
+      if (own['DeveloperName'] === developerName && own['TableEnumOrId'] === object)
+        this.customFields.put({ ...own, IsDeleted: true });
   }
 
   /** Lets permission sets, their fields and their assignments take effect. Called after each change to them. */

@@ -189,7 +189,7 @@ class RunningStub implements SalesforceStub {
   }
 
   removeField(object: string, name: string): void {
-    this.#org.table(object).removeField(name);
+    this.#org.removeField(object, name);
   }
 
   showField(object: string, name: string, access: 'edit' | 'read' | 'hidden'): void {

@@ -95,7 +95,7 @@ function faultsOfAccess(
         'Inserts, updates, and deletes are not allowed during maintenance',
       ),
     ];
-  if (table.definition.name === 'Lead' && settings.leadAccess !== 'edit')
+  if (!org.mayWrite(table))
     return [recordError('INSUFFICIENT_ACCESS_OR_READONLY', 'insufficient access rights on object id')];
   const writable = existing === undefined ? 'createable' : 'updateable';
   const readOnly = fields.filter((field) => !field[writable] || !org.isEditable(table, field));

@@ -93,7 +93,7 @@ function upsert(org: Org, table: ObjectTable, field: Field, key: string, request
 function readOrDelete(org: Org, table: ObjectTable, record: StoredRecord, request: RestRequest): Answer {
   if (record.IsDeleted) return failed(404, 'ENTITY_IS_DELETED', 'entity is deleted', []);
   if (request.method === 'DELETE') {
-    if (org.settings.leadAccess !== 'edit' && table.definition.name === 'Lead')
+    if (!org.mayWrite(table) || (table.definition.name === 'Lead' && !org.settings.mayDelete))
       return failed(403, 'INSUFFICIENT_ACCESS_OR_READONLY', 'insufficient access rights on object id', []);
     table.put({ ...record, IsDeleted: true });
     if (table.definition.name.includes('Permission')) org.applyPermissions();
