@@ -22,6 +22,8 @@ export type RecordFault =
   | SinkUnavailable;
 
 const SETUP = 'setup';
+const NOT_SEEN =
+  'Another request has just made the lead, or the user of the app may not see it: then let the user view all leads.';
 const VALUE = 'Correct the value in `fields`, then run `leadsync retry`.';
 
 /** The codes of a fault that every lead would have, or that passes, with the operator's next step. */
@@ -40,6 +42,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   INVALID_FIELD: SETUP,
   INACTIVE_OWNER_OR_USER: 'Correct `OwnerId` in `fields`, or the assignment rule: the owner is not active.',
   INVALID_CROSS_REFERENCE_KEY: 'Correct the id in `fields`: Salesforce has no such record.',
+  DUPLICATE_VALUE: NOT_SEEN,
   DUPLICATE_EXTERNAL_ID: `Mark the field \`${KEY}\` in Salesforce as unique, and delete the duplicates.`,
 };
 

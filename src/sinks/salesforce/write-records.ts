@@ -48,9 +48,10 @@ export async function writeRecords<Of>(
     const body = collection(part.map(({ record }) => record));
     const answer = await api.call({ ...to, headers, body }, { ...limits, sendsLeads: true });
     const results = answer.httpStatus === 200 ? readResults(answer, part.length) : undefined;
-    if (results !== undefined)
-      for (const [at, { of }] of part.entries()) settle(of, writtenOf(api, results[at]));
-    else if (!blamesValue(answer)) throw api.failure(answer);
+    if (results !== undefined) {
+      const named = inOrder(part, results) ? results : [];
+      for (const [at, { of }] of part.entries()) settle(of, writtenOf(api, named[at]));
+    } else if (!blamesValue(answer)) throw api.failure(answer);
     else if (part.length > 1) {
       const middle = Math.ceil(part.length / 2);
       waiting.unshift(part.slice(0, middle), part.slice(middle));
@@ -91,6 +92,19 @@ export function saveHeaders(
     'sforce-auto-assign': typeof assignment === 'boolean' ? String(assignment).toUpperCase() : assignment,
     ...(savesDuplicates ? { 'sforce-duplicate-rule-header': 'allowSave=true' } : {}),
   };
+}
+
+/** Whether the results of updates have the ids of the records at their places; those of new leads have no id to compare. */
+function inOrder<Of>(writings: readonly Writing<Of>[], results: readonly RecordResult[]): boolean {
+  return writings.every(({ record: { id } }, at) => {
+    const result = results[at];
+    return id === undefined || result === undefined || !('id' in result) || isSameId(result.id, String(id));
+  });
+}
+
+/** Whether two ids name the same record: that of 15 characters is the one of 18 without its checksum. */
+function isSameId(one: string, other: string): boolean {
+  return one.slice(0, 15) === other.slice(0, 15);
 }
 
 function writtenOf({ addressee }: SalesforceApi, result: RecordResult | undefined): Written {

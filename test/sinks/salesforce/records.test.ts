@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../src/leads/delivery.ts';
 import { aDeliveryOf, closeScenes, keyOf, kinds, reason, remark, scene } from './salesforce-scene.ts';
 
 const NEVER = new AbortController().signal;
@@ -186,6 +187,26 @@ test('a thousand leads take ten requests, and none has more than 200', async () 
   await deliver(...Array.from({ length: 1_000 }, (_, at) => at + 2));
   expect(stub.requests.length - before).toBe(10);
   expect(leads()).toHaveLength(1_001);
+});
+
+test('costs as many requests as the README says', async () => {
+  const { stub, deliver } = await scene({ options: { duplicates: 'update', overwrite: 'always' } });
+  const costOf = async (...leads: (number | Delivery)[]) => {
+    const before = stub.usage.used;
+    await deliver(...leads);
+    return stub.usage.used - before;
+  };
+  const update = (id: number) =>
+    aDeliveryOf(id, { client_name: 'New Name' }, { event: 'updated', version: 2 });
+  expect(await costOf(1, 2)).toBe(3); // with the fields of leads
+  expect(await costOf(3, 4)).toBe(2);
+  expect(await costOf(1, 2, 3, 4)).toBe(1);
+  expect(await costOf(update(1), update(2))).toBe(2);
+  expect(await costOf(5, aDeliveryOf(6, { client_email: 'a@b.c_d.example' }))).toBe(4);
+  stub.settings.duplicateRule = 'alert';
+  expect(await costOf(aDeliveryOf(7, { client_email: 'client1@example.com' }))).toBe(5);
+  stub.settings.validationRule = { message: 'No', refuses: ({ Phone }) => Phone === '+61412345678' };
+  expect(await costOf(8, aDeliveryOf(9, { client_phone_number: '0412 345 678' }))).toBe(3);
 });
 
 test('an erasure deletes the leads of a person by their keys, and counts them', async () => {

@@ -32,6 +32,8 @@ export const faults = {
   'silent-after-storing': (carryOut) => after(carryOut, 'silent'),
   'no-body-after-storing': (carryOut) => after(carryOut, { status: 200, body: '' }),
   'no-results-after-storing': (carryOut) => after(carryOut, { status: 200, body: [] }),
+  /** Gives the results in another order than that of the request, which Salesforce promises not to do. */
+  'reversed-results': (carryOut) => withResults(carryOut(), (results) => results.toReversed()),
   /** Leaves out the last result. */
   'fewer-results': (carryOut) => withResults(carryOut(), (results) => results.slice(0, -1)),
   /** Says of each record that it failed, and not why, though each was stored. */

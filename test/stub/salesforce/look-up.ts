@@ -26,7 +26,7 @@ export function lookUp(
     return { errors: [recordError('DUPLICATE_VALUE', message)] };
   }
   const found = table.find(field, key);
-  const live = found.filter(({ IsDeleted }) => !IsDeleted);
+  const live = found.filter(({ IsDeleted, Id }) => !IsDeleted && !org.settings.unseen.has(Id));
   if (live.length > 1) {
     const ids = live.map(({ Id }) => Id).join(', ');
     const message = `${field.label}: more than one record found for external id field: [${ids}]`;

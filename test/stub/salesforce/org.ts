@@ -16,6 +16,8 @@ export interface OrgSettings {
   readonly locked: Set<string>;
   /** Values of external ids that another request stores first: an upsert does not see the record, and collides with it. */
   readonly raced: Set<string>;
+  /** Ids of records that the user of the app may not see, because they belong to somebody else. */
+  readonly unseen: Set<string>;
   storageFull: boolean;
   /** Whether Salesforce maintains the org: it can be read, and not written. */
   readOnlyMode: boolean;
@@ -74,6 +76,7 @@ export class Org implements OrgNames {
     assignmentRule: undefined,
     locked: new Set(),
     raced: new Set(),
+    unseen: new Set(),
     storageFull: false,
     readOnlyMode: false,
     leadAccess: 'edit',

@@ -61,7 +61,7 @@ export class Queries {
     const absent = named.find((name) => this.#org.visibleField(table, name) === undefined);
     if (absent !== undefined)
       return failed(400, 'INVALID_FIELD', `No such column '${absent}' on entity '${table.definition.name}'.`);
-    const records = select(table, soql);
+    const records = select(table, soql).filter(({ Id }) => !this.#org.settings.unseen.has(Id));
     if (isCount) return { status: 200, body: { totalSize: records.length, done: true, records: [] } };
     const fields = selected.flatMap((name) => this.#org.visibleField(table, name) ?? []);
     const options = String(request.headers['sforce-query-options'] ?? '');
