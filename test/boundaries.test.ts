@@ -155,7 +155,14 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'sinks/crm': {
     imports: ['sinks', 'leads', 'platform'],
-    doors: ['compare-fields.ts', 'overwrite.ts', 'request-window.ts'],
+    doors: [
+      'batch-leads.ts',
+      'compare-fields.ts',
+      'lead-key.ts',
+      'overwrite.ts',
+      'request-window.ts',
+      'turns.ts',
+    ],
     because: 'sinks/crm/ is what sinks of CRMs have in common; it must not know any of them.',
   },
   'sinks/*': {

@@ -2,6 +2,7 @@ import { csv } from './csv/csv.ts';
 import { email } from './email/email.ts';
 import { hubspot } from './hubspot/hubspot.ts';
 import { parquet } from './parquet/parquet.ts';
+import { pipedrive } from './pipedrive/pipedrive.ts';
 import { postgres } from './postgres/postgres.ts';
 import { salesforce } from './salesforce/salesforce.ts';
 import type { SinkType } from './sink.ts';
@@ -18,4 +19,5 @@ export const sinkTypes: readonly SinkType[] = [
   email,
   hubspot,
   salesforce,
+  pipedrive,
 ];

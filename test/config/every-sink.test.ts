@@ -28,6 +28,8 @@ const env = {
   SALESFORCE_DOMAIN: 'https://example.my.salesforce.com',
   SALESFORCE_CLIENT_ID: '3MVG9.key',
   SALESFORCE_CLIENT_SECRET: 'salesforce-s3cr3t',
+  PIPEDRIVE_DOMAIN: 'https://example.pipedrive.com',
+  PIPEDRIVE_TOKEN: 'pipedrive-s3cr3t',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s3cr3t',
   SMTP_URL: 'smtp://user:p4ssw0rd@mail.example:587',
   DATABASE_URL: 'postgres://leadsync:p4ssw0rd@db.example/leads',

@@ -18,6 +18,8 @@ const env = {
   SALESFORCE_DOMAIN: 'https://example.my.salesforce.com',
   SALESFORCE_CLIENT_ID: 'app',
   SALESFORCE_CLIENT_SECRET: 's',
+  PIPEDRIVE_DOMAIN: 'https://example.pipedrive.com',
+  PIPEDRIVE_TOKEN: 't',
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s',
 };
 const plain: NewConfig = { serviceUrl: 'https://leads.example.com', every: '30s', sinks: {} };
@@ -53,6 +55,8 @@ describe('a new configuration', () => {
       'SALESFORCE_DOMAIN',
       'SALESFORCE_CLIENT_ID',
       'SALESFORCE_CLIENT_SECRET',
+      'PIPEDRIVE_DOMAIN',
+      'PIPEDRIVE_TOKEN',
     ]);
     expect(variablesIn(exampleConfig(sinkTypes))).toEqual(['LEADS_CLIENT_ID', 'LEADS_CLIENT_SECRET']);
   });

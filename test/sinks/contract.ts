@@ -346,7 +346,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
 function readable(preview: Preview) {
   const read = ([name, value]: [string, unknown]) => [
     name,
-    typeof value === 'string' && /^[[{]/.test(value) ? JSON.parse(value) : value,
+    typeof value === 'string' && /^[[{]/.test(value) && value !== '[secret]' ? JSON.parse(value) : value,
   ];
   return { ...preview, fields: Object.fromEntries(Object.entries(preview.fields).map(read)) };
 }

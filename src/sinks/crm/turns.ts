@@ -1,11 +1,17 @@
-/** Runs works one after the other, in the order in which they are given. */
+/** Lets works that share a name run one after the other, and all others at the same time. */
 export class Turns {
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs a work once those before it have ended, however they ended. Returns what it returns. */
-  run<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(work, work);
-    this.#last = result;
-    return result;
+  /** Runs `work` as soon as no earlier one that has one of the names is under way. Returns what it returns. */
+  async take<Result>(names: readonly (string | undefined)[], work: () => Promise<Result>): Promise<Result> {
+    const own = names.filter((name) => name !== undefined);
+    const before = own.map((name) => this.#last.get(name));
+    const running = Promise.allSettled(before).then(work);
+    for (const name of own) this.#last.set(name, running);
+    try {
+      return await running;
+    } finally {
+      for (const name of own) if (this.#last.get(name) === running) this.#last.delete(name);
+    }
   }
 }

@@ -80,7 +80,7 @@ class HubSpotSink implements Sink {
   readonly #object: Exclude<ObjectName, 'contacts'> | undefined;
   /** Absent without a record per lead: a contact has the key of its first lead only. */
   readonly storedLeads?: (stop: AbortSignal) => AsyncIterable<StoredLead>;
-  /** Two batches that read and write contacts at once could find that a person is new, each for itself. */
+  /** Two batches that read and write the contact of one person at once could both find that it is new. */
   readonly #contacts = new Turns();
   #account: Account | undefined;
 
@@ -200,7 +200,8 @@ class HubSpotSink implements Sink {
     try {
       if (!this.#account) await this.#readAccount(limits);
       if (this.#object) await readRecords(this.#api, this.#object, enquiries, limits);
-      await this.#contacts.run(() => writeContacts(this.#api, enquiries, { overwrite, limits }));
+      const persons = enquiries.map(({ email, key }) => email ?? key);
+      await this.#contacts.take(persons, () => writeContacts(this.#api, enquiries, { overwrite, limits }));
       const refOf = (record: HubSpotRecord) => this.#refOf(this.#object ?? 'contacts', record);
       if (this.#object) await writeRecords(this.#api, this.#object, enquiries, { overwrite, limits, refOf });
       else

@@ -1,0 +1,41 @@
+import type { Delivery } from '../../leads/delivery.ts';
+import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
+import { keyText } from './lead-key.ts';
+
+/** A lead of a batch, which may have several deliveries there. */
+export interface BatchLead {
+  /** The key of the lead: `main:4711`. */
+  readonly key: string;
+  /** The deliveries of the lead, oldest first. */
+  readonly deliveries: readonly Delivery[];
+  readonly newest: Delivery;
+  /** Whether a record that the CRM does not have is to be made. Not for a mere update: somebody has deleted the record. */
+  readonly mayCreate: boolean;
+}
+
+/** Returns the leads of a batch, each once. */
+export function leadsOf(deliveries: readonly Delivery[]): readonly BatchLead[] {
+  return [...Map.groupBy(deliveries, keyText)].map(([key, ofLead]) => ({
+    key,
+    deliveries: ofLead,
+    newest: ofLead.at(-1) as Delivery,
+    mayCreate: ofLead.some(({ event, replay }) => event === 'created' || replay),
+  }));
+}
+
+/** Returns one outcome per delivery, in order. A lead without an outcome was not tried. */
+export function outcomesInOrder(
+  deliveries: readonly Delivery[],
+  leads: readonly { readonly deliveries: readonly Delivery[]; readonly outcome: Outcome | undefined }[],
+): readonly Outcome[] {
+  const outcomes = new Map(
+    leads.flatMap(({ deliveries: own, outcome }) => own.map((delivery) => [delivery, outcome] as const)),
+  );
+  return deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
+}
+
+/** Returns the outcome of a lead that the CRM has, with what was not taken over. */
+export function deliveredAs(ref: DestinationRecord | undefined, remarks: readonly string[]): Outcome {
+  const remark = [...new Set(remarks)].join(' ');
+  return { kind: 'delivered', ref, ...(remark === '' ? {} : { remark }) };
+}

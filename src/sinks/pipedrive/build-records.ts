@@ -1,0 +1,198 @@
+import { SinkUnavailable } from '../sink.ts';
+import { type AccountField, type FieldOwner, fieldName, ownField } from './account-fields.ts';
+import type { Enquiry, Person, Values } from './enquiry.ts';
+import { fitted, spread } from './fit-values.ts';
+import type { Addressee } from './judge-answer.ts';
+import { AS_TYPED, ENQUIRIES, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
+
+/** Where fields are looked up. */
+export interface FieldLookup {
+  get(owner: FieldOwner, name: string): AccountField | undefined;
+}
+
+/** The values of a record as Pipedrive takes them, by their names in requests. */
+export interface Parts {
+  readonly own: Readonly<Record<string, unknown>>;
+  /** By the codes of custom fields. */
+  readonly custom: Readonly<Record<string, unknown>>;
+}
+
+/** Values that fit, and the fields of which Pipedrive has no such option. */
+interface Built {
+  readonly parts: Parts;
+  readonly noOption: readonly string[];
+}
+
+/** The fields of a company that was not asked: a custom field has its name in square brackets in place of its code. */
+export const namedFields: FieldLookup = {
+  get: (owner, name) =>
+    ownField(owner, name) ?? {
+      name,
+      code: `[${name}]`,
+      label: name,
+      type: 'any',
+      isCustom: true,
+      options: [],
+    },
+};
+
+/** The object of enquiries. */
+export type RecordOwner = Exclude<PipedriveOptions['object'], 'none'>;
+
+/** Maximum characters of the list of a person's enquiries, and of a person's name. */
+const MAX_ENQUIRIES = 65_000;
+const MAX_NAME = 255;
+
+/** Makes the bodies of requests from what a mapping made of leads. */
+export class RecordBuilder {
+  readonly #fields: FieldLookup;
+  readonly #to: Addressee;
+
+  constructor(fields: FieldLookup, to: Addressee) {
+    this.#fields = fields;
+    this.#to = to;
+  }
+
+  /** Returns the values of a person. @throws SinkUnavailable if Pipedrive lacks a field */
+  person({ values, email, enquiries }: Person): Built {
+    const remarks = enquiries.map((enquiry) => enquiry.remarks);
+    const { parts, noOption } = this.#fit('person', values, remarks);
+    const { name, phones, ...own } = parts.own;
+    const asTyped = values.get(AS_TYPED);
+    if (email === undefined && typeof asTyped === 'string' && asTyped.trim() !== '')
+      for (const list of remarks) list.push(`Pipedrive has the email address in \`${AS_TYPED}\` only.`);
+    const keys = {
+      [KEY]: enquiries[0]?.key,
+      [ENQUIRIES]: withKeys('', enquiries),
+      [URL_FIELD]: enquiries[0]?.url,
+    };
+    return {
+      parts: {
+        own: {
+          name: nameOf(name, email, enquiries),
+          ...(email === undefined ? {} : { emails: [contact(email)] }),
+          ...(phones === undefined ? {} : { phones: [contact(phones)] }),
+          ...own,
+        },
+        custom: { ...parts.custom, ...this.#kept('person', keys) },
+      },
+      noOption,
+    };
+  }
+
+  /** Returns the values of the lead or deal of an enquiry. @throws SinkUnavailable if Pipedrive lacks a field */
+  record(owner: RecordOwner, { record, key, url, remarks }: Enquiry): Built {
+    const { parts, noOption } = this.#fit(owner, record, [remarks]);
+    const { title, ...own } = parts.own;
+    const hasTitle = typeof title === 'string' && title.trim() !== '';
+    return {
+      parts: {
+        own: { title: hasTitle ? title : `Lead ${key}`.slice(0, MAX_NAME), ...own },
+        custom: { ...parts.custom, ...this.#kept(owner, { [KEY]: key, [URL_FIELD]: url }) },
+      },
+      noOption,
+    };
+  }
+
+  #fit(owner: FieldOwner, values: Values, remarks: readonly string[][]): Built {
+    const own: Record<string, unknown> = {};
+    const custom: Record<string, unknown> = {};
+    const noOption: string[] = [];
+    for (const [name, value] of values) {
+      const field = this.#need(owner, name);
+      const shown = `\`${fieldName(owner, field.name)}\``;
+      const result = fitted(field, value);
+      if ('noOption' in result) noOption.push(fieldName(owner, name));
+      else if ('leftOut' in result)
+        for (const list of remarks) list.push(`${shown} was left out: ${result.leftOut}.`);
+      else (field.isCustom ? custom : own)[field.code] = result.value;
+      if ('isCut' in result) for (const list of remarks) list.push(`${shown} was cut, as it was too long.`);
+    }
+    return { parts: { own, custom }, noOption };
+  }
+
+  /** Returns the values of fields that leadsync writes itself, by their codes. */
+  #kept(owner: FieldOwner, values: Readonly<Record<string, string | undefined>>) {
+    const entries = Object.entries(values).flatMap(([name, value]) =>
+      value === undefined ? [] : [[this.#need(owner, name).code, value] as const],
+    );
+    return Object.fromEntries(entries);
+  }
+
+  #need(owner: FieldOwner, name: string): AccountField {
+    const field = this.#fields.get(owner, name);
+    if (field) return field;
+    const { origin, sink } = this.#to;
+    throw new SinkUnavailable(`Pipedrive at ${origin} has no field \`${fieldName(owner, name)}\`.`, {
+      hint: `\`leadsync setup ${sink} --yes\` makes what leadsync can make; correct \`fields\` for others, which \`leadsync fields ${sink}\` lists.`,
+      unsent: true,
+    });
+  }
+}
+
+/** Returns a list of keys with those of enquiries, without the oldest if there are too many. */
+export function withKeys(held: string, enquiries: readonly Pick<Enquiry, 'key'>[]): string {
+  const keys = new Set([...keysIn(held), ...enquiries.map(({ key }) => key)]);
+  let text = [...keys].join('\n');
+  while (text.length > MAX_ENQUIRIES) text = text.slice(text.indexOf('\n') + 1);
+  return text;
+}
+
+/** Returns the keys in the list of a person's enquiries. */
+export function keysIn(held: unknown): readonly string[] {
+  return typeof held === 'string' ? held.split('\n').filter((key) => key !== '') : [];
+}
+
+/** Returns the body of a request for a lead, which has custom fields beside its own. */
+export function leadBody({ own, custom }: Parts): Readonly<Record<string, unknown>> {
+  const flat = Object.entries(custom).map(([code, value]) => spread(code, value));
+  return Object.assign({}, own, ...flat);
+}
+
+/** Returns the body of a request for a person or deal. */
+export function v2Body({ own, custom }: Parts): Readonly<Record<string, unknown>> {
+  return Object.keys(custom).length === 0 ? own : { ...own, custom_fields: custom };
+}
+
+/** Returns the body of the request that makes the lead or deal of an enquiry. */
+export function enquiryBody(
+  object: RecordOwner,
+  { key }: Pick<Enquiry, 'key'>,
+  parts: Parts,
+  personId: unknown,
+): object {
+  return object === 'lead'
+    ? { ...leadBody(parts), person_id: personId, origin_id: key.slice(0, MAX_NAME) }
+    : { ...v2Body(parts), person_id: personId };
+}
+
+/** Returns the text of a note as HTML, with the key by which leadsync recognises it. */
+export function noteContent({ note, key, url }: Enquiry): string {
+  const lines = escaped(note).replaceAll(/\r\n?|\n/g, '<br>');
+  const source = url === undefined ? escaped(key) : `<a href="${escaped(url)}">${escaped(key)}</a>`;
+  return `<p>${lines}</p><p>leadsync ${source}</p>`;
+}
+
+/** Returns what in the content of a note says that it is that of an enquiry. */
+export function noteMark({ key }: Pick<Enquiry, 'key'>): RegExp {
+  const text = escaped(key).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  return new RegExp(`leadsync (?:<a [^>]*>)?${text}<`);
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+function contact(value: unknown) {
+  return { value, primary: true, label: 'work' };
+}
+
+/** A person has to have a name. */
+function nameOf(name: unknown, email: string | undefined, [first]: readonly Enquiry[]): string {
+  if (typeof name === 'string' && name.trim() !== '') return name;
+  return email ?? `Lead ${first?.key}`.slice(0, MAX_NAME);
+}

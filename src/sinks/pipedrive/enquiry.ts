@@ -1,0 +1,102 @@
+import type { Delivery } from '../../leads/delivery.ts';
+import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
+import type { Outcome } from '../../leads/outcome.ts';
+import { type BatchLead, leadsOf } from '../crm/batch-leads.ts';
+import type { SinkParts } from '../sink.ts';
+import { NOTE, type PipedriveOptions } from './options.ts';
+
+/** The values of a mapping that are not empty, by field. */
+export type Values = ReadonlyMap<string, MappedValue>;
+
+/** A lead of a batch, and what has become of it so far. */
+export interface Enquiry extends BatchLead {
+  /** Whether the record may be there: an earlier attempt ended without an answer, or an operator wants the lead again. */
+  readonly mayExist: boolean;
+  /** The values of the person, without the email address. */
+  readonly person: Values;
+  /** The values of the lead or deal. */
+  readonly record: Values;
+  /** The text of the note; empty if there is none. */
+  readonly note: string;
+  /** The address of the lead's page. */
+  readonly url: string | undefined;
+  /** What was not taken over, for the operator. */
+  readonly remarks: string[];
+  /** The lead or deal, and whether this attempt made it. */
+  recordId: string | undefined;
+  noteId: string | undefined;
+  /** Set as soon as it is certain. */
+  outcome: Outcome | undefined;
+}
+
+/** A person: the enquiries of a batch with the same email address, or one enquiry without any. */
+export interface Person {
+  readonly enquiries: readonly Enquiry[];
+  /** The email address in lower case; undefined if there is none that Pipedrive takes. */
+  email: string | undefined;
+  /** The values that the enquiries have for the person; the newest says most. */
+  readonly values: Values;
+  id: string | undefined;
+  /** Whether this attempt made the person. */
+  isMade: boolean;
+}
+
+/** Maximum characters of an email address that Pipedrive takes. */
+const MAX_EMAIL = 255;
+
+/** Returns the persons of a batch with their enquiries. */
+export function personsOf(
+  deliveries: readonly Delivery[],
+  object: PipedriveOptions['object'],
+  { leadUrl }: Pick<SinkParts, 'leadUrl'>,
+): readonly Person[] {
+  const prefix = object === 'none' ? undefined : `${object}.`;
+  const enquiries = leadsOf(deliveries).map((lead) => {
+    const { newest } = lead;
+    const own = valuesOf(newest, (name) => (name.includes('.') ? undefined : name));
+    const record = valuesOf(newest, (name) => {
+      if (!name.includes('.')) return undefined;
+      return prefix !== undefined && name.startsWith(prefix) ? name.slice(prefix.length) : name;
+    });
+    const note = mappedText((prefix === undefined ? own : record).get(NOTE));
+    const email = mappedText(own.get('email')).trim().toLowerCase();
+    for (const name of ['email', NOTE]) own.delete(name);
+    record.delete(NOTE);
+    const enquiry: Enquiry = {
+      ...lead,
+      mayExist:
+        !lead.mayCreate || lead.deliveries.some(({ mayHaveArrived, replay }) => mayHaveArrived || replay),
+      person: own,
+      record,
+      note: note.toWellFormed(),
+      url: leadUrl(newest),
+      remarks: email.length > MAX_EMAIL ? ['The email address is too long for Pipedrive.'] : [],
+      recordId: undefined,
+      noteId: undefined,
+      outcome: undefined,
+    };
+    return { enquiry, email: email === '' || email.length > MAX_EMAIL ? undefined : email };
+  });
+  const byPerson = Map.groupBy(enquiries, ({ enquiry, email }) => email ?? `key ${enquiry.key}`);
+  return [...byPerson.values()].map((own) => ({
+    enquiries: own.map(({ enquiry }) => enquiry),
+    email: own[0]?.email,
+    values: new Map(own.flatMap(({ enquiry }) => [...enquiry.person])),
+    id: undefined,
+    isMade: false,
+  }));
+}
+
+/** Returns the values of a delivery that are not empty, by the name that `nameOf` returns; leaves out fields without one. */
+function valuesOf(
+  { fields }: Delivery,
+  nameOf: (field: string) => string | undefined,
+): Map<string, MappedValue> {
+  const values = new Map<string, MappedValue>();
+  for (const [field, value] of fields ?? []) {
+    const name = nameOf(field);
+    if (name !== undefined && mappedText(value) !== '' && !(Array.isArray(value) && value.length === 0))
+      values.set(name, value);
+  }
+  return values;
+}

@@ -1,0 +1,146 @@
+import type { Refused } from '../../leads/outcome.ts';
+import type { Answer } from '../api-server.ts';
+import { SinkUnavailable } from '../sink.ts';
+import type { Call } from './calls.ts';
+import { readBody, readFault } from './read-answer.ts';
+import { DAILY_WAIT_MS } from './token-budget.ts';
+
+/** Why Pipedrive does not take one record. */
+export type RecordFault =
+  /** Pipedrive takes the person without the email address; `refused` is what the fault means otherwise. */
+  | { readonly kind: 'wrong-email'; readonly refused: Refused }
+  /** The record was deleted, archived or merged, or that with which a new one is linked. */
+  | { readonly kind: 'gone'; readonly refused: Refused }
+  | Refused;
+
+/** Where a request went, for messages. */
+export interface Addressee {
+  /** The name of the sink. */
+  readonly sink: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Returns the name of a custom field by its code, as a mapping has it. */
+  nameOf(code: string): string | undefined;
+}
+
+/** Maximum characters of an answer that are stored. */
+const MAX_ANSWER = 1_000;
+/** The window of the burst limit, in ms. */
+const BURST_MS = 2_000;
+/** How long Cloudflare may block a client that kept on sending, in ms; documented nowhere. */
+const BLOCK_MS = 3_600_000;
+const TOKEN_HINT =
+  'Put a valid API token into `token`: Pipedrive shows it under Personal preferences, API. A new token ends the old one.';
+
+/**
+ * Returns what an answer means that is no success. @throws SinkUnavailable for whatever the next lead would meet as well
+ */
+export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addressee): RecordFault {
+  const { httpStatus } = answer;
+  const body = readBody(answer);
+  const fault = readFault(body);
+  const name = `Pipedrive at ${to.origin}`;
+  const setup = `\`leadsync setup ${to.sink}\` shows and makes what is missing.`;
+  const failure = (message: string, hint: string, retryAfterMs = answer.retryAfterMs) =>
+    new SinkUnavailable(message, {
+      hint,
+      httpStatus,
+      answer: storedAnswer(answer),
+      retryAfterMs,
+      mayHaveArrived: httpStatus < 400 || httpStatus >= 500,
+    });
+  const refused = (): Refused => ({
+    kind: 'refused',
+    reason: `${name} does not take ${shown(fault.parameter, to)}. Correct the value in \`fields\`, then run \`leadsync retry\`.`,
+    httpStatus,
+    answer: storedAnswer(answer),
+  });
+  if (httpStatus < 300)
+    throw failure(
+      body === undefined
+        ? `${to.origin} answered HTTP ${httpStatus}, and not as Pipedrive does.`
+        : `${name} answered HTTP ${httpStatus} without saying what it has stored.`,
+      'Check `domain`, and whether a proxy answers in place of Pipedrive. leadsync looks before it sends a lead again.',
+    );
+  const isPage = body === undefined;
+  switch (httpStatus) {
+    case 400:
+    case 422:
+      if (isPage || method === 'GET') break;
+      if (fault.unknownField !== undefined)
+        throw failure(`Pipedrive no longer has ${shown(fault.unknownField, to)}.`, setup);
+      return fault.parameter === 'emails' ? { kind: 'wrong-email', refused: refused() } : refused();
+    case 401:
+      throw failure(`${name} does not accept the token.`, TOKEN_HINT);
+    case 402:
+      throw failure(
+        `The company at ${to.origin} is not open: it does not pay.`,
+        'Let its administrator see to the billing in Pipedrive.',
+      );
+    case 403:
+      if (isPage)
+        throw failure(
+          `Cloudflare blocks leadsync at ${to.origin}.`,
+          'It does so after requests over the limit, also of other programs. leadsync sends nothing for an hour.',
+          BLOCK_MS,
+        );
+      if (fault.code.startsWith('feature_capping'))
+        throw failure(
+          `The plan of the company at ${to.origin} has no room for more (${safe(fault.code)}).`,
+          'Delete what is not needed in Pipedrive, or choose a larger plan.',
+        );
+      throw failure(
+        `The user of the token may not do this at ${to.origin} (${method} ${path}).`,
+        'Give the user the permission in Pipedrive, or use the token of another one. `job_title`, `birthday`, `notes` and `postal_address` of a person need the contact sync of Pipedrive.',
+      );
+    case 404:
+    case 410:
+      if (!isPage && method !== 'GET') return { kind: 'gone', refused: refused() };
+      if (path.includes('{id}') && !isPage) return { kind: 'gone', refused: refused() };
+      throw failure(
+        `${to.origin} does not have ${path}, which is a part of Pipedrive's API.`,
+        'Correct `domain`: it is the address at which people open the company in Pipedrive.',
+      );
+    case 429: {
+      const isDay = Number(answer.header('x-daily-ratelimit-token-remaining') ?? Number.NaN) <= 0;
+      const resetMs = Number(answer.header('x-ratelimit-reset') ?? Number.NaN) * 1_000;
+      throw failure(
+        isDay
+          ? `The company at ${to.origin} has used up its tokens of the day.`
+          : `${name} allows no more requests now.`,
+        isDay
+          ? 'leadsync asks again in an hour. More seats or another plan bring more tokens.'
+          : 'leadsync waits; other programs may use the same limit.',
+        isDay ? DAILY_WAIT_MS : (answer.retryAfterMs ?? (resetMs > 0 ? resetMs : BURST_MS)),
+      );
+    }
+  }
+  throw isPage && httpStatus < 500
+    ? failure(
+        `${to.origin} answered HTTP ${httpStatus}, and not as Pipedrive does.`,
+        'Check `domain`, and whether a proxy answers in place of Pipedrive.',
+      )
+    : failure(
+        `${name} answered HTTP ${httpStatus} to ${method} ${path}.`,
+        httpStatus < 500
+          ? `\`leadsync check\` compares sink ${to.sink} with the company. If it finds nothing, report this: \`leadsync trace LEAD --show-data\` shows the whole answer.`
+          : 'https://status.pipedrive.com shows whether Pipedrive has a problem. leadsync tries again.',
+      );
+}
+
+/** Returns an answer as it is stored. */
+function storedAnswer({ text }: Answer): string | undefined {
+  return text?.slice(0, MAX_ANSWER).toWellFormed();
+}
+
+function shown(parameter: string | undefined, { nameOf }: Addressee): string {
+  if (parameter === undefined) return 'the record';
+  const name = nameOf(parameter);
+  if (name !== undefined) return `\`${name}\``;
+  return /^[0-9a-f]{40}$/.test(parameter) ? `the field ${parameter}` : `\`${safe(parameter)}\``;
+}
+
+/** Returns a word of Pipedrive as it may be shown: an answer could have anything in place of it. */
+function safe(word: string): string {
+  return /^\w{1,60}$/.test(word) ? word : 'an unknown name';
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { secret } from '../../platform/options/option-types.ts';
+import type { StandardField } from '../sink.ts';
+
+/** Visible ASCII without spaces, as a header needs it. */
+const TOKEN = /^[\x21-\x7e]+$/;
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/** The options of a pipedrive sink, without those common to every sink. */
+export const pipedriveOptions = z.strictObject({
+  domain: z
+    .string()
+    .refine(
+      isDomain,
+      'must be the address of the company at Pipedrive, such as https://example.pipedrive.com',
+    )
+    .transform((url) => new URL(url).origin)
+    .describe('The address of the company at Pipedrive: `https://COMPANY.pipedrive.com`.'),
+  token: secret()
+    .refine((token) => TOKEN.test(token.reveal()), 'must be an API token of Pipedrive, in one line')
+    .describe(
+      'The API token of a user: in Pipedrive under Personal preferences, API. What leadsync makes belongs to this user.',
+    ),
+  object: z
+    .enum(['lead', 'deal', 'none'])
+    .default('lead')
+    .describe(
+      'The record that Pipedrive gets for each lead, linked with the person: a `lead` in the leads inbox, a `deal`, or `none`, so that there is only the person.',
+    ),
+  note: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether the answers of the client become a note, which costs 10 tokens for each lead. `false`: they are in the field `leadsync_answers`.',
+    ),
+  overwrite: z
+    .enum(['never', 'empty', 'always'])
+    .default('empty')
+    .describe(
+      'Which fields of a record that Pipedrive already has are written: `empty` ones, `always` all, or `never` any. It concerns a known person, and with `events: [created, updated]` also the lead or deal.',
+    ),
+  daily_tokens: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'How many tokens the company has a day, if Pipedrive does not say so in its answers: 30,000 per seat with Lite, 60,000 with Growth, 150,000 with Premium, 210,000 with Ultimate.',
+    ),
+  standard_fields: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether the sink has the fields that suit a new company, which `fields` extends and replaces one by one. `false`: only `fields`.',
+    ),
+});
+
+/** The options of a pipedrive sink, validated. */
+export type PipedriveOptions = z.output<typeof pipedriveOptions>;
+
+function isDomain(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
+}
+
+/** The field of a person or enquiry with the key of the lead that made it. */
+export const KEY = 'leadsync_key';
+/** The field of a person with the keys of all enquiries, written before each of them. */
+export const ENQUIRIES = 'leadsync_enquiries';
+/** The field with the address of the lead's page. */
+export const URL_FIELD = 'leadsync_url';
+/** The field of a person with the email address as the client typed it. */
+export const AS_TYPED = 'leadsync_email_as_typed';
+/** The name under which a mapping writes the note of an enquiry. */
+export const NOTE = 'note';
+
+const ANSWERS = 'lead.questions.map(q, q.question + "\\n" + q.answer).join("\\n\\n")';
+/** Maximum characters of a note's text: Pipedrive takes 100,000, in which characters of HTML count several times. */
+const MAX_NOTE = 30_000;
+const MAX_TEXT = 65_535;
+
+/** Returns the fields that suit a new company. */
+export function standardFields(
+  { object, note, standard_fields: isOn }: Pick<PipedriveOptions, 'object' | 'note' | 'standard_fields'>,
+  region: string | undefined,
+): Readonly<Record<string, StandardField>> {
+  if (!isOn) return {};
+  const phone =
+    region === undefined
+      ? 'lead.client_phone_number'
+      : 'default(phone(lead.client_phone_number), lead.client_phone_number)';
+  const person: Readonly<Record<string, StandardField>> = {
+    name: { from: 'lead.client_name', max: 255 },
+    email: { from: 'email(lead.client_email)' },
+    phone: { from: phone },
+    leadsync_address: { from: 'lead.address', max: MAX_TEXT },
+    [AS_TYPED]: { from: 'lead.client_email', max: MAX_TEXT },
+  };
+  const enquiry: Readonly<Record<string, StandardField>> = {
+    leadsync_service: { from: 'lead.service_name', max: MAX_TEXT },
+    leadsync_source: { from: 'lead.source', max: MAX_TEXT },
+    leadsync_first_seen_at: { from: 'delivery.first_seen_at' },
+    ...(note
+      ? { [NOTE]: { from: ANSWERS, once: true, max: MAX_NOTE } }
+      : { leadsync_answers: { from: ANSWERS, max: MAX_TEXT } }),
+  };
+  if (object === 'none') return { ...person, ...enquiry };
+  const title: StandardField = { from: 'lead.service_name + ": " + lead.client_name', max: 255 };
+  const prefixed = Object.entries({ title, ...enquiry }).map(([name, of]) => [`${object}.${name}`, of]);
+  return { ...person, ...Object.fromEntries(prefixed) };
+}
+
+/** Returns why a field cannot be one of Pipedrive, as a phrase; undefined if it can. */
+export function fieldFault(name: string): string | undefined {
+  const [first = '', second, ...rest] = name.split('.');
+  if (second !== undefined && !/^(lead|deal)$/.test(first))
+    return 'is no field: write a field of the person as it is, and one of the lead or deal as `lead.NAME` or `deal.NAME`';
+  if (rest.length > 0) return 'is no field: there is one dot at most, as in `deal.value`';
+  const field = second ?? first;
+  if (!/^[\p{Ll}\p{Lo}\p{Lm}\p{N}_]+$/u.test(field))
+    return 'is no field: write its name in Pipedrive in small letters, with _ in place of everything else, as `leadsync fields` lists it';
+  return [KEY, ENQUIRIES, URL_FIELD].includes(field) ? 'is a field that leadsync writes itself' : undefined;
+}

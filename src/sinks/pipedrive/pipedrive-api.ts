@@ -1,0 +1,189 @@
+import type { Quota } from '../../leads/quota.ts';
+import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
+import { RequestWindow } from '../crm/request-window.ts';
+import { type SinkParts, SinkUnavailable } from '../sink.ts';
+import { type Call, calls } from './calls.ts';
+import { type Addressee, judgeAnswer, type RecordFault } from './judge-answer.ts';
+import type { PipedriveOptions } from './options.ts';
+import { type Json, nextPage, objectOf, readBody, readSuccess, type Success } from './read-answer.ts';
+import { TokenBudget } from './token-budget.ts';
+
+/** When a request ends, and which lease it needs. */
+export type Limits = Pick<CallLimits, 'stop' | 'confirmLease'>;
+
+/** What a request says. */
+export interface Asked {
+  readonly id?: string | number;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+/** The period of Pipedrive's limits, in ms, and the least of them: the plan Lite (https://pipedrive.readme.io/docs/core-api-concepts-rate-limiting). */
+const PERIOD_MS = 2_000;
+const LEAST_LIMIT = { requests: 20, perMs: PERIOD_MS };
+const SEARCH_LIMIT = { requests: 10, perMs: PERIOD_MS };
+/** Items of a page: the most that Pipedrive gives. A page costs the same however many there are. */
+const PAGE = '500';
+const JSON_TYPE = 'application/json';
+
+/** The requests to Pipedrive that a sink makes. Keeps them within the limits of the company. */
+export class PipedriveApi {
+  readonly addressee: Addressee;
+  readonly budget: TokenBudget;
+  readonly #token: PipedriveOptions['token'];
+  readonly #server: ApiServer;
+  readonly #windows: { readonly any: RequestWindow; readonly search: RequestWindow };
+
+  constructor(
+    { domain, token, daily_tokens: daily }: Pick<PipedriveOptions, 'domain' | 'token' | 'daily_tokens'>,
+    parts: SinkParts,
+    nameOf: Addressee['nameOf'],
+  ) {
+    this.#token = token;
+    this.addressee = { sink: parts.name, origin: domain, nameOf };
+    this.budget = new TokenBudget(parts.clock, daily);
+    this.#server = new ApiServer(domain, parts);
+    this.#windows = {
+      any: new RequestWindow(parts.clock, LEAST_LIMIT),
+      search: new RequestWindow(parts.clock, SEARCH_LIMIT),
+    };
+  }
+
+  get quota(): Quota | undefined {
+    return this.budget.quota;
+  }
+
+  /** Reads a record; undefined if there is none with this id. @throws SinkUnavailable */
+  async read(call: Call, id: string | number, limits: Limits): Promise<Json | undefined> {
+    const { success, fault } = await this.#ask(call, { id }, limits);
+    if (success) return this.#record(success);
+    if (fault.kind === 'gone') return undefined;
+    throw unexpected(fault);
+  }
+
+  /** Returns the items of a list, page by page. @throws SinkUnavailable */
+  async *list(call: Call, query: Readonly<Record<string, string>>, limits: Limits): AsyncIterable<Json> {
+    for (let place: Readonly<Record<string, string>> | undefined = {}; place; ) {
+      const asked = { query: { ...query, limit: PAGE, ...place } };
+      const { success, fault } = await this.#ask(call, asked, limits);
+      if (!success) throw unexpected(fault);
+      const items = Array.isArray(success.data) ? success.data : itemsOf(success.data as Json);
+      if (items === undefined) throw this.#noList(call);
+      yield* items as readonly Json[];
+      place = nextPage(success.body);
+    }
+  }
+
+  /** Returns every item of a list. @throws SinkUnavailable */
+  async all(call: Call, query: Readonly<Record<string, string>>, limits: Limits): Promise<readonly Json[]> {
+    const items: Json[] = [];
+    for await (const item of this.list(call, query, limits)) items.push(item);
+    return items;
+  }
+
+  /** Makes, changes or deletes a record. Returns it, or why Pipedrive does not do it. @throws SinkUnavailable */
+  async write(call: Call, asked: Asked, limits: Limits): Promise<Json | RecordFault> {
+    const { success, fault } = await this.#ask(call, asked, { ...limits, sendsLeads: true });
+    return success ? this.#record(success) : fault;
+  }
+
+  /** Deletes a record. Returns whether it was there. @throws SinkUnavailable */
+  async delete(call: Call, id: string | number, limits: Limits): Promise<boolean> {
+    const { success, fault } = await this.#ask(call, { id }, limits);
+    if (success) return true;
+    if (fault.kind === 'gone') return false;
+    throw unexpected(fault);
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+
+  #record({ data }: Success): Json {
+    return Array.isArray(data) ? {} : (data as Json);
+  }
+
+  #noList({ method, path }: Call): SinkUnavailable {
+    return new SinkUnavailable(
+      `Pipedrive at ${this.addressee.origin} answered ${method} ${path} without a list.`,
+      { hint: 'Check `domain`, and whether a proxy answers in place of Pipedrive.', unsent: true },
+    );
+  }
+
+  /** Makes a request. @throws SinkUnavailable for whatever concerns more than its record */
+  async #ask(
+    call: Call,
+    asked: Asked,
+    limits: CallLimits,
+  ): Promise<
+    | { readonly success: Success; readonly fault?: undefined }
+    | { readonly success?: undefined; readonly fault: RecordFault }
+  > {
+    const answer = await this.#send(call, asked, limits);
+    try {
+      const success = answer.httpStatus < 300 ? readSuccess(readBody(answer)) : undefined;
+      return success ? { success } : { fault: judgeAnswer(answer, call, this.addressee) };
+    } catch (error) {
+      throw error instanceof SinkUnavailable && !limits.sendsLeads ? error.beforeSending() : error;
+    }
+  }
+
+  async #send(call: Call, { id, query = {}, body }: Asked, limits: CallLimits): Promise<Answer> {
+    const isSearch = call === calls.searchPersons;
+    const windows = isSearch ? [this.#windows.search, this.#windows.any] : [this.#windows.any];
+    const answered: (() => void)[] = [];
+    for (const window of windows) answered.push(await window.take(limits.stop));
+    const parameters = new URLSearchParams(query).toString();
+    const path = id === undefined ? call.path : call.path.replace('{id}', encodeURIComponent(id));
+    const answer = await this.#server
+      .call(
+        {
+          method: call.method,
+          path: parameters === '' ? path : `${path}?${parameters}`,
+          headers: {
+            'x-api-token': this.#token.reveal(),
+            accept: JSON_TYPE,
+            ...(body === undefined ? {} : { 'content-type': JSON_TYPE }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        },
+        limits,
+      )
+      .finally(() => {
+        for (const done of answered) done();
+      });
+    this.#learn(answer, call, this.#windows[isSearch ? 'search' : 'any']);
+    return answer;
+  }
+
+  #learn({ header }: Answer, { tokens }: Call, window: RequestWindow): void {
+    const number = (name: string) => Number(header(name) ?? Number.NaN);
+    const [requests, remaining] = [number('x-ratelimit-limit'), number('x-ratelimit-remaining')];
+    if (requests > 0 && remaining >= 0) window.learn({ requests, perMs: PERIOD_MS, remaining });
+    const day = (name: string) => number(`x-daily-ratelimit-token-${name}`);
+    this.budget.learn({ limit: day('limit'), remaining: day('remaining') }, tokens);
+  }
+}
+
+/** The limits of a request that no lease covers. */
+export function withoutLease(stop: AbortSignal): Limits {
+  return { stop, confirmLease: () => undefined };
+}
+
+/** Whether an answer to `write` says why there is no record. */
+export function isFault(result: Json | RecordFault): result is RecordFault {
+  return 'kind' in result && typeof result.kind === 'string' && !('id' in result);
+}
+
+/** Returns the failure of a request that no lead's value can make fail. */
+function unexpected(fault: RecordFault): SinkUnavailable {
+  const { reason, httpStatus, answer } = fault.kind === 'refused' ? fault : fault.refused;
+  return new SinkUnavailable(reason, { hint: '', httpStatus, answer, unsent: true });
+}
+
+/** Returns the items of the answer to a search. */
+function itemsOf(data: Json): readonly Json[] | undefined {
+  const { items } = data;
+  if (!Array.isArray(items)) return undefined;
+  return items.map((one) => objectOf(objectOf(one)?.['item'])).filter((one) => one !== undefined);
+}

@@ -1,0 +1,263 @@
+import type { Batch } from '../../leads/delivery.ts';
+import type { MappedColumn } from '../../leads/mapped-fields.ts';
+import type { Outcome } from '../../leads/outcome.ts';
+import type { Person as PersonKeys, Subject } from '../../leads/person.ts';
+import type { Quota } from '../../leads/quota.ts';
+import { outcomesInOrder } from '../crm/batch-leads.ts';
+import { requireFields } from '../crm/compare-fields.ts';
+import { Turns } from '../crm/turns.ts';
+import type { DestinationField, MissingPart } from '../destination.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type StoredLead,
+  type TestResult,
+  WITHOUT_LEASE,
+} from '../sink.ts';
+import { type AccountFields, readFields, readPipelines } from './account-fields.ts';
+import { enquiryBody, namedFields, noteContent, RecordBuilder, v2Body } from './build-records.ts';
+import { calls, tokensOfLead } from './calls.ts';
+import { type Enquiry, type Person, personsOf } from './enquiry.ts';
+import { PersonFinder } from './find-persons.ts';
+import { fieldFault, type PipedriveOptions, pipedriveOptions, standardFields } from './options.ts';
+import { type Limits, PipedriveApi, withoutLease } from './pipedrive-api.ts';
+import { missingFields } from './prepare-account.ts';
+import { eraseLeads, findPerson, type StoreTools, storedLeads } from './stored-leads.ts';
+import { EnquiryWriter } from './write-enquiries.ts';
+
+/** Brings each lead to Pipedrive: a person for the client, and a lead or deal for the enquiry. */
+export const pipedrive = defineSink({
+  type: 'pipedrive',
+  summary: 'Makes a person and a lead (or deal) in Pipedrive for every lead.',
+  options: pipedriveOptions,
+  fieldFault,
+  standardFields,
+  place: ['domain', 'object'],
+  defaults: {
+    events: ['created'], // people edit the records
+    batchMax: 10, // after a cut, leadsync has to look for each lead of the batch
+    batchWaitMs: 0,
+    concurrency: 1, // two processes could make two persons of one client
+    timeoutMs: 60_000,
+  },
+  setup: {
+    option: 'domain',
+    question: 'the address of the company at Pipedrive',
+    standard: '${PIPEDRIVE_DOMAIN}',
+    entry: (
+      domain,
+    ) => `  pipedrive:                         # a person and a lead for each lead; first run \`leadsync setup pipedrive\`
+    type: pipedrive
+    domain: ${domain}
+    token: \${PIPEDRIVE_TOKEN}
+    # region: AU                     # the country of phone numbers without a country code
+`,
+  },
+  open: (options, parts) => new PipedriveSink(options, parts),
+});
+
+class PipedriveSink implements Sink {
+  readonly #options: PipedriveOptions;
+  readonly #parts: SinkParts;
+  readonly #api: PipedriveApi;
+  readonly #finder: PersonFinder;
+  /** Two attempts of this process write to a person one after the other. */
+  readonly #turns = new Turns();
+  /** Undefined until they are read, and after an answer that does not fit them. */
+  #fields: AccountFields | undefined;
+  /** The names of fields for messages, also after `#fields` was forgotten. */
+  #lastFields: AccountFields | undefined;
+  /** Whether the answers of Pipedrive have the custom fields of a new lead. */
+  #hasEcho = true;
+
+  constructor(options: PipedriveOptions, parts: SinkParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#api = new PipedriveApi(options, parts, (code) => this.#lastFields?.nameOf(code));
+    this.#finder = new PersonFinder(this.#api, parts.clock);
+  }
+
+  async check(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
+    const missing = await this.missingParts(stop, columns);
+    const { name } = this.#parts;
+    if (missing.length > 0)
+      throw new SinkUnavailable(`Pipedrive lacks ${missing.map(({ what }) => what).join(', ')}.`, {
+        hint: `\`leadsync setup ${name} --yes\` makes what is missing.`,
+        unsent: true,
+      });
+    const fields = await this.destinationFields(stop);
+    requireFields(columns, fields, { sink: name, destination: 'Pipedrive' });
+    this.#api.budget.demand(this.#tokensOfLead, this.#api.addressee.origin);
+  }
+
+  missingParts(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<readonly MissingPart[]> {
+    return missingFields(this.#api, this.#options.object, { columns, limits: withoutLease(stop) });
+  }
+
+  async destinationFields(stop: AbortSignal): Promise<readonly DestinationField[]> {
+    const limits = withoutLease(stop);
+    const fields = await this.#readFields(limits);
+    const isDeal = this.#options.object === 'deal';
+    return fields.toDestinationFields(isDeal ? await readPipelines(this.#api, limits) : undefined);
+  }
+
+  async deliver(
+    { deliveries, columns = [] }: Batch,
+    stop: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
+    const persons = personsOf(deliveries, this.#options.object, this.#parts);
+    await this.#write(persons, { columns, under, limits: { stop, confirmLease: under.confirmLease } });
+    return outcomesInOrder(deliveries, enquiriesOf(persons));
+  }
+
+  /** Makes the records of the test lead, and deletes them. */
+  async test({ deliveries, columns = [] }: Batch, stop: AbortSignal): Promise<TestResult> {
+    const { object } = this.#options;
+    const persons = personsOf(deliveries, object, this.#parts);
+    const limits = withoutLease(stop);
+    const how = { columns, under: WITHOUT_LEASE, limits };
+    const written = await this.#write(persons, how).catch((error: unknown) => error);
+    await this.#undo(persons, limits).catch((error: unknown) => {
+      throw written ?? error;
+    });
+    if (written) throw written;
+    const [outcome] = enquiriesOf(persons).map((enquiry) => enquiry.outcome);
+    if (outcome?.kind !== 'delivered')
+      return {
+        arrived: false,
+        what: outcome && 'reason' in outcome ? outcome.reason : 'Pipedrive did not take it.',
+      };
+    const made = object === 'none' ? 'a person' : `a person and a ${object}`;
+    const what = `${this.#options.domain} took the test lead: leadsync made ${made}, and deleted what it made.`;
+    return {
+      arrived: true,
+      what: [what, outcome.remark, this.#api.budget.describe(this.#tokensOfLead)].filter(Boolean).join(' '),
+    };
+  }
+
+  /** Shows the requests for persons and enquiries that Pipedrive does not have yet, with the names of custom fields in place of their codes. */
+  preview({ deliveries }: Batch): readonly Preview[] {
+    const { object } = this.#options;
+    const builder = new RecordBuilder(namedFields, this.#api.addressee);
+    return personsOf(deliveries, object, this.#parts).flatMap((person) => [
+      this.#previewOf(calls.makePerson.path, v2Body(builder.person(person).parts)),
+      ...person.enquiries.flatMap((enquiry) => {
+        const link = object === 'none' ? { person_id: '[person]' } : { [`${object}_id`]: `[${object}]` };
+        const note = enquiry.note === '' ? [] : [{ content: noteContent(enquiry), ...link }];
+        const notes = note.map((body) => this.#previewOf(calls.makeNote.path, body));
+        if (object === 'none') return notes;
+        const { parts } = builder.record(object, enquiry);
+        const body = enquiryBody(object, enquiry, parts, '[person]');
+        const { path } = object === 'lead' ? calls.makeLead : calls.makeDeal;
+        return [this.#previewOf(path, body), ...notes];
+      }),
+    ]);
+  }
+
+  async *storedLeads(stop: AbortSignal): AsyncIterable<StoredLead> {
+    yield* storedLeads(await this.#storeTools(stop));
+  }
+
+  async findPerson(subject: Subject, stop: AbortSignal): Promise<PersonKeys> {
+    return findPerson(subject, await this.#storeTools(stop));
+  }
+
+  async erase({ leads }: PersonKeys, stop: AbortSignal): Promise<number> {
+    return eraseLeads(leads, await this.#storeTools(stop));
+  }
+
+  quota(): Quota | undefined {
+    return this.#api.quota;
+  }
+
+  close(): Promise<void> {
+    return this.#api.close();
+  }
+
+  get #tokensOfLead(): number {
+    const { object, note, standard_fields: hasFields } = this.#options;
+    return tokensOfLead(object, note && hasFields);
+  }
+
+  #previewOf(path: string, body: object): Preview {
+    return {
+      target: `POST ${this.#options.domain}${path}`,
+      fields: { 'x-api-token': '[secret]', 'content-type': 'application/json' },
+      content: JSON.stringify(body),
+    };
+  }
+
+  /**
+   * Sets the outcomes of enquiries. Those of persons who were not tried have none. @throws SinkUnavailable if nothing was sent to Pipedrive
+   */
+  async #write(
+    persons: readonly Person[],
+    {
+      columns,
+      under,
+      limits,
+    }: {
+      readonly columns: readonly MappedColumn[];
+      readonly under: AttemptUnderWay;
+      readonly limits: Limits;
+    },
+  ): Promise<void> {
+    const fields = this.#fields ?? (await this.#readFields(limits));
+    const writer = new EnquiryWriter({
+      api: this.#api,
+      finder: this.#finder,
+      options: this.#options,
+      fields,
+      limits,
+      columns,
+      suspectFields: (hasEcho) => this.#suspectFields(hasEcho),
+    });
+    let failure: SinkUnavailable | undefined;
+    for (const [at, person] of persons.entries()) {
+      if (at > 0 && under.timeLeftMs() < this.#parts.timeoutMs) break;
+      const names = [person.email, ...person.enquiries.map(({ key }) => key)];
+      failure = await this.#turns.take(names, () => writer.write(person));
+      if (!failure) continue;
+      const outcome = failure.beforeSending().toOutcome();
+      for (const { enquiries } of persons.slice(at + 1))
+        for (const enquiry of enquiries) enquiry.outcome ??= outcome;
+      break;
+    }
+    const outcomes = enquiriesOf(persons).map(({ outcome }) => outcome?.kind);
+    if (outcomes.some((kind) => kind === 'unavailable' || kind === 'refused')) this.#fields = undefined;
+    if (failure?.unsent && outcomes.every((kind) => kind === 'unavailable')) throw failure;
+  }
+
+  async #readFields(limits: Limits): Promise<AccountFields> {
+    this.#lastFields = await readFields(this.#api, this.#options.object, limits);
+    this.#fields = this.#lastFields;
+    return this.#fields;
+  }
+
+  /** Reads the fields again for the next batch, unless Pipedrive never answers with them. */
+  #suspectFields(hasEcho: boolean): void {
+    if (hasEcho || this.#hasEcho) this.#fields = undefined;
+    this.#hasEcho = hasEcho;
+  }
+
+  async #storeTools(stop: AbortSignal): Promise<StoreTools> {
+    const limits = withoutLease(stop);
+    const fields = await this.#readFields(limits);
+    return { api: this.#api, fields, finder: this.#finder, object: this.#options.object, limits };
+  }
+
+  /** Deletes what a test made. What it made without an answer is found by its key. */
+  async #undo(persons: readonly Person[], limits: Limits): Promise<void> {
+    const leads = persons.flatMap(({ enquiries }) => enquiries.map(({ newest }) => newest));
+    await eraseLeads(leads, await this.#storeTools(limits.stop));
+  }
+}
+
+function enquiriesOf(persons: readonly Person[]): readonly Enquiry[] {
+  return persons.flatMap(({ enquiries }) => enquiries);
+}

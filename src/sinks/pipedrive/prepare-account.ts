@@ -1,0 +1,96 @@
+import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
+import type { MissingPart } from '../destination.ts';
+import { SinkUnavailable } from '../sink.ts';
+import { type FieldOwner, fieldName, ownersOf, readFields } from './account-fields.ts';
+import { calls } from './calls.ts';
+import { ENQUIRIES, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
+import { isFault, type Limits, type PipedriveApi, withoutLease } from './pipedrive-api.ts';
+import { refusedBy } from './write-persons.ts';
+
+/** A custom field to make. */
+interface NewField {
+  readonly name: string;
+  readonly type: string;
+  readonly options?: readonly { readonly label: string }[];
+}
+
+/** What leadsync needs of the field for a type of values. */
+const KINDS: Readonly<Record<MappedType, Omit<NewField, 'name'>>> = {
+  text: { type: 'text' },
+  json: { type: 'text' },
+  bigint: { type: 'double' },
+  double: { type: 'double' },
+  time: { type: 'varchar' },
+  boolean: { type: 'enum', options: [{ label: 'true' }, { label: 'false' }] },
+};
+
+/** The types of fields in which leadsync can write a text of its own. */
+const TEXTS = /^(varchar|varchar_auto|text)$/;
+
+/** Returns the custom fields that deliveries need and a company lacks. @throws SinkUnavailable */
+export async function missingFields(
+  api: PipedriveApi,
+  object: PipedriveOptions['object'],
+  { columns, limits }: { readonly columns: readonly MappedColumn[]; readonly limits: Limits },
+): Promise<readonly MissingPart[]> {
+  const fields = await readFields(api, object, limits);
+  return ownersOf(object).flatMap((owner) => {
+    const wanted: NewField[] = [
+      { name: KEY, type: 'varchar' },
+      ...(owner === 'person' ? [{ name: ENQUIRIES, type: 'text' }] : []),
+      { name: URL_FIELD, type: 'varchar' }, // also for a `public_url` that is set later
+      ...ownColumns(columns, owner),
+    ];
+    for (const { name } of wanted.slice(0, 2)) {
+      const type = fields.get(owner, name)?.type;
+      if (
+        type !== undefined &&
+        name.startsWith('leadsync_') &&
+        wanted[0]?.name === KEY &&
+        !TEXTS.test(type) &&
+        [KEY, ENQUIRIES].includes(name)
+      )
+        throw new SinkUnavailable(
+          `The field \`${fieldName(owner, name)}\` in Pipedrive has the type ${type}, which cannot hold the key of a lead.`,
+          { hint: 'Rename the field in Pipedrive, and run this command again.', unsent: true },
+        );
+    }
+    return wanted.filter(({ name }) => !fields.get(owner, name)).map((field) => partOf(api, owner, field));
+  });
+}
+
+/** Returns the fields of a mapping that are leadsync's own, such as `lead.leadsync_service`. */
+function ownColumns(columns: readonly MappedColumn[], owner: FieldOwner): readonly NewField[] {
+  return columns.flatMap(({ name, type }) => {
+    const [prefix, rest] = name.includes('.') ? name.split('.') : ['person', name];
+    return prefix === owner && rest?.startsWith('leadsync_') ? [{ name: rest, ...KINDS[type] }] : [];
+  });
+}
+
+function partOf(api: PipedriveApi, owner: FieldOwner, { name, type, options }: NewField): MissingPart {
+  const call = owner === 'person' ? calls.makePersonField : calls.makeDealField;
+  const body = { field_name: name.replaceAll('_', ' '), field_type: type, ...(options ? { options } : {}) };
+  return {
+    what: `field \`${name}\` of ${owner === 'person' ? 'persons' : 'leads and deals'} (${type})`,
+    how: curl(`${api.addressee.origin}${call.path}`, body),
+    make: async (stop) => {
+      const limits = withoutLease(stop);
+      const fields = await readFields(api, owner === 'person' ? 'none' : owner, limits);
+      if (fields.get(owner, name)) return; // made in the meantime: Pipedrive would make another of the same name
+      const made = await api.write(call, { body }, limits);
+      if (!isFault(made)) return;
+      const {
+        reason = '',
+        httpStatus,
+        answer,
+      } = refusedBy(made) as { reason?: string; httpStatus?: number; answer?: string };
+      throw new SinkUnavailable(reason, { hint: '', httpStatus, answer, unsent: true });
+    },
+  };
+}
+
+/** Returns a request as a command for a shell that has the token in PIPEDRIVE_TOKEN. Neither the address nor the body has a quote. */
+function curl(address: string, body: object): string {
+  const auth = '-H "x-api-token: $PIPEDRIVE_TOKEN"';
+  return `curl ${auth} -H 'Content-Type: application/json' '${address}' -d '${JSON.stringify(body)}'\n`;
+}

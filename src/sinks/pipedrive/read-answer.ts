@@ -1,0 +1,90 @@
+import type { Answer } from '../api-server.ts';
+
+/** A JSON object of an answer. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A successful answer. */
+export interface Success {
+  /** The record, or the items of a list. */
+  readonly data: Json | readonly Json[];
+  /** The whole answer, for the place of the next page. */
+  readonly body: Json;
+}
+
+/** What Pipedrive says about a request that it did not accept. */
+export interface PipedriveFault {
+  /** Its words, which may repeat values of the lead. */
+  readonly message: string;
+  /** `feature_capping_deals_limit`, `ERR_SCHEMA_VALIDATION_FAILED`. */
+  readonly code: string;
+  /** The parameter at fault, or the code of the custom field. */
+  readonly parameter: string | undefined;
+  /** The code of a custom field that Pipedrive does not know. */
+  readonly unknownField: string | undefined;
+}
+
+const CODE = /[0-9a-f]{40}/;
+
+/** Returns the JSON object of an answer; undefined if it has none, such as the page of a proxy. */
+export function readBody({ text }: Pick<Answer, 'text'>): Json | undefined {
+  try {
+    return objectOf(JSON.parse(text ?? ''));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns what a successful answer says; undefined if it does not say success, or says nothing. */
+export function readSuccess(body: Json | undefined): Success | undefined {
+  if (body?.['success'] !== true) return undefined;
+  const { data } = body;
+  if (Array.isArray(data)) return { data: listOf(data), body };
+  const record = objectOf(data);
+  if (record) return { data: record, body };
+  if (data === true) return { data: {}, body }; // a deleted note
+  // An empty list of v1 has no data, but the place of its page.
+  return data === null && paginationOf(body) ? { data: [], body } : undefined;
+}
+
+/** Returns what an answer says about a request that it did not accept. */
+export function readFault(body: Json | undefined): PipedriveFault {
+  const texts = [body?.['error'], body?.['error_info']].filter((text) => typeof text === 'string');
+  const message = texts.join(' ');
+  const named = textOf(body?.['field_code']) ?? CODE.exec(message)?.[0];
+  const isUnknown = named !== undefined && /\bis not allowed\b/.test(message);
+  return {
+    message,
+    code: textOf(body?.['code']) ?? '',
+    parameter:
+      named ?? /"(\w+)"/.exec(message)?.[1] ?? /(?:Validation failed: |; )(\w+)[^:]*:/.exec(message)?.[1],
+    unknownField: isUnknown ? named : undefined,
+  };
+}
+
+/** Returns where the next page of a list begins, as a parameter of its request; undefined on the last page. */
+export function nextPage(body: Json): Readonly<Record<string, string>> | undefined {
+  const cursor = objectOf(body['additional_data'])?.['next_cursor'];
+  if (typeof cursor === 'string' && cursor !== '') return { cursor };
+  const { next_start: start, more_items_in_collection: hasMore } = paginationOf(body) ?? {};
+  return hasMore === true && typeof start === 'number' ? { start: String(start) } : undefined;
+}
+
+function paginationOf(body: Json): Json | undefined {
+  return objectOf(objectOf(body['additional_data'])?.['pagination']);
+}
+
+/** Returns a value that is a JSON object; undefined for every other. */
+export function objectOf(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+}
+
+/** Returns the objects of a list. */
+export function listOf(value: unknown): readonly Json[] {
+  if (!Array.isArray(value)) return [];
+  return value.map(objectOf).filter((one) => one !== undefined);
+}
+
+/** Returns a value that is a text; undefined for every other. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,70 @@
+import type { Quota } from '../../leads/quota.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import { SinkUnavailable } from '../sink.ts';
+
+/** How long leadsync sends nothing once the tokens of the day are used up, in ms. When a day begins is documented nowhere. */
+export const DAILY_WAIT_MS = 3_600_000;
+
+/** The company's tokens of the day. Every program of the company uses them. */
+export class TokenBudget {
+  readonly #clock: Clock;
+  /** The budget if Pipedrive does not say it. */
+  readonly #configured: number | undefined;
+  #last: (Quota & { readonly atMs: number }) | undefined;
+
+  constructor(clock: Clock, configured: number | undefined) {
+    this.#clock = clock;
+    this.#configured = configured;
+  }
+
+  get quota(): Quota | undefined {
+    if (this.#last === undefined) return undefined;
+    const { atMs: _, ...quota } = this.#last;
+    return quota;
+  }
+
+  /** Adopts what an answer says. If it says nothing, counts the tokens of its request, as long as the budget is configured. */
+  learn({ limit, remaining }: { limit: number; remaining: number }, tokens: number): void {
+    if (limit > 0 && remaining >= 0) this.#note(Math.max(0, limit - remaining), limit);
+    else if (this.#configured !== undefined) this.#note(this.#usedToday() + tokens, this.#configured);
+  }
+
+  /** @throws SinkUnavailable if fewer tokens are left than the next lead needs, without asking Pipedrive, until an hour after its last answer */
+  demand(tokens: number, origin: string): void {
+    if (this.#last === undefined) return;
+    const waitMs = this.#last.atMs + DAILY_WAIT_MS - this.#clock.monotonicMs();
+    const { used, limit } = this.#last;
+    if (limit - this.#usedToday() >= tokens || waitMs <= 0) return;
+    throw new SinkUnavailable(
+      `The company at ${origin} has used ${used} of its ${limit} tokens of the day, and a lead needs ${tokens}.`,
+      {
+        hint: 'leadsync asks again within the hour. Other programs use the same tokens; more seats or another plan bring more.',
+        retryAfterMs: Math.ceil(waitMs),
+        unsent: true,
+      },
+    );
+  }
+
+  /** Returns the budget as a sentence, against what a lead costs. */
+  describe(tokensOfLead: number): string {
+    const cost = `A lead of a new person costs ${tokensOfLead} tokens`;
+    if (this.#last === undefined) return `${cost}.`;
+    const { limit } = this.#last;
+    const left = Math.max(0, limit - this.#usedToday());
+    const leads = (tokens: number) => Math.floor(tokens / tokensOfLead);
+    return `${cost}: the company's ${limit} tokens a day are ${leads(limit)} leads, and the ${left} that are left today ${leads(left)}.`;
+  }
+
+  /** A count of leadsync's own begins anew each day. */
+  #usedToday(): number {
+    if (this.#last === undefined) return 0;
+    const day = (at: Date) => at.toISOString().slice(0, 10);
+    const isCounted = this.#configured === this.#last.limit;
+    return isCounted && day(this.#last.readAt) !== day(this.#clock.now()) ? 0 : this.#last.used;
+  }
+
+  #note(used: number, limit: number): void {
+    const readAt = this.#clock.now();
+    this.#last = { unit: 'tokens', used, limit, readAt, atMs: this.#clock.monotonicMs() };
+  }
+}

@@ -1,0 +1,196 @@
+import type { DestinationRecord } from '../../leads/outcome.ts';
+import { deliveredAs } from '../crm/batch-leads.ts';
+import { SinkUnavailable } from '../sink.ts';
+import {
+  enquiryBody,
+  leadBody,
+  noteContent,
+  noteMark,
+  type Parts,
+  type RecordOwner,
+  v2Body,
+} from './build-records.ts';
+import { calls } from './calls.ts';
+import type { Enquiry, Person } from './enquiry.ts';
+import { idOf } from './find-persons.ts';
+import { customOf, type ExistingRecord } from './find-records.ts';
+import { KEY, URL_FIELD } from './options.ts';
+import { isFault } from './pipedrive-api.ts';
+import type { Json } from './read-answer.ts';
+import {
+  PersonWriter,
+  recordChanges,
+  refusedBy,
+  unnamed,
+  type WritingTools,
+  type WrittenPerson,
+} from './write-persons.ts';
+
+const DELETED = 'Somebody has deleted or archived the record in Pipedrive, so leadsync does not update it.';
+const ARCHIVED = 'The record is archived in Pipedrive, so leadsync does not change it.';
+const CONVERTED = 'The lead has become a deal in Pipedrive, so leadsync does not change it.';
+const NO_NOTE = 'Pipedrive does not take the note.';
+const PERSON_GONE =
+  'Somebody deleted or merged the person in Pipedrive at this moment. leadsync looks for the person again.';
+
+const MAKE = { lead: calls.makeLead, deal: calls.makeDeal };
+const CHANGE = { lead: calls.changeLead, deal: calls.changeDeal };
+
+/** Makes or changes what persons and their enquiries become in Pipedrive, and sets the outcomes of the enquiries. */
+export class EnquiryWriter {
+  readonly #tools: WritingTools;
+  readonly #persons: PersonWriter;
+  /** What the records of enquiries get, by enquiry. */
+  readonly #parts = new Map<Enquiry, Parts>();
+
+  constructor(tools: WritingTools) {
+    this.#tools = tools;
+    this.#persons = new PersonWriter(tools);
+  }
+
+  /**
+   * Brings a person and the enquiries. A failure is the outcome of the enquiry under way; those after it are unsent. Returns the failure, after
+   * which the caller does not go on.
+   */
+  async write(person: Person): Promise<SinkUnavailable | undefined> {
+    let current: Enquiry | undefined;
+    try {
+      const { object } = this.#tools.options;
+      if (object !== 'none')
+        for (const enquiry of person.enquiries) {
+          const parts = this.#persons.recordOf(object, enquiry);
+          if (parts) this.#parts.set(enquiry, parts);
+        }
+      const written = await this.#persons.write(person);
+      if (!written) return undefined;
+      for (current of person.enquiries.filter(({ outcome }) => outcome === undefined))
+        await this.#writeEnquiry(current, person, written);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof SinkUnavailable)) throw error;
+      for (const enquiry of person.enquiries)
+        enquiry.outcome ??= outcomeOf(error, enquiry, current === undefined || enquiry === current);
+      return error;
+    }
+  }
+
+  async #writeEnquiry(
+    enquiry: Enquiry,
+    person: Person,
+    { id, existing, known }: WrittenPerson,
+  ): Promise<void> {
+    const { object } = this.#tools.options;
+    if (object === 'none') {
+      const isNew = !known.has(enquiry.key);
+      await this.#writeNote(enquiry, { person_id: Number(id) }, isNew);
+      enquiry.outcome = deliveredAs(this.#refOf('person', id), enquiry.remarks);
+      return;
+    }
+    const held = existing.get(enquiry.key);
+    if (!held && !enquiry.mayCreate) enquiry.outcome = deliveredAs(undefined, [...enquiry.remarks, DELETED]);
+    else if (held) await this.#change(enquiry, held);
+    else await this.#make(object, enquiry, person, id);
+    const { recordId } = enquiry;
+    if (enquiry.outcome !== undefined || recordId === undefined) return;
+    const owner = held?.object ?? object;
+    if (!held?.isArchived) {
+      const link = owner === 'lead' ? { lead_id: recordId } : { deal_id: Number(recordId) };
+      await this.#writeNote(enquiry, link, held === undefined);
+    }
+    enquiry.outcome = deliveredAs(this.#refOf(owner, recordId), enquiry.remarks);
+  }
+
+  async #make(object: RecordOwner, enquiry: Enquiry, person: Person, personId: string): Promise<void> {
+    const { api, finder, limits } = this.#tools;
+    const parts = this.#parts.get(enquiry);
+    if (!parts) return;
+    const body = enquiryBody(object, enquiry, parts, Number(personId));
+    const made = await api.write(MAKE[object], { body }, limits);
+    if (isFault(made)) {
+      const isPersonGone =
+        !person.isMade && (await api.read(calls.readPerson, personId, limits)) === undefined;
+      if (isPersonGone) finder.forget(personId);
+      enquiry.outcome = isPersonGone
+        ? { kind: 'unavailable', reason: PERSON_GONE, mayHaveArrived: false }
+        : refusedBy(made);
+      return;
+    }
+    enquiry.recordId = idOf(made);
+    if (enquiry.recordId === undefined) throw unnamed(api, `the ${object}`);
+    this.#compareStored(object, enquiry, parts, made);
+  }
+
+  /** Whether Pipedrive leaves out a field that it no longer has is documented nowhere. The field of the key has to be there again. */
+  #compareStored(object: RecordOwner, enquiry: Enquiry, { custom }: Parts, stored: Json): void {
+    const held = customOf(object, stored);
+    const lacking = Object.keys(custom).filter((code) => !(code in held));
+    if (lacking.length === 0) return;
+    const hasEcho = lacking.length < Object.keys(custom).length;
+    this.#tools.suspectFields(hasEcho);
+    if (!hasEcho) return;
+    const { nameOf } = this.#tools.api.addressee;
+    const shown = lacking.map((code) => `\`${nameOf(code) ?? 'a field'}\``).join(', ');
+    enquiry.remarks.push(`Pipedrive stored the ${object} without ${shown}: somebody has deleted the field.`);
+  }
+
+  async #change(enquiry: Enquiry, held: ExistingRecord): Promise<void> {
+    const { api, options, limits, fields } = this.#tools;
+    enquiry.recordId = held.id;
+    if (held.object !== options.object || held.isArchived) {
+      if (!enquiry.mayCreate) enquiry.remarks.push(held.object === options.object ? ARCHIVED : CONVERTED);
+      return;
+    }
+    const parts = this.#parts.get(enquiry);
+    if (!parts) return;
+    const kept = [KEY, URL_FIELD].flatMap((name) => fields.get(held.object, name)?.code ?? []);
+    // An enquiry that comes again fills gaps at most: people may have worked on its record since.
+    const policy = enquiry.mayCreate && options.overwrite === 'always' ? 'empty' : options.overwrite;
+    const stored = { own: held.record, custom: customOf(held.object, held.record) };
+    const changes = recordChanges(stored, parts, policy, kept);
+    const body = held.object === 'lead' ? leadBody(changes) : v2Body(changes);
+    if (Object.keys(body).length === 0) return;
+    const changed = await api.write(CHANGE[held.object], { id: held.id, body }, limits);
+    if (!isFault(changed)) {
+      if (idOf(changed) === undefined) throw unnamed(api, `the ${held.object}`);
+    } else if (changed.kind === 'gone') {
+      enquiry.outcome = deliveredAs(undefined, [...enquiry.remarks, DELETED]);
+    } else enquiry.outcome = refusedBy(changed);
+  }
+
+  /** Adds the note of a new enquiry. Looks for it first if the record was there before: an earlier attempt may have added it. */
+  async #writeNote(
+    enquiry: Enquiry,
+    link: Readonly<Record<string, string | number>>,
+    isNew: boolean,
+  ): Promise<void> {
+    const { api, limits } = this.#tools;
+    if (enquiry.note === '' || !enquiry.mayCreate || (!isNew && !enquiry.mayExist)) return;
+    if (!isNew) {
+      const query = Object.fromEntries(Object.entries(link).map(([name, id]) => [name, String(id)]));
+      const mark = noteMark(enquiry);
+      for await (const { content } of api.list(calls.listNotes, query, limits))
+        if (typeof content === 'string' && mark.test(content)) return;
+    }
+    const made = await api.write(
+      calls.makeNote,
+      { body: { content: noteContent(enquiry), ...link } },
+      limits,
+    );
+    if (isFault(made)) enquiry.remarks.push(NO_NOTE);
+    else {
+      enquiry.noteId = idOf(made);
+      if (enquiry.noteId === undefined) throw unnamed(api, 'the note');
+    }
+  }
+
+  #refOf(object: RecordOwner | 'person', id: string): DestinationRecord {
+    const path = { lead: `leads/inbox/${id}`, deal: `deal/${id}`, person: `person/${id}` }[object];
+    return { object, id, url: `${this.#tools.api.addressee.origin}/${path}` };
+  }
+}
+
+/** Returns what a failure means for an enquiry. One whose record was made before has arrived, at least in part. */
+function outcomeOf(error: SinkUnavailable, { recordId }: Enquiry, isUnderWay: boolean): Enquiry['outcome'] {
+  if (recordId !== undefined) return { ...error.toOutcome(), unsent: false, mayHaveArrived: true };
+  return (isUnderWay ? error : error.beforeSending()).toOutcome();
+}
