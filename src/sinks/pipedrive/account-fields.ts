@@ -9,7 +9,7 @@ export type FieldOwner = 'person' | 'lead' | 'deal';
 
 /** A field of an object. */
 export interface AccountField {
-  /** The name under which the option `fields` addresses it, without prefix: its name in small letters, or its code if another has that name. */
+  /** The name under which the option `fields` addresses it, without prefix: its name in small letters, or `field_` and its code if another has that name. */
   readonly name: string;
   /** Its name in requests: 40 hexadecimal characters for a custom field. */
   readonly code: string;
@@ -105,7 +105,10 @@ export class AccountFields {
   /** Returns a field by the name that `fields` has for it, or by its code. */
   get(owner: FieldOwner, name: string): AccountField | undefined {
     const fields = this.#byOwner.get(owner);
-    return fields?.get(name) ?? fields?.values().find(({ code, isCustom }) => isCustom && code === name);
+    return (
+      fields?.get(name) ??
+      fields?.values().find(({ code, isCustom }) => isCustom && nameOfCode(code) === name)
+    );
   }
 
   /** Returns the name that `fields` has for a custom field, by its code. */
@@ -208,10 +211,16 @@ function fieldsOf(owner: FieldOwner, list: readonly Json[]): readonly AccountFie
   );
   for (const field of custom) {
     const short = nameOfLabel(field.label);
-    const name = short === '' || byName.has(short) ? field.code : short;
+    const isName = /^\p{L}/u.test(short) && !byName.has(short);
+    const name = isName ? short : nameOfCode(field.code);
     byName.set(name, { ...field, name });
   }
   return [...byName.values()];
+}
+
+/** Returns what stands for a field in `fields` whose name cannot, or is that of another. */
+function nameOfCode(code: string): string {
+  return `field_${code}`;
 }
 
 /** Returns what stands for a field's name in `fields`: `Number of rooms` is `number_of_rooms`. */

@@ -22,7 +22,7 @@ export interface Enquiry extends BatchLead {
   readonly url: string | undefined;
   /** What was not taken over, for the operator. */
   readonly remarks: string[];
-  /** The lead or deal, and whether this attempt made it. */
+  /** The lead or deal, or without one the person, once Pipedrive certainly has it. */
   recordId: string | undefined;
   noteId: string | undefined;
   /** Set as soon as it is certain. */

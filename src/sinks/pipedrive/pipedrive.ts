@@ -207,6 +207,7 @@ class PipedriveSink implements Sink {
       readonly limits: Limits;
     },
   ): Promise<void> {
+    this.#api.budget.demand(this.#tokensOfLead, this.#api.addressee.origin);
     const fields = this.#fields ?? (await this.#readFields(limits));
     const writer = new EnquiryWriter({
       api: this.#api,
@@ -228,9 +229,9 @@ class PipedriveSink implements Sink {
         for (const enquiry of enquiries) enquiry.outcome ??= outcome;
       break;
     }
-    const outcomes = enquiriesOf(persons).map(({ outcome }) => outcome?.kind);
-    if (outcomes.some((kind) => kind === 'unavailable' || kind === 'refused')) this.#fields = undefined;
-    if (failure?.unsent && outcomes.every((kind) => kind === 'unavailable')) throw failure;
+    const outcomes = enquiriesOf(persons).map(({ outcome }) => outcome);
+    if (outcomes.some(isOfFields)) this.#fields = undefined;
+    if (failure && outcomes.every((one) => one?.kind === 'unavailable' && one.unsent)) throw failure;
   }
 
   async #readFields(limits: Limits): Promise<AccountFields> {
@@ -256,6 +257,12 @@ class PipedriveSink implements Sink {
     const leads = persons.flatMap(({ enquiries }) => enquiries.map(({ newest }) => newest));
     await eraseLeads(leads, await this.#storeTools(limits.stop));
   }
+}
+
+/** Whether an outcome may come from fields that have changed in Pipedrive. */
+function isOfFields(outcome: Outcome | undefined): boolean {
+  if (outcome?.kind === 'refused') return true;
+  return outcome?.kind === 'unavailable' && [undefined, 400, 422].includes(outcome.httpStatus);
 }
 
 function enquiriesOf(persons: readonly Person[]): readonly Enquiry[] {

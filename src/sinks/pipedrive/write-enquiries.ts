@@ -81,6 +81,7 @@ export class EnquiryWriter {
   ): Promise<void> {
     const { object } = this.#tools.options;
     if (object === 'none') {
+      enquiry.recordId = id; // from now on, something of the lead is there
       const isNew = !known.has(enquiry.key);
       await this.#writeNote(enquiry, { person_id: Number(id) }, isNew);
       enquiry.outcome = deliveredAs(this.#refOf('person', id), enquiry.remarks);

@@ -85,3 +85,15 @@ export async function outcomesOf(
     return deliveries.map(() => error.toOutcome());
   }
 }
+
+/** Returns an attempt in which something happens immediately before its request of this number, counted from 1. */
+export function beforeRequest(number: number, happens: () => unknown): AttemptUnderWay {
+  let made = 0;
+  return {
+    timeLeftMs: () => Number.POSITIVE_INFINITY,
+    confirmLease: () => {
+      made += 1;
+      if (made === number) happens();
+    },
+  };
+}
