@@ -92,7 +92,7 @@ export class AccountFields {
     this.#byOwner = new Map(
       [...lists].map(([owner, list]) => [
         owner,
-        new Map(fieldsOf(owner, list).map((one) => [one.name, one])),
+        new Map(fieldsOf(owner, list, owner !== 'person' || lists.size === 1).map((one) => [one.name, one])),
       ]),
     );
     this.#names = new Map(
@@ -126,9 +126,7 @@ export class AccountFields {
           name,
           type: field.type,
           label: field.label,
-          writable: field.isCustom
-            ? ![KEY, ENQUIRIES, URL_FIELD].includes(field.name)
-            : field.name in OWN[owner],
+          writable: !(field.isCustom && [KEY, ENQUIRIES, URL_FIELD].includes(field.name)),
           required: false,
           maxLength: MAX_LENGTHS[field.type],
           options: options.length === 0 ? undefined : options,
@@ -189,7 +187,7 @@ export function ownField(owner: FieldOwner, name: string): AccountField | undefi
   return { name, code: OWN_CODES[name] ?? name, label: name, type: shown, isCustom: false, options: [] };
 }
 
-function fieldsOf(owner: FieldOwner, list: readonly Json[]): readonly AccountField[] {
+function fieldsOf(owner: FieldOwner, list: readonly Json[], hasNote: boolean): readonly AccountField[] {
   const listed = list.flatMap((field) => {
     const { field_code: code, field_name: label, field_type: type } = field;
     if (typeof code !== 'string') return [];
@@ -201,7 +199,7 @@ function fieldsOf(owner: FieldOwner, list: readonly Json[]): readonly AccountFie
   });
   const custom = listed.filter(({ isCustom }) => isCustom);
   const optionsOf = (code: string) => listed.find((field) => field.code === code)?.options ?? [];
-  const own = Object.entries({ ...OWN[owner], ...(owner === 'person' ? { [NOTE]: 'note' } : {}) });
+  const own = Object.entries({ ...OWN[owner], ...(hasNote ? { [NOTE]: 'note' } : {}) });
   const byName = new Map<string, AccountField>(
     own.map(([name, type]) => {
       const code = OWN_CODES[name] ?? name;
