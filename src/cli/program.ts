@@ -27,7 +27,9 @@ export async function program(
     })
     .showHelpAfterError('`leadsync --help` lists the commands.')
     .configureHelp({ showGlobalOptions: true })
-    .description('Delivers every new lead from a lead listing service to webhooks, CRMs, databases, files and people.')
+    .description(
+      'Delivers every new lead from a lead listing service to webhooks, CRMs, databases, files and people.',
+    )
     .version(version)
     .option(
       '-c, --config <file>',
