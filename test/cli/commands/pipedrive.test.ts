@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { openPipedrive, setUp } from '../../sinks/pipedrive/open-pipedrive.ts';
+import { aStub } from '../../stub/pipedrive/call.ts';
+import type { PipedriveStub } from '../../stub/pipedrive/pipedrive-stub.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { deliverBySink, Install } from '../an-install.ts';
+
+const ANNA = { client_email: 'anna@example.com', client_name: 'Anna Canary' };
+const PEOPLE = [
+  aListedLead({ id: 1, ...ANNA }, 0),
+  aListedLead({ id: 2, client_email: 'bob@example.com' }, 1),
+  aListedLead({ id: 3, ...ANNA }, 2),
+];
+
+/** An empty company, and an install with a sink `crm` for it. */
+async function anInstall() {
+  const stub = await aStub();
+  const install = new Install({
+    sinks: { crm: { type: 'pipedrive', domain: stub.url, token: stub.token } },
+  });
+  return { stub, install };
+}
+
+/** Makes what the company lacks. */
+async function prepare(stub: PipedriveStub): Promise<void> {
+  const sink = openPipedrive(stub);
+  await setUp(sink);
+  await sink.close();
+}
+
+async function aDeliveredInstall() {
+  const parts = await anInstall();
+  await prepare(parts.stub);
+  const ledger = await parts.install.recorded(PEOPLE);
+  await deliverBySink(parts.install, ledger, 'crm');
+  return { ...parts, ledger };
+}
+
+describe('the commands for a pipedrive sink', () => {
+  test('setup shows what the company lacks, and nothing once it has it; check and fields agree', async () => {
+    const { stub, install } = await anInstall();
+    expect((await install.run(['check'])).stdout).toContain('leadsync setup crm --yes');
+    const shown = await install.run(['setup', 'crm']);
+    expect(shown.stdout).toContain('missing field `leadsync_enquiries` of persons (text)');
+    expect(stub.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+    await prepare(stub); // `setup --yes` would wait for Pipedrive's limits, and the clock of the install stands still
+    expect((await install.run(['setup', 'crm', '--yes'])).stdout).toBe('sink crm: nothing is missing.\n');
+    expect((await install.run(['check'])).stdout).toContain('ok      sink crm: Deliveries can be made.');
+    expect((await install.run(['fields', 'crm'])).stdout).toMatch(/^lead\.title +title +varchar/m);
+  });
+
+  test('reconcile finds a lead that somebody deleted, and repairs it', async () => {
+    const { stub, install, ledger } = await aDeliveredInstall();
+    expect((await install.run(['reconcile', '--sink', 'crm'])).stdout).toBe(
+      'crm: 3 leads delivered, 3 held, 0 missing, 0 foreign.\n',
+    );
+    stub.remove('leads', stub.records.leads.find(({ origin_id: key }) => key === 'main:2')?.id ?? '');
+    const { stdout } = await install.run(['reconcile', '--sink', 'crm', '--repair']);
+    expect(stdout).toContain('3 leads delivered, 2 held, 1 missing, 0 foreign.');
+    await deliverBySink(install, ledger, 'crm');
+    expect((await install.run(['reconcile', '--sink', 'crm'])).stdout).toContain('0 missing');
+    expect([stub.records.persons.length, stub.records.leads.length]).toEqual([2, 3]);
+  });
+
+  test('erase deletes the person and every lead of a person, and nothing else', async () => {
+    const { stub, install } = await aDeliveredInstall();
+    const { code, stdout } = await install.run(['erase', 'anna@example.com', '--yes']);
+    expect(stdout).toMatch(/reached +crm \(pipedrive\)/);
+    expect(stdout).not.toMatch(/anna@|Canary/);
+    expect(code).toBe(0);
+    const persons = stub.records.persons.filter(({ is_deleted }) => !is_deleted);
+    expect(persons.map(({ emails }) => emails[0]?.value)).toEqual(['bob@example.com']);
+    expect(stub.records.leads.map(({ origin_id: key }) => key)).toEqual(['main:2']);
+  });
+});
