@@ -4,6 +4,7 @@ import { VERSION } from '../../src/sinks/hubspot/hubspot-api.ts';
 import { type Sink, SinkUnavailable } from '../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
 import { aLead } from '../support/scene/a-lead.ts';
+import type { Found, Step } from './crm-proof.ts';
 import { type Answer, type HubSpotAccount, summary } from './hubspot-account.ts';
 
 const NEVER = new AbortController().signal;
@@ -18,21 +19,8 @@ export interface Proof {
   readonly leadSink: Sink;
 }
 
-/** What a step found. */
-export interface Found {
-  /** Whether a promise of the sink holds; undefined if the step only asks. */
-  readonly holds?: boolean;
-  readonly learned: string;
-}
-
-/** A step of the proof. A later step may need what an earlier one made. */
-export interface Step {
-  readonly name: string;
-  run(proof: Proof): Promise<Found>;
-}
-
 /** The steps, in order. */
-export const steps: readonly Step[] = [
+export const steps: readonly Step<Proof>[] = [
   { name: 'account and limits', run: readLimits },
   { name: 'setup, twice', run: setUpTwice },
   { name: 'two enquiries of a person', run: deliverTwo },

@@ -4,7 +4,7 @@ import type { Outcome } from '../../src/leads/outcome.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
 import { aLead } from '../support/scene/a-lead.ts';
-import type { Found } from './hubspot-steps.ts';
+import type { Found, Step } from './crm-proof.ts';
 import { type Answer, type PipedriveAccount, summary } from './pipedrive-account.ts';
 
 const NEVER = new AbortController().signal;
@@ -21,14 +21,8 @@ export interface PipedriveProof {
   readonly dealSink: Sink;
 }
 
-/** A step of the proof. A later step may need what an earlier one made. */
-interface Step {
-  readonly name: string;
-  run(proof: PipedriveProof): Promise<Found>;
-}
-
 /** The steps, in order. */
-export const pipedriveSteps: readonly Step[] = [
+export const pipedriveSteps: readonly Step<PipedriveProof>[] = [
   { name: 'user and limits', run: readLimits },
   { name: 'setup, twice', run: setUpTwice },
   { name: 'two enquiries of a person', run: deliverTwo },

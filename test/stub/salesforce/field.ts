@@ -143,6 +143,7 @@ export const standardObjects: readonly ObjectDefinition[] = [
     field('Email', 'Email', 'email'),
     field('Phone', 'Phone', 'phone'),
   ]),
+  object('Account', 'Account', '001', [field('Name', 'Account Name', 'string', REQUIRED)]),
   object('User', 'User', '005', [
     field('Username', 'Username', 'string', { length: 80, ...REQUIRED }),
     field('Email', 'Email', 'email'),

@@ -14,6 +14,7 @@ import { type OpenQuestions, Org, type OrgSettings } from './org.ts';
 import { RestApi } from './rest-api.ts';
 import { sendAnswer } from './send-answer.ts';
 import { Sessions } from './sessions.ts';
+import { answerSoap } from './soap-api.ts';
 
 /** How the org is set up before the first request. */
 export interface SalesforceStubOptions {
@@ -264,6 +265,7 @@ class RunningStub implements SalesforceStub {
     const { method, headers, body } = request;
     const path = url.pathname;
     if (path === '/services/oauth2/token') return this.#sessions.answerToken(method, headers, body, this.url);
+    if (path.startsWith('/services/Soap/')) return answerSoap(this.#org, this.#sessions, body);
     if (/^\/services\/data\/?$/.test(path)) return this.#api.answerVersions();
     if (path === '/services/oauth2/userinfo' || path === `/id/${this.organizationId}/${this.userId}`)
       return this.#sessions.refuse(headers) ?? this.#sessions.answerIdentity(this.url);

@@ -4,13 +4,16 @@ import type { Sessions } from './sessions.ts';
 
 /** Answers `convertLead` of the SOAP API, which makes a contact of a lead. The REST API has no such call. */
 export function answerSoap(org: Org, sessions: Sessions, body: string): Answer {
-  const valueOf = (name: string) => new RegExp(`<(?:\\w+:)?${name}>([^<]*)<`).exec(body)?.[1] ?? '';
-  if (sessions.refuse({ authorization: `Bearer ${valueOf('sessionId')}` }))
+  const textOf = (name: string) => new RegExp(`<(?:\\w+:)?${name}>([^<]*)<`).exec(body)?.[1] ?? '';
+  if (sessions.refuse({ authorization: `Bearer ${textOf('sessionId')}` }))
     return soap(500, '<faultcode>sf:INVALID_SESSION_ID</faultcode>');
   const leads = org.table('Lead');
-  const lead = leads.get(valueOf('leadId'));
+  const lead = leads.get(textOf('leadId'));
   if (lead === undefined || lead.IsDeleted || lead['IsConverted'] === true)
-    return soap(200, '<result><errors><statusCode>INVALID_CROSS_REFERENCE_KEY</statusCode></errors></result>');
+    return soap(
+      200,
+      '<result><errors><statusCode>INVALID_CROSS_REFERENCE_KEY</statusCode></errors></result>',
+    );
   const { LastName, FirstName, Email } = lead;
   const contact = org.table('Contact').insert({
     LastName: LastName ?? null,
