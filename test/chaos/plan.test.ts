@@ -74,6 +74,7 @@ test('every kind of trouble occurs over some seeds', () => {
     'split receivers takes the leads and breaks one connection in 2 for',
     'CRMs hubspot stores records and breaks the connection',
     'CRMs salesforce stores leads and names none',
+    'CRMs pipedrive stores leads and names none',
     'CRMs hubspot gets mapping',
     'bucket stores files and breaks the connection',
     'service the next listing: truncated',

@@ -1,6 +1,8 @@
 /** A CRM of a run: a sink of leadsync, and the account behind it. */
 export interface Crm {
   readonly sink: string;
+  /** The sink gets one lead in this many. */
+  readonly oneIn: number;
   /** The options of the sink, without `where` and those that all CRMs share. */
   readonly options: Readonly<Record<string, unknown>>;
   /** A field of the mapping that takes any text. */

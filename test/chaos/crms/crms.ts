@@ -2,17 +2,16 @@ import type { Scene } from '../../support/scene/scene.ts';
 import type { Configuration } from '../configuration.ts';
 import { type Crm, repeated } from './crm.ts';
 import { openHubSpot } from './hubspot.ts';
+import { openPipedrive } from './pipedrive.ts';
 import { openSalesforce } from './salesforce.ts';
 
 /** Starts an account of each type. */
-const OPENERS = [openHubSpot, openSalesforce] as const;
+const OPENERS = [openHubSpot, openSalesforce, openPipedrive] as const;
 /** The names of the sinks. */
-export const CRMS = ['hubspot', 'salesforce'] as const;
+export const CRMS = ['hubspot', 'salesforce', 'pipedrive'] as const;
 
 /** Number of broken promises of one kind that are listed. */
 const SHOWN = 10;
-/** A CRM gets one lead in this many: it is not to slow the other sinks of a run. */
-const ONE_IN = 5;
 /** Long enough for every trouble of a run, so that only leads that a CRM refuses die. */
 const RETRY = { schedule: Array.from({ length: 100 }, () => '1s') };
 
@@ -33,9 +32,9 @@ export class Crms {
   get sinks(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
     const shared = { timeout: '3s', retry: RETRY };
     return Object.fromEntries(
-      this.#crms.map(({ sink, options }, index) => [
+      this.#crms.map(({ sink, options, oneIn }, index) => [
         sink,
-        { ...shared, ...options, where: `lead.id % ${ONE_IN} == ${index}` },
+        { ...shared, ...options, where: `lead.id % ${oneIn} == ${index}` },
       ]),
     );
   }
@@ -67,8 +66,8 @@ export class Crms {
 
   /** Returns what is lost, twice or not linked, of the leads that the services listed. */
   faults(served: ReturnType<Scene['served']>): string[] {
-    return this.#crms.flatMap(({ sink, held }, index) => {
-      const wanted = served.filter(({ lead }) => BigInt(lead) % BigInt(ONE_IN) === BigInt(index));
+    return this.#crms.flatMap(({ sink, oneIn, held }, index) => {
+      const wanted = served.filter(({ lead }) => BigInt(lead) % BigInt(oneIn) === BigInt(index));
       const { keys, faults } = held();
       const there = new Set(keys);
       const asked = new Set(wanted.map(({ source, lead }) => `${source}:${lead}`));

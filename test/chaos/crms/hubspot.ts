@@ -37,6 +37,7 @@ export async function openHubSpot(): Promise<Crm> {
   const stub = await startHubSpotStub();
   return {
     sink: 'hubspot',
+    oneIn: 5,
     options: { type: 'hubspot', token: stub.token, api_url: stub.url },
     textField: 'deal.dealname',
     misbehave: (trouble) => stub.misbehave(TROUBLES[trouble] as Misbehaviour),

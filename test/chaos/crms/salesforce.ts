@@ -26,6 +26,7 @@ export async function openSalesforce(): Promise<Crm> {
   const stub = await startSalesforceStub();
   return {
     sink: 'salesforce',
+    oneIn: 5,
     options: {
       type: 'salesforce',
       domain: stub.url,

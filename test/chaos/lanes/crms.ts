@@ -1,12 +1,14 @@
 import type { Chance } from '../../simulation/chance.ts';
 import { CRMS, type Crms } from '../crms/crms.ts';
 import { TROUBLES as OF_HUBSPOT } from '../crms/hubspot.ts';
+import { TROUBLES as OF_PIPEDRIVE } from '../crms/pipedrive.ts';
 import { TROUBLES as OF_SALESFORCE } from '../crms/salesforce.ts';
 import { type Deed, lengthOf, oneOf, spells } from '../deed.ts';
 
 const TROUBLES: Readonly<Record<(typeof CRMS)[number], readonly string[]>> = {
   hubspot: Object.keys(OF_HUBSPOT),
   salesforce: Object.keys(OF_SALESFORCE),
+  pipedrive: Object.keys(OF_PIPEDRIVE),
 };
 
 /** Draws the troubles of the CRMs and the changes of their mappings. */
