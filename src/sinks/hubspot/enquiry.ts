@@ -1,6 +1,7 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import type { Outcome } from '../../leads/outcome.ts';
+import { type BatchLead, leadsOf } from '../crm/batch-leads.ts';
 import type { SinkParts } from '../sink.ts';
 import type { ObjectName } from './hubspot-api.ts';
 import type { HubSpotRecord } from './read-answer.ts';
@@ -14,13 +15,7 @@ export const URL_PROPERTY = 'leadsync_url';
 export type Properties = Readonly<Record<string, string>>;
 
 /** A lead of a batch, and what has become of it so far. */
-export interface Enquiry {
-  /** The key of the lead: `main:4711`. */
-  readonly key: string;
-  /** The deliveries of the lead, oldest first. */
-  readonly deliveries: readonly Delivery[];
-  /** Whether a record that HubSpot does not have is to be made. Not for a mere update: somebody has deleted the record. */
-  readonly mayCreate: boolean;
+export interface Enquiry extends BatchLead {
   /** The email address in lower case; undefined if there is none that HubSpot takes. */
   email: string | undefined;
   /** The properties of the contact, without its email address. */
@@ -41,9 +36,8 @@ export function enquiriesOf(
   deliveries: readonly Delivery[],
   { leadUrl }: Pick<SinkParts, 'leadUrl'>,
 ): readonly Enquiry[] {
-  const byLead = Map.groupBy(deliveries, ({ source, leadId }) => `${source}:${leadId}`);
-  return [...byLead].map(([key, ofLead]) => {
-    const newest = ofLead.at(-1) as Delivery;
+  return leadsOf(deliveries).map((lead) => {
+    const { key, newest } = lead;
     const url = leadUrl(newest);
     const own = { [KEY]: key, ...(url === undefined ? {} : { [URL_PROPERTY]: url }) };
     const { email, ...contact } = propertiesOf(newest, (name) => (name.includes('.') ? undefined : name));
@@ -51,9 +45,7 @@ export function enquiriesOf(
       name.includes('.') ? name.slice(name.indexOf('.') + 1) : undefined,
     );
     return {
-      key,
-      deliveries: ofLead,
-      mayCreate: ofLead.some(({ event, replay }) => event === 'created' || replay),
+      ...lead,
       email: email?.toLowerCase(),
       contact: { ...contact, ...own },
       record: { ...record, ...own },

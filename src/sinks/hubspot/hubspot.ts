@@ -4,6 +4,7 @@ import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
 import type { CallLimits } from '../api-server.ts';
+import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields } from '../crm/compare-fields.ts';
 import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
@@ -122,12 +123,7 @@ class HubSpotSink implements Sink {
     const limits = { stop, confirmLease: under.confirmLease };
     const enquiries = enquiriesOf(deliveries, this.#parts);
     await this.#write(enquiries, limits);
-    const outcomes = new Map(
-      enquiries.flatMap(({ deliveries: own, outcome }) =>
-        own.map((delivery) => [delivery, outcome] as const),
-      ),
-    );
-    return deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
+    return outcomesInOrder(deliveries, enquiries);
   }
 
   /** Makes the records of the test lead, and deletes them. */

@@ -1,4 +1,5 @@
 import type { CallLimits } from '../api-server.ts';
+import { leadOfKey } from '../crm/lead-key.ts';
 import { SinkUnavailable, type StoredLead } from '../sink.ts';
 import { KEY } from './enquiry.ts';
 import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';
@@ -20,7 +21,7 @@ export async function* storedRecords(
     });
     const page = await api.list(`/crm/objects/${VERSION}/${object}?${query}`, limits);
     for (const { properties } of page.results as readonly Result[]) {
-      const stored = leadOf(properties?.[KEY]);
+      const stored = leadOfKey(properties?.[KEY]);
       if (!stored) continue;
       if (limits.stop.aborted) throw new SinkUnavailable('Reading HubSpot was interrupted.', { hint: '' });
       yield stored;
@@ -36,10 +37,4 @@ interface Result {
 
 interface Paged {
   readonly paging?: { readonly next?: { readonly after?: string } };
-}
-
-/** Returns the lead of a key; undefined if it is none of leadsync's. */
-function leadOf(key: unknown): StoredLead | undefined {
-  const [, source, id] = /^(.+):(\d{1,19})$/s.exec(typeof key === 'string' ? key : '') ?? [];
-  return source === undefined || id === undefined ? undefined : { source, leadId: BigInt(id) };
 }

@@ -1,5 +1,6 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
+import { deliveredAs } from '../crm/batch-leads.ts';
 import { changesOf, type Overwrite } from '../crm/overwrite.ts';
 import { type Enquiry, KEY, namesOf } from './enquiry.ts';
 import type { HubSpotApi, ObjectName, RecordInput, Written } from './hubspot-api.ts';
@@ -89,8 +90,7 @@ export function deliver(
   ref: DestinationRecord | undefined,
   remarks: readonly string[] = [],
 ): void {
-  const remark = [...enquiry.remarks, ...remarks].join(' ');
-  enquiry.outcome = { kind: 'delivered', ref, ...(remark === '' ? {} : { remark }) };
+  enquiry.outcome = deliveredAs(ref, [...enquiry.remarks, ...remarks]);
 }
 
 /** Returns the inputs that make the records of enquiries. Without a contact yet, the id of the contact is a word in square brackets. */

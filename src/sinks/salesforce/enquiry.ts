@@ -1,6 +1,7 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
+import { type BatchLead, deliveredAs, leadsOf } from '../crm/batch-leads.ts';
 import type { SinkParts } from '../sink.ts';
 import { ALWAYS_REQUIRED } from './lead-fields.ts';
 import { KEY, URL_FIELD } from './options.ts';
@@ -12,13 +13,7 @@ export type Value = string | number | boolean;
 export type Values = Readonly<Record<string, Value>>;
 
 /** A lead of a batch, and what has become of it so far. */
-export interface Enquiry {
-  /** The key of the lead: `main:4711`. */
-  readonly key: string;
-  /** The deliveries of the lead, oldest first. */
-  readonly deliveries: readonly Delivery[];
-  /** Whether a lead that Salesforce does not have is to be made. Not for a mere update: somebody has deleted it. */
-  readonly mayCreate: boolean;
+export interface Enquiry extends BatchLead {
   /** What the mapping made of the lead. */
   readonly mapped: Values;
   /** The fields of which Salesforce does not take the value. */
@@ -36,15 +31,12 @@ export function enquiriesOf(
   deliveries: readonly Delivery[],
   { leadUrl }: Pick<SinkParts, 'leadUrl'>,
 ): readonly Enquiry[] {
-  const byLead = Map.groupBy(deliveries, ({ source, leadId }) => `${source}:${leadId}`);
-  return [...byLead].map(([key, ofLead]) => {
-    const newest = ofLead.at(-1) as Delivery;
+  return leadsOf(deliveries).map((lead) => {
+    const { newest } = lead;
     const url = leadUrl(newest);
     const mapped = { ...valuesOf(newest), ...(url === undefined ? {} : { [URL_FIELD]: url }) };
     return {
-      key,
-      deliveries: ofLead,
-      mayCreate: ofLead.some(({ event, replay }) => event === 'created' || replay),
+      ...lead,
       mapped,
       leftOut: new Set<string>(),
       values: mapped,
@@ -65,8 +57,7 @@ export function deliver(
   ref: DestinationRecord | undefined,
   ...remarks: readonly string[]
 ): void {
-  const remark = [...enquiry.remarks, ...remarks].join(' ');
-  enquiry.outcome = { kind: 'delivered', ref, ...(remark === '' ? {} : { remark }) };
+  enquiry.outcome = deliveredAs(ref, [...enquiry.remarks, ...remarks]);
 }
 
 function valuesOf({ fields }: Delivery): Record<string, Value> {

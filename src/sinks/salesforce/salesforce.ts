@@ -4,6 +4,7 @@ import type { Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
 import type { CallLimits } from '../api-server.ts';
+import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields } from '../crm/compare-fields.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
@@ -103,12 +104,7 @@ class SalesforceSink implements Sink {
   ): Promise<readonly Outcome[]> {
     const enquiries = enquiriesOf(deliveries, this.#parts);
     await this.#write(enquiries, { stop, confirmLease: under.confirmLease });
-    const outcomes = new Map(
-      enquiries.flatMap(({ deliveries: own, outcome }) =>
-        own.map((delivery) => [delivery, outcome] as const),
-      ),
-    );
-    return deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
+    return outcomesInOrder(deliveries, enquiries);
   }
 
   /** Makes the test lead, and deletes it. */

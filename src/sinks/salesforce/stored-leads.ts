@@ -1,3 +1,4 @@
+import { leadOfKey } from '../crm/lead-key.ts';
 import { SinkUnavailable, type StoredLead } from '../sink.ts';
 import { KEY } from './options.ts';
 import { API, type Limits, type SalesforceApi } from './salesforce-api.ts';
@@ -7,7 +8,7 @@ export async function* storedLeads(api: SalesforceApi, limits: Limits): AsyncIte
   for await (const page of api.query(`SELECT ${KEY} FROM Lead WHERE ${KEY} != null`, limits))
     for (const { [KEY]: key } of page) {
       if (limits.stop.aborted) throw new SinkUnavailable('Reading Salesforce was interrupted.', { hint: '' });
-      const stored = leadOf(key);
+      const stored = leadOfKey(key);
       if (stored) yield stored;
     }
 }
@@ -31,10 +32,4 @@ export async function deleteLeads(
     if (await api.ask({ method: 'DELETE', path }, limits, { isExpected: isAbsent })) deleted += 1;
   }
   return deleted;
-}
-
-/** Returns the lead of a key; undefined if it is none of leadsync's. */
-function leadOf(key: unknown): StoredLead | undefined {
-  const [, source, id] = /^(.+):(\d{1,19})$/s.exec(typeof key === 'string' ? key : '') ?? [];
-  return source === undefined || id === undefined ? undefined : { source, leadId: BigInt(id) };
 }
