@@ -30,7 +30,7 @@ export async function openPipedrive(): Promise<Crm> {
     sink: 'pipedrive',
     oneIn: 50,
     options: { type: 'pipedrive', domain: stub.url, token: stub.token },
-    textField: 'title',
+    textField: 'lead.title',
     misbehave: (trouble) => stub.misbehave(TROUBLES[trouble] as Request),
     behave: () => stub.behave(),
     held: () => heldBy(stub),
