@@ -19,8 +19,10 @@ export interface Delivery {
   /** 1 for the first content; increases by one with each change. */
   readonly version: number;
   readonly event: LeadEvent;
-  /** Whether an operator requested that the lead be delivered again. */
+  /** Whether an operator requested that the lead be delivered again. False if `wasLeftOut`. */
   readonly replay: boolean;
+  /** Whether `where` left this content out before, and an operator requested that it be owed again. */
+  readonly wasLeftOut?: boolean | undefined;
   readonly firstSeenAt: Date;
   /** When this version was first listed, or when the lead was erased. */
   readonly changedAt: Date;

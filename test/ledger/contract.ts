@@ -8,6 +8,7 @@ import { clockSettingContract } from './contract/clock-setting.ts';
 import { controlContract } from './contract/control.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
+import { leftOutReplaysContract } from './contract/left-out-replays.ts';
 import { mappingContract } from './contract/mapping.ts';
 import { newestContentContract } from './contract/newest-content.ts';
 import { recordingContract } from './contract/recording.ts';
@@ -28,6 +29,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     backfillContract(store);
     newestContentContract(store);
     mappingContract(store);
+    leftOutReplaysContract(store);
     claimingContract(store);
     controlContract(store);
     clockSettingContract(store);

@@ -121,6 +121,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
   for (const filter of FILTERS) await ledger.deliveries(filter, { limit: 2 });
   await ledger.replay('crm', { lead: 1n });
   await ledger.replay('crm', {});
+  await ledger.replay('crm', { leftOut: true });
   await ledger.trace(1n);
   await ledger.vitals(clock.in(-1000));
   await ledger.upcoming('crm', 1n);

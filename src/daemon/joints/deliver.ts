@@ -175,7 +175,7 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
       durationMs: Math.round(attempt.durationMs),
       reason: attempt.outcomes.find((one) => one.kind === 'refused' || one.kind === 'unavailable')?.reason,
       secondsToDelivery: delivered
-        .filter(({ replay, event }) => !replay && event !== 'erased')
+        .filter(({ replay, wasLeftOut, event }) => !replay && !wasLeftOut && event !== 'erased')
         .map(({ changedAt }) => (now.getTime() - changedAt.getTime()) / 1000),
     },
   ];

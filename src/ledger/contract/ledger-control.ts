@@ -10,6 +10,11 @@ export interface LeadChoice {
   /** The lead was first seen, or its present content was first listed, at or after `since` and before `until`. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
+  /**
+   * The sink's mapping left out the lead's last delivery, and the sink cannot have its present content. A sink without updates must have no
+   * content of the lead at all.
+   */
+  readonly leftOut?: boolean | undefined;
 }
 
 /** The methods by which the configuration and operators change which leads are owed, when deliveries are due, and what is deleted. */
@@ -45,8 +50,9 @@ export interface LedgerControl {
    */
   retry(filter: DeliveryFilter): Promise<number>;
   /**
-   * Records the present versions of leads as owed to a sink again, in new deliveries that are marked as replays. Works in chunks; after a
-   * crash, `finishReplays` adds the missing deliveries and duplicates none. Returns how many leads are owed again.
+   * Records the present versions of leads as owed to a sink again, in new deliveries. Their messages are marked as replays unless `leftOut` is
+   * set. Works in chunks; after a crash, `finishReplays` adds the missing deliveries and duplicates none. Returns how many leads are owed
+   * again.
    */
   replay(sink: string, leads: LeadChoice): Promise<number>;
   /** Finishes the replays that a crash interrupted. Returns how many leads these replays owe in total. */

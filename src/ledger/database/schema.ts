@@ -287,4 +287,10 @@ export const migrations: readonly string[] = [
   -- What the lead became at the destination: {"object", "id", "url"} as JSON. Null unless the destination said so.
   ALTER TABLE _deliveries ADD COLUMN ref TEXT;
   `,
+  `
+  -- Whether the replay owes only leads that the sink's mapping left out.
+  ALTER TABLE _replays ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;
+  -- Whether such a replay owed the delivery, so that its sink does not have the content yet and it is not marked as a replay.
+  ALTER TABLE _deliveries ADD COLUMN was_left_out INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

@@ -27,6 +27,7 @@ interface LastDelivery {
   state: DeliveryState;
   event: LeadEvent;
   replay: number;
+  was_left_out: 0 | 1;
   reason: string | null;
 }
 
@@ -34,6 +35,7 @@ interface LastDelivery {
 interface Replaceable {
   delivery_no: number;
   replay: number;
+  was_left_out: 0 | 1;
   event: LeadEvent;
   batch_no: number | null;
   /** Whether no attempt of the delivery ever began, so that no destination knows its id and content. */
@@ -110,6 +112,23 @@ export class NewestContent {
     return isLeftOut(last) && this.#sql.maybeArrived.get(source, id, sinkNo) === undefined;
   }
 
+  /**
+   * Owes a sink a lead's newest content that its mapping left out, as part of the replay that was requested at `replay`, in ms since 1970,
+   * with the event that `oweNewest` would choose for a change. Returns false if the last delivery was not left out, if the sink may have this
+   * content, or if it may have an older content and does not subscribe to updates.
+   */
+  oweLeftOut(sink: SinkRow, newest: NewestVersion, replay: number, now: number): boolean {
+    const { versionNo, source, id } = newest;
+    const last = this.last(sink, source, id);
+    if (last?.version_no !== versionNo || last.state !== 'skipped' || !isLeftOut(last)) return false;
+    const asks = sink.events.includes('updated');
+    const arrived = this.#sql.lastArrived.get(source, id, sink.sinkNo) ?? undefined;
+    if (arrived !== undefined && (!asks || arrived === versionNo)) return false;
+    const isNew = arrived === undefined && (sink.events.includes('created') || !asks);
+    const event = isNew ? 'created' : 'updated';
+    return this.oweBehind(sink, newest, { event, replay, was_left_out: 1 }, now) !== undefined;
+  }
+
   /** Owes a sink the newest content of leads whose deliveries failed and are now pending again or dead. */
   oweNewestOfFailed(sink: SinkRow, deliveries: readonly number[], now: number): void {
     if (deliveries.length === 0) return;
@@ -145,11 +164,11 @@ export class NewestContent {
   oweBehind(
     sink: SinkRow,
     { versionNo, source, id }: NewestVersion,
-    { event, replay }: { event: LeadEvent; replay: number },
+    { event, replay, was_left_out = 0 }: { event: LeadEvent; replay: number; was_left_out?: 0 | 1 },
     now: number,
   ): number | undefined {
     const after = this.last(sink, source, id)?.delivery_no ?? null;
-    const owed = this.#sql.owe.run(versionNo, sink.sinkNo, replay, event, now, now, after);
+    const owed = this.#sql.owe.run(versionNo, sink.sinkNo, replay, was_left_out, event, now, now, after);
     this.#rows.count(sink.name, 'pending', owed.changes);
     return owed.changes === 1 ? Number(owed.lastInsertRowid) : undefined;
   }
@@ -165,6 +184,9 @@ function lastOfEachReplay(untouched: readonly Replaceable[]): Replaceable[] {
   return [...new Map(untouched.map((one) => [one.replay, one])).values()];
 }
 
+/** The delivery `d` was delivered, or may have arrived. */
+const MAYBE_ARRIVED = "(d.state = 'delivered' OR d.unsure_at IS NOT NULL)";
+
 function prepare(db: Database.Database) {
   const anyDelivery = (condition: string) =>
     db
@@ -176,13 +198,21 @@ function prepare(db: Database.Database) {
   return {
     // CROSS JOIN makes SQLite start with the lead's versions. Otherwise, without statistics, SQLite would scan all deliveries of the sink.
     last: db.prepare<[string, bigint, number], LastDelivery>(
-      `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay, d.reason FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+      `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay, d.was_left_out, d.reason FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
        WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
     ),
     delivered: anyDelivery("d.state = 'delivered'"),
-    maybeArrived: anyDelivery("(d.state = 'delivered' OR d.unsure_at IS NOT NULL)"),
+    maybeArrived: anyDelivery(MAYBE_ARRIVED),
+    lastArrived: db
+      .prepare<[string, bigint, number], number | null>(
+        `SELECT max(v.version_no) FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+         WHERE v.source = +? AND v.id = +? AND d.sink_no = +? AND d.event <> 'erased' AND ${MAYBE_ARRIVED}
+         -- Every attempt of a delivery that may have arrived has the same mapping, so one that was left out was never sent.
+         AND NOT (d.state = 'skipped' AND substr(d.reason, 1, ${LEFT_OUT.length}) = '${LEFT_OUT}')`,
+      )
+      .pluck(),
     replaceable: db.prepare<[ReplaceableParameters], Replaceable>(
-      `SELECT o.delivery_no, o.replay, o.event, o.batch_no, o.first_attempt_at IS NULL AND o.unsure_at IS NULL AS untouched
+      `SELECT o.delivery_no, o.replay, o.was_left_out, o.event, o.batch_no, o.first_attempt_at IS NULL AND o.unsure_at IS NULL AS untouched
        FROM _versions v CROSS JOIN _deliveries o ON o.version_no = v.version_no LEFT JOIN _batches b ON b.batch_no = o.batch_no
        WHERE v.source = +:source AND v.id = +:id AND v.version_no < +:before
        AND o.sink_no = +:sink AND o.state = 'pending' AND o.event <> 'erased'
@@ -204,8 +234,8 @@ function prepare(db: Database.Database) {
       'DELETE FROM _batches WHERE batch_no = ? AND NOT EXISTS (SELECT 1 FROM _deliveries WHERE batch_no = ?)',
     ),
     owe: db.prepare(
-      `INSERT INTO _deliveries (version_no, sink_no, replay, event, state, owed_at, next_attempt_at, after_no)
-       VALUES (?, ?, ?, ?, 'pending', ?, ?, ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO _deliveries (version_no, sink_no, replay, was_left_out, event, state, owed_at, next_attempt_at, after_no)
+       VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?) ON CONFLICT DO NOTHING`,
     ),
   };
 }

@@ -3,7 +3,7 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { isLeftOut, NewestContent, NOT_STORED } from './newest-content.ts';
+import { isLeftOut, NewestContent, type NewestVersion, NOT_STORED } from './newest-content.ts';
 
 const LISTED_BEFORE = 'listed before leadsync delivered leads of this source to this sink; backfill is off';
 const BACKFILL_CHUNK = 300;
@@ -121,17 +121,10 @@ export class Owing {
    * Owes a lead again, as part of the replay that was requested at `askedAt`, in ms since 1970. Skips the lead's deliveries that wait for a
    * retry. Returns false if this replay already owes the lead.
    */
-  replay(
-    sink: SinkRow,
-    versionNo: number,
-    source: string,
-    id: LeadId,
-    askedAt: number,
-    now: number,
-  ): boolean {
-    this.newest.giveWay(sink, source, id, now);
+  replay(sink: SinkRow, newest: NewestVersion, askedAt: number, now: number): boolean {
+    this.newest.giveWay(sink, newest.source, newest.id, now);
     const replay = { event: 'created', replay: askedAt } as const;
-    return this.newest.oweBehind(sink, { versionNo, source, id }, replay, now) !== undefined;
+    return this.newest.oweBehind(sink, newest, replay, now) !== undefined;
   }
 
   /** Handles one chunk of the leads that were listed while the sink was not declared: records them as owed to the sink, or as skipped. */

@@ -20,6 +20,7 @@ interface ReplayRow extends Choice {
   through: number;
   bound: number;
   owed: number;
+  left_out: 0 | 1;
 }
 
 interface CurrentLead {
@@ -47,19 +48,20 @@ export class Replaying {
   }
 
   /** Owes the lead with this id from each source that has one, in one step. Returns how many leads it owes. */
-  one(name: string, lead: LeadId, { source, since, until }: LeadChoice): number {
+  one(name: string, lead: LeadId, { source, since, until, leftOut = false }: LeadChoice): number {
     const sink = this.#rows.get(name);
     if (!sink) return 0;
     const found = this.#sql.ofLead.all({ lead, source: source ?? null, ...periodOf({ since, until }) });
-    return this.#owe(sink, found, this.#clock.now().getTime());
+    return this.#owe(sink, found, { askedAt: this.#clock.now().getTime(), leftOut });
   }
 
   /** Stores a replay of all leads that match now. Returns its number, or undefined if there is no such sink. */
-  ask(name: string, { source, since, until }: LeadChoice): number | undefined {
+  ask(name: string, { source, since, until, leftOut }: LeadChoice): number | undefined {
     const sink = this.#rows.get(name);
     if (!sink) return undefined;
     const now = this.#clock.now().getTime();
-    const asked = { sink: sink.sinkNo, now, source: source ?? null, ...periodOf({ since, until }) };
+    const chosen = { source: source ?? null, ...periodOf({ since, until }) };
+    const asked = { sink: sink.sinkNo, now, leftOut: leftOut ? 1 : 0, ...chosen } as const;
     return Number(this.#sql.ask.run(asked).lastInsertRowid);
   }
 
@@ -71,7 +73,8 @@ export class Replaying {
     const to = Math.min(replay.through + MAX_READ_PER_STEP, replay.bound);
     const { source, since, until, bound, through: after } = replay;
     const found = this.#sql.between.all({ after, to, bound, source, since, until, limit: MAX_OWED_PER_STEP });
-    const owed = replay.owed + this.#owe(sink, found, replay.asked_at);
+    const request = { askedAt: replay.asked_at, leftOut: replay.left_out === 1 };
+    const owed = replay.owed + this.#owe(sink, found, request);
     const through = found.length < MAX_OWED_PER_STEP ? to : (found.at(-1)?.at ?? to);
     this.#sql.progress.run(through, owed, this.#clock.now().getTime(), replayNo);
     return { owed, done: through >= bound };
@@ -82,11 +85,19 @@ export class Replaying {
     return this.#sql.abandoned.all({ now: this.#clock.now().getTime(), ms: ABANDONED_MS });
   }
 
-  #owe(sink: SinkRow, leads: readonly CurrentLead[], askedAt: number): number {
+  /** Owes leads as part of the replay that was requested at `askedAt`, in ms since 1970. Returns how many it owes. */
+  #owe(
+    sink: SinkRow,
+    leads: readonly CurrentLead[],
+    { askedAt, leftOut }: { askedAt: number; leftOut: boolean },
+  ): number {
     const now = this.#clock.now().getTime();
-    const owed = leads.filter(({ version_no, source, id }) =>
-      this.#owing.replay(sink, version_no, source, BigInt(id), askedAt, now),
-    );
+    const owed = leads.filter(({ version_no: versionNo, source, id }) => {
+      const lead = { versionNo, source, id: BigInt(id) };
+      return leftOut
+        ? this.#owing.newest.oweLeftOut(sink, lead, askedAt, now)
+        : this.#owing.replay(sink, lead, askedAt, now);
+    });
     return owed.length;
   }
 }
@@ -107,9 +118,9 @@ function prepare(db: Database.Database) {
        CROSS JOIN _leads l ON l.source = s.source AND l.id = :lead CROSS JOIN _versions v ON v.version_no = l.version_no
        WHERE ${MATCHES}`,
     ),
-    ask: db.prepare<[Choice & { sink: number; now: number }]>(
-      `INSERT INTO _replays (sink_no, asked_at, touched_at, source, since, until, bound)
-       VALUES (:sink, :now, :now, :source, :since, :until, (SELECT coalesce(max(version_no), 0) FROM _versions))`,
+    ask: db.prepare<[Choice & { sink: number; now: number; leftOut: 0 | 1 }]>(
+      `INSERT INTO _replays (sink_no, asked_at, touched_at, left_out, source, since, until, bound)
+       VALUES (:sink, :now, :now, :leftOut, :source, :since, :until, (SELECT coalesce(max(version_no), 0) FROM _versions))`,
     ),
     get: db.prepare<[number], ReplayRow>(
       'SELECT r.*, s.sink FROM _replays r JOIN _sinks s ON s.sink_no = r.sink_no WHERE r.replay_no = ?',

@@ -21,6 +21,7 @@ export interface DeliveryRow {
   version: number;
   event: LeadEvent;
   replay: number;
+  was_left_out: 0 | 1;
   first_seen_at: number;
   valid_from: number;
   poll_id: number;
@@ -68,7 +69,7 @@ export function prepareSettling(db: Database.Database) {
     load: db.prepare<[number], DeliveryRow>(
       `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
        CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
-       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw, d.unsure_at IS NOT NULL AS unsure,
+       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, d.was_left_out, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw, d.unsure_at IS NOT NULL AS unsure,
        iif(d.unsure_at IS NULL, b.mapping_no, d.mapping_no) AS mapping_no, b.mapping_no AS batch_mapping_no
        FROM _batches b CROSS JOIN _deliveries d ON d.batch_no = b.batch_no JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id

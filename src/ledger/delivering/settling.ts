@@ -263,12 +263,13 @@ function toDelivery(row: DeliveryRow): Delivery {
     leadId: BigInt(row.id),
     version: row.version,
     event: row.event,
-    replay: row.replay > 0,
+    replay: row.replay > 0 && row.was_left_out === 0,
     firstSeenAt: new Date(row.first_seen_at),
     changedAt: new Date(row.valid_from),
     poll: row.poll_id,
     hash: row.hash,
     raw: row.raw,
+    ...(row.was_left_out === 1 ? { wasLeftOut: true } : {}),
     ...(row.unsure === 1 ? { mayHaveArrived: true } : {}),
   };
 }

@@ -23,6 +23,7 @@ interface OwedRow extends VersionRow {
   delivery: string;
   event: LeadEvent;
   replay: number;
+  was_left_out: 0 | 1;
   state: DeliveryState;
   reason: string | null;
   settled_at: number | null;
@@ -47,10 +48,18 @@ export class UpcomingDeliveries {
   #owed(sink: string, leadId: LeadId, source: string): Upcoming | undefined {
     const row = this.#sql.owed.get(source, leadId, sink);
     if (!row) return undefined;
-    const { delivery: id, event, replay, state, reason, settled_at, unsure, mapping } = row;
+    const { delivery: id, event, replay, was_left_out, state, reason, settled_at, unsure, mapping } = row;
     const former = state === 'pending' && unsure === 1 ? { formerMapping: mapping } : {};
     return {
-      delivery: { id, source, leadId, event, replay: replay > 0, ...contentOf(row), ...former },
+      delivery: {
+        id,
+        source,
+        leadId,
+        event,
+        replay: replay > 0 && was_left_out === 0,
+        ...contentOf(row),
+        ...former,
+      },
       state,
       reason: reason ?? undefined,
       settledAt: settled_at === null ? undefined : new Date(settled_at),
@@ -89,7 +98,7 @@ function prepare(db: Database.Database) {
     ),
     // The oldest pending delivery or, if none is pending, the last delivery.
     owed: db.prepare<[string, LeadId, string], OwedRow>(
-      `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.state, d.reason, d.settled_at, d.unsure_at IS NOT NULL AS unsure,
+      `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.was_left_out, d.state, d.reason, d.settled_at, d.unsure_at IS NOT NULL AS unsure,
          iif(d.mapping_no IS NULL, NULL, coalesce((SELECT m.text FROM _mappings m WHERE m.mapping_no = d.mapping_no), 'lost')) AS mapping, ${content(changedAt)}
        FROM _versions v JOIN _sinks s JOIN _deliveries d ON d.version_no = v.version_no AND d.sink_no = s.sink_no
        WHERE v.source = ? AND v.id = ? AND s.sink = ?
