@@ -146,7 +146,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'replay',
-      'delivers leads to a sink again, by time or id, marked as replays',
+      'delivers leads to a sink again, by time or id, or those that `where` left out',
       () => import('./commands/replay.ts'),
     ),
     entry(

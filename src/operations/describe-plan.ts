@@ -40,7 +40,7 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'removed':
       return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
     case 'altered':
-      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}${routingPart(sink.routing)}`;
+      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}${routingPart(sink.routing)}${leftOutPart(sink)}`;
   }
 }
 
@@ -94,6 +94,14 @@ function routingPart(routing: Routing | undefined): string {
   const others = joining > 0 && leaving > 0 ? `: ${joining} newly, and ${leaving} no longer` : '';
   if (before !== after) return `; ${of}, ${after} go to it instead of ${before}${others}${refused}`;
   return `; ${of}, ${after} go to it, as ${others === '' ? '' : 'many as '}before${others}${refused}`;
+}
+
+/** Names the command for leads that the former `where` left out. A plan without routing does not show whether there are any. */
+function leftOutPart({ name, options, routing }: Extract<PlannedSink, { kind: 'altered' }>): string {
+  const mayJoin = routing ? routing.joining > 0 : options.includes('where');
+  return mayJoin
+    ? `; \`leadsync replay --sink ${name} --left-out\` then delivers leads that were left out and belong now`
+    : '';
 }
 
 function pendingPart(pending: number): string {

@@ -46,7 +46,12 @@ async function settled(scene: Scene, leads: number): Promise<void> {
 }
 
 function eventOf({ body }: ReceivedRequest) {
-  return JSON.parse(body.toString()) as { type: string; data: Record<string, unknown>; source: string };
+  return JSON.parse(body.toString()) as {
+    type: string;
+    data: Record<string, unknown>;
+    source: string;
+    replay: boolean;
+  };
 }
 
 /** Returns the ids of the leads that a receiver accepted, sorted, by the field `id` of its mapping or of the lead. */
@@ -217,6 +222,68 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
       { type: 'lead.created', data: { id: 7, slug: 'plumbing' } },
     ]);
     expect(daemon.log.filter(({ event }) => event === 'batch-stale')).toEqual([]);
+  });
+
+  test('after two sinks have exchanged their leads, a replay of what was left out brings every lead to where it belongs, once', async () => {
+    const [even, odd] = ['lead.id % 2 == 0', 'lead.id % 2 == 1'];
+    const off = { enabled: false };
+    const scene = await aScene(carrier, {
+      stub: { leads: 0 },
+      receivers: { one: { where: even, concurrency: 1 }, other: { where: odd, concurrency: 1 } },
+      sinks: { crm: off, drop: off, warehouse: off },
+    });
+    const receivers = ['one', 'other'].map((name) => scene.receivers[name] as WebhookReceiver);
+    const [one, other] = receivers as [WebhookReceiver, WebhookReceiver];
+    const held: (() => void)[] = [];
+    other.answerAlways((_request, response) => void held.push(() => response.writeHead(204).end()));
+    const ids = Array.from({ length: 12 }, (_, n) => n + 1);
+    for (const id of ids) scene.stub.addRaw(aLead({ id }));
+    const daemon = await scene.start();
+    await until('one sink has decided about every lead, and the other waits for its receiver', async () => {
+      const { stdout } = await scene.run('status', '--json');
+      const status = JSON.parse(stdout) as {
+        sources: { leads: number }[];
+        sinks: { sink: string; pending: number }[];
+      };
+      const pending = status.sinks.find(({ sink }) => sink === 'one')?.pending;
+      return status.sources[0]?.leads === ids.length && pending === 0 && held.length === 1;
+    });
+    rewrite(scene, ({ sinks }) => {
+      sinks.one.where = odd;
+      sinks.other.where = even;
+    });
+    daemon.process.kill('SIGHUP');
+    await until('the reload is told', () => daemon.log.some(({ event }) => event === 'reloaded'));
+    expect(daemon.log.find(({ event }) => event === 'reloaded')).toMatchObject({
+      changes: [
+        expect.stringContaining('`leadsync replay --sink one --left-out`'),
+        expect.stringContaining('`leadsync replay --sink other --left-out`'),
+      ],
+    });
+    other.answerAlways(204);
+    for (const answer of held) answer();
+    await settled(scene, ids.length);
+    const missing = () => {
+      const there = receivers.flatMap(leadsAt);
+      return ids.filter((id) => !there.includes(id));
+    };
+    expect(missing().length).toBeGreaterThan(3);
+    const replay = async () => {
+      for (const sink of ['one', 'other'])
+        expect(await scene.run('replay', '--sink', sink, '--left-out')).toMatchObject({ code: 0 });
+      await settled(scene, ids.length);
+      expect(leadsAt(one)).toEqual(ids); // even ones before the reload, and odd ones after it
+      const atOther = leadsAt(other);
+      expect(atOther).toEqual([...new Set(atOther)]);
+      expect(atOther.filter((id) => id % 2 === 0)).toEqual(ids.filter((id) => id % 2 === 0));
+    };
+    await replay();
+    expect(missing()).toEqual([]);
+    const messages = receivers.flatMap(({ received }) => received.map(eventOf));
+    expect(messages.every((sent) => sent.type === 'lead.created' && sent.replay === false)).toBe(true);
+    const sent = messages.length;
+    await replay();
+    expect(receivers.flatMap(({ received }) => received)).toHaveLength(sent);
   });
 
   test('an expression that fails for a lead refuses that lead alone, without text of the lead in the log', async () => {

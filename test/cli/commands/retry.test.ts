@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { LEFT_OUT } from '../../../src/leads/outcome.ts';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { changedLead } from '../../ledger/ledger-under-test.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
@@ -132,6 +133,40 @@ describe('leadsync replay', () => {
     ]);
   });
 
+  test('with --left-out, owes only what `where` left out, and says that `where` decides again', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2, 3);
+    const leftOut = { kind: 'left-out', reason: `${LEFT_OUT} of crm` } as const;
+    await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? delivered : leftOut));
+    install.clock.jump(1);
+    const replay = (...args: string[]) => install.run(['replay', '--sink', 'crm', '--left-out', ...args]);
+    expect(await replay('--lead', '2')).toEqual({
+      code: 1,
+      stdout: '0 leads are owed to crm again.\n',
+      stderr: expect.stringContaining('Lead 2 was not left out by `where` of crm at its last delivery'),
+    });
+    expect(await replay('--lead', '3')).toMatchObject({
+      stdout: '1 lead is owed to crm again. The present `where` decides at delivery whether crm gets it.\n',
+    });
+    expect(await replay()).toEqual({
+      code: 0,
+      stdout: '1 lead is owed to crm again. The present `where` decides at delivery whether crm gets it.\n',
+      stderr: '',
+    });
+    expect(await statesOf(ledger, 'crm')).toEqual([
+      '1 pending',
+      '1 skipped',
+      '2 delivered',
+      '3 pending',
+      '3 skipped',
+    ]);
+    expect(await replay('--since', '1h')).toEqual({
+      code: 0,
+      stdout: '0 leads are owed to crm again.\n',
+      stderr: expect.stringContaining('`leadsync deliveries --sink crm --state skipped`'),
+    });
+  });
+
   test('chooses by when a lead was first seen', async () => {
     const { install } = await twoDead();
     install.clock.jump(7_200_000);
@@ -193,6 +228,7 @@ describe('leadsync replay', () => {
     [['--lead', '1'], "required option '--sink <name>' not specified"],
     [['--sink', 'crn', '--lead', '1'], 'did you mean "crm"'],
     [['--sink', 'crm', '--lead', '1', '--all'], '--all selects everything'],
+    [['--sink', 'crm', '--left-out', '--all'], '--all selects everything'],
     [['--sink', 'crm', '--lead', '1', '--lead', '2'], 'Run the command once for each.'],
   ])('takes %j for wrong usage', async (args, message) => {
     const { install } = await twoDead();

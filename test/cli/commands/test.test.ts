@@ -190,13 +190,15 @@ describe('leadsync plan', () => {
     });
     const { stdout } = await install.run(['plan']);
     expect(stdout).toContain('sink crm: where, from its next attempt on');
-    expect(stdout).toContain('; of the last 3 leads, 2 go to it instead of 1: 2 newly, and 1 no longer\n');
+    expect(stdout).toContain(
+      '; of the last 3 leads, 2 go to it instead of 1: 2 newly, and 1 no longer; `leadsync replay --sink crm --left-out` then delivers leads that were left out and belong now\n',
+    );
     const others = { ...plumbers, where: 'lead.id == 2' };
     install.configure({
       sinks: { crm: { type: 'webhook', url: URL, ...others }, plain: { type: 'webhook', url: URL } },
     });
     expect((await install.run(['plan'])).stdout).toContain(
-      '; of the last 3 leads, 1 go to it, as many as before: 1 newly, and 1 no longer\n',
+      '; of the last 3 leads, 1 go to it, as many as before: 1 newly, and 1 no longer; `leadsync replay --sink crm --left-out` then delivers leads that were left out and belong now\n',
     );
     install.configure({
       sinks: {
@@ -205,7 +207,7 @@ describe('leadsync plan', () => {
       },
     });
     expect((await install.run(['plan'])).stdout).toContain(
-      '0 go to it instead of 1, and an expression fails for 3, which would be refused: see `leadsync test`',
+      '0 go to it instead of 1, and an expression fails for 3, which would be refused: see `leadsync test`\n',
     );
   });
 });
