@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -74,5 +75,28 @@ describe('a replay that is killed in the middle', () => {
     await until('all are there twice', async () => (await scene.held()).drop.length >= 2 * leads, 60_000);
     const counts = Map.groupBy((await scene.held()).drop, ({ lead }) => lead);
     expect([...counts.values()].filter((times) => times.length !== 2)).toEqual([]);
+  });
+
+  it('the daemon finishes a replay of leads that were left out, too: every lead arrives exactly once', async () => {
+    const leads = 5_000;
+    const off = { enabled: false };
+    const sinks = { crm: off, warehouse: off, drop: { where: 'lead.id < 0' } };
+    const scene = await aScene('in-process', { stub: { leads }, sinks });
+    expect(await scene.run('sync')).toMatchObject({ code: 0 });
+    expect((await scene.held()).drop).toEqual([]);
+    writeFileSync(
+      scene.configFile,
+      readFileSync(scene.configFile, 'utf8').replace('lead.id < 0', 'lead.id > 0'),
+    );
+    const replay = startLeadsync(['replay', '--sink', 'drop', '--left-out', '-c', scene.configFile]);
+    await until('a part is owed', () => replayed(scene) > 0);
+    expect(await replay.kill('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
+    expect(replayed(scene)).toBeLessThan(leads);
+    await scene.start();
+    await until('all are there', async () => (await scene.held()).drop.length >= leads, 60_000);
+    const { stdout } = await scene.run('replay', '--sink', 'drop', '--left-out');
+    expect(stdout).toBe('0 leads are owed to drop again.\n');
+    expect(new Set((await scene.held()).drop.map(({ lead }) => lead)).size).toBe(leads);
+    expect((await scene.held()).drop).toHaveLength(leads);
   });
 });
