@@ -122,11 +122,13 @@ function operatorFault(summary: string): { message: string; hint: string } {
   const [left = one, right = other] = [one, other].map((type) => TYPE_NAMES[type]);
   if (operator === '') return { message: summary, hint: '' };
   const types = [one, other];
-  const hint = types.includes('google.protobuf.Timestamp')
-    ? 'a time is compared with a time: timestamp("2026-01-01T00:00:00Z")'
-    : types.includes('string') && (types.includes('int') || types.includes('double'))
-      ? 'put the number in quotes, or make a text of it: string(…)'
-      : '';
+  const hint = types.every((type) => type === 'string' && operator === 'in')
+    ? 'write a list on the right: slug in ["one", "two"]; to find a text in a text: text.contains("part")'
+    : types.includes('google.protobuf.Timestamp')
+      ? 'a time is compared with a time: timestamp("2026-01-01T00:00:00Z")'
+      : types.includes('string') && (types.includes('int') || types.includes('double'))
+        ? 'put the number in quotes, or make a text of it: string(…)'
+        : '';
   return { message: `${operator} does not take ${left} and ${right}`, hint };
 }
 

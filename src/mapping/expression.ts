@@ -1,6 +1,6 @@
 import type * as Cel from '@marcbachmann/cel-js';
 import { type CelError, faultOf, TYPE_NAMES } from './expression-fault.ts';
-import { isTimeZone } from './functions/zoned-date.ts';
+import { isTimeZone, noTimeZone } from './functions/zoned-date.ts';
 import { FUNCTIONS, INT, type LanguageParts, LOOPS, newEnvironment, SPLIT, TYPES } from './language.ts';
 import type { Variables } from './lead-values.ts';
 import type { ExpressionFault } from './syntax-fault.ts';
@@ -246,7 +246,7 @@ function misuseOf(
   if (isZone && !isTimeZone(String(zone.args)))
     return {
       ...at,
-      message: `\`${name}\`: there is no time zone "${zone.args}"`,
+      message: `\`${name}\`: ${noTimeZone(String(zone.args))}`,
       hint: 'write a name such as Australia/Sydney',
     };
   const own = receiver === undefined && Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;

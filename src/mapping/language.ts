@@ -10,7 +10,7 @@ import { limitedSplit, replaced, strictInt } from './functions/limited.ts';
 import { PersonName, personName } from './functions/person-name.ts';
 import { isRegion, phoneOf } from './functions/phone.ts';
 import { isLike, isPattern } from './functions/text-pattern.ts';
-import { isDateFormat, isTimeZone, zonedDate } from './functions/zoned-date.ts';
+import { isDateFormat, isTimeZone, noTimeZone, zonedDate } from './functions/zoned-date.ts';
 import { DeliveryValue, LeadValue, QuestionValue, type Variables } from './lead-values.ts';
 
 const require = createRequire(import.meta.url);
@@ -190,7 +190,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
     result: 'the time there, as a text',
     signatures: [`date(${TIME}, string): string`, `date(${TIME}, string, string): string`],
     fault: ([, zone, format]) => {
-      if (zone !== undefined && !isTimeZone(zone)) return `there is no time zone "${zone}"`;
+      if (zone !== undefined && !isTimeZone(zone)) return noTimeZone(zone);
       if (format === undefined || isDateFormat(format)) return undefined;
       return `"${format}" is not a format: it may have yyyy MM dd HH mm ss M d H MMM MMMM EEE EEEE and no other letters`;
     },

@@ -64,6 +64,18 @@ test.each<[string, string, string, unknown]>([
     '',
   ],
   [
+    'lead.service_slug in "plumbing"',
+    'lead.service_slug in "plumbing"',
+    'in does not take a text and a text',
+    'write a list on the right: slug in ["one", "two"]; to find a text in a text: text.contains("part")',
+  ],
+  [
+    'date(lead.created_at, "australia/sidney")',
+    'date(lead.created_at, "australia/sidney")',
+    '`date`: there is no time zone "australia/sidney"; did you mean "Australia/Sydney"?',
+    '',
+  ],
+  [
     'date(lead.created_at, "Sydney")',
     'date(lead.created_at, "Sydney")',
     '`date`: there is no time zone "Sydney"',

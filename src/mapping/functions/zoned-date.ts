@@ -1,3 +1,5 @@
+import { didYouMean } from '../../platform/text/suggest.ts';
+
 /** The parts of a date that a format may name, longest first. */
 const TOKEN = /yyyy|MMMM|MMM|EEEE|EEE|MM|dd|HH|mm|ss|M|d|H/g;
 
@@ -12,6 +14,12 @@ export function isTimeZone(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns that there is no such time zone, as a phrase with the name that may be meant. */
+export function noTimeZone(text: string): string {
+  const hint = didYouMean(text, Intl.supportedValuesOf('timeZone'));
+  return `there is no time zone "${text}"${hint === '' ? '' : `; ${hint}`}`;
 }
 
 /** Whether a text is a format that `zonedDate` understands completely. */
