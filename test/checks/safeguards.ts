@@ -1,4 +1,5 @@
 import { adminSafeguards } from './admin-safeguards.ts';
+import { crmSafeguards } from './crm-safeguards.ts';
 import { deliverySafeguards } from './delivery-safeguards.ts';
 import { ledgerSafeguards } from './ledger-safeguards.ts';
 import { operatingSafeguards } from './operating-safeguards.ts';
@@ -13,6 +14,7 @@ export const safeguards: readonly Safeguard[] = [
   ...readingSafeguards,
   ...ledgerSafeguards,
   ...deliverySafeguards,
+  ...crmSafeguards,
   ...processSafeguards,
   ...adminSafeguards,
   ...operatingSafeguards,
