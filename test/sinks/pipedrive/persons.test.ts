@@ -52,6 +52,17 @@ describe('persons and enquiries', () => {
     },
   );
 
+  test('another enquiry of a person whose making was not answered finds the person, although the search lags', async () => {
+    const clock = new WaitingClock();
+    const { stub, open } = await aCompany({ parts: { clock } }, { clock, searchLagMs: LAG });
+    const sink = open();
+    await outcomesOf(sink, [enquiry(1, { client_email: 'bert@example.com' })]);
+    stub.misbehave({ fault: 'cut-after-storing', at: 'POST /persons', times: 1 });
+    expect(await outcomesOf(sink, [enquiry(2)])).toMatchObject([{ kind: 'unavailable' }]);
+    expect(await outcomesOf(sink, [enquiry(3)])).toEqual([DELIVERED]);
+    expect(heldBy(stub).map(({ emails }) => emails)).toEqual([['bert@example.com'], ['anna@example.com']]);
+  });
+
   test('a person who was there before is found, and gets what was empty only', async () => {
     const { stub, open } = await aCompany();
     const id = await addPerson(stub, {
