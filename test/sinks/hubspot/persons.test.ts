@@ -37,6 +37,19 @@ describe('persons and enquiries', () => {
     },
   );
 
+  test('two batches of a sink at once make the contact of a person once, and HubSpot never has to refuse a second', async () => {
+    const { stub, open } = await anAccount();
+    const sink = open();
+    const batches = [[enquiry(1)], [enquiry(2), enquiry(3, { client_email: 'bert@example.com' })]];
+    const outcomes = await Promise.all(batches.map((batch) => outcomesOf(sink, batch)));
+    expect(outcomes.flat()).toEqual([DELIVERED, DELIVERED, DELIVERED]);
+    const made = stub.requests
+      .filter(({ path }) => path.endsWith('/contacts/batch/create'))
+      .flatMap(({ body }) => (body as { inputs: { properties: { email: string } }[] }).inputs)
+      .map(({ properties }) => properties.email);
+    expect(made.toSorted()).toEqual(['anna@example.com', 'bert@example.com']);
+  });
+
   test.each(['deal', 'lead'] as const)(
     'the same lead at once from two processes is one contact and one %s',
     async (object) => {
