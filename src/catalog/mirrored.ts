@@ -79,6 +79,7 @@ export const mirrored: readonly Mirrored[] = [
       always('named', 'text', ''),
       always('content', 'text', ''),
       maybe('replay', 'bigint', ''),
+      maybe('reissued', 'integer', ''),
       maybe('delivered_from', 'time', ''),
       maybe('attempt_no', 'bigint', ''),
       maybe('duration_ms', 'integer', ''),

@@ -176,7 +176,7 @@ export const tables: readonly Relation[] = [
       always(
         'delivery_id',
         'text',
-        'Identifies the delivery. Receivers get it as the idempotency key. Changes only if the lead changes before the first attempt.',
+        'Identifies the delivery. Receivers get it as the idempotency key. Changes only if the lead changes before the first attempt, or if a later attempt uses another mapping (it then ends in `:m1`).',
       ),
       source,
       leadId,

@@ -10,8 +10,8 @@ export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'skipped';
 /** One lead owed to one sink, with everything that the sink needs to deliver it. */
 export interface Delivery {
   /**
-   * Idempotency key, by which receivers recognise repeats. It stays the same for every attempt, after a restart, and after a restore from a
-   * backup.
+   * Idempotency key, by which receivers recognise repeats. It stays the same for every attempt with the same content, after a restart, and
+   * after a restore from a backup.
    */
   readonly id: string;
   readonly source: string;
@@ -32,8 +32,8 @@ export interface Delivery {
   /** The lead's JSON as received. */
   readonly raw: string;
   /**
-   * The text of the mapping under which an earlier attempt may have arrived, if it is another one than that of the batch; null if the lead
-   * was sent as received. A repeat has to have the same content.
+   * The text of the mapping under which an earlier attempt sent the lead, if it is another one than that of the batch; null if the lead was
+   * sent as received. A repeat under the same id has to have the same content.
    */
   readonly formerMapping?: string | null | undefined;
   /** What the sink's mapping made of the lead; absent if the sink gets the lead as received. */

@@ -3,7 +3,6 @@ import { type Account, faultsOf } from '../support/scene/oracle.ts';
 import { keyOf } from '../support/scene/scene.ts';
 import type { Healed } from './healing.ts';
 import { wrongForms } from './mappings/account.ts';
-import { mayHaveArrived } from './mappings/arrival.ts';
 import { type LedgerRecord, readLedger } from './mappings/ledger-record.ts';
 import { SPLIT, SPLIT_RATE } from './plan.ts';
 import { tooFast } from './too-fast.ts';
@@ -43,18 +42,18 @@ function leftOutOf({ leftOut }: LedgerRecord): Record<string, readonly string[]>
   return Object.fromEntries(SPLIT.map((sink) => [sink, of(sink)]));
 }
 
-/** Returns the requests that came with another body after a request with the same id had arrived or might have arrived. */
+/** Returns the ids under which a receiver got requests with different bodies, whatever it answered. */
 function severalBodies({ parts }: World): string[] {
   const receivers = { crm: parts.receiver, ...parts['split receivers'] };
   return Object.entries(receivers).flatMap(([sink, { requests }]) => {
     const bound = new Map<string, string>();
     const wrong = new Set<string>();
-    for (const watched of requests) {
-      const id = String(watched.request.headers['webhook-id']);
-      const body = watched.request.body.toString();
+    for (const { request } of requests) {
+      const id = String(request.headers['webhook-id']);
+      const body = request.body.toString();
       const first = bound.get(id);
       if (first !== undefined && first !== body) wrong.add(id);
-      if (first === undefined && mayHaveArrived(watched)) bound.set(id, body);
+      if (first === undefined) bound.set(id, body);
     }
     return [...wrong].slice(0, SHOWN).map((id) => `${sink}: the id ${id} has several bodies`);
   });

@@ -3,7 +3,7 @@ import { countOf, repeatsIn, type Troubles } from './repeats.ts';
 import type { WatchedRequest } from './watched-receiver.ts';
 
 const TIMEOUT_MS = 2_000;
-const QUIET: Troubles = { ends: [], frozen: [], full: [] };
+const QUIET: Troubles = { ends: [], frozen: [], full: [], unanswered: new Map() };
 const NAME = 'crm:main:5:1:abcdef01';
 
 /** How a request is answered. Times are in ms after its arrival. */
@@ -101,6 +101,19 @@ test.each([
   ['request was sent long before it came', { after: 1_100, sentMs: 9_000 }, 'it was answered too late'],
 ])('a repeat is excused only if its answer was late: an answer whose %s', (_, how, why) =>
   expect(excuse(14_000, {}, request(10_000, how))).toBe(why),
+);
+
+test.each([
+  ['before the answer, after its timeout', { fromMs: 8_500, toMs: 10_500 }, 'it was answered too late'],
+  ['after the answer', { fromMs: 8_500, toMs: 11_100 }, undefined],
+  ['before its timeout', { fromMs: 9_000, toMs: 10_500 }, undefined],
+  ['before the request was sent', { fromMs: 7_000, toMs: 9_900 }, undefined],
+])(
+  'an attempt that leadsync ended without an answer excuses a repeat only if it ended in time: %s',
+  (_, spell, why) => {
+    const unanswered = new Map([[NAME, [spell]]]);
+    expect(excuse(11_500, { unanswered }, request(10_000, { after: 1_000 }))).toBe(why);
+  },
 );
 
 test('a kill excuses a repeat of a request that the receiver noticed only after the kill', () => {

@@ -18,6 +18,8 @@ export interface Troubles {
   readonly frozen: readonly Spell[];
   /** When the ledger's disk was full. */
   readonly full: readonly Spell[];
+  /** The attempts that leadsync ended without an answer, by delivery, from their beginning to that end. */
+  readonly unanswered: ReadonlyMap<string, readonly Spell[]>;
 }
 
 /** How often a webhook received what it had accepted before. */
@@ -32,7 +34,7 @@ export interface Repeats {
  * Why an accepted delivery may arrive again:
  * - its answer was lost: the receiver broke the connection without an answer. Valid at any later time: leadsync cannot know.
  * - it was answered too late: the head of the answer was sent after the sink's `timeout`, counted from the second in which
- *   the request says that it was sent.
+ *   the request says that it was sent, or after leadsync had ended the attempt, which had begun that `timeout` before.
  * - its process stood still: the answer was sent in time, but a process was frozen from before it can have read the answer
  *   until that `timeout` had passed.
  * - its process was killed: after the request was sent and before its attempt was settled. An attempt is settled
@@ -61,7 +63,7 @@ export function repeatsIn(
   const excused = new Map<Excuse, number>();
   const unexcused: string[] = [];
   for (const { delivery, first, again } of takenAgain(requests)) {
-    const excuse = excuseOf(first, again.atMs, troubles, timeoutMs);
+    const excuse = excuseOf({ delivery, first, again }, troubles, timeoutMs);
     if (excuse) excused.set(excuse, (excused.get(excuse) ?? 0) + 1);
     else unexcused.push(unexcusedText(delivery, first, again));
   }
@@ -99,8 +101,7 @@ function deliveriesIn({ request: { body, headers } }: WatchedRequest): string[] 
 }
 
 function excuseOf(
-  first: WatchedRequest,
-  againMs: number,
+  { delivery, first, again: { atMs: againMs } }: TakenAgain,
   troubles: Troubles,
   timeoutMs: number,
 ): Excuse | undefined {
@@ -110,6 +111,10 @@ function excuseOf(
   // No sender gives up before the deadline, so an earlier repeat has another reason.
   if (againMs >= lateMs && answeredMs >= lateMs) return 'it was answered too late';
   if (againMs >= lateMs && goingOnAt(answeredMs, troubles.frozen) >= lateMs) return 'its process stood still';
+  // A busy process sends its request long after the attempt began, and the timeout counts from there.
+  const unanswered = troubles.unanswered.get(delivery) ?? [];
+  if (unanswered.some(({ fromMs, toMs }) => toMs - fromMs >= timeoutMs && isWithin(toMs, sentMs, answeredMs)))
+    return 'it was answered too late';
   const { settledMs, wasFull } = settlingOf(endedMs ?? answeredMs, troubles);
   const ended = troubles.ends.filter(({ atMs: endMs }) =>
     // A busy receiver may notice a request long after its process was killed.

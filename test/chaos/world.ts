@@ -13,6 +13,7 @@ import { EagerReader } from './eager-reader.ts';
 import { FIRST_FORMS } from './lanes/configuration.ts';
 import { healRedis } from './lanes/redis.ts';
 import { InForce } from './mappings/in-force.ts';
+import { readLedger } from './mappings/ledger-record.ts';
 import { keepHistory } from './mappings/table-history.ts';
 import { Operator } from './operator.ts';
 import type { Parts } from './parts.ts';
@@ -128,7 +129,10 @@ export async function openWorld(
       inForce,
       reader: new EagerReader(scene.drop),
       heal: () => heal(parts),
-      repeats: () => repeatsIn(parts.receiver.requests, troublesOf(parts), WEBHOOK_TIMEOUT_MS),
+      repeats: () => {
+        const { unanswered } = readLedger(scene.dataDir);
+        return repeatsIn(parts.receiver.requests, { ...troublesOf(parts), unanswered }, WEBHOOK_TIMEOUT_MS);
+      },
       faults: () => [daemon, worker, operator].flatMap((part) => part.faults),
       close: closeAll,
     };
@@ -167,7 +171,7 @@ function processes(
 }
 
 /** Returns what was done to leadsync so far that can lead to a repeat. */
-export function troublesOf({ daemon, worker, "ledger's disk": disk }: Parts): Troubles {
+export function troublesOf({ daemon, worker, "ledger's disk": disk }: Parts): Omit<Troubles, 'unanswered'> {
   return {
     ends: [...daemon.ends, ...worker.ends],
     frozen: [...daemon.frozen, ...worker.frozen],

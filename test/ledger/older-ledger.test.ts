@@ -24,6 +24,8 @@ const DAY = 24 * HOUR;
 
 /** Turns a ledger into one of the previous schema. */
 const AS_BEFORE = `
+  ALTER TABLE _deliveries DROP COLUMN bound;
+  ALTER TABLE _deliveries DROP COLUMN reissued;
   ALTER TABLE _replays DROP COLUMN left_out;
   ALTER TABLE _deliveries DROP COLUMN was_left_out;
   ALTER TABLE _deliveries DROP COLUMN ref;

@@ -286,6 +286,62 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
     expect(receivers.flatMap(({ received }) => received)).toHaveLength(sent);
   });
 
+  test('an id has one body: after a change of the mapping, what was sent stays, and a retry has a new id', async () => {
+    const scene = await aScene(carrier, {
+      stub: { leads: 0 },
+      sinks: { crm: { fields: { form: { value: 'first' } }, retry: QUICK_RETRY }, drop: { enabled: false } },
+      receivers: { strict: { fields: { form: { value: 'first' } } } },
+    });
+    const strict = scene.receivers['strict'] as WebhookReceiver;
+    scene.receiver.answerAlways(503);
+    strict.answerAlways(422);
+    scene.stub.addRaw(aLead({ id: 1 }));
+    const daemon = await scene.start();
+    // The analysts' copy knows the delivery to `strict`, with all of its attempts, by the id that it has then.
+    const { schema } = scene;
+    const copied = async (state: string, outcomes: string) => {
+      const [delivery] = await scene.query<{ id: string; state: string }>(
+        `SELECT delivery_id AS id, state FROM ${schema}.deliveries WHERE sink = 'strict'`,
+      );
+      const attempts = await scene.query<{ id: string; outcome: string }>(
+        `SELECT delivery_id AS id, outcome FROM ${schema}.attempts WHERE sink = 'strict' ORDER BY started_at`,
+      );
+      const isSame =
+        delivery?.state === state &&
+        attempts.every(({ id }) => id === delivery.id) &&
+        attempts.map(({ outcome }) => outcome).join() === outcomes;
+      return isSame ? delivery.id : undefined;
+    };
+    await until(
+      'both have answered',
+      async () => scene.receiver.received.length > 0 && (await copied('dead', 'refused')) !== undefined,
+    );
+    rewrite(scene, ({ sinks }) => {
+      for (const name of ['crm', 'strict']) sinks[name].fields.form = { value: 'second' };
+    });
+    daemon.process.kill('SIGHUP');
+    await until('the reload is told', () => daemon.log.some(({ event }) => event === 'reloaded'));
+    scene.receiver.answerAlways(204);
+    strict.answerAlways(204);
+    expect(await scene.run('resume', 'crm')).toMatchObject({ code: 0 });
+    expect(await scene.run('retry', '--sink', 'strict')).toMatchObject({ code: 0 });
+    await settled(scene, 1);
+    const sent = ({ received }: WebhookReceiver) => [
+      ...new Set(
+        received.map((request) => `${request.headers['webhook-id']} ${eventOf(request).data['form']}`),
+      ),
+    ];
+    const id = /^crm:main:1:1:[0-9a-f]{8}/.exec(sent(scene.receiver)[0] ?? '')?.[0].replace('crm', '');
+    expect(sent(scene.receiver)).toEqual([`crm${id} first`]);
+    expect(sent(strict)).toEqual([`strict${id} first`, `strict${id}:m1 second`]);
+    expect(strict.received.map((request) => eventOf(request).replay)).toEqual([false, false]);
+    await until(
+      'PostgreSQL has both attempts under the new id',
+      async () => (await copied('delivered', 'refused,delivered')) === `strict${id}:m1`,
+    );
+    expect((await scene.run('trace', '1')).stdout).toContain(`strict${id}:m1`);
+  });
+
   test('an expression that fails for a lead refuses that lead alone, without text of the lead in the log', async () => {
     const scene = await aScene(carrier, {
       stub: { leads: 0 },

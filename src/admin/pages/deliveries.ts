@@ -164,7 +164,7 @@ function retryAsk(words: string, back: string, count = 1) {
       back,
     };
   const consequences =
-    'They are due immediately, under the same idempotency keys, so a receiver recognises a repeat. Deliveries to a held or paused sink still wait.';
+    'They are due immediately. A receiver recognises a repeat by the idempotency key, which changes only with the mapping. Deliveries to a held or paused sink still wait.';
   return {
     title: 'Retry deliveries',
     question: `Retry ${words}?`,

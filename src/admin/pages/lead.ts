@@ -126,7 +126,7 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
   if (!fieldsOf(request).has('sure')) {
     const question = `Retry this delivery of lead ${lead} now?`;
     const consequences =
-      'It is due immediately, under the same idempotency key and with a new retry schedule.';
+      'It is due immediately, with a new retry schedule. Its idempotency key changes only with the mapping.';
     return site.confirm(request, reply, {
       title: 'Retry',
       question,

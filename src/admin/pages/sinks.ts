@@ -175,7 +175,7 @@ const retry: Action = {
       title,
       question: `Retry ${words} of ${sink}?`,
       consequences:
-        'They are due immediately, under the same idempotency keys. First fix the reasons for which they were given up.',
+        'They are due immediately. Their idempotency keys change only with the mapping. First fix the reasons for which they were given up.',
       confirmLabel: `Retry ${words}`,
     };
   },

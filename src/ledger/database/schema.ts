@@ -293,4 +293,14 @@ export const migrations: readonly string[] = [
   -- Whether such a replay owed the delivery, so that its sink does not have the content yet and it is not marked as a replay.
   ALTER TABLE _deliveries ADD COLUMN was_left_out INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- 0: no request carried the delivery's present id. 1: one did, so later attempts keep mapping_no. 2: one did, and a later attempt may use
+  -- another mapping, under a new id, because the sink refused the lead or an operator requested it. A delivery with unsure_at counts as 1.
+  ALTER TABLE _deliveries ADD COLUMN bound INTEGER NOT NULL DEFAULT 0;
+  -- How many times the delivery got a new id because another mapping made another message of it.
+  ALTER TABLE _deliveries ADD COLUMN reissued INTEGER NOT NULL DEFAULT 0;
+  UPDATE _deliveries SET bound = 2, mapping_no = CASE WHEN last_attempt_at IS NULL
+    THEN (SELECT s.mapping_no FROM _sinks s WHERE s.sink_no = _deliveries.sink_no) ELSE mapping_no END
+  WHERE state IN ('pending', 'dead') AND first_attempt_at IS NOT NULL AND unsure_at IS NULL;
+  `,
 ];

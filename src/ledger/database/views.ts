@@ -52,7 +52,7 @@ const FIRST_LISTED = `LEFT JOIN (WITH first AS MATERIALIZED (SELECT source, (SEL
 const IS_BACKFILL = `CAST(NOT coalesce(${at('v.created_at')} >= o.first_listed_at, 0) OR ${OWED_AT} > v.first_seen_at AS INTEGER)`;
 
 /** The public id of a delivery, from the rows `d` (delivery), `v` (version) and `s` (sink). Receivers rely on the form of the id. */
-export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END)`;
+export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END || iif(d.reissued, ':m' || d.reissued, ''))`;
 
 /**
  * When the content of a delivery was first listed, in ms, from the rows `d` and `v`; for the event `erased`, when the delivery was owed.

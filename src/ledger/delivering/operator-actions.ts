@@ -92,7 +92,7 @@ function prepare(db: Database.Database) {
     ),
     due: db.prepare<[number, number, number]>(
       `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, excused = 0, settled_at = NULL, next_attempt_at = ?,
-       retried_at = iif(refused_at IS NULL, retried_at, ?), refused_at = NULL WHERE delivery_no = ?`,
+       retried_at = iif(refused_at IS NULL, retried_at, ?), refused_at = NULL, bound = iif(bound = 1, 2, bound) WHERE delivery_no = ?`,
     ),
     hurry: db.prepare<[number, number, number, number]>(
       "UPDATE _deliveries SET next_attempt_at = ? WHERE sink_no = +? AND state = 'pending' AND next_attempt_at > +? AND next_attempt_at <= +?",

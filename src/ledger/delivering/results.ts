@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import type { Verdict } from '../../leads/judgement.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt } from '../contract/ledger-delivering.ts';
+import { KEEPS_MAPPING } from '../privacy/erasing.ts';
 
 /** The outcome of a delivery's attempt, and the verdict on it. */
 export interface Result {
@@ -52,7 +53,7 @@ export class Results {
     const { outcome, verdict } = result;
     const startedAt = attempt.startedAt.getTime();
     if (outcome.kind === 'untried') {
-      sql.leave.run(verdict.nextAttemptAt?.getTime() ?? null, startedAt, key);
+      sql.leave.run(verdict.nextAttemptAt?.getTime() ?? null, startedAt, mappingNo, key);
       return;
     }
     if (outcome.kind === 'left-out') {
@@ -88,11 +89,19 @@ export class Results {
       outcome.kind === 'refused' ? now : null,
       isSent && (keptUnsure || (failed && mayHaveArrived(failed))) ? now : null,
       mappingNo,
+      boundBy(outcome),
+      boundBy(outcome),
       kept && isSent ? batchNo : null,
       outcome.kind === 'delivered' && outcome.ref ? JSON.stringify(outcome.ref) : null,
       key,
     );
   }
+}
+
+/** Returns the value of `bound` after an attempt; 0 if the attempt sent nothing, and so changes nothing. */
+function boundBy(outcome: Outcome): 0 | 1 | 2 {
+  if (outcome.kind === 'refused') return outcome.unsent ? 0 : 2;
+  return outcome.kind === 'unavailable' && outcome.unsent ? 0 : 1;
 }
 
 /** Whether the attempt does not count for the delivery, that is, it was a probe or the sink may be unavailable. */
@@ -139,9 +148,10 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
       'AND NOT EXISTS (SELECT 1 FROM _attempts a WHERE a.delivery_no = d.delivery_no AND a.batch_no = :batchNo AND a.last_at = :startedAt)',
     ),
     settle: db.prepare(
-      `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, excused = ?, next_attempt_at = ?, settled_at = ?,
+      `UPDATE _deliveries AS d SET state = ?, reason = ?, attempts = ?, excused = ?, next_attempt_at = ?, settled_at = ?,
        first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
-       refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), mapping_no = iif(unsure_at IS NULL, ?, mapping_no), batch_no = ?, ref = ?
+       refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), mapping_no = iif(${KEEPS_MAPPING}, mapping_no, ?), bound = iif(? = 0, bound, ?),
+       batch_no = ?, ref = ?
        WHERE ${key} = +?`,
     ),
     leaveOut: db.prepare(
@@ -149,7 +159,8 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
     ),
     // The destination refused a request that contained this delivery, so it knows the delivery's id and content.
     leave: db.prepare(
-      `UPDATE _deliveries SET next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?), batch_no = NULL WHERE ${key} = +?`,
+      `UPDATE _deliveries AS d SET next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?),
+       mapping_no = iif(${KEEPS_MAPPING}, mapping_no, ?), bound = iif(bound = 0, 2, bound), batch_no = NULL WHERE ${key} = +?`,
     ),
   };
 }

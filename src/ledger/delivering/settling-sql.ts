@@ -1,9 +1,12 @@
 import type Database from 'better-sqlite3';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import { changedAt, deliveryId } from '../database/views.ts';
-import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
+import { KEEPS_MAPPING, MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { OVERTAKEN } from './order-sql.ts';
+
+/** The delivery `d`, which waits in the batch `b`, was sent under its present id with another mapping than that of the batch. */
+const NEEDS_NEW_ID = `(d.bound = 2 AND d.unsure_at IS NULL AND d.event <> 'erased' AND d.mapping_no IS NOT b.mapping_no)`;
 
 /** A delivery of a batch, with its lead's content. */
 export interface DeliveryRow {
@@ -29,9 +32,11 @@ export interface DeliveryRow {
   raw: string;
   /** Whether an earlier attempt may have delivered it. */
   unsure: 0 | 1;
-  /** The number of the mapping to use: that of an earlier attempt that may have arrived, otherwise that of the batch. */
+  /** The number of the mapping to use: that of an earlier attempt if the delivery has to keep it, otherwise that of the batch. */
   mapping_no: number | null;
   batch_mapping_no: number | null;
+  /** Whether the delivery needs a new id, because a request with the present one had another mapping. */
+  needs_new_id: 0 | 1;
 }
 
 /** A batch whose attempt has begun. */
@@ -70,10 +75,15 @@ export function prepareSettling(db: Database.Database) {
       `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
        CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
        ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, d.was_left_out, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw, d.unsure_at IS NOT NULL AS unsure,
-       iif(d.unsure_at IS NULL, b.mapping_no, d.mapping_no) AS mapping_no, b.mapping_no AS batch_mapping_no
+       iif(${KEEPS_MAPPING}, d.mapping_no, b.mapping_no) AS mapping_no, b.mapping_no AS batch_mapping_no,
+       ${NEEDS_NEW_ID} AS needs_new_id
        FROM _batches b CROSS JOIN _deliveries d ON d.batch_no = b.batch_no JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
        WHERE b.batch_no = +? ORDER BY d.delivery_no`,
+    ),
+    reissue: db.prepare<[number]>(
+      `UPDATE _deliveries AS d SET reissued = reissued + 1, bound = 0, mapping_no = b.mapping_no
+       FROM _batches b WHERE d.batch_no = +? AND b.batch_no = d.batch_no AND ${NEEDS_NEW_ID}`,
     ),
     mapping: db.prepare<[number], string>('SELECT text FROM _mappings WHERE mapping_no = ?').pluck(),
     skip: db.prepare<[string, number, number]>(SKIP),

@@ -68,7 +68,7 @@ export class Settling {
   #load(ref: BatchRef, batchNo: number, createdAt: number): Batch | undefined {
     const sink = this.#nameOf(batchNo) ?? ref.sink;
     const [gone, rows] = [[] as number[], [] as DeliveryRow[]];
-    for (const row of this.#loadNewest(ref, batchNo))
+    for (const row of this.#withNewIds(this.#loadNewest(ref, batchNo), batchNo))
       if (row.gone === 1) gone.push(row.delivery_no);
       else rows.push(row);
     const now = this.#clock.now().getTime();
@@ -114,6 +114,13 @@ export class Settling {
       const owed = this.#newest.oweNewest(sink, version, now, batchNo);
       if (owed !== undefined) this.#sql.join.run(batchNo, owed);
     }
+    return this.#sql.load.all(batchNo);
+  }
+
+  /** Gives a new id to each delivery that was sent with another mapping, so that no id has two messages. Returns the batch's deliveries. */
+  #withNewIds(rows: DeliveryRow[], batchNo: number): DeliveryRow[] {
+    if (rows.every((row) => row.needs_new_id === 0)) return rows;
+    this.#sql.reissue.run(batchNo);
     return this.#sql.load.all(batchNo);
   }
 

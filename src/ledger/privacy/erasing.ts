@@ -154,12 +154,15 @@ export const LEAVE_BATCH = `first_attempt_at = coalesce(first_attempt_at,
 export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVE_BATCH}
   WHERE delivery_no = ?`;
 
+/** Every later attempt of the delivery `d` has to use the mapping of an earlier one: a request has carried the delivery's id with it. */
+export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
+
 /**
  * Records that the leads of a batch may have arrived, because the attempt of the batch was lost or cut off, and the mapping of that
  * attempt. Parameters: time in ms, batch number.
  */
 export const MARK_MAYBE_ARRIVED = `UPDATE _deliveries AS d SET unsure_at = coalesce(unsure_at, ?),
-   mapping_no = CASE WHEN unsure_at IS NULL THEN (SELECT b.mapping_no FROM _batches b WHERE b.batch_no = d.batch_no) ELSE mapping_no END
+   mapping_no = CASE WHEN ${KEEPS_MAPPING} THEN mapping_no ELSE (SELECT b.mapping_no FROM _batches b WHERE b.batch_no = d.batch_no) END
    WHERE batch_no = ?`;
 
 /** Maximum deliveries in a batch. The attempts that a batch adds have consecutive numbers, so their numbers differ by less than this. */

@@ -64,7 +64,7 @@ const SELECTIONS: Readonly<Record<string, string>> = {
   // The attempt that delivered a lead is part of the row of its delivery.
   attempts: "(SELECT * FROM attempts WHERE outcome <> 'delivered')",
   deliveries: `(SELECT d.delivery_no AS _leadsync_no, v.source, v.id AS lead_id, v.version AS lead_version, substr(v.hash, 1, 8) AS content,
-      s.sink, coalesce(s.named, s.sink) AS named, d.event, d.state, d.reason, d.attempts, nullif(d.replay, 0) AS replay,
+      s.sink, coalesce(s.named, s.sink) AS named, d.event, d.state, d.reason, d.attempts, nullif(d.replay, 0) AS replay, nullif(d.reissued, 0) AS reissued,
       d.owed_at, d.first_attempt_at, d.next_attempt_at, d.settled_at, a.started_at AS delivered_from, a.attempt_no, a.duration_ms, a.http_status,
       d.ref ->> '$.object' AS ref_object, d.ref ->> '$.id' AS ref_id, d.ref ->> '$.url' AS ref_url
     FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = +d.sink_no

@@ -3,6 +3,7 @@ import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../contract/status-rows.ts';
 import { changedAt, deliveryId } from '../database/views.ts';
+import { KEEPS_MAPPING } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 
 interface LeadRow {
@@ -27,8 +28,8 @@ interface OwedRow extends VersionRow {
   state: DeliveryState;
   reason: string | null;
   settled_at: number | null;
-  /** Whether an earlier attempt may have delivered it, and the text of the mapping of that attempt; null if it went as received. */
-  unsure: 0 | 1;
+  /** Whether it has to keep the mapping of an earlier attempt, and the text of that mapping; null if it went as received. */
+  keeps_mapping: 0 | 1;
   mapping: string | null;
 }
 
@@ -48,8 +49,18 @@ export class UpcomingDeliveries {
   #owed(sink: string, leadId: LeadId, source: string): Upcoming | undefined {
     const row = this.#sql.owed.get(source, leadId, sink);
     if (!row) return undefined;
-    const { delivery: id, event, replay, was_left_out, state, reason, settled_at, unsure, mapping } = row;
-    const former = state === 'pending' && unsure === 1 ? { formerMapping: mapping } : {};
+    const {
+      delivery: id,
+      event,
+      replay,
+      was_left_out,
+      state,
+      reason,
+      settled_at,
+      keeps_mapping,
+      mapping,
+    } = row;
+    const former = state === 'pending' && keeps_mapping === 1 ? { formerMapping: mapping } : {};
     return {
       delivery: {
         id,
@@ -98,7 +109,7 @@ function prepare(db: Database.Database) {
     ),
     // The oldest pending delivery or, if none is pending, the last delivery.
     owed: db.prepare<[string, LeadId, string], OwedRow>(
-      `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.was_left_out, d.state, d.reason, d.settled_at, d.unsure_at IS NOT NULL AS unsure,
+      `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.was_left_out, d.state, d.reason, d.settled_at, ${KEEPS_MAPPING} AS keeps_mapping,
          iif(d.mapping_no IS NULL, NULL, coalesce((SELECT m.text FROM _mappings m WHERE m.mapping_no = d.mapping_no), 'lost')) AS mapping, ${content(changedAt)}
        FROM _versions v JOIN _sinks s JOIN _deliveries d ON d.version_no = v.version_no AND d.sink_no = s.sink_no
        WHERE v.source = ? AND v.id = ? AND s.sink = ?

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { LOST_TEXT } from '../delivering/owing.ts';
-import { ERASED } from '../privacy/erasing.ts';
+import { ERASED, KEEPS_MAPPING } from '../privacy/erasing.ts';
 import type { CopiedTable } from './copy-tables.ts';
 import type { EntryTable } from './index-entries.ts';
 
@@ -98,7 +98,7 @@ const RESTORED = `
  * The mapping under which the delivery `d` may have arrived: the known one, or that of its batch, or the present one of its sink if the batch
  * is lost.
  */
-const MAPPING = `CASE WHEN d.unsure_at IS NOT NULL THEN d.mapping_no
+const MAPPING = `CASE WHEN ${KEEPS_MAPPING} THEN d.mapping_no
   WHEN EXISTS (SELECT 1 FROM _batches b WHERE b.batch_no = d.batch_no) THEN (SELECT b.mapping_no FROM _batches b WHERE b.batch_no = d.batch_no)
   ELSE (SELECT k.mapping_no FROM _sinks k WHERE k.sink_no = d.sink_no) END`;
 

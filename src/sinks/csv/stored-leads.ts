@@ -2,7 +2,7 @@ import type { StoredFormat } from '../drop/leads-in-drop.ts';
 import type { StoredLead } from '../sink.ts';
 
 /** The end of a delivery id: version, hash and, for a replay, its time. */
-const VERSION = /:(\d+):[0-9a-f]+(?::r\d+)?$/;
+const VERSION = /:(\d+):[0-9a-f]+(?::r\d+)?(?::m\d+)?$/;
 
 /** The format of this sink's files, with its reader. */
 export const storedFormat: StoredFormat = { name: 'CSV', ending: '.csv', leadsOf };

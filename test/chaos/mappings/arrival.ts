@@ -20,8 +20,6 @@ export interface Arrival {
   readonly atMs: number;
   /** When leadsync sent the lead; earlier than `atMs` if the receiver was slow to notice it. */
   readonly sentMs: number;
-  /** Whether the sink has the lead now, or may have it: every later arrival of the delivery must be the same. */
-  readonly isBinding: boolean;
   /** What the mapping made of the lead; undefined if it arrived as received. */
   readonly values: Readonly<Record<string, unknown>> | undefined;
   /** Everything by which two arrivals of a delivery can differ. */
@@ -57,18 +55,10 @@ export function arrivedByWebhook(sink: MappedSink, requests: readonly WatchedReq
       owedMs: observed(Date.parse(event.timestamp)),
       atMs: watched.atMs,
       sentMs: watched.sentMs,
-      isBinding: mayHaveArrived(watched),
       values: 'form' in event.data ? event.data : undefined,
       whole: JSON.stringify(event),
     }));
   });
-}
-
-/** Whether the sender of a request has to assume that the receiver has its leads. */
-export function mayHaveArrived({ request: { status }, answeredMs }: WatchedRequest): boolean {
-  // Without a status and with an answer, the sender read the head of the answer and left its body.
-  if (status === undefined) return answeredMs === undefined;
-  return (status >= 200 && status <= 299) || [502, 504].includes(status);
 }
 
 /** Returns the CSV files in a folder. */
@@ -96,7 +86,6 @@ export function arrivedInFiles(sink: MappedSink, files: readonly StoredFile[]): 
         owedMs: observed(Date.parse(row['_leadsync_first_seen_at'] ?? '')),
         atMs,
         sentMs,
-        isBinding: true,
         // An empty cell stands for a field that the lead lacks, because another mapping of the file has it.
         values: row['form'] ? Object.fromEntries(own.filter(([, cell]) => cell !== '')) : undefined,
         whole: `${name} ${JSON.stringify(row)}`,
@@ -131,7 +120,6 @@ export function arrivedInTable(sink: MappedSink, history: readonly WrittenRow[])
         owedMs: observed(row.firstSeenAt),
         atMs: observed(row.at),
         sentMs: observed(row.at),
-        isBinding: true,
         values: isMapped ? filled : undefined,
         kept: former.filled ?? {},
         whole,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { deliveryId } from '../../../src/ledger/database/views.ts';
+import type { Spell } from '../deed.ts';
 import { observed } from './arrival.ts';
 import { MAPPED, type MappedSink } from './form.ts';
 
@@ -17,8 +18,10 @@ export interface LeftOutRecord {
 
 /** What the ledger says about deliveries that nobody outside can see. */
 export interface LedgerRecord {
-  /** When leadsync recorded, by delivery, that the delivery may have arrived. */
+  /** Since when, by delivery, every attempt has to have the same mapping: since the first attempt that failed, or was lost. */
   readonly boundMs: ReadonlyMap<string, number>;
+  /** The attempts of each delivery that ended without an answer. */
+  readonly unanswered: ReadonlyMap<string, readonly Spell[]>;
   readonly leftOut: readonly LeftOutRecord[];
 }
 
@@ -42,9 +45,15 @@ export function readLedger(dataDir: string): LedgerRecord {
       )
       .all();
   try {
-    const bound = read('unsure_at', 'unsure_at IS NOT NULL');
+    const failed =
+      "(SELECT min(a.started_at) FROM _attempts a WHERE a.delivery_no = d.delivery_no AND a.outcome <> 'delivered')";
+    const bound = read(
+      `min(coalesce(unsure_at, ${failed}), coalesce(${failed}, unsure_at))`,
+      `coalesce(unsure_at, ${failed}) IS NOT NULL`,
+    );
     const leftOut = read('settled_at', "state = 'skipped' AND reason LIKE 'left out by%'");
     return {
+      unanswered: Map.groupBy(unanswered(ledger), ({ delivery }) => delivery),
       boundMs: new Map(bound.map(({ delivery, at }) => [delivery, observed(at)])),
       leftOut: leftOut.map(({ at, owed_at, ...of }) => ({
         ...of,
@@ -56,4 +65,15 @@ export function readLedger(dataDir: string): LedgerRecord {
   } finally {
     ledger.close();
   }
+}
+
+function unanswered(ledger: Database.Database): (Spell & { readonly delivery: string })[] {
+  return ledger
+    .prepare<[], { readonly delivery: string; readonly at: number; readonly ms: number }>(
+      `SELECT ${deliveryId} AS delivery, coalesce(a.last_at, a.started_at) AS at, a.duration_ms AS ms
+       FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
+       JOIN _sinks s ON s.sink_no = d.sink_no WHERE a.outcome = 'unavailable' AND a.http_status IS NULL AND s.sink = 'crm'`,
+    )
+    .all()
+    .map(({ delivery, at, ms }) => ({ delivery, fromMs: observed(at), toMs: observed(at + ms) }));
 }

@@ -44,7 +44,6 @@ function arrival(atMs: number, form: Form | undefined, more: Partial<Arrival> = 
     owedMs: 0,
     atMs,
     sentMs: atMs,
-    isBinding: true,
   } as const;
   return { ...base, values, whole: JSON.stringify(values ?? LEAD), ...more };
 }
@@ -99,13 +98,15 @@ test('a field with `once` belongs to the first delivery alone, and a table keeps
   expect(wrongMappings([emptied], changes)).toHaveLength(1);
 });
 
-test('a delivery that may have arrived must not come in another form; one that was refused may', () => {
+test('a delivery must not come in another form under the same id', () => {
   const changes = known(mappingsAt([0, ODD], [50_000, NEXT]));
   const [first, again] = [arrival(40_000, ODD), arrival(60_000, NEXT)];
   expect(wrongMappings([first, again], changes)).toEqual([
     expect.stringContaining('arrived again with another content'),
   ]);
-  expect(wrongMappings([{ ...first, isBinding: false }, again], changes)).toEqual([]);
+  const delivery = `${ID}:m1`;
+  const renamed = { ...again, delivery, values: { ...again.values, delivery } };
+  expect(wrongMappings([first, renamed], changes)).toEqual([]);
 });
 
 test('what counts is when a lead was sent, not when a busy receiver noticed it', () => {
@@ -120,5 +121,5 @@ test('a lead is left out wrongly while every mapping takes it', () => {
   const late = { ...leftOut, atMs: 60_000, sentMs: 60_000 };
   expect(wronglyLeftOut([late], changes)).toHaveLength(1);
   expect(leftOutLate([late], [arrival(40_000, ODD)])).toHaveLength(1);
-  expect(leftOutLate([late], [arrival(40_000, ODD, { isBinding: false })])).toEqual([]);
+  expect(leftOutLate([{ ...late, delivery: `${ID}:m1` }], [arrival(40_000, ODD)])).toEqual([]);
 });

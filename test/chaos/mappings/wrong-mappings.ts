@@ -7,8 +7,8 @@ import type { InForce } from './in-force.ts';
 export interface Known {
   readonly inForce: InForce;
   /**
-   * When leadsync recorded, by delivery, that the delivery may have arrived: from then on it keeps the mapping of that attempt, which
-   * may have ended before anything arrived.
+   * When, by delivery, an attempt began that was lost or failed: from then on the delivery keeps the mapping of that attempt, which may
+   * have ended before anything arrived.
    */
   readonly boundMs: ReadonlyMap<string, number>;
   /** When a process was frozen. */
@@ -24,7 +24,7 @@ const CLOCK_MS = 100;
 
 /**
  * Returns the leads that arrived in a form that no mapping could give them then. The mapping has to have been in force when the attempt
- * began; or, if an earlier attempt may have arrived, at any time since the lead was owed.
+ * began; or, if an earlier attempt failed, at any time since the lead was owed.
  */
 export function wrongMappings(arrivals: readonly Arrival[], known: Known): string[] {
   return [...arrivals.flatMap((arrival) => wrongArrival(arrival, known) ?? []), ...changedRepeats(arrivals)];
@@ -93,13 +93,13 @@ function isSame(found: unknown, expected: unknown): boolean {
   return found === expected || found === String(expected) || found === `'${expected}`;
 }
 
-/** Returns the deliveries that arrived in another form after they had arrived or might have arrived. */
+/** Returns the deliveries that arrived in more than one form. */
 function changedRepeats(arrivals: readonly Arrival[]): string[] {
   const bound = new Map<string, Arrival>();
   return arrivals.flatMap((arrival) => {
-    const { delivery, whole, isBinding } = arrival;
+    const { delivery, whole } = arrival;
     const first = bound.get(delivery);
-    if (isBinding && first === undefined) bound.set(delivery, arrival);
+    if (first === undefined) bound.set(delivery, arrival);
     if (first === undefined || first.whole === whole) return [];
     return [`${nameOf(arrival)} arrived again with another content (${delivery})`];
   });

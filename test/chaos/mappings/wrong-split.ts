@@ -3,10 +3,9 @@ import { takes } from './form.ts';
 import type { LeftOutRecord } from './ledger-record.ts';
 import { beganSince, type Known } from './wrong-mappings.ts';
 
-/** Returns the deliveries that were left out after they had arrived or might have arrived: a mapping must not take them back. */
+/** Returns the deliveries that were left out after a request with their id had arrived: a mapping must not take them back. */
 export function leftOutLate(leftOut: readonly LeftOutRecord[], arrivals: readonly Arrival[]): string[] {
-  const binding = arrivals.filter(({ isBinding }) => isBinding);
-  const first = new Map(binding.toReversed().map(({ delivery, atMs }) => [delivery, atMs]));
+  const first = new Map(arrivals.toReversed().map(({ delivery, atMs }) => [delivery, atMs]));
   return leftOut.flatMap(({ sink, source, lead, delivery, atMs }) =>
     (first.get(delivery) ?? atMs) < atMs ? [`${sink}: ${source}:${lead} was left out after it arrived`] : [],
   );

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { LEFT_OUT, type LeftOut, type Outcome, type Refused } from '../../../src/leads/outcome.ts';
+import {
+  LEFT_OUT,
+  type LeftOut,
+  type Outcome,
+  type Refused,
+  type Unavailable,
+} from '../../../src/leads/outcome.ts';
 import {
   aSink,
   changedLead,
@@ -16,6 +22,9 @@ import {
 const leftOut: LeftOut = { kind: 'left-out', reason: `${LEFT_OUT} of crm` };
 const both = ['created', 'updated'] as const;
 
+/** There was no connection, so nothing was sent. */
+const unconnected: Unavailable = { kind: 'unavailable', reason: 'It refuses connections.', unsent: true };
+
 /** The mapping failed for the lead, so the destination never saw it. */
 const failed: Refused = { kind: 'refused', reason: 'The expression of `x` failed.', unsent: true };
 
@@ -31,11 +40,12 @@ async function aHeldSink(store: OpenLedger): Promise<LedgerUnderTest> {
   return on;
 }
 
-/** Returns the mappings that the next attempt of the only batch uses: that of the batch, and that of each delivery. */
-async function mappingsOf(on: LedgerUnderTest, max = 10) {
-  const { batch, ref } = await on.take('crm', { max });
+/** Returns the mappings that the next attempt of the only batch uses, that of the batch and that of each delivery, and the deliveries' ids. */
+async function mappingsOf(on: LedgerUnderTest) {
+  const { batch, ref } = await on.take('crm', { max: 10 });
   const own = batch.deliveries.map(({ formerMapping }) => formerMapping);
-  return { batch: batch.mapping, own, ref };
+  const ids = batch.deliveries.map(({ id }) => id);
+  return { batch: batch.mapping, own, ids, ref };
 }
 
 /** Registers the tests of what every ledger promises about mappings: which one an attempt uses, and what becomes of leads left out. */
@@ -71,10 +81,10 @@ export function mappingContract(store: () => OpenLedger): void {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
       await on.list([1]);
       const former = async () => (await on.ledger.upcoming('crm', 1n))[0]?.delivery.formerMapping;
-      await on.attemptAll('crm', unavailable);
+      await on.attemptAll('crm', unconnected);
       expect(await former()).toBeUndefined();
       on.clock.jump(HOUR);
-      await on.attemptAll('crm', unanswered);
+      await on.attemptAll('crm', unavailable);
       await on.declare(aSink('crm', { mapping: 'B' }));
       expect(await former()).toBe('A');
     });
@@ -117,20 +127,119 @@ export function mappingContract(store: () => OpenLedger): void {
       expect(await mappingsOf(again)).toMatchObject({ batch: 'C', own: [kept, kept] });
     });
 
-    it('a lead that is known not to have arrived gets the new mapping', async () => {
+    it.each([
+      ['was answered with an error', unavailable],
+      ['was not answered', unanswered],
+    ])('a lead whose request %s keeps its id and its mapping', async (_, outcome) => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
       await on.list([1]);
-      const { ref } = await on.take('crm');
-      await on.settle(ref, unavailable);
+      const first = await mappingsOf(on);
+      await on.settle(first.ref, outcome);
       await on.declare(aSink('crm', { mapping: 'B' }));
       on.clock.jump(HOUR);
-      const { batch, own, ref: next } = await mappingsOf(on);
-      expect({ batch, own }).toEqual({ batch: 'B', own: [undefined] });
-      // It may arrive now, under B.
-      await on.settle(next, unanswered);
+      expect(await mappingsOf(on)).toMatchObject({ batch: 'B', own: ['A'], ids: first.ids });
+    });
+
+    it('a lead of which no request was sent gets the new mapping, under its id', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      const first = await mappingsOf(on);
+      await on.settle(first.ref, unconnected);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      on.clock.jump(HOUR);
+      expect(await mappingsOf(on)).toMatchObject({ batch: 'B', own: [undefined], ids: first.ids });
+    });
+
+    it('a lead that was answered with an error gets the new mapping by a retry, under a new id', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1, 2]);
+      const first = await mappingsOf(on);
+      await on.settle(first.ref, unavailable, unavailable);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      await on.ledger.retry({ sink: 'crm', lead: 1n });
+      on.clock.jump(HOUR);
+      const second = await mappingsOf(on);
+      expect(second).toMatchObject({ own: [undefined, 'A'], ids: [`${first.ids[0]}:m1`, first.ids[1]] });
+      // The new id keeps its mapping like any other.
+      await on.settle(second.ref, unavailable, unavailable);
       await on.declare(aSink('crm', { mapping: 'C' }));
       on.clock.jump(HOUR);
-      expect(await mappingsOf(on)).toMatchObject({ batch: 'C', own: ['B'] });
+      expect(await mappingsOf(on)).toMatchObject({ batch: 'C', own: ['B', 'A'], ids: second.ids });
+    });
+
+    it('a refused lead gets the new mapping by a retry, under a new id each time', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      const { ref, ids } = await mappingsOf(on);
+      await on.settle(ref, refused);
+      const afterRetry = async (mapping: string) => {
+        await on.declare(aSink('crm', { mapping }));
+        await on.ledger.retry({ sink: 'crm' });
+        const next = await mappingsOf(on);
+        await on.settle(next.ref, refused);
+        return [next.batch, ...next.own, ...next.ids];
+      };
+      expect(await afterRetry('A')).toEqual(['A', undefined, ids[0]]);
+      expect(await afterRetry('B')).toEqual(['B', undefined, `${ids[0]}:m1`]);
+      expect(await afterRetry('B')).toEqual(['B', undefined, `${ids[0]}:m1`]);
+      expect(await afterRetry('A')).toEqual(['A', undefined, `${ids[0]}:m2`]);
+    });
+
+    it('leads that are owed again after a hold get the new mapping, under new ids', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1, 2, 3, 4, 5]);
+      for (let refusals = 0; refusals < 5; refusals += 1) {
+        await on.attemptAll('crm', refused, { window: 1 });
+        on.clock.jump(MINUTE);
+      }
+      expect((await on.ledger.status()).sinks).toMatchObject([{ pending: 5, dead: 0 }]);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      await on.ledger.resume('crm');
+      const { refs } = await on.claim('crm');
+      expect(refs).not.toHaveLength(0);
+      for (const ref of refs) {
+        const { batch } = await on.begin(ref);
+        expect(batch).toMatchObject({
+          mapping: 'B',
+          deliveries: [{ id: expect.stringMatching(/:m1$/) }],
+        });
+        expect(batch.deliveries[0]?.formerMapping).toBeUndefined();
+      }
+    });
+
+    it('a retried lead that may have arrived keeps its id and its mapping', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      const first = await mappingsOf(on);
+      await on.settle(first.ref, unanswered);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      await on.ledger.retry({ sink: 'crm' });
+      expect(await mappingsOf(on)).toMatchObject({ own: ['A'], ids: first.ids });
+    });
+
+    it('a lead that was in a refused message, and was not tried alone, gets the new mapping under a new id', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1, 2]);
+      const first = await mappingsOf(on);
+      await on.settle(first.ref, delivered, { kind: 'untried', apart: true });
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      expect(await mappingsOf(on)).toMatchObject({ own: [undefined], ids: [`${first.ids[1]}:m1`] });
+    });
+
+    it('a delivery is found by its new id, with all of its attempts', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
+      await on.list([1]);
+      const { ref, ids } = await mappingsOf(on);
+      await on.settle(ref, refused);
+      await on.declare(aSink('crm', { mapping: 'B' }));
+      await on.ledger.retry({ sink: 'crm' });
+      await on.attemptAll('crm');
+      const found = async (delivery: string) => on.ledger.deliveries({ delivery }, { limit: 9 });
+      const id = `${ids[0]}:m1`;
+      expect(await found(id)).toMatchObject([
+        { delivery: id, state: 'delivered', attempts: 1, replay: false },
+      ]);
+      expect(await found(ids[0] as string)).toEqual([]);
     });
 
     it('a lead of a lost attempt keeps the mapping of that attempt', async () => {

@@ -31,9 +31,11 @@ const COLUMNS = {
   ref_id: 'text',
   ref_url: 'text',
 } as const;
-/** The parts of a delivery's public id, in order. `event` and `replay` determine its ending. */
+/** The parts of a delivery's public id, in order. `event`, `replay` and `reissued` determine its ending. */
 const ID = ['named', 'source', 'lead_id', 'lead_version', 'content'] as const;
-const PLACES = new Map([...ID, 'sink', 'event', 'replay'].map((name) => [name, placeOf('deliveries', name)]));
+const PLACES = new Map(
+  [...ID, 'sink', 'event', 'replay', 'reissued'].map((name) => [name, placeOf('deliveries', name)]),
+);
 type ColumnName = keyof typeof COLUMNS;
 const NAMES = Object.keys(COLUMNS) as ColumnName[];
 /** Columns whose values the ledger no longer has after retention has removed the attempt. */
@@ -52,7 +54,7 @@ export async function writeDeliveries(
     no: ({ no }) => no,
     sink_no: (_, at) => sinkNumbers[at] ?? null,
     content: (row) => Number.parseInt(contentOf(row) ?? '0', 16) | 0,
-    delivery_id: (row) => (contentOf(row) === undefined ? deliveryId(row) : null),
+    delivery_id: (row) => (contentOf(row) === undefined || reissuesOf(row) > 0 ? deliveryId(row) : null),
   };
   await client.query(UPSERT, [
     ...NAMES.map((name) => {
@@ -63,6 +65,24 @@ export async function writeDeliveries(
     }),
     ledgerNo,
   ]);
+  const reissued = rows.filter((row) => reissuesOf(row) > 0);
+  if (reissued.length > 0) await moveAttempts(client, reissued);
+}
+
+/** Gives the failed attempts of deliveries the deliveries' present ids. */
+async function moveAttempts(client: ClientBase, rows: readonly HistoryRow[]): Promise<void> {
+  const moves = rows.flatMap((row) =>
+    Array.from({ length: reissuesOf(row) }, (_, count) => [deliveryId(row, count), deliveryId(row)]),
+  );
+  await client.query(
+    `WITH given AS (SELECT * FROM unnest($1::text[], $2::text[]) AS g (former, present)),
+    moved AS (DELETE FROM _attempts a USING given WHERE a.delivery_id = given.former RETURNING given.present, a.*)
+    INSERT INTO _attempts (delivery_id, source, lead_id, sink, started_at, duration_ms, outcome, http_status, error, times, last_started_at,
+      _leadsync_no, _leadsync_ledger)
+    SELECT present, source, lead_id, sink, started_at, duration_ms, outcome, http_status, error, times, last_started_at, _leadsync_no, _leadsync_ledger
+    FROM moved ON CONFLICT DO NOTHING`,
+    [moves.map(([former]) => former), moves.map(([, present]) => present)],
+  );
 }
 
 const UPSERT = `
@@ -102,7 +122,10 @@ async function takeOver(client: ClientBase, ledgerNo: number, rows: readonly His
     ON CONFLICT DO NOTHING`,
     [
       ...valuesOf('deliveries', ['source', 'lead_id', 'delivered_from'], rows),
-      arrayParameter('text', rows.map(deliveryId)),
+      arrayParameter(
+        'text',
+        rows.map((row) => deliveryId(row)),
+      ),
       rows.map(({ no }) => no),
       ledgerNo,
     ],
@@ -142,11 +165,16 @@ function contentOf(row: HistoryRow): string | undefined {
   return /^[0-9a-f]{8}$/.test(content) ? content : undefined;
 }
 
-/** Returns the public id of a delivery, formed as in the ledger's view `deliveries`. */
-function deliveryId(row: HistoryRow): string {
+/** Returns how many times a delivery got a new id. */
+function reissuesOf(row: HistoryRow): number {
+  return Number(cellOf(row, 'reissued') ?? 0);
+}
+
+/** Returns the public id of a delivery, formed as in the ledger's view `deliveries`, or the id that it had after fewer reissues. */
+function deliveryId(row: HistoryRow, reissues = reissuesOf(row)): string {
   const replay = cellOf(row, 'replay');
   const ending = cellOf(row, 'event') === 'erased' ? ':erased' : replay === null ? '' : `:r${replay}`;
-  return `${ID.map((name) => cellOf(row, name)).join(':')}${ending}`;
+  return `${ID.map((name) => cellOf(row, name)).join(':')}${ending}${reissues > 0 ? `:m${reissues}` : ''}`;
 }
 
 function cellOf({ values }: HistoryRow, name: string): StoredValue {
