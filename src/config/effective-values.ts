@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import type { LineCounter } from 'yaml';
 import { printDuration } from '../platform/text/format.ts';
 import type { SinkType } from '../sinks/sink.ts';
+import type { ConfigValue } from './contract/config.ts';
 import { type Path, printPath } from './faults/fault-list.ts';
 import { takesSecretFile } from './options/absolute-paths.ts';
 import { sinkSchema } from './options/config-schema.ts';
@@ -10,16 +11,6 @@ import { isSchema, type JsonSchema, optionSchema } from './options/option-schema
 import { DEFAULT_EVERY_MS } from './options/poll-options.ts';
 import { sourceEntry } from './options/source-entry.ts';
 import type { YamlTree } from './reading/yaml-tree.ts';
-
-/** One value that is in effect. */
-export interface ConfigValue {
-  /** The path of the option: `sinks.crm.url`. */
-  readonly path: string;
-  /** The value as in YAML, with absolute paths and masked secrets. Reads `[not set]` if its variable is not set here. */
-  readonly value: string;
-  /** Where the value comes from: `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x`, or `default`. */
-  readonly origin: string;
-}
 
 /** A configuration that was parsed without faults. */
 export interface ParsedConfig {
@@ -30,17 +21,16 @@ export interface ParsedConfig {
   readonly sinkTypes: readonly SinkType[];
 }
 
-/** Returns every value that is in effect, written or default, in the order of the option reference. */
-export function effectiveValues(read: ParsedConfig): readonly ConfigValue[] {
-  return collect(read).values;
+/** The values of a configuration. */
+interface ConfigValues {
+  /** Every value that is in effect, written or default, in the order of the option reference. */
+  readonly values: readonly ConfigValue[];
+  /** The paths of the secrets that are in the file itself: written out, or as the default of an unset variable. */
+  readonly inlineSecrets: readonly string[];
 }
 
-/** Returns the paths of the secrets that are in the file itself: written out, or as the default of an unset variable. */
-export function inlineSecrets(read: ParsedConfig): readonly string[] {
-  return collect(read).inlineSecrets;
-}
-
-function collect(read: ParsedConfig): ValueCollector {
+/** Returns the values that a configuration puts into effect. */
+export function inEffect(read: ParsedConfig): ConfigValues {
   const collector = new ValueCollector(read);
   const { sources: _, sinks: __, ...daemon } = optionSchema(daemonOptions).properties ?? {};
   for (const [name, schema] of Object.entries(daemon)) if (isSchema(schema)) collector.value(schema, [name]);

@@ -1,8 +1,8 @@
 import { rightsOfOthers } from '../platform/files/others-rights.ts';
 import { readRegularFile, UnreadableFile } from '../platform/files/regular-file.ts';
 import type { SinkType } from '../sinks/sink.ts';
-import type { Config, LedgerConfig } from './contract/config.ts';
-import { type ConfigValue, effectiveValues, inlineSecrets } from './effective-values.ts';
+import type { Config, ConfigValue, LedgerConfig } from './contract/config.ts';
+import { inEffect } from './effective-values.ts';
 import { FaultList } from './faults/fault-list.ts';
 import { ConfigReader } from './reading/config-reader.ts';
 import type { Environment } from './reading/interpolate.ts';
@@ -68,7 +68,7 @@ export function loadLenientConfig(file: string, parts: FileParts): LedgerConfig 
 export function describeConfig(file: string, parts: FileParts): readonly ConfigValue[] {
   const { sinkTypes } = parts;
   return parse(readText(file, parts), file, parts, 'ledger', (reader, tree, { lines }) =>
-    reader.readForLedger() ? effectiveValues({ tree, lines, file, sinkTypes }) : undefined,
+    reader.readForLedger() ? inEffect({ tree, lines, file, sinkTypes }).values : undefined,
   );
 }
 
@@ -81,8 +81,8 @@ export function parseConfig(text: string, file: string, parts: ConfigParts): Con
     const config = reader.read();
     if (config === undefined) return undefined;
     const { sinkTypes } = parts;
-    const exposed = rightsOfOthers(file).has('read');
-    return { ...config, exposedSecrets: exposed ? inlineSecrets({ tree, lines, file, sinkTypes }) : [] };
+    const { values, inlineSecrets } = inEffect({ tree, lines, file, sinkTypes });
+    return { ...config, values, exposedSecrets: rightsOfOthers(file).has('read') ? inlineSecrets : [] };
   });
 }
 

@@ -48,18 +48,18 @@ export class Daemon {
     closers: Closers,
     loadedStamp: string,
   ) {
-    const { load = () => options.config, describe = () => [] } = options;
+    const { load = () => options.config } = options;
     this.#parts = parts;
     this.#closers = closers;
     this.#loops = new Loops(parts.clock, parts.telemetry);
     this.#installation = new Installation(parts, sources);
     this.#reloader = new Reloader(
       this.#installation,
-      { load, describe, stamp: stampOf },
+      { load, stamp: stampOf },
       {
         clock: parts.clock,
         emit: this.#emit,
-        files: options.config,
+        config: options.config,
         loadedStamp,
         ready: this.#started.promise,
       },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { ConfigValue } from '../../src/config/effective-values.ts';
+import type { ConfigValue } from '../../src/config/contract/config.ts';
 import { describeConfig } from '../../src/config/load-config.ts';
 import type { Environment } from '../../src/config/reading/interpolate.ts';
 import { secret } from '../../src/platform/options/option-types.ts';

@@ -5,7 +5,7 @@ import { StoppedBeforeStart } from '../../operations/opening/new-ledger.ts';
 import { listenForReload, listenForStop } from '../../platform/process/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { configOf, valuesOf } from '../shell/context.ts';
+import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
 /** `leadsync run`: polls on schedule and delivers until a stop signal. */
@@ -25,9 +25,8 @@ export const command = defineCommand<{ deliver: boolean }>({
       );
     }
     const role: Role = { kind: 'run', deliver };
-    const describe = () => valuesOf(options, surroundings);
     const { stderr: log, env } = surroundings;
-    return untilStopped({ config, loadedStamp, load, describe, role, admin: config.admin, log, env });
+    return untilStopped({ config, loadedStamp, load, role, admin: config.admin, log, env });
   },
 });
 

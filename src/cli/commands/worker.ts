@@ -4,7 +4,7 @@ import { isLoopback } from '../../platform/http/address.ts';
 import { type Address, readAddress } from '../shell/address.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { configOf, valuesOf } from '../shell/context.ts';
+import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { untilStopped } from './run.ts';
 
@@ -34,7 +34,6 @@ export const command = defineCommand<{ listen?: Address }>({
       config,
       loadedStamp,
       load,
-      describe: () => valuesOf(options, surroundings),
       role: { kind: 'worker' },
       admin: options.listen,
       log: surroundings.stderr,

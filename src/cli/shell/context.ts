@@ -1,5 +1,4 @@
-import type { Config, LedgerConfig } from '../../config/contract/config.ts';
-import type { ConfigValue } from '../../config/effective-values.ts';
+import type { Config, ConfigValue, LedgerConfig } from '../../config/contract/config.ts';
 import { describeConfig, loadConfig, loadLedgerConfig, loadLenientConfig } from '../../config/load-config.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';

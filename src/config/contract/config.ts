@@ -9,12 +9,24 @@ import type { SinkType } from '../../sinks/sink.ts';
 import type { SourceOptions } from '../../source/contract/options.ts';
 import type { Fault } from './config-error.ts';
 
+/** One value that is in effect. */
+export interface ConfigValue {
+  /** The path of the option: `sinks.crm.url`. */
+  readonly path: string;
+  /** The value as in YAML, with absolute paths and masked secrets. Reads `[not set]` if its variable is not set here. */
+  readonly value: string;
+  /** Where the value comes from: `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x`, or `default`. */
+  readonly origin: string;
+}
+
 /** A valid configuration: every reference is resolved, every default filled in, every path absolute. */
 export interface Config {
   /** Absolute path of the configuration file. Relative paths in the file are resolved against the file's folder. */
   readonly file: string;
   /** Absolute paths of the files that hold secrets of the configuration. */
   readonly secretFiles: readonly string[];
+  /** Every value that is in effect, written or default, in the order of the option reference. */
+  readonly values: readonly ConfigValue[];
   /** The options whose secrets are in the file itself: `sources.main.client_secret`. Empty unless every user may read the file. */
   readonly exposedSecrets: readonly string[];
   readonly dataDir: string;

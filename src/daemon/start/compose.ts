@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { configWarnings } from '../../config/config-warnings.ts';
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
-import type { ConfigValue } from '../../config/effective-values.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
@@ -48,8 +47,6 @@ export interface DaemonOptions {
   readonly load?: () => Config;
   /** Stamp of the files from before `config` was read. Absent: that of the files when leadsync starts. */
   readonly loadedStamp?: string;
-  /** Returns every value of the configuration as written now, with its origin. @throws ConfigError */
-  readonly describe?: () => readonly ConfigValue[];
   /** Further receivers of every event, such as the progress display of a terminal. */
   readonly subscribers?: readonly Emit[];
   /** Aborts a start that is still waiting; a started daemon ignores it. Absent: the start cannot be aborted. */

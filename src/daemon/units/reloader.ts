@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { configWarnings } from '../../config/config-warnings.ts';
-import type { Config } from '../../config/contract/config.ts';
+import type { Config, ConfigValue } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
-import type { ConfigValue } from '../../config/effective-values.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -36,11 +35,10 @@ export type ReloadResult =
     }
   | { readonly applied: false; readonly generation: number; readonly faults: readonly string[] };
 
-/** Reads the configuration as it is written now. @throws ConfigError */
+/** Reads the configuration as it is written now. */
 export interface ConfigReader {
+  /** @throws ConfigError */
   readonly load: () => Config;
-  /** Returns every value with its origin. */
-  readonly describe: () => readonly ConfigValue[];
   /** Returns a text that changes whenever one of the files changes. */
   readonly stamp: (files: ConfigFiles) => string;
 }
@@ -60,8 +58,8 @@ export class Reloader {
   #loadedStamp: string;
 
   /**
-   * `loadedStamp` is the stamp of `files` when the first configuration was read. Reloads wait for `ready`, which resolves when that
-   * configuration is running.
+   * `config` is the first configuration, and `loadedStamp` the stamp of its files when it was read. Reloads wait for `ready`, which resolves
+   * when that configuration is running.
    */
   constructor(
     installation: Pick<Installation, 'apply'>,
@@ -69,20 +67,20 @@ export class Reloader {
     parts: {
       readonly clock: Clock;
       readonly emit: Emit;
-      readonly files: ConfigFiles;
+      readonly config: Config;
       readonly loadedStamp: string;
       readonly ready: Promise<void>;
     },
   ) {
-    const { clock, emit, files, loadedStamp, ready } = parts;
-    this.#files = files;
+    const { clock, emit, config, loadedStamp, ready } = parts;
+    this.#files = config;
     this.#loadedStamp = loadedStamp;
     this.#last = ready;
     this.#installation = installation;
     this.#read = read;
     this.#clock = clock;
     this.#emit = emit;
-    this.#state = { generation: 1, loadedAt: clock.now(), stale: undefined, values: read.describe() };
+    this.#state = { generation: 1, loadedAt: clock.now(), stale: undefined, values: config.values };
   }
 
   get state(): ConfigState {
@@ -109,10 +107,10 @@ export class Reloader {
   async #reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const { generation } = this.#state;
     try {
-      const [next, values] = [this.#load(), this.#read.describe()];
+      const next = this.#load();
       const { changes, restart } = await this.#installation.apply(next);
       const now = changes.length > 0 ? generation + 1 : generation;
-      this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined, values };
+      this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined, values: next.values };
       this.#emit({ type: 'reloaded', trigger, generation: now, changes, restart });
       if (changes.length > 0)
         for (const warning of configWarnings(next)) this.#emit({ type: 'config-warning', warning });

@@ -40,8 +40,8 @@ function watching({ load }: ReturnType<typeof aFile>) {
   };
   const reloading = new Reloader(
     { apply },
-    { load, describe: () => [], stamp: stampOf },
-    { clock, emit: reported.emit, files: config, loadedStamp: stampOf(config), ready: Promise.resolve() },
+    { load, stamp: stampOf },
+    { clock, emit: reported.emit, config, loadedStamp: stampOf(config), ready: Promise.resolve() },
   );
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
@@ -74,6 +74,23 @@ test('what is put back right after a reload took it over, or failed on it, is ta
     await clock.pass(3 * SECOND);
     expect([level(), reloading.state.stale]).toEqual(['info', undefined]);
   }
+});
+
+test('the values that are shown are those of the configuration in force, also if the file changed while it was read', async () => {
+  const configured = aFile();
+  const { reloading, level } = watching({
+    ...configured,
+    load: () => {
+      const config = configured.load();
+      configured.write('debug');
+      return config;
+    },
+  });
+  const shown = () => reloading.state.values.find(({ path }) => path === 'log.level')?.value;
+  expect([level(), shown()]).toEqual(['info', 'info']);
+  configured.write('warn');
+  await reloading.reload('request');
+  expect([level(), shown()]).toEqual(['warn', 'warn']);
 });
 
 test('what a reload has taken over by request is not reloaded once more', async () => {
