@@ -3,6 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { noteProcess } from '../program/run-folder.ts';
+import { until } from '../time/until.ts';
 import { ended, firstExecutable, freePort, reachable, sendSignal, stopProcess } from './server-process.ts';
 
 /** A PostgreSQL server on loopback for one test, with an empty database. */
@@ -60,7 +61,7 @@ export async function startPostgres(
     });
     const port = await freePort();
     const args = serverArguments(data, folder, port, options.settings);
-    const server = new PostgresServer(binaries.postgres, args, how, port);
+    const server = new PostgresServer(binaries.postgres, args, how, { data, port });
     const close = async () => {
       await server.stop();
       remove();
@@ -83,9 +84,16 @@ class PostgresServer {
   readonly port: number;
   process: ChildProcess;
   readonly #start: () => ChildProcess;
+  readonly #pidFile: string;
 
-  constructor(binary: string, args: readonly string[], how: SpawnOptions, port: number) {
+  constructor(
+    binary: string,
+    args: readonly string[],
+    how: SpawnOptions,
+    { data, port }: { data: string; port: number },
+  ) {
     this.port = port;
+    this.#pidFile = join(data, 'postmaster.pid');
     this.#start = () => {
       const server = spawn(binary, args, { ...how, stdio: ['ignore', 'ignore', 'ignore'], detached: true });
       // SIGKILL would leave its shared memory behind.
@@ -96,7 +104,18 @@ class PostgresServer {
   }
 
   async start(): Promise<void> {
-    await Promise.race([reachable(this.port), ended(this.process, 'postgres')]);
+    await Promise.race([this.#ready(), ended(this.process, 'postgres')]);
+  }
+
+  /** Resolves when the server takes queries: while it recovers, it accepts connections and refuses each of them. */
+  async #ready(): Promise<void> {
+    await reachable(this.port);
+    const isReady = () => {
+      // The lines of the file (miscadmin.h, LOCK_FILE_LINE_*): the first is the process id, the last the state of the server.
+      const lines = existsSync(this.#pidFile) ? readFileSync(this.#pidFile, 'utf8').split('\n') : [];
+      return lines[0] === String(this.process.pid) && lines[7]?.trim() === 'ready';
+    };
+    await until('PostgreSQL takes queries', isReady, 30_000);
   }
 
   async restart(): Promise<void> {
