@@ -19,6 +19,9 @@ export interface MappingTrial {
   readonly reasons: ReadonlyMap<string, { readonly leads: number; readonly example: string }>;
 }
 
+/** What becomes of every lead if this version of leadsync cannot compile the mapping, which an earlier version accepted. */
+const NOT_COMPILED = { kind: 'failed', reason: 'This version of leadsync cannot compile the mapping.' } as const;
+
 /** Applies a sink's mapping to leads, and counts the results. Without a mapping, every lead goes to the sink. Sends nothing. */
 export function tryMapping(
   definition: MappingDefinition | undefined,
@@ -31,11 +34,12 @@ export function tryMapping(
   const going = new Set<number>();
   let [leftOut, failed] = [0, 0];
   const mapping = definition && Mapping.compile(definition, clientKey);
+  const apply = (lead: Delivery) => {
+    if (mapping === undefined) return { kind: 'mapped', fields: undefined, perLead: undefined } as const;
+    return mapping instanceof Mapping ? mapping.map(lead) : NOT_COMPILED;
+  };
   for (const [index, lead] of leads.entries()) {
-    const mapped =
-      mapping instanceof Mapping
-        ? mapping.map(lead)
-        : ({ kind: 'mapped', fields: undefined, perLead: undefined } as const);
+    const mapped = apply(lead);
     if (mapped.kind === 'left-out') leftOut += 1;
     else if (mapped.kind === 'failed') {
       failed += 1;
