@@ -17,6 +17,7 @@ test.each(['deal', 'lead'] as const)(
     const [service, hubspot] = await Promise.all([startStub({ leads: 0 }), startHubSpotStub()]);
     onTestFinished(() => Promise.all([service.close(), hubspot.close()]).then(() => undefined));
     const { configFile, adminUrl } = await writeConfig(tempDir(), {
+      admin: { public_url: 'https://leadsync.example.com' },
       sources: {
         main: {
           base_url: service.url,

@@ -30,6 +30,7 @@ test.each(carriers)(
     ]);
     onTestFinished(() => Promise.all([service.close(), org.close()]).then(() => undefined));
     const { configFile, adminUrl } = await writeConfig(tempDir(), {
+      admin: { public_url: 'https://leadsync.example.com' },
       sources: {
         main: {
           base_url: service.url,
@@ -82,6 +83,10 @@ test.each(carriers)(
     const held = leads().map((lead) => [lead['Leadsync_Key__c'], lead['LastName']] as const);
     expect(new Map(held)).toEqual(names);
     expect(held).toHaveLength(names.size);
+    for (const lead of leads())
+      expect(lead['Leadsync_Url__c']).toBe(
+        `https://leadsync.example.com/leads/${String(lead['Leadsync_Key__c']).replace(':', '/')}`,
+      );
     expect(await statusOf(configFile)).toMatchObject({ pending: 0, dead: 0 });
     expect(leads().filter(({ Email }) => Email === undefined)).toHaveLength(names.size / 10);
     expect((await runLeadsync(['reconcile', '--sink', 'crm', '-c', configFile])).stdout).toBe(

@@ -31,14 +31,14 @@ const KINDS: Readonly<Record<MappedType, OwnField['metadata']>> = {
 
 const KEY_METADATA = { type: 'Text', length: 80, externalId: true, unique: true, caseSensitive: true };
 
-/** Returns the custom fields that deliveries with these fields of a mapping need. `hasPages`: whether leads have an address of their own. */
-export function ownFields(columns: readonly MappedColumn[], hasPages: boolean): readonly OwnField[] {
+/** Returns the custom fields that deliveries with these fields of a mapping need. */
+export function ownFields(columns: readonly MappedColumn[]): readonly OwnField[] {
   const ofMapping = columns.flatMap(({ name, type }) =>
     /^Leadsync_\w+__c$/.test(name) ? [ownField(name, STANDARD[name] ?? KINDS[type])] : [],
   );
   return [
     ownField(KEY, KEY_METADATA),
-    ...(hasPages ? [ownField(URL_FIELD, { type: 'Url' })] : []),
+    ownField(URL_FIELD, { type: 'Url' }), // also for a `public_url` that is set later
     ...ofMapping,
   ];
 }

@@ -22,15 +22,11 @@ const ADMINISTER =
  */
 export async function missingInOrg(
   api: SalesforceApi,
-  {
-    columns,
-    hasPages,
-    limits,
-  }: { readonly columns: readonly MappedColumn[]; readonly hasPages: boolean; readonly limits: Limits },
+  { columns, limits }: { readonly columns: readonly MappedColumn[]; readonly limits: Limits },
 ): Promise<readonly MissingPart[]> {
   const fields = await api.fields(limits, true);
   requireUsable(fields, api.addressee.origin);
-  const own = ownFields(columns, hasPages);
+  const own = ownFields(columns);
   const lacking = own.filter(({ name }) => !fields.canWrite(name));
   if (lacking.length === 0) return [];
   const hidden = await hiddenFields(api, limits);

@@ -89,8 +89,7 @@ class SalesforceSink implements Sink {
   }
 
   missingParts(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<readonly MissingPart[]> {
-    const hasPages = this.#parts.leadUrl({ source: 'any', leadId: 0n }) !== undefined;
-    return missingInOrg(this.#api, { columns, hasPages, limits: withoutLease(stop) });
+    return missingInOrg(this.#api, { columns, limits: withoutLease(stop) });
   }
 
   async destinationFields(stop: AbortSignal): Promise<readonly DestinationField[]> {

@@ -52,6 +52,7 @@ describe('setup', () => {
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     expect(shown.stdout.split('\n')).toEqual([
       'missing field `Leadsync_Key__c` of Lead (Text, external ID, unique)',
+      'missing field `Leadsync_Url__c` of Lead (Url)',
       'missing field `Leadsync_Service__c` of Lead (Text)',
       'missing field `Leadsync_Source__c` of Lead (Text)',
       'missing field `Leadsync_First_Seen_At__c` of Lead (DateTime)',

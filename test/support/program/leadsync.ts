@@ -168,7 +168,7 @@ export interface ConfiguredFolder {
 
 /**
  * Writes `leadsync.yaml` into a folder: the given parts, plus `data_dir`, JSON logs and an `admin.listen` on a free port unless the parts
- * set them.
+ * set them. Parts of `admin` are added to that address.
  */
 export async function writeConfig(
   folder: string,
@@ -176,7 +176,13 @@ export async function writeConfig(
 ): Promise<ConfiguredFolder> {
   mkdirSync(folder, { recursive: true });
   const listen = `127.0.0.1:${await freePort()}`;
-  const config = { data_dir: './data', admin: { listen }, log: { format: 'json' }, ...parts };
+  const { admin, ...others } = parts;
+  const config = {
+    data_dir: './data',
+    log: { format: 'json' },
+    ...others,
+    admin: { listen, ...(admin as object | undefined) },
+  };
   const configFile = join(folder, 'leadsync.yaml');
   writeFileSync(configFile, stringify(config));
   return { configFile, adminUrl: `http://${listen}`, dataDir: join(folder, 'data') };
