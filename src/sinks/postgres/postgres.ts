@@ -6,6 +6,7 @@ import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.t
 import { duration, secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
+import { cellsOf, DoesNotFit } from '../field-cells.ts';
 import { rowOf } from '../lead-row.ts';
 import {
   type AttemptUnderWay,
@@ -19,21 +20,14 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
+import { partsOf } from '../table-parts.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads, eraseRejected } from './leads/erase.ts';
-import { cellsOf, DoesNotFit } from './leads/field-cells.ts';
-import {
-  addColumns,
-  checkColumns,
-  columnsOfLeads,
-  type FieldColumns,
-  fieldFault,
-  fieldsOf,
-  fieldsOfColumns,
-} from './leads/field-columns.ts';
+import { addColumns, checkColumns, columnsOfLeads, fieldFault } from './leads/field-columns.ts';
 import { findInTable, receivedTables } from './leads/find-person.ts';
 import { storedLeadsAfter } from './leads/stored-leads.ts';
-import { type MappedRow, partsOf, upsert } from './leads/upsert.ts';
+import { type MappedRow, upsert } from './leads/upsert.ts';
 import { PostgresMirror } from './mirror/postgres-mirror.ts';
 import { Preparation } from './preparation.ts';
 import { checkSchema, existingTables, migrate } from './schema/schema.ts';

@@ -2,16 +2,9 @@ import type { Batch } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink.ts';
+import { canHold, type Field, type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
 import type { Database } from './connection/database.ts';
-import {
-  addColumns,
-  canHold,
-  type Field,
-  type FieldColumns,
-  fieldsOf,
-  fieldsOfColumns,
-  missingColumns,
-} from './leads/field-columns.ts';
+import { addColumns, missingColumns } from './leads/field-columns.ts';
 import { staleComments, writeComments } from './schema/refresh-comments.ts';
 import { existingTables, isOutdated, migrate, missingSchema } from './schema/schema.ts';
 

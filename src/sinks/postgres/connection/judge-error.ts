@@ -1,8 +1,8 @@
 import type { DatabaseError } from 'pg';
 import type { Refused } from '../../../leads/outcome.ts';
 import { networkFailure } from '../../../platform/failures/network-failure.ts';
+import { NotWritten } from '../../not-written.ts';
 import { SinkUnavailable } from '../../sink.ts';
-import { NotWritten } from './not-written.ts';
 
 /** The meaning of an error: the lead is refused, the database is unavailable, or `again`: an immediate retry may work. */
 export type Judged = Refused | SinkUnavailable | 'again';

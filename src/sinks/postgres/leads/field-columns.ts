@@ -1,9 +1,8 @@
 import type { ClientBase } from 'pg';
-import type { Batch } from '../../../leads/delivery.ts';
-import type { MappedColumn, MappedType, MappedValue } from '../../../leads/mapped-fields.ts';
+import type { MappedType } from '../../../leads/mapped-fields.ts';
 import type { DestinationField } from '../../destination.ts';
-import { hasType } from '../../mapped-columns.ts';
 import { SinkUnavailable } from '../../sink.ts';
+import { type Field, type FieldColumns, isWider } from '../../table-fields.ts';
 import { quoted } from '../sql/identifier.ts';
 import { leadColumns } from './lead-columns.ts';
 
@@ -22,9 +21,6 @@ const MAPPED_TYPES: ReadonlyMap<string, MappedType> = new Map([
   ['timestamp with time zone', 'time'],
 ]);
 
-/** The columns of `leads` that hold fields, with the types of their values: `text` for a column that holds any value as text. */
-export type FieldColumns = ReadonlyMap<string, MappedType>;
-
 /** Returns PostgreSQL's name for the type of a field. */
 export function typeName(type: MappedType): string {
   return TYPES[type];
@@ -42,44 +38,6 @@ export function fieldFault(name: string): string | undefined {
   if (SYSTEM_COLUMNS.has(name)) return 'is a column that PostgreSQL keeps for itself';
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`;
   return undefined;
-}
-
-/** A field of a mapping. */
-export interface Field {
-  readonly name: string;
-  /** Its type in the mapping of the batch; undefined if only an earlier mapping of some deliveries had it. */
-  readonly type: MappedType | undefined;
-  /** The type of a column that can hold every value of the batch, also those of an earlier mapping. */
-  readonly fitting: MappedType;
-}
-
-/** The fields of a mapping, without any lead. */
-export function fieldsOfColumns(columns: readonly MappedColumn[]): readonly Field[] {
-  return columns.map(({ name, type }) => ({ name, type, fitting: type }));
-}
-
-/** Returns the fields of a batch: those of its mapping, then those that only an earlier mapping of some deliveries had. */
-export function fieldsOf({ columns = [], deliveries }: Batch): readonly Field[] {
-  const types = new Map<string, MappedType | undefined>(columns.map(({ name, type }) => [name, type]));
-  for (const { fields } of deliveries)
-    for (const name of fields?.keys() ?? []) if (!types.has(name)) types.set(name, undefined);
-  return [...types].map(([name, type]) => {
-    const fits = type !== undefined && valuesOf(name, deliveries).every((value) => hasType(value, type));
-    return { name, type, fitting: fits ? type : 'text' };
-  });
-}
-
-function valuesOf(name: string, deliveries: Batch['deliveries']): readonly MappedValue[] {
-  return deliveries.map(({ fields }) => fields?.get(name) ?? null);
-}
-
-/** Whether columns are known to exist for all fields of a batch, and can hold all of its values. */
-export function canHold(columns: FieldColumns, batch: Batch): boolean {
-  return fieldsOf(batch).every(({ name, type, fitting }) => {
-    const held = columns.get(name);
-    if (held === undefined || held === 'text') return held !== undefined;
-    return held === fitting ? type === undefined || type === held : isWider(held, fitting);
-  });
 }
 
 /**
@@ -205,11 +163,6 @@ function requireType(table: string, { name, type }: Field, found = ''): MappedTy
       hint: `Give the field another name, or make the column text, which holds every value: ALTER TABLE ${table} ALTER COLUMN ${quoted(name)} TYPE text`,
     },
   );
-}
-
-/** Whether a column of a type holds the values of another one: a whole number is a number. */
-function isWider(held: MappedType, type: MappedType): boolean {
-  return held === 'double' && type === 'bigint';
 }
 
 /** Returns the type of the values that a column can hold; undefined for a type to which leadsync writes no fields. */

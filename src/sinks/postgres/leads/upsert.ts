@@ -1,39 +1,14 @@
 import type { ClientBase } from 'pg';
-import type { Delivery } from '../../../leads/delivery.ts';
+import type { Cell } from '../../field-cells.ts';
 import type { LeadRow } from '../../lead-row.ts';
-import { NotWritten } from '../connection/not-written.ts';
+import { NotWritten } from '../../not-written.ts';
+import type { FieldColumns } from '../../table-fields.ts';
 import { arrayParameter } from '../sql/array-parameter.ts';
 import { quoted } from '../sql/identifier.ts';
-import type { Cell } from './field-cells.ts';
-import { type FieldColumns, typeName } from './field-columns.ts';
+import { typeName } from './field-columns.ts';
 import { leadColumns } from './lead-columns.ts';
 
 const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
-
-/** Maximum JSON of leads in one transaction, in characters: the size of a statement is limited. */
-const PART_CHARACTERS = 16_000_000;
-
-/** Splits deliveries, in order, into parts that one statement can write. Each part is limited in size and contains a lead at most once. */
-export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
-  const parts: Delivery[][] = [];
-  const leads = new Set<string>();
-  let part: Delivery[] = [];
-  let characters = 0;
-  for (const delivery of deliveries) {
-    const { source, leadId, raw } = delivery;
-    const lead = `${source} ${leadId}`;
-    if (part.length === 0 || leads.has(lead) || characters + raw.length > PART_CHARACTERS) {
-      part = [];
-      parts.push(part);
-      leads.clear();
-      characters = 0;
-    }
-    part.push(delivery);
-    leads.add(lead);
-    characters += raw.length;
-  }
-  return parts;
-}
 
 /** A row to store, with the fields of its mapping. */
 export interface MappedRow extends LeadRow {

@@ -1,4 +1,4 @@
-/** PostgreSQL reported no error, but rows are missing from the table: a trigger or rule there discarded them. */
+/** A database reported no error, but rows are missing from the table: a trigger or rule there discarded them. */
 export class NotWritten extends Error {
   override readonly name = 'NotWritten';
   /** The table, quoted as in SQL. */

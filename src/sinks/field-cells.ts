@@ -1,15 +1,15 @@
-import { storable } from '../../../leads/content-facts.ts';
+import { storable } from '../leads/content-facts.ts';
 import {
   type MappedFields,
   type MappedType,
   type MappedValue,
   mappedJson,
   mappedText,
-} from '../../../leads/mapped-fields.ts';
-import { hasType } from '../../mapped-columns.ts';
-import type { FieldColumns } from './field-columns.ts';
+} from '../leads/mapped-fields.ts';
+import { hasType } from './mapped-columns.ts';
+import type { FieldColumns } from './table-fields.ts';
 
-/** The value of a column in the form of `arrayParameter`. */
+/** The value of a column of `leads` as a database takes it: text for whole numbers, times and JSON. */
 export type Cell = string | number | boolean | null;
 
 /** A value of a mapping does not fit the type of its column. The message is one sentence without text of the lead. */
@@ -43,7 +43,7 @@ function cellOf(name: string, value: MappedValue, type: MappedType): Cell {
   return typeof value === 'boolean' ? value : String(value);
 }
 
-/** Replaces characters that PostgreSQL cannot store in all texts of a value. */
+/** Replaces characters that databases cannot store in all texts of a value. */
 function storableValue(value: MappedValue): MappedValue {
   if (typeof value === 'string') return storable(value);
   if (Array.isArray(value)) return value.map(storableValue);

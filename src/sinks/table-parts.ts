@@ -1,0 +1,26 @@
+import type { Delivery } from '../leads/delivery.ts';
+
+/** Maximum JSON of leads in one transaction, in characters: the size of a statement is limited. */
+const PART_CHARACTERS = 16_000_000;
+
+/** Splits deliveries, in order, into parts that one statement can write. Each part is limited in size and contains a lead at most once. */
+export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
+  const parts: Delivery[][] = [];
+  const leads = new Set<string>();
+  let part: Delivery[] = [];
+  let characters = 0;
+  for (const delivery of deliveries) {
+    const { source, leadId, raw } = delivery;
+    const lead = `${source} ${leadId}`;
+    if (part.length === 0 || leads.has(lead) || characters + raw.length > PART_CHARACTERS) {
+      part = [];
+      parts.push(part);
+      leads.clear();
+      characters = 0;
+    }
+    part.push(delivery);
+    leads.add(lead);
+    characters += raw.length;
+  }
+  return parts;
+}
