@@ -323,6 +323,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'htmx.org': ['admin'], // its files are served
   ioredis: ['delivery'],
   'libphonenumber-js': ['mapping'],
+  mysql2: ['sinks/mysql'],
   'node-cron': ['config', 'status'],
   'openid-client': ['source'],
   pg: ['sinks/postgres'],

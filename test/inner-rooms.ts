@@ -116,6 +116,30 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'The file of source/ itself puts a source together.',
     },
   },
+  'sinks/mysql': {
+    sql: {
+      imports: [],
+      because: 'sinks/mysql/sql/ spells names and values for MySQL; it must not know any table.',
+    },
+    connection: {
+      imports: ['sql'],
+      because:
+        'sinks/mysql/connection/ runs transactions and judges their errors; it must not know any table.',
+    },
+    schema: {
+      imports: ['connection', 'sql'],
+      because:
+        'sinks/mysql/schema/ creates tables and verifies those that exist; it must not know who writes rows.',
+    },
+    leads: {
+      imports: ['connection', 'schema', 'sql'],
+      because: 'sinks/mysql/leads/ writes, finds and erases leads; it must not know how leads are delivered.',
+    },
+    '.': {
+      imports: ['connection', 'schema', 'leads', 'sql'],
+      because: 'The file of sinks/mysql/ itself, mysql.ts, is the sink; begin there.',
+    },
+  },
   'sinks/postgres': {
     connection: {
       imports: [],

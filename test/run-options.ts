@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 
 export const USAGE = `npm test [-- [WORD …] [-t NAME] [--bail N] [--reporter R] [--maxWorkers N]]
 
-Runs the tests against a Redis and a PostgreSQL: those of REDIS_URL and DATABASE_URL, or servers of its own. The pages are
-tried in Chromium: that of CHROMIUM, or the system's.
+Runs the tests against a Redis, a PostgreSQL and a MariaDB: those of REDIS_URL, DATABASE_URL and MYSQL_URL, or servers of its
+own. The pages are tried in Chromium: that of CHROMIUM, or the system's.
 
   WORD           only files with one of these words in their path: test/ledger, redis.test
   -t NAME        only tests whose full name matches this regular expression: -t "^12"

@@ -1,4 +1,4 @@
-// `npm test`: the whole suite against a real Redis and a real PostgreSQL. `--help` says how to run parts of it.
+// `npm test`: the whole suite against a real Redis, PostgreSQL and MariaDB. `--help` says how to run parts of it.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type RunOptions, readOptions, USAGE } from './run-options.ts';
@@ -8,12 +8,20 @@ import { readOrExit } from './support/program/command-line.ts';
 import { openRunFolder } from './support/program/run-folder.ts';
 import { type Opened, runTool } from './support/program/tool.ts';
 import { installServers, missingServers } from './support/servers/install-servers.ts';
+import { startMariadb } from './support/servers/private-mariadb.ts';
 import { startPostgres } from './support/servers/private-postgres.ts';
 import { startRedis } from './support/servers/private-redis.ts';
 import { stopProcess } from './support/servers/server-process.ts';
 
 /** Compiling TypeScript is half of what a short process does: test files and the processes that they fork share the result. */
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/leadsync-test/compiled', import.meta.url));
+
+/** The servers that all tests share, and the variables that name them. */
+const SERVERS = {
+  redis: { start: startRedis, variable: 'REDIS_URL' },
+  postgres: { start: startPostgres, variable: 'DATABASE_URL' },
+  mariadb: { start: startMariadb, variable: 'MYSQL_URL' },
+} as const;
 
 const options = readOrExit(readOptions, USAGE);
 
@@ -51,11 +59,12 @@ async function startServers(opened: Opened): Promise<void> {
   const needed = [
     ...(process.env['REDIS_URL'] ? [] : (['redis'] as const)),
     ...(process.env['DATABASE_URL'] ? [] : (['postgres'] as const)),
+    ...(process.env['MYSQL_URL'] ? [] : (['mariadb'] as const)),
   ];
   installServers(missingServers([...needed, 'chromium']));
   for (const server of needed) {
-    const start = server === 'redis' ? startRedis : startPostgres;
+    const { start, variable } = SERVERS[server];
     const { url } = await opened.add<{ url: string; close(): Promise<void> }>(start, (one) => one.close());
-    process.env[server === 'redis' ? 'REDIS_URL' : 'DATABASE_URL'] = url;
+    process.env[variable] = url;
   }
 }

@@ -1,6 +1,7 @@
 import { csv } from './csv/csv.ts';
 import { email } from './email/email.ts';
 import { hubspot } from './hubspot/hubspot.ts';
+import { mysql } from './mysql/mysql.ts';
 import { parquet } from './parquet/parquet.ts';
 import { pipedrive } from './pipedrive/pipedrive.ts';
 import { postgres } from './postgres/postgres.ts';
@@ -15,6 +16,7 @@ export const sinkTypes: readonly SinkType[] = [
   csv,
   parquet,
   postgres,
+  mysql,
   slack,
   email,
   hubspot,

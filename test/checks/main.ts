@@ -10,6 +10,7 @@ import { readOrExit } from '../support/program/command-line.ts';
 import { openRunFolder } from '../support/program/run-folder.ts';
 import { type Opened, runTool, ToolFailure } from '../support/program/tool.ts';
 import { installServers, missingServers } from '../support/servers/install-servers.ts';
+import { startMariadb } from '../support/servers/private-mariadb.ts';
 import { startPostgres } from '../support/servers/private-postgres.ts';
 import { startRedis } from '../support/servers/private-redis.ts';
 import { stopProcess } from '../support/servers/server-process.ts';
@@ -75,7 +76,7 @@ const report = z.object({
 const options = readOrExit(readOptions, USAGE);
 
 await runTool(async (opened) => {
-  installServers(missingServers(['redis', 'postgres']));
+  installServers(missingServers(['redis', 'postgres', 'mariadb']));
   const folder = await opened.add(openRunFolder, (one) => one.close());
   const opening = Array.from({ length: BENCHES }, (_, i) =>
     openBench(join(folder.path, `${i}`), folder.env, opened),
@@ -91,6 +92,7 @@ await runTool(async (opened) => {
 async function openBench(folder: string, variables: NodeJS.ProcessEnv, opened: Opened): Promise<Bench> {
   const redis = await opened.add(startRedis, (one) => one.close());
   const postgres = await opened.add(startPostgres, (one) => one.close());
+  const mariadb = await opened.add(startMariadb, (one) => one.close());
   const copy = join(folder, 'copy');
   for (const name of COPIED) cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
@@ -98,7 +100,13 @@ async function openBench(folder: string, variables: NodeJS.ProcessEnv, opened: O
     opened,
     copy,
     report: join(folder, 'report.json'),
-    env: { ...process.env, ...variables, REDIS_URL: redis.url, DATABASE_URL: postgres.url },
+    env: {
+      ...process.env,
+      ...variables,
+      REDIS_URL: redis.url,
+      DATABASE_URL: postgres.url,
+      MYSQL_URL: mariadb.url,
+    },
   };
 }
 

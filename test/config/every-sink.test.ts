@@ -33,6 +33,7 @@ const env = {
   SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T1/B1/s3cr3t',
   SMTP_URL: 'smtp://user:p4ssw0rd@mail.example:587',
   DATABASE_URL: 'postgres://leadsync:p4ssw0rd@db.example/leads',
+  MYSQL_URL: 'mysql://leadsync:p4ssw0rd@db.example/leads',
 };
 
 describe.each([

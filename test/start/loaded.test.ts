@@ -16,7 +16,16 @@ const WATCH = `
   } });
   process.on('exit', () => process.stderr.write('loaded ' + JSON.stringify([...packages])));`;
 
-const OF_SINKS = ['undici', 'pg', 'hyparquet', 'hyparquet-writer', 'csv-parse', 'bullmq', 'fastify'];
+const OF_SINKS = [
+  'undici',
+  'pg',
+  'mysql2',
+  'hyparquet',
+  'hyparquet-writer',
+  'csv-parse',
+  'bullmq',
+  'fastify',
+];
 
 async function packagesLoadedBy(words: readonly string[]): Promise<string[]> {
   const watch = join(tempDir(), 'watch.mjs');
@@ -36,6 +45,7 @@ test.each([['status'], ['deliveries'], ['config', 'show']])(
       sinks: {
         hook: { type: 'webhook', url: 'http://127.0.0.1:9/hook' },
         warehouse: { type: 'postgres', url: 'postgresql://nobody@127.0.0.1:9/none' },
+        shop: { type: 'mysql', url: 'mysql://nobody@127.0.0.1:9/none' },
         files: { type: 'csv', directory: './files' },
         lake: { type: 'parquet', directory: './lake' },
       },

@@ -36,6 +36,9 @@ const PLACES = [
   /** In a PostgreSQL transaction that may have written something, before and after COMMIT. */
   'postgres-commit',
   'postgres-committed',
+  /** In a transaction of MySQL or MariaDB that may have written something, before and after COMMIT. */
+  'mysql-commit',
+  'mysql-committed',
   /** While a damaged ledger is replaced: its write-ahead log has been emptied. */
   'recover-log-emptied',
   /** The damaged ledger also has the name under which it is kept. */

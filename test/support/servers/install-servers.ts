@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { ToolFailure } from '../program/tool.ts';
 import { findChromium } from './browser.ts';
+import { findMariadb } from './private-mariadb.ts';
 import { findPostgres } from './private-postgres.ts';
 import { findRedis } from './private-redis.ts';
 
-/** What the tests need besides npm packages: two servers, and a browser for the pages. */
-export type Server = 'redis' | 'postgres' | 'chromium';
+/** What the tests need besides npm packages: three servers, and a browser for the pages. */
+export type Server = 'redis' | 'postgres' | 'mariadb' | 'chromium';
 
 interface Origin {
   readonly name: string;
@@ -33,6 +34,15 @@ const ORIGINS: Record<Server, Origin> = {
     elsewhere:
       'docker run -d --rm -p 127.0.0.1:5432:5432 -e POSTGRES_PASSWORD=test postgres:17\n' +
       '    export DATABASE_URL=postgresql://postgres:test@127.0.0.1:5432/postgres',
+  },
+  mariadb: {
+    name: 'MariaDB',
+    find: findMariadb,
+    debian: 'mariadb-server',
+    brew: 'mariadb',
+    elsewhere:
+      'docker run -d --rm -p 127.0.0.1:3306:3306 -e MARIADB_ROOT_PASSWORD=test mariadb:11\n' +
+      '    export MYSQL_URL=mysql://root:test@127.0.0.1:3306/mysql',
   },
   chromium: {
     name: 'Chromium',

@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { noteProcess } from '../program/run-folder.ts';
 import { until } from '../time/until.ts';
-import { ended, firstExecutable, freePort, reachable, sendSignal, stopProcess } from './server-process.ts';
+import {
+  ended,
+  firstExecutable,
+  freePort,
+  reachable,
+  sendSignal,
+  stopProcess,
+  unprivilegedOwner,
+} from './server-process.ts';
 
 /** A PostgreSQL server on loopback for one test, with an empty database. */
 export interface PrivatePostgres {
@@ -47,7 +55,7 @@ export async function startPostgres(
   const binaries = findPostgres();
   if (binaries === undefined) throw new Error('PostgreSQL (initdb, postgres) is not installed.');
   const folder = mkdtempSync(join(tmpdir(), 'leadsync-postgres-'));
-  const owner = unprivilegedOwner();
+  const owner = unprivilegedOwner('postgres');
   // Both refuse to run as root, and the server insists on owning its folder.
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   chmodSync(folder, 0o700);
@@ -174,20 +182,6 @@ function serverArguments(
     ...wanted,
   };
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
-}
-
-/** Returns undefined if the process does not run as root. */
-function unprivilegedOwner(): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  for (const user of ['postgres', 'nobody']) {
-    try {
-      const idOf = (flag: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }).toString());
-      return { uid: idOf('-u'), gid: idOf('-g') };
-    } catch {
-      // This user does not exist; try the next.
-    }
-  }
-  throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody.');
 }
 
 /** Returns `folder/<version>/bin`, newest version first. */

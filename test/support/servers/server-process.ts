@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -63,6 +63,23 @@ export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): 
   const insist = setTimeout(() => child.kill('SIGKILL'), 5_000);
   await exited;
   clearTimeout(insist);
+}
+
+/**
+ * Returns the user as whom a server runs that refuses to run as root: `user`, or else nobody. Undefined if this process is not root.
+ * @throws Error if neither user exists
+ */
+export function unprivilegedOwner(user: string): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const name of [user, 'nobody']) {
+    try {
+      const idOf = (flag: string) => Number(execFileSync('id', [flag, name], { stdio: 'pipe' }).toString());
+      return { uid: idOf('-u'), gid: idOf('-g') };
+    } catch {
+      // This user does not exist; try the next.
+    }
+  }
+  throw new Error(`The server does not run as root, and there is neither a user ${user} nor a user nobody.`);
 }
 
 /** Whether no process listens on the port of 127.0.0.1. */

@@ -10,6 +10,11 @@ export function requireDatabaseUrl(): string {
   return required('DATABASE_URL', 'a PostgreSQL database', 'postgresql://user@127.0.0.1/database');
 }
 
+/** Returns the URL of the shared MySQL or MariaDB, for a user who may create databases and users. Each test has databases of its own. */
+export function requireMysqlUrl(): string {
+  return required('MYSQL_URL', 'a MySQL or MariaDB', 'mysql://root@127.0.0.1/mysql');
+}
+
 /** Returns a unique name for a schema, a database or a key prefix: `test_queue_9f86d081`. */
 export function uniqueName(what: string): string {
   return `test_${what}_${randomBytes(4).toString('hex')}`;

@@ -1,0 +1,51 @@
+type Value = string | number | null;
+
+/** Maximum values of a prepared statement: their number is sent in 16 bits (MySQL manual, "COM_STMT_PREPARE Response"). */
+const MAX_VALUES = 65_535;
+/** Maximum bytes of a statement, even if the server accepts more. */
+const MAX_BYTES = 16_000_000;
+/** Bytes of a value beside its text (type, name, null bit and length), and of a statement beside its values. */
+const VALUE_BYTES = 14;
+const STATEMENT_BYTES = 100;
+
+/** A row needs a larger statement than the server accepts. The message is one sentence without text of the lead. */
+export class TooLarge extends Error {
+  override readonly name = 'TooLarge';
+}
+
+/**
+ * Splits rows, in order, so that each part fits one prepared statement of up to `maxPacketBytes`.
+ * @throws TooLarge if a row alone does not fit
+ */
+export function statementParts<Row extends readonly Value[]>(
+  rows: readonly Row[],
+  maxPacketBytes: number,
+): Row[][] {
+  const parts: Row[][] = [];
+  let part: Row[] = [];
+  let [bytes, values] = [0, 0];
+  for (const row of rows) {
+    const size = row.reduce<number>((sum, value) => sum + sizeOf(value), STATEMENT_BYTES);
+    if (size > maxPacketBytes)
+      throw new TooLarge(
+        `The lead needs a statement of ${size} bytes, and the server accepts ${maxPacketBytes}: raise max_allowed_packet there.`,
+      );
+    if (
+      part.length === 0 ||
+      bytes + size > Math.min(maxPacketBytes, MAX_BYTES) ||
+      values + row.length > MAX_VALUES
+    ) {
+      part = [];
+      parts.push(part);
+      [bytes, values] = [0, 0];
+    }
+    part.push(row);
+    bytes += size;
+    values += row.length;
+  }
+  return parts;
+}
+
+function sizeOf(value: Value): number {
+  return VALUE_BYTES + (typeof value === 'string' ? Buffer.byteLength(value) : 8);
+}
