@@ -102,7 +102,7 @@ function certificateText({ at, leads, erased, places }: Certificate): string {
       ...(files ?? []).map((file) => `               ${printable(file)}`),
     ]),
     '',
-    "Not searched: files of leadsync export, backups of the ledger and of PostgreSQL, PostgreSQL's WAL and free space, logs of receivers, copies made by others.",
+    "Not searched: files of leadsync export, backups of the ledger and of databases, PostgreSQL's WAL and free space, MySQL's binary log and free space, logs of receivers, copies made by others.",
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -118,6 +118,7 @@ function certificateJson({ at, leads, rejected, erased, places }: Certificate) {
       'files of leadsync export',
       'backups',
       "PostgreSQL's WAL and free space",
+      "MySQL's binary log and free space",
       'logs of receivers',
       'copies made by others',
     ],

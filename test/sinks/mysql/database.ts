@@ -30,6 +30,8 @@ export async function startDatabase(server = requireMysqlUrl()): Promise<Databas
     jsonStrings: true,
     multipleStatements: true,
   });
+  // The server may have defaults that would end this connection, or keep its transaction open.
+  await admin.query('SET SESSION wait_timeout = 28800, autocommit = 1');
   await admin.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4; USE ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import type { SslOptions } from 'mysql2';
 
 /** The address of a database, as its URL says it. */
@@ -72,6 +73,9 @@ export function readAddress(text: string): Address | string {
     return 'has a certificate but no TLS; add sslmode=verify-full';
   const socketPath = parameter(PARAMETERS.socket);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost';
+  // mysql2 would compare the certificate with the name localhost.
+  if (verifies === 'host' && isIP(host) !== 0)
+    return 'has an IP address, whose certificate leadsync cannot verify; use the host name, or sslmode=verify-ca';
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port);
   return {
     shown: socketPath ?? `${url.hostname || 'localhost'}:${port}`,

@@ -56,7 +56,7 @@ const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX';
 const HINTS: Readonly<Record<number, string | ((called: Called) => string)>> = {
   1040: 'Raise max_connections on the server, or lower `concurrency`.',
   1044: grant,
-  1045: 'Check the user and password in `url`, and from which hosts the account may connect.',
+  1045: 'Check the user and password in `url`, and from which hosts the account may connect. If the server requires TLS, add `?sslmode=verify-full`.',
   1047: 'Check the cluster: this node is not ready for queries.',
   1049: ({ database, account }) =>
     `Run as an administrator: CREATE DATABASE ${database} CHARACTER SET utf8mb4; GRANT ${RIGHTS} ON ${database}.* TO ${account}; or correct the name in \`url\`.`,

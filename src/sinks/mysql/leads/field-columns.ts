@@ -39,8 +39,8 @@ export function fieldFault(name: string): string | undefined {
   if (Object.hasOwn(leadColumns, key)) return 'is a column that leadsync writes itself';
   if (RESERVED.has(key)) return 'is a column that MySQL keeps for itself';
   if ([...name].length > MAX_NAME) return `is longer than ${MAX_NAME} characters`;
-  if (/[\0\u{10000}-\u{10ffff}]|\s$/u.test(name))
-    return 'ends with a blank, or has a character that MySQL does not allow in the name of a column';
+  if (/[\u{10000}-\u{10ffff}]/u.test(name))
+    return 'has a character that MySQL does not allow in the name of a column';
   return undefined;
 }
 
