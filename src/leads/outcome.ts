@@ -65,6 +65,8 @@ export interface Untried {
    * way.
    */
   readonly apart?: boolean | undefined;
+  /** Whether that part may have arrived although it failed, because the destination does not accept parts as a whole or not at all. */
+  readonly mayHaveArrived?: boolean | undefined;
 }
 
 /** The sink's mapping left the lead out. The delivery is skipped. */
@@ -80,10 +82,11 @@ export const LEFT_OUT = 'left out by `where`';
 const UNKNOWN_TO_THE_GATEWAY: ReadonlySet<number> = new Set([502, 504, 520, 524]);
 
 /**
- * Whether the destination may have the lead: the lead was delivered, it was sent but not answered, or a gateway answered for the
- * destination. Any other answer means that the destination did not accept the lead.
+ * Whether the destination may have the lead: the lead was delivered, it was sent but not answered, a gateway answered for the
+ * destination, or the sink says so. Any other answer means that the destination did not accept the lead.
  */
 export function mayHaveArrived(outcome: Outcome): boolean {
+  if (outcome.kind === 'untried') return outcome.mayHaveArrived === true;
   if (outcome.kind !== 'unavailable') return outcome.kind === 'delivered';
   if (outcome.unsent) return false;
   if (outcome.mayHaveArrived !== undefined) return outcome.mayHaveArrived;

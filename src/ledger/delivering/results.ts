@@ -53,7 +53,14 @@ export class Results {
     const { outcome, verdict } = result;
     const startedAt = attempt.startedAt.getTime();
     if (outcome.kind === 'untried') {
-      sql.leave.run(verdict.nextAttemptAt?.getTime() ?? null, startedAt, mappingNo, key);
+      const unsureAt = mayHaveArrived(outcome) ? now : null;
+      sql.leave.run({
+        key,
+        nextAttemptAt: verdict.nextAttemptAt?.getTime() ?? null,
+        startedAt,
+        unsureAt,
+        mappingNo,
+      });
       return;
     }
     if (outcome.kind === 'left-out') {
@@ -157,10 +164,11 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
     leaveOut: db.prepare(
       `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, batch_no = NULL WHERE ${key} = +?`,
     ),
-    // The destination refused a request that contained this delivery, so it knows the delivery's id and content.
+    // The destination refused a request that contained this delivery, so it knows the delivery's id and content, and may even have it.
     leave: db.prepare(
-      `UPDATE _deliveries AS d SET next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?),
-       mapping_no = iif(${KEEPS_MAPPING}, mapping_no, ?), bound = iif(bound = 0, 2, bound), batch_no = NULL WHERE ${key} = +?`,
+      `UPDATE _deliveries AS d SET next_attempt_at = :nextAttemptAt, first_attempt_at = coalesce(first_attempt_at, :startedAt),
+       mapping_no = iif(${KEEPS_MAPPING}, mapping_no, :mappingNo), bound = iif(bound = 0, 2, bound),
+       unsure_at = coalesce(unsure_at, :unsureAt), batch_no = NULL WHERE ${key} = +:key`,
     ),
   };
 }

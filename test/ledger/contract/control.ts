@@ -320,6 +320,19 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.attemptAll('crm', delivered, { max: 7 })).toEqual([[6n]]);
       expect(await on.attemptAll('crm', delivered, { max: 7 })).toEqual([[1n, 2n, 3n, 4n, 5n, 7n]]);
     });
+
+    it('an untried delivery that was in a part that may have arrived says so at its next attempt, and no other does', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      const { ref } = await on.take('crm', { max: 3 });
+      const untried = { kind: 'untried' } as const;
+      await on.settle(ref, delivered, { ...untried, mayHaveArrived: true }, untried);
+      const { batch } = await on.take('crm', { max: 3 });
+      expect(batch.deliveries.map(({ leadId, mayHaveArrived }) => [leadId, mayHaveArrived])).toEqual([
+        [2n, true],
+        [3n, undefined],
+      ]);
+    });
   });
 
   describe('pause', () => {
