@@ -139,6 +139,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'api-server.ts',
       'attempt-parts.ts',
       'field-cells.ts',
+      'lead-event.ts',
       'lead-message.ts',
       'lead-row.ts',
       'destination.ts',

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
-import { nestedJson } from '../../leads/mapped-fields.ts';
+import { eventFields } from '../lead-event.ts';
 
 /** The content of a request. The same for every attempt: a receiver recognises a repeat by the id. */
 export interface Message {
@@ -21,7 +21,7 @@ function singleMessage(delivery: Delivery): Message {
 
 /** Returns a test event, of a type that no lead has. Never a batch, even for a sink that sends batches. */
 export function testMessage(delivery: Delivery): Message {
-  return { id: delivery.id, body: `{${eventFields(delivery, 'test')}}` };
+  return { id: delivery.id, body: `{${eventFields(delivery, { type: 'test' })}}` };
 }
 
 /**
@@ -37,15 +37,4 @@ function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
     id: `batch_${hash('sha256', ids.join('\n')).slice(0, 32)}`,
     body: `{"type":"lead.batch","timestamp":"${batch.createdAt.toISOString()}","events":[${events.join(',')}]}`,
   };
-}
-
-/**
- * Returns the fields of an event as JSON without braces. `data` has the fields of the sink's mapping. Without a mapping, it is the lead's
- * text as received, to the last digit; the poll has verified that it is JSON.
- */
-function eventFields(delivery: Delivery, type: string = delivery.event): string {
-  const { event, firstSeenAt, changedAt, raw, fields, source, replay } = delivery;
-  const data = fields ? nestedJson(fields) : raw;
-  const at = event === 'created' ? firstSeenAt : changedAt;
-  return `"type":"lead.${type}","timestamp":"${at.toISOString()}","data":${data},"source":${JSON.stringify(source)},"replay":${replay}`;
 }
