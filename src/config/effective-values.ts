@@ -42,7 +42,7 @@ export function inEffect(read: ParsedConfig): ConfigValues {
   }
   for (const name of namesUnder(read.tree, 'sinks')) {
     const type = read.sinkTypes.find((one) => one.type === read.tree.valueAt(['sinks', name, 'type']));
-    if (type) collector.value(sinkSchema(type), ['sinks', name]);
+    if (type) collector.value(sinkSchema(type, read.tree.valueAt(['sinks', name])), ['sinks', name]);
   }
   return collector;
 }

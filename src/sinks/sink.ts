@@ -319,8 +319,19 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   /** Returns what is wrong with options that are valid one by one. `perLead` has the names of the options of `perLead` that are set. */
   faults?(options: z.output<Options>, perLead: ReadonlySet<string>): readonly OptionFault[];
   readonly defaults: SinkDefaults;
+  /** Returns the defaults that differ for a sink with these options, which are as written in the configuration and not validated. */
+  defaultsFor?(written: Readonly<Record<string, unknown>>): Partial<SinkDefaults>;
   readonly setup: SinkSetup;
   open(options: z.output<Options>, parts: SinkParts): Sink;
+}
+
+/** Returns the defaults of a sink with these options, which are as written in the configuration and not validated. */
+export function defaultsOf(
+  { defaults, defaultsFor }: Pick<SinkType, 'defaults' | 'defaultsFor'>,
+  written: unknown,
+): SinkDefaults {
+  if (typeof written !== 'object' || written === null) return defaults;
+  return { ...defaults, ...defaultsFor?.(written as Readonly<Record<string, unknown>>) };
 }
 
 /** Returns `type`. Infers the type of the options from their schema, so that `open` and `warnings` are typed. */

@@ -1,5 +1,5 @@
 import { mappingOptions } from '../../mapping/options.ts';
-import type { SinkType } from '../../sinks/sink.ts';
+import { defaultsOf, type SinkType } from '../../sinks/sink.ts';
 import { daemonOptions } from './daemon-options.ts';
 import { NAME } from './option-limits.ts';
 import { isSchema, type JsonSchema, optionSchema } from './option-schema.ts';
@@ -24,9 +24,12 @@ export function configSchema(sinkTypes: readonly SinkType[]): JsonSchema {
   };
 }
 
-/** Returns the schema of one type's sinks: the type's own options, and the common options with the type's defaults. */
-export function sinkSchema(type: SinkType): JsonSchema {
-  const common = optionSchema(sinkOptions(type));
+/**
+ * Returns the schema of one type's sinks: the type's own options, and the common options with the type's defaults. `written` has the options
+ * of a sink, on which some defaults may depend.
+ */
+export function sinkSchema(type: SinkType, written?: unknown): JsonSchema {
+  const common = optionSchema(sinkOptions({ ...type, defaults: defaultsOf(type, written) }));
   const own = optionSchema(type.options.strict());
   const kind = { const: type.type, description: type.summary };
   return {

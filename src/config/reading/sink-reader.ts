@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { didYouMean } from '../../platform/text/suggest.ts';
-import type { SinkType } from '../../sinks/sink.ts';
+import { defaultsOf, type SinkType } from '../../sinks/sink.ts';
 import type { LedgerConfig, SinkConfig } from '../contract/config.ts';
 import { absolutePaths } from '../options/absolute-paths.ts';
 import { ANY_TYPE, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';
@@ -90,7 +90,7 @@ export class SinkReader {
       return {};
     }
     const type = this.#sinkType(written['type'], at);
-    const common = sinkOptions(type ?? ANY_TYPE);
+    const common = sinkOptions(type ? { ...type, defaults: defaultsOf(type, written) } : ANY_TYPE);
     const commonKeys = Object.keys(common.shape);
     const known = type && new Set(['type', ...commonKeys, ...Object.keys(type.options.shape)]);
     const value = known ? this.#withoutShallow(written, known, at) : written;
@@ -98,14 +98,14 @@ export class SinkReader {
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#parts.validator.validate(common, Object.fromEntries(shared), at);
     // Without a type, the other valid keys are unknown.
-    const options =
+    const absolute = (paths: object) => absolutePaths(paths, type?.paths ?? [], this.#parts.folder);
+    const validated =
       type &&
-      this.#parts.validate(
-        type.options.strict(),
-        absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#parts.folder),
-        at,
-        ['type', ...commonKeys],
-      );
+      this.#parts.validate(type.options.strict(), absolute(Object.fromEntries(own)), at, [
+        'type',
+        ...commonKeys,
+      ]);
+    const options = validated && absolute(validated); // once more, for the defaults
     if (sharedOptions) {
       const mapping = new MappingReader(this.#parts.tree, this.#parts.validator, this.#parts.mapping);
       this.#tests.push(mapping.check(sharedOptions, type ?? {}, options, at));
