@@ -354,7 +354,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 
 /** Node's own modules that open a way out of the process. The others may be used anywhere but in `leads/`. */
 const builtins: Readonly<Record<string, readonly string[]>> = {
-  'node:child_process': ['cli', 'exports', 'ledger', 'mapping'], // only another process can be ended in the middle of a query, a check or an expression, or keeps an export from the daemon's memory
+  'node:child_process': ['cli', 'exports', 'ledger', 'mapping', 'sinks/exec'], // only another process can be ended in the middle of a query, a check or an expression, or keeps an export from the daemon's memory; a program as a destination
   'node:cluster': [],
   'node:dgram': [],
   'node:http': ['cli', 'source'], // the healthcheck, and the address that `login` is sent back to

@@ -1,5 +1,6 @@
 import { csv } from './csv/csv.ts';
 import { email } from './email/email.ts';
+import { exec } from './exec/exec.ts';
 import { hubspot } from './hubspot/hubspot.ts';
 import { mysql } from './mysql/mysql.ts';
 import { parquet } from './parquet/parquet.ts';
@@ -22,4 +23,5 @@ export const sinkTypes: readonly SinkType[] = [
   hubspot,
   salesforce,
   pipedrive,
+  exec,
 ];

@@ -5,9 +5,10 @@ import { findChromium } from './browser.ts';
 import { findMariadb } from './private-mariadb.ts';
 import { findPostgres } from './private-postgres.ts';
 import { findRedis } from './private-redis.ts';
+import { findSchemaWitness } from './schema-witness.ts';
 
-/** What the tests need besides npm packages: three servers, and a browser for the pages. */
-export type Server = 'redis' | 'postgres' | 'mariadb' | 'chromium';
+/** What the tests need besides npm packages: three servers, a browser for the pages, and a validator that nobody here wrote. */
+export type Server = 'redis' | 'postgres' | 'mariadb' | 'chromium' | 'jsonschema';
 
 interface Origin {
   readonly name: string;
@@ -50,6 +51,13 @@ const ORIGINS: Record<Server, Origin> = {
     debian: 'chromium',
     brew: '--cask chromium',
     elsewhere: 'export CHROMIUM=/path/to/chromium-or-chrome',
+  },
+  jsonschema: {
+    name: 'Python with jsonschema',
+    find: findSchemaWitness,
+    debian: 'python3-jsonschema',
+    brew: 'python-jsonschema',
+    elsewhere: 'python3 -m pip install jsonschema',
   },
 };
 const POLICY = '/usr/sbin/policy-rc.d';

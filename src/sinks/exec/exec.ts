@@ -1,0 +1,251 @@
+import { basename } from 'node:path';
+import type { Batch, Delivery } from '../../leads/delivery.ts';
+import { nestedJson } from '../../leads/mapped-fields.ts';
+import type { Outcome, Refused } from '../../leads/outcome.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { minimalEnvironment } from '../../platform/process/minimal-environment.ts';
+import { printBytes } from '../../platform/text/format.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type TestResult,
+  WITHOUT_LEASE,
+} from '../sink.ts';
+import { findProgram } from './find-program.ts';
+import { findRefused } from './find-refused.ts';
+import { type FailedRun, judgeRun, notStarted, runUnavailable } from './judge-run.ts';
+import { type ExecOptions, execOptions, optionFaults, secretsOf } from './options.ts';
+import { writePrivateFile } from './private-file.ts';
+import { type Run, runProgram } from './run-program.ts';
+import { speakJsonl } from './speak-jsonl.ts';
+import { speakSinger } from './speak-singer.ts';
+import type { Speech } from './speech.ts';
+
+/** Starts a program for each batch. leadsync cannot read back what a program stored, nor delete it. */
+export const exec = defineSink({
+  type: 'exec',
+  summary:
+    'Starts a program for each batch, which reads leads from its standard input: as JSON lines, or as a Singer target.',
+  options: execOptions,
+  paths: ['cwd'],
+  faults: optionFaults,
+  defaults: {
+    events: ['created'],
+    batchMax: 1000,
+    batchWaitMs: 0,
+    concurrency: 1,
+    timeoutMs: 60_000,
+  },
+  // A target takes a second or two to start, and works in bulk.
+  defaultsFor: ({ speaks }) =>
+    speaks === 'singer' ? { batchMax: 10_000, batchWaitMs: 5 * 60_000, timeoutMs: 5 * 60_000 } : {},
+  setup: {
+    option: 'command',
+    question: 'the program that reads leads as JSON lines',
+    standard: './take-leads',
+    entry: (
+      program,
+    ) => `  program:                           # started for each batch, with one lead per line on its standard input
+    type: exec
+    command: [${program}]
+`,
+  },
+  open: (options, parts) => new ExecSink(options, parts),
+});
+
+/** Maximum time between SIGTERM and SIGKILL for a program that exceeds the timeout, in ms. */
+const MAX_GRACE_MS = 5_000;
+/** The golden ratio: its multiples, modulo 1, keep away from all earlier ones. */
+const GOLDEN = 0.618_033_988_75;
+
+/** The deliveries of one lead, oldest first: a newer content must not be stored before an older one. */
+type LeadDeliveries = readonly Delivery[];
+
+/** Starts the program once per batch, and again to find the leads that it does not take. */
+class ExecSink implements Sink {
+  readonly #options: ExecOptions;
+  readonly #parts: SinkParts;
+  readonly #program: string;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #secrets: readonly string[];
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  #searches = 0;
+
+  constructor(options: ExecOptions, parts: SinkParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#program = options.command[0] ?? '';
+    const own = Object.entries(options.env).map(([name, value]) => [name, value.reveal()]);
+    this.#env = { ...minimalEnvironment(), ...Object.fromEntries(own) };
+    this.#secrets = secretsOf(options);
+  }
+
+  /** Verifies that the program and its folder are there and can be used. Does not start the program. */
+  async check(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#find();
+    const config = await this.#writeConfig();
+    await config?.remove();
+  }
+
+  async deliver(
+    batch: Batch,
+    signal: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
+    const outcomes = new Map<Delivery, Outcome>();
+    for (const delivery of batch.deliveries) {
+      const tooLarge = this.#tooLarge(delivery);
+      if (tooLarge) outcomes.set(delivery, tooLarge);
+    }
+    const fitting = batch.deliveries.filter((delivery) => !outcomes.has(delivery));
+    const leads = [...Map.groupBy(fitting, ({ source, leadId }) => `${source}:${leadId}`).values()];
+    if (leads.length > 0) {
+      const attempted = await this.#attempt(batch, leads, signal, under);
+      for (const [index, deliveries] of leads.entries())
+        for (const delivery of deliveries) outcomes.set(delivery, attempted[index] as Outcome);
+    }
+    return batch.deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
+  }
+
+  async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
+    const failed = await this.#run(batch, signal, WITHOUT_LEASE, true)
+      .then((run) => run && runUnavailable(this.#program, run))
+      .catch((error: unknown) => {
+        if (error instanceof SinkUnavailable && !error.unsent) return error;
+        throw error;
+      });
+    if (!failed)
+      return { arrived: true, what: `${basename(this.#program)} took it and ended with exit code 0.` };
+    // The lead is fictitious, so standard error may be shown.
+    const said = failed.answer === undefined ? '' : ` Its standard error ends with: ${failed.answer}`;
+    return { arrived: false, what: `${failed.message}${said}` };
+  }
+
+  preview(batch: Batch): readonly Preview[] {
+    const lines = [...this.#speech(batch, false).lines()];
+    const target = `standard input of ${this.#program}`;
+    return [{ target, fields: {}, content: lines.map((line) => `${line}\n`).join('') }];
+  }
+
+  /** Ends programs that still run. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#running);
+  }
+
+  async #attempt(
+    batch: Batch,
+    leads: readonly LeadDeliveries[],
+    signal: AbortSignal,
+    under: AttemptUnderWay,
+  ): Promise<readonly Outcome[]> {
+    const attempt = (part: readonly LeadDeliveries[]) =>
+      this.#run({ ...batch, deliveries: part.flat() }, signal, under);
+    const failed = await attempt(leads);
+    if (!failed) return leads.map(() => ({ kind: 'delivered' }));
+    this.#searches += 1;
+    return findRefused(leads, failed, attempt, {
+      under,
+      partMs: this.#parts.timeoutMs + this.#graceMs,
+      offset: (this.#searches * GOLDEN) % 1,
+      refused: (run) => this.#refused(run),
+      unavailable: (run) => runUnavailable(this.#program, run),
+    });
+  }
+
+  /** Runs the program once. Returns undefined if it took the leads. @throws SinkUnavailable */
+  async #run(
+    batch: Batch,
+    signal: AbortSignal,
+    under: AttemptUnderWay,
+    isTest = false,
+  ): Promise<FailedRun | undefined> {
+    const stop = AbortSignal.any([signal, this.#closing.signal]);
+    const file = await this.#find();
+    const config = await this.#writeConfig();
+    try {
+      if (stop.aborted)
+        throw new SinkUnavailable('leadsync ended the attempt before it had begun.', {
+          hint: '',
+          unsent: true,
+        });
+      under.confirmLease();
+      const speech = this.#speech(batch, isTest);
+      const [, ...args] = this.#options.command;
+      const running = this.#keep(
+        runProgram(
+          {
+            file,
+            args: config ? [...args, '--config', config.file] : args,
+            cwd: this.#options.cwd,
+            env: isTest ? { ...this.#env, LEADSYNC_TEST: '1' } : this.#env,
+            folder: config?.folder,
+          },
+          speech.lines(),
+          {
+            clock: this.#parts.clock,
+            timeoutMs: this.#parts.timeoutMs,
+            graceMs: this.#graceMs,
+            stop,
+            onLine: speech.wants && ((line) => speech.wants?.read(line)),
+          },
+        ),
+      );
+      const run = await running.catch((error: unknown) => {
+        throw codeOf(error) === undefined ? error : notStarted(this.#program, error);
+      });
+      return this.#judge(run, speech);
+    } finally {
+      await config?.remove();
+    }
+  }
+
+  #judge(run: Run, { wants }: Speech): FailedRun | undefined {
+    const { timeoutMs } = this.#parts;
+    return judgeRun(run, { program: this.#program, timeoutMs, wants, secrets: this.#secrets });
+  }
+
+  #keep<T>(running: Promise<T>): Promise<T> {
+    this.#running.add(running);
+    const forget = () => this.#running.delete(running);
+    running.then(forget, forget);
+    return running;
+  }
+
+  #speech(batch: Batch, isTest: boolean): Speech {
+    const { speaks, ids } = this.#options;
+    const form = { ids, isTest };
+    return speaks === 'singer' ? speakSinger(batch, form) : speakJsonl(batch.deliveries, form);
+  }
+
+  #find(): Promise<string> {
+    return findProgram(this.#program, { cwd: this.#options.cwd, path: this.#env['PATH'] ?? '' });
+  }
+
+  async #writeConfig() {
+    const { config } = this.#options;
+    return config && writePrivateFile('config.json', config);
+  }
+
+  get #graceMs(): number {
+    return Math.min(MAX_GRACE_MS, this.#parts.timeoutMs);
+  }
+
+  #refused({ what, answer }: FailedRun): Refused {
+    return { kind: 'refused', reason: `${basename(this.#program)} ${what} for this lead alone.`, answer };
+  }
+
+  #tooLarge({ fields, raw }: Delivery): Refused | undefined {
+    const { max_lead_size: max } = this.#options;
+    const bytes = Buffer.byteLength(fields ? nestedJson(fields) : raw);
+    if (bytes <= max) return undefined;
+    const reason = `The lead has ${printBytes(bytes)}, and \`max_lead_size\` is ${printBytes(max)}.`;
+    return { kind: 'refused', reason, unsent: true };
+  }
+}

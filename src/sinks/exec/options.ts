@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { secret, size } from '../../platform/options/option-types.ts';
+import { Secret } from '../../platform/options/secret.ts';
+import type { OptionFault } from '../sink.ts';
+
+const WRONG_COMMAND = 'must be a list of the program and its arguments, such as [psql, -f, load.sql]';
+
+/** A word of a command. A process cannot get NUL in an argument. */
+const word = z
+  .string({ error: WRONG_COMMAND })
+  .refine((text) => !text.includes('\0'), 'must not contain NUL');
+
+const command = z.union(
+  [
+    word.regex(/^\S+$/, WRONG_COMMAND).transform((program) => [program]),
+    z.array(word).refine(([program = '']) => program !== '', 'must begin with the program'),
+  ],
+  { error: WRONG_COMMAND },
+);
+
+/** A value in the configuration of a Singer target. Its text may be a secret. */
+const configValue = z.union(
+  [
+    secret(),
+    z.number(),
+    z.boolean(),
+    z.null(),
+    z.array(z.unknown()),
+    z.record(z.string(), z.unknown()).refine(isNoSecretFile, { abort: true }),
+  ],
+  { error: 'must be text, a number, true, false, a list or a map, or { file: /run/secrets/x }' },
+);
+
+/** The options of an exec sink, without those common to every sink. */
+export const execOptions = z.strictObject({
+  command: command.describe(
+    'The program and its arguments: `[psql, -f, load.sql]`. A name without a slash is searched for on the `PATH`; a relative path starts at `cwd`. No shell reads it. Other users of the machine can see arguments: put secrets into `env` or `config`.',
+  ),
+  speaks: z
+    .enum(['jsonl', 'singer'])
+    .default('jsonl')
+    .describe(
+      'What the program reads from its standard input: `jsonl`, one JSON object per lead and line; or `singer`, the messages SCHEMA, RECORD and STATE for a Singer target. With `singer`, the defaults are `batch: {max: 10000, wait: 5m}` and `timeout: 5m`.',
+    ),
+  config: z
+    .record(z.string(), configValue)
+    .transform((config) => new Secret(JSON.stringify(config, revealed)))
+    .optional()
+    .describe(
+      'The configuration of a Singer target. leadsync writes it to a private file for each start, appends `--config FILE` to the command, and removes the file afterwards. All its texts count as secrets.',
+    ),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_]\w*$/, 'is not the name of an environment variable'), secret())
+    .default({})
+    .describe(
+      'Environment variables of the program. Their values are secret. Of its own environment, leadsync passes on only PATH, HOME, USER, LOGNAME, LANG, LC_ALL, TZ and TMPDIR.',
+    ),
+  cwd: z
+    .string()
+    .min(1, 'must not be empty')
+    .refine((path) => !path.includes('\0'), 'must not contain NUL')
+    .default('.')
+    .describe('The folder in which the program runs. `.` is the folder of the configuration.'),
+  ids: z
+    .enum(['number', 'string'])
+    .default('number')
+    .describe(
+      'How ids are written: as a `number` with every digit, or as a `string`, for programs that round whole numbers above 2^53. It does not concern `fields` with `speaks: jsonl`.',
+    ),
+  max_lead_size: size()
+    .prefault('1mb')
+    .describe(
+      'Maximum size of the JSON of a lead as received, or of its `fields`. leadsync refuses a larger lead alone.',
+    ),
+});
+
+/** The options of an exec sink, validated. */
+export type ExecOptions = z.output<typeof execOptions>;
+
+/** Returns what is wrong with options that are valid one by one. */
+export function optionFaults({ config, speaks }: ExecOptions): readonly OptionFault[] {
+  if (config === undefined || speaks === 'singer') return [];
+  return [
+    {
+      option: 'config',
+      message: '`config` is only for Singer targets',
+      hint: 'add `speaks: singer`, or remove it',
+    },
+  ];
+}
+
+/** Returns the texts of the options that the program gets and that must not be shown. */
+export function secretsOf({ config, env }: ExecOptions): readonly string[] {
+  const texts = Object.values(env).map((value) => value.reveal());
+  if (config)
+    JSON.parse(config.reveal(), (_, value) => {
+      if (typeof value === 'string') texts.push(value);
+      return value;
+    });
+  return texts;
+}
+
+/** Whether a map is not the file of a secret: if that cannot be read, it is no ordinary map either. */
+function isNoSecretFile(map: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(map).join() !== 'file';
+}
+
+/** Replaces the secrets in a value for `JSON.stringify`, which has called their `toJSON` already. */
+function revealed(this: unknown, key: string, value: unknown): unknown {
+  const original = (this as Readonly<Record<string, unknown>>)[key];
+  return original instanceof Secret ? original.reveal() : value;
+}

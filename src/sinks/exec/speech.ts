@@ -1,0 +1,22 @@
+/** What a program gets on its standard input, and how it says that it has stored it. */
+export interface Speech {
+  /** Returns the lines, without line breaks. Makes each when it is asked for. */
+  lines(): Iterable<string>;
+  /** What the program has to write to standard output after the leads; undefined if its exit code is enough. */
+  readonly wants: Acknowledgement | undefined;
+}
+
+/** An acknowledgement that a program writes to standard output. */
+export interface Acknowledgement {
+  /** Reads a line of standard output. */
+  read(line: string): void;
+  /** Whether the program has acknowledged the leads. */
+  readonly isGiven: boolean;
+}
+
+/** How leads are written. */
+export interface SpeechForm {
+  readonly ids: 'number' | 'string';
+  /** Whether the lead is that of a test event. */
+  readonly isTest: boolean;
+}

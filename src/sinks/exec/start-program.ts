@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import type { Duplex, Readable, Writable } from 'node:stream';
+
+/** A program, and how it has to run. */
+export interface Program {
+  /** The absolute path of the program. */
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment of the program. */
+  readonly env: Readonly<Record<string, string>>;
+  /** A folder that is removed if leadsync is killed while the program runs. */
+  readonly folder?: string | undefined;
+}
+
+/** A program that was started, in a session and process group of its own. */
+export interface StartedProgram {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when the program has ended and its outputs are closed. */
+  readonly ended: Promise<Ended>;
+  /** Sends a signal to the program and to every process of its group. */
+  signal(name: NodeJS.Signals): void;
+}
+
+/** How a program ended. */
+export interface Ended {
+  /** The exit code, or 128 and the number of the signal that ended the program. */
+  readonly code: number;
+  /** Whether everything that was written to `stdin` was passed on until the end of the input. */
+  readonly wasFed: boolean;
+}
+
+/**
+ * Starts the program between a pipe and a guard.
+ *
+ * `cat`: Node connects standard input to a socket, and a program cannot open /dev/stdin if it is a socket. It reports on descriptor 3 when
+ * the whole input is in the pipe. The guard: descriptor 3 ends when leadsync ends, however it ends. The guard then removes the folder and
+ * kills the group. Neither obeys SIGTERM, which is for the program; the shell waits for the program and passes its exit code on.
+ */
+const SCRIPT = `trap : TERM
+folder=$1; shift
+{ trap '' TERM; read -r _; [ -z "$folder" ] || rm -rf -- "$folder"; kill -KILL 0; } <&3 >/dev/null 2>&1 &
+guard=$!
+{ trap '' TERM; cat 2>/dev/null && echo fed >&3; } | "$@" 3<&-
+code=$?
+kill -KILL $guard
+exit $code`;
+
+const UNKNOWN_CODE = 255;
+const SIGNALLED = 128;
+
+/**
+ * Starts a program. It gets the end of its input when the caller ends `stdin`. The caller has to read both outputs.
+ * @throws the error of Node if no process can be started
+ */
+export async function startProgram(program: Program): Promise<StartedProgram> {
+  const { file, args, cwd, env, folder = '' } = program;
+  const child = spawn('/bin/sh', ['-c', SCRIPT, 'leadsync', folder, file, ...args], {
+    cwd,
+    env,
+    detached: true, // a session and group of its own, which can be ended as a whole
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
+  await once(child, 'spawn');
+  const { stdin, stdout, stderr } = child;
+  const guard = child.stdio[3] as Duplex;
+  stdin.on('error', () => undefined); // `ended` says whether the program read everything
+  guard.on('error', () => undefined);
+  let wasFed = false;
+  guard.on('data', () => {
+    wasFed = true;
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('close', () => resolve({ code: codeOf(child), wasFed }));
+    child.once('exit', () => lingering(child));
+  });
+  return { stdin, stdout, stderr, ended, signal: (name) => signalGroup(child, name) };
+}
+
+/** Time that what a program started may still use its outputs after it has ended, in ms. */
+const LINGER_MS = 1_000;
+
+/** Ends what the program started and left behind, at the latest after a second: it would keep the outputs open. */
+function lingering(child: ChildProcess): void {
+  const end = () => {
+    signalGroup(child, 'SIGKILL');
+    for (const stream of child.stdio) stream?.destroy();
+  };
+  const timer = setTimeout(end, LINGER_MS);
+  child.once('close', () => {
+    clearTimeout(timer);
+    signalGroup(child, 'SIGKILL');
+  });
+}
+
+function signalGroup({ pid }: ChildProcess, name: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, name);
+  } catch {
+    // Every process of the group has ended.
+  }
+}
+
+function codeOf({ exitCode, signalCode }: ChildProcess): number {
+  if (exitCode !== null) return exitCode;
+  return signalCode === null ? UNKNOWN_CODE : SIGNALLED + (constants.signals[signalCode] ?? 0);
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { describeSink } from '../../../src/config/changes/compare-configs.ts';
+import { describeConfig, parseConfig } from '../../../src/config/load-config.ts';
+import { sinkTypes } from '../../../src/sinks/registry.ts';
+import { faultsOf, SOURCE } from '../../config/reading.ts';
+
+const faults = (sink: string) =>
+  faultsOf(`${SOURCE}sinks:\n  s: { type: exec, ${sink} }\n`, {}, sinkTypes).join('\n');
+
+describe('the options of an exec sink', () => {
+  test.each([
+    ['command: psql -f load.sql', /must be a list of the program and its arguments/],
+    ['command: []', /must begin with the program/],
+    ['command: [""]', /must begin with the program/],
+    ['command: [a, 1]', /must be a list/],
+    ['command: [a], config: { a: b }', /`config` is only for Singer targets.*`speaks: singer`/],
+    ['command: [a], speaks: singer, config: { password: { file: /no/such/file } }', /there is no such file/],
+    ['command: [a], env: { "A-B": c }', /is not the name of an environment variable/],
+    ['command: [a], max_lead_size: 1', /must be a size/],
+  ])('%s is a fault', (sink, fault) => {
+    expect(faults(sink)).toMatch(fault);
+  });
+
+  test.each([
+    'command: psql',
+    'command: [./load, "", "a b"]',
+    'command: [t], speaks: singer, config: { a: { b: [1, x] } }',
+  ])('%s is none', (sink) => {
+    expect(faults(sink)).toBe('');
+  });
+
+  const text = (speaks: string) => `${SOURCE}sinks:
+  s:
+    type: exec
+    command: [target]
+    speaks: ${speaks}
+    env: { TOKEN: k4n4rienvogel-1 }
+${speaks === 'singer' ? '    config: { password: k4n4rienvogel-2, port: 5432, deep: { list: [k4n4rienvogel-3] } }\n' : ''}`;
+  const read = (speaks: string) => {
+    const [sink] = parseConfig(text(speaks), '/etc/leadsync/leadsync.yaml', { sinkTypes, env: {} }).sinks;
+    if (!sink) throw new Error('the sink has a fault');
+    return sink;
+  };
+
+  test('the defaults suit what the program reads: seconds for lines, few starts for a target', () => {
+    expect(read('jsonl')).toMatchObject({
+      batch: { max: 1000, waitMs: 0 },
+      concurrency: 1,
+      timeoutMs: 60_000,
+    });
+    expect(read('singer')).toMatchObject({ batch: { max: 10_000, waitMs: 300_000 }, timeoutMs: 300_000 });
+  });
+
+  test('the program runs in the folder of the configuration', () => {
+    expect(read('jsonl').options['cwd']).toBe('/etc/leadsync');
+  });
+
+  test('nothing of `config` and `env` is shown or stored', () => {
+    expect(describeSink(read('singer'))).not.toContain('k4n4rienvogel');
+    const shown = describeConfig('/etc/leadsync/leadsync.yaml', {
+      sinkTypes,
+      env: {},
+      readFile: () => Buffer.from(text('singer')),
+    });
+    const values = shown.map(({ path, value }) => `${path} ${value}`);
+    expect(values).toEqual(
+      expect.arrayContaining([
+        'sinks.s.config.password [secret]',
+        'sinks.s.config.deep.list[0] [secret]',
+        'sinks.s.env.TOKEN [secret]',
+        'sinks.s.batch.wait 5m',
+        'sinks.s.cwd /etc/leadsync',
+      ]),
+    );
+    expect(values.join('\n')).not.toContain('k4n4rienvogel');
+  });
+});
