@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { nestedJson } from '../../leads/mapped-fields.ts';
 import type { Outcome, Refused } from '../../leads/outcome.ts';
@@ -19,11 +19,12 @@ import { findProgram } from './find-program.ts';
 import { findRefused } from './find-refused.ts';
 import { type FailedRun, judgeRun, notStarted, runUnavailable } from './judge-run.ts';
 import { type ExecOptions, execOptions, optionFaults, secretsOf } from './options.ts';
-import { writePrivateFile } from './private-file.ts';
+import { makePrivateFolder } from './private-folder.ts';
 import { type Run, runProgram } from './run-program.ts';
 import { speakJsonl } from './speak-jsonl.ts';
 import { speakSinger } from './speak-singer.ts';
 import type { Speech } from './speech.ts';
+import { CONFIG_NAME } from './start-program.ts';
 
 /** Starts a program for each batch. leadsync cannot read back what a program stored, nor delete it. */
 export const exec = defineSink({
@@ -85,12 +86,12 @@ class ExecSink implements Sink {
     this.#secrets = secretsOf(options);
   }
 
-  /** Verifies that the program and its folder are there and can be used. Does not start the program. */
+  /** Verifies that the program and its folders are there and can be used. Does not start the program. */
   async check(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#find();
-    const config = await this.#writeConfig();
-    await config?.remove();
+    const folder = await this.#makeFolder();
+    await folder?.remove();
   }
 
   async deliver(
@@ -123,7 +124,8 @@ class ExecSink implements Sink {
     if (!failed)
       return { arrived: true, what: `${basename(this.#program)} took it and ended with exit code 0.` };
     // The lead is fictitious, so standard error may be shown.
-    const said = failed.answer === undefined ? '' : ` Its standard error ends with: ${failed.answer}`;
+    const lines = failed.answer?.split(/\s*\n\s*/).join(' / ');
+    const said = lines === undefined ? '' : ` Its standard error ends with: ${lines}`;
     return { arrived: false, what: `${failed.message}${said}` };
   }
 
@@ -168,7 +170,7 @@ class ExecSink implements Sink {
   ): Promise<FailedRun | undefined> {
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const file = await this.#find();
-    const config = await this.#writeConfig();
+    const folder = await this.#makeFolder();
     try {
       if (stop.aborted)
         throw new SinkUnavailable('leadsync ended the attempt before it had begun.', {
@@ -177,15 +179,16 @@ class ExecSink implements Sink {
         });
       under.confirmLease();
       const speech = this.#speech(batch, isTest);
-      const [, ...args] = this.#options.command;
+      const { command, config } = this.#options;
+      const [, ...args] = command;
       const running = this.#keep(
         runProgram(
           {
             file,
-            args: config ? [...args, '--config', config.file] : args,
+            args: folder ? [...args, '--config', join(folder.path, CONFIG_NAME)] : args,
             cwd: this.#options.cwd,
             env: isTest ? { ...this.#env, LEADSYNC_TEST: '1' } : this.#env,
-            folder: config?.folder,
+            config: folder && config && { folder: folder.path, content: config },
           },
           speech.lines(),
           {
@@ -202,7 +205,7 @@ class ExecSink implements Sink {
       });
       return this.#judge(run, speech);
     } finally {
-      await config?.remove();
+      await folder?.remove();
     }
   }
 
@@ -228,9 +231,8 @@ class ExecSink implements Sink {
     return findProgram(this.#program, { cwd: this.#options.cwd, path: this.#env['PATH'] ?? '' });
   }
 
-  async #writeConfig() {
-    const { config } = this.#options;
-    return config && writePrivateFile('config.json', config);
+  async #makeFolder() {
+    return this.#options.config && makePrivateFolder();
   }
 
   get #graceMs(): number {

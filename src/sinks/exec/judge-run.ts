@@ -30,8 +30,6 @@ const [DATA_ERROR, TRY_LATER, NOT_EXECUTABLE, NOT_FOUND, SIGNALLED] = [65, 75, 1
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 /** Maximum characters of standard error that are stored. */
 const MAX_ANSWER = 1000;
-/** A shorter secret is also part of other words. */
-const SHORTEST_SECRET = 4;
 
 const SEE = '`leadsync trace LEAD --show-data` shows the end of its standard error.';
 
@@ -106,7 +104,6 @@ export function notStarted(program: string, cause: unknown): SinkUnavailable {
 /** Returns the end of standard error without secrets; undefined if the program wrote nothing. */
 function answerOf({ stderr }: Run, secrets: readonly string[]): string | undefined {
   let text = stderr.toString('utf8').toWellFormed().trim();
-  for (const secret of secrets)
-    if (secret.length >= SHORTEST_SECRET) text = text.replaceAll(secret, '[secret]');
+  for (const secret of secrets) text = text.replaceAll(secret, '[secret]');
   return text === '' ? undefined : text.slice(-MAX_ANSWER).toWellFormed();
 }

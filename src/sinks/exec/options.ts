@@ -89,14 +89,23 @@ export function optionFaults({ config, speaks }: ExecOptions): readonly OptionFa
   ];
 }
 
-/** Returns the texts of the options that the program gets and that must not be shown. */
+/** Names of options and variables whose values are secret. */
+const SECRET_NAME = /pass|pwd|secret|token|key|credential|auth|private/i;
+/** A text that looks random: long, of letters and digits. Masking every short text as well would make words unreadable. */
+const RANDOM = /^(?=.*[A-Za-z])(?=.*\d)\S{16,}$/;
+/** A shorter secret is also part of other words. */
+const SHORTEST_SECRET = 4;
+
+/** Returns the texts of the options that the program gets and that must not be stored if it writes them to standard error. */
 export function secretsOf({ config, env }: ExecOptions): readonly string[] {
-  const texts = Object.values(env).map((value) => value.reveal());
-  if (config)
-    JSON.parse(config.reveal(), (_, value) => {
-      if (typeof value === 'string') texts.push(value);
-      return value;
-    });
+  const texts: string[] = [];
+  const look = (name: string, value: unknown) => {
+    if (typeof value !== 'string' || value.length < SHORTEST_SECRET) return value;
+    if (SECRET_NAME.test(name) || RANDOM.test(value)) texts.push(value);
+    return value;
+  };
+  for (const [name, value] of Object.entries(env)) look(name, value.reveal());
+  if (config) JSON.parse(config.reveal(), look);
   return texts;
 }
 

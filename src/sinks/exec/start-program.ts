@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
+import type { Secret } from '../../platform/options/secret.ts';
 
 /** A program, and how it has to run. */
 export interface Program {
@@ -11,9 +12,19 @@ export interface Program {
   readonly cwd: string;
   /** The whole environment of the program. */
   readonly env: Readonly<Record<string, string>>;
-  /** A folder that is removed if leadsync is killed while the program runs. */
-  readonly folder?: string | undefined;
+  /** A file that the program reads; undefined if it needs none. */
+  readonly config?: ConfigFile | undefined;
 }
+
+/** A file with secrets that exists while the program runs. */
+export interface ConfigFile {
+  /** The absolute path of an empty private folder. It is removed when the program has ended, also if leadsync is killed. */
+  readonly folder: string;
+  readonly content: Secret;
+}
+
+/** The name of the file in its folder. */
+export const CONFIG_NAME = 'config.json';
 
 /** A program that was started, in a session and process group of its own. */
 export interface StartedProgram {
@@ -37,16 +48,22 @@ export interface Ended {
 /**
  * Starts the program between a pipe and a guard.
  *
- * `cat`: Node connects standard input to a socket, and a program cannot open /dev/stdin if it is a socket. It reports on descriptor 3 when
- * the whole input is in the pipe. The guard: descriptor 3 ends when leadsync ends, however it ends. The guard then removes the folder and
- * kills the group. Neither obeys SIGTERM, which is for the program; the shell waits for the program and passes its exit code on.
+ * The guard: descriptor 3 ends when leadsync ends, however it ends. The guard then removes the folder and kills the group. The file with
+ * secrets, which comes on descriptor 4, is written after the guard was started, so that no kill leaves it behind. `cat`: Node connects
+ * standard input to a socket, and a program cannot open /dev/stdin if it is a socket. It reports on descriptor 3 when the whole input is in
+ * the pipe. Neither obeys SIGTERM, which is for the program; the shell waits for the program and passes its exit code on.
  */
 const SCRIPT = `trap : TERM
 folder=$1; shift
-{ trap '' TERM; read -r _; [ -z "$folder" ] || rm -rf -- "$folder"; kill -KILL 0; } <&3 >/dev/null 2>&1 &
+{ trap '' TERM; read -r _; [ -z "$folder" ] || rm -rf -- "$folder"; kill -KILL 0; } <&3 >/dev/null 2>&1 4<&- &
 guard=$!
-{ trap '' TERM; cat 2>/dev/null && echo fed >&3; } | "$@" 3<&-
-code=$?
+if [ -z "$folder" ] || (umask 077; cat <&4 >"$folder/${CONFIG_NAME}"); then
+  { trap '' TERM; cat 2>/dev/null && echo fed >&3; } 4<&- | "$@" 3<&- 4<&-
+  code=$?
+else
+  code=75
+fi
+[ -z "$folder" ] || rm -rf -- "$folder"
 kill -KILL $guard
 exit $code`;
 
@@ -58,18 +75,20 @@ const SIGNALLED = 128;
  * @throws the error of Node if no process can be started
  */
 export async function startProgram(program: Program): Promise<StartedProgram> {
-  const { file, args, cwd, env, folder = '' } = program;
-  const child = spawn('/bin/sh', ['-c', SCRIPT, 'leadsync', folder, file, ...args], {
+  const { file, args, cwd, env, config } = program;
+  const child = spawn('/bin/sh', ['-c', SCRIPT, 'leadsync', config?.folder ?? '', file, ...args], {
     cwd,
     env,
     detached: true, // a session and group of its own, which can be ended as a whole
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   });
   await once(child, 'spawn');
   const { stdin, stdout, stderr } = child;
-  const guard = child.stdio[3] as Duplex;
+  const [guard, secrets] = [child.stdio[3], child.stdio[4]] as [Duplex, Duplex];
   stdin.on('error', () => undefined); // `ended` says whether the program read everything
   guard.on('error', () => undefined);
+  secrets.on('error', () => undefined);
+  secrets.end(config?.content.reveal());
   let wasFed = false;
   guard.on('data', () => {
     wasFed = true;

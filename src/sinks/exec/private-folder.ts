@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { diskFailure } from '../../platform/failures/disk-failure.ts';
+import { SinkUnavailable } from '../sink.ts';
+
+/** A temporary folder that is open to its owner alone (mode 0700). */
+export interface PrivateFolder {
+  readonly path: string;
+  /** Removes the folder with everything in it. */
+  remove(): Promise<void>;
+}
+
+/** Makes an empty private folder. @throws SinkUnavailable */
+export async function makePrivateFolder(): Promise<PrivateFolder> {
+  try {
+    const path = await mkdtemp(join(tmpdir(), 'leadsync-exec-'));
+    return { path, remove: () => rm(path, { recursive: true, force: true }) };
+  } catch (cause) {
+    const { what, hint } = diskFailure(cause) ?? {
+      what: 'cannot be written to',
+      hint: 'Check the system log.',
+    };
+    throw new SinkUnavailable(`The folder for temporary files, ${tmpdir()}, ${what}.`, {
+      hint: `${hint} The variable TMPDIR of leadsync names another folder.`,
+      unsent: true,
+      cause,
+    });
+  }
+}
