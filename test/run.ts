@@ -61,7 +61,7 @@ async function startServers(opened: Opened): Promise<void> {
     ...(process.env['DATABASE_URL'] ? [] : (['postgres'] as const)),
     ...(process.env['MYSQL_URL'] ? [] : (['mariadb'] as const)),
   ];
-  installServers(missingServers([...needed, 'chromium', 'jsonschema']));
+  installServers(missingServers([...needed, 'chromium', 'jsonschema', 'kcat']));
   for (const server of needed) {
     const { start, variable } = SERVERS[server];
     const { url } = await opened.add<{ url: string; close(): Promise<void> }>(start, (one) => one.close());

@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { ToolFailure } from '../program/tool.ts';
 import { findChromium } from './browser.ts';
+import { findKcat } from './kafka-broker.ts';
 import { findMariadb } from './private-mariadb.ts';
 import { findPostgres } from './private-postgres.ts';
 import { findRedis } from './private-redis.ts';
 import { findSchemaWitness } from './schema-witness.ts';
 
-/** What the tests need besides npm packages: three servers, a browser for the pages, and a validator that nobody here wrote. */
-export type Server = 'redis' | 'postgres' | 'mariadb' | 'chromium' | 'jsonschema';
+/** What the tests need besides npm packages: servers, a browser for the pages, a client of Kafka with a broker in it, and a validator. */
+export type Server = 'redis' | 'postgres' | 'mariadb' | 'chromium' | 'kcat' | 'jsonschema';
 
 interface Origin {
   readonly name: string;
@@ -58,6 +59,13 @@ const ORIGINS: Record<Server, Origin> = {
     debian: 'python3-jsonschema',
     brew: 'python-jsonschema',
     elsewhere: 'python3 -m pip install jsonschema',
+  },
+  kcat: {
+    name: 'kcat',
+    find: findKcat,
+    debian: 'kcat',
+    brew: 'kcat',
+    elsewhere: 'install kcat from https://github.com/edenhill/kcat into a folder of PATH',
   },
 };
 const POLICY = '/usr/sbin/policy-rc.d';
