@@ -304,6 +304,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@bull-board/api': ['admin', 'delivery'], // pages on one side, what they show on the other
   '@bull-board/fastify': ['admin'],
   '@marcbachmann/cel-js': ['mapping'],
+  '@platformatic/kafka': ['sinks/kafka'],
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
   '@opentelemetry/resources': ['telemetry'],

@@ -2,6 +2,7 @@ import { csv } from './csv/csv.ts';
 import { email } from './email/email.ts';
 import { exec } from './exec/exec.ts';
 import { hubspot } from './hubspot/hubspot.ts';
+import { kafka } from './kafka/kafka.ts';
 import { mysql } from './mysql/mysql.ts';
 import { parquet } from './parquet/parquet.ts';
 import { pipedrive } from './pipedrive/pipedrive.ts';
@@ -18,6 +19,7 @@ export const sinkTypes: readonly SinkType[] = [
   parquet,
   postgres,
   mysql,
+  kafka,
   slack,
   email,
   hubspot,

@@ -23,6 +23,7 @@ const env = {
   LEADS_CLIENT_SECRET: 'leads-s3cr3t',
   LEADSYNC_ADMIN_TOKEN: 'a-token-of-some-length',
   CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+  KAFKA_PASSWORD: 'kafka-s3cr3t',
   SLACK_BOT_TOKEN: 'xoxb-1-s3cr3t',
   HUBSPOT_TOKEN: 'pat-eu1-0123',
   SALESFORCE_DOMAIN: 'https://example.my.salesforce.com',

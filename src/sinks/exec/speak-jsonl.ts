@@ -20,6 +20,6 @@ export function speakJsonl(deliveries: readonly Delivery[], form: SpeechForm): S
 function lineOf(delivery: Delivery, { ids, isTest }: SpeechForm): string {
   if (delivery.fields) return nestedJson(delivery.fields);
   const raw = ids === 'string' ? withTextId(delivery.raw) : delivery.raw.replace(LINE_BREAKS, ' ');
-  const event = eventFields(delivery, isTest ? { type: 'test', raw } : { raw });
+  const event = eventFields(delivery, isTest ? { kind: 'test', raw } : { raw });
   return `{"id":${JSON.stringify(delivery.id)},${event}}`;
 }

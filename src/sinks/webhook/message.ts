@@ -21,7 +21,7 @@ function singleMessage(delivery: Delivery): Message {
 
 /** Returns a test event, of a type that no lead has. Never a batch, even for a sink that sends batches. */
 export function testMessage(delivery: Delivery): Message {
-  return { id: delivery.id, body: `{${eventFields(delivery, { type: 'test' })}}` };
+  return { id: delivery.id, body: `{${eventFields(delivery, { kind: 'test' })}}` };
 }
 
 /**

@@ -1,0 +1,193 @@
+import {
+  AuthenticationError,
+  GenericError,
+  MultipleErrors,
+  protocolErrorsCodesById,
+  TimeoutError,
+} from '@platformatic/kafka';
+import type { Refused } from '../../leads/outcome.ts';
+import { networkFailure } from '../../platform/failures/network-failure.ts';
+import { SinkUnavailable } from '../sink.ts';
+
+/** The topic, and maybe partition, that an answer is about. */
+export interface Place {
+  readonly topic: string;
+  readonly partition?: number | undefined;
+}
+
+/** How leadsync connects, for hints. */
+export interface LoginFacts {
+  readonly tls: boolean;
+  /** The name to log in with; undefined without a login. */
+  readonly username: string | undefined;
+}
+
+/** Error codes that blame a record (https://kafka.apache.org/protocol#protocol_error_codes). */
+const REFUSED: Readonly<Record<string, string>> = {
+  MESSAGE_TOO_LARGE: 'Raise `max.message.bytes` of the topic, then use `leadsync retry`.',
+  RECORD_LIST_TOO_LARGE: 'Raise `segment.bytes` of the topic, then use `leadsync retry`.',
+  INVALID_RECORD: 'The log of the broker says which rule the record breaks, such as that of a schema.',
+};
+
+/** Codes after which the brokers may have the records: a leader writes them before it waits for the other replicas. */
+const MAY_HAVE_ARRIVED = new Set([
+  'UNKNOWN_SERVER_ERROR',
+  'REQUEST_TIMED_OUT',
+  'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
+  'NOT_LEADER_OR_FOLLOWER',
+  'KAFKA_STORAGE_ERROR',
+  'NETWORK_EXCEPTION',
+]);
+
+/** Codes after which leadsync has to ask again which broker leads which partition. */
+const STALE = new Set([
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'UNKNOWN_TOPIC_ID',
+  'NOT_LEADER_OR_FOLLOWER',
+  'LEADER_NOT_AVAILABLE',
+  'FENCED_LEADER_EPOCH',
+  'UNKNOWN_LEADER_EPOCH',
+  'KAFKA_STORAGE_ERROR',
+]);
+
+type Hint = (place: Place, login: LoginFacts) => string;
+
+const TEMPORARY: Hint = () => 'This usually passes by itself: a broker restarts, or leadership moves.';
+const REPLICAS: Hint = ({ topic }) =>
+  `Check that the brokers run, and \`min.insync.replicas\` of the topic: kafka-topics.sh --describe --topic ${topic}`;
+const WRITE: Hint = ({ topic }, { username }) =>
+  `Allow it: kafka-acls.sh --add --allow-principal User:${username ?? 'ANONYMOUS'} --operation Write --operation Describe --topic ${topic}`;
+
+const HINTS: Readonly<Record<string, Hint>> = {
+  UNKNOWN_TOPIC_OR_PARTITION: ({ topic }) =>
+    `Create it (kafka-topics.sh --create --topic ${topic}), or set \`create: true\`. A topic that leadsync must not describe looks missing too.`,
+  TOPIC_AUTHORIZATION_FAILED: WRITE,
+  CLUSTER_AUTHORIZATION_FAILED: (place, login) =>
+    `${WRITE(place, login)} To create topics, the user needs the operation Create too.`,
+  INVALID_TOPIC_EXCEPTION: () => 'Correct `topic`.',
+  NOT_LEADER_OR_FOLLOWER: TEMPORARY,
+  LEADER_NOT_AVAILABLE: TEMPORARY,
+  FENCED_LEADER_EPOCH: TEMPORARY,
+  UNKNOWN_LEADER_EPOCH: TEMPORARY,
+  REQUEST_TIMED_OUT: REPLICAS,
+  NOT_ENOUGH_REPLICAS: REPLICAS,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: REPLICAS,
+  KAFKA_STORAGE_ERROR: () => 'The disk of the broker has failed or is full: see its log.',
+  INVALID_TIMESTAMP: () =>
+    'The time of this machine differs too much from that of the broker: correct the clock, or `message.timestamp.after.max.ms` of the topic.',
+  UNSUPPORTED_COMPRESSION_TYPE: () => 'Choose another `compression`.',
+  THROTTLING_QUOTA_EXCEEDED: () => 'Raise the quota of the user, or set `rate`.',
+  INVALID_REPLICATION_FACTOR: () =>
+    'The cluster has fewer brokers than `default.replication.factor`: start them, or create the topic yourself.',
+  POLICY_VIOLATION: () => 'The brokers have a rule for new topics: create the topic yourself.',
+};
+
+/** Returns the name of an error code of Kafka's protocol; `NONE` for 0. */
+export function codeText(code: number): string {
+  return code === 0 ? 'NONE' : (protocolErrorsCodesById[code] ?? `error ${code}`);
+}
+
+/** Returns what an error code in an answer means for records, or the failure for the caller to throw. `bytes` is the size of a single record. */
+export function judgeCode(
+  origin: string,
+  code: string,
+  place: Place,
+  login: LoginFacts,
+  bytes?: number,
+): Refused | SinkUnavailable {
+  const at = place.partition === undefined ? '' : `, partition ${place.partition}`;
+  const hint = Object.hasOwn(REFUSED, code) ? REFUSED[code] : undefined;
+  if (hint !== undefined) {
+    const size = bytes === undefined ? '' : ` of ${bytes} bytes`;
+    return {
+      kind: 'refused',
+      reason: `${origin} refused the record${size} for topic ${place.topic} (${code}). ${hint}`,
+    };
+  }
+  return new SinkUnavailable(`${origin} answered ${code} for topic ${place.topic}${at}.`, {
+    hint: (HINTS[code] ?? (() => 'See the log of the broker.'))(place, login),
+    mayHaveArrived: MAY_HAVE_ARRIVED.has(code),
+    answer: code,
+  });
+}
+
+/** Whether the error code means that another broker now leads the partition, or that the topic has changed. */
+export function isStale(code: string): boolean {
+  return STALE.has(code);
+}
+
+/**
+ * Returns an error of the client as the failure of a call to a broker. An error of the network itself is returned as it is, for the caller
+ * to describe.
+ */
+export function callFailure(origin: string, error: unknown, login: LoginFacts): unknown {
+  if (error instanceof SinkUnavailable) return error;
+  const errors = allErrors(error);
+  const code = errors.map((one) => (one instanceof GenericError ? one['apiId'] : undefined)).find(isText);
+  const isLogin = errors.some((one) => one instanceof AuthenticationError);
+  const words = (isLogin || code?.includes('SASL')) && loginFailure(errors, code);
+  if (words) return failure(origin, words, error);
+  if (code !== undefined) return failure(origin, [`answered ${code}`, 'See the log of the broker.'], error);
+  if (errors.some((one) => one instanceof TimeoutError)) return failure(origin, TOO_LATE, error);
+  const ofNetwork = errors.find((one) => !(one instanceof GenericError) && isText(Reflect.get(one, 'code')));
+  if (ofNetwork && !(ofNetwork instanceof MultipleErrors))
+    return failure(origin, networkWords(ofNetwork), error);
+  const client = errors.find((one) => one instanceof GenericError);
+  if (client?.code === 'PLT_KFK_USER' && !login.tls) return failure(origin, NEEDS_TLS, error);
+  if (client?.code === 'PLT_KFK_NETWORK')
+    return failure(origin, ['closed the connection', closed(login)], error);
+  return client || error instanceof TypeError || error instanceof RangeError
+    ? failure(origin, NO_KAFKA, error)
+    : error;
+}
+
+type Words = readonly [what: string, hint: string];
+
+const TOO_LATE: Words = ['did not answer in time', 'Check whether the broker hangs, or raise `timeout`.'];
+const NEEDS_TLS: Words = ['requires TLS', 'Set `tls: true`.'];
+const NO_KAFKA: Words = ['does not answer as Kafka does', 'Check host and port in `brokers`.'];
+
+function networkWords(error: Error): Words {
+  const { what, hint } = networkFailure(error);
+  return [what, hint];
+}
+
+/** A broker closes the connection without a word if it expects TLS or a login, and if it gets a request that it does not accept. */
+function closed({ tls, username }: LoginFacts): string {
+  const missing = [tls ? '' : '`tls: true`', username ? '' : '`username` and `password`'].filter(Boolean);
+  const login = missing.length === 0 ? '' : ` The port may need ${missing.join(', or ')}.`;
+  return `See the log of the broker.${login}`;
+}
+
+function loginFailure(errors: readonly Error[], code: string | undefined): Words {
+  if (code === 'UNSUPPORTED_SASL_MECHANISM') {
+    const offered = errors.map(mechanismsOf).find((names) => names.length > 0) ?? [];
+    const has = offered.length === 0 ? '' : `: it offers ${offered.join(', ')}`;
+    return [`does not offer the SASL mechanism of \`sasl\`${has}`, 'Correct `sasl`.'];
+  }
+  if (code === 'ILLEGAL_SASL_STATE')
+    return ['expects no login', 'Remove `username` and `password`, or use the port that has a login.'];
+  return ['does not accept the login', 'Correct `username`, `password` and `sasl`.'];
+}
+
+/** Returns the mechanisms that a broker offers, as far as they can be names of mechanisms (RFC 4422, section 3.1). */
+function mechanismsOf(error: Error): readonly string[] {
+  const response: unknown = error instanceof MultipleErrors ? error['response'] : undefined;
+  const names = (response as { readonly mechanisms?: unknown } | undefined)?.mechanisms;
+  return Array.isArray(names) ? names.filter((name) => isText(name) && /^[A-Z\d_-]{1,20}$/.test(name)) : [];
+}
+
+function failure(origin: string, [what, hint]: Words, cause: unknown): SinkUnavailable {
+  return new SinkUnavailable(`${origin} ${what}.`, { hint, cause });
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** Returns an error and everything that caused it, outermost first. */
+function allErrors(error: unknown): readonly Error[] {
+  if (!(error instanceof Error)) return [];
+  const causes = [error.cause, ...(error instanceof AggregateError ? error.errors : [])];
+  return [error, ...causes.flatMap(allErrors)];
+}

@@ -1,0 +1,142 @@
+import type { Batch, Delivery } from '../../leads/delivery.ts';
+import { mappedText } from '../../leads/mapped-fields.ts';
+import type { Outcome, Refused } from '../../leads/outcome.ts';
+import { OnDemand } from '../../platform/process/on-demand.ts';
+import type { EventKind } from '../lead-event.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  type TestResult,
+  WITHOUT_LEASE,
+} from '../sink.ts';
+import type { Cluster } from './cluster.ts';
+import { isTopic, type KafkaOptions, kafkaOptions, optionFaults, optionWarnings } from './options.ts';
+import { recordOf } from './record.ts';
+import type { Item } from './write-records.ts';
+
+/** Writes one record per lead. Kafka recognises no repeats of another process: consumers do, by the header `webhook-id`. */
+export const kafka = defineSink({
+  type: 'kafka',
+  summary: 'Writes leads as records to a Kafka topic, in order for each lead.',
+  options: kafkaOptions,
+  perLead: {
+    topic_by: {
+      means:
+        'The topic of each lead, by an expression: `"leads." + lead.service_slug`. A lead for which it has no value goes to `topic`, and so does every `erased` event.',
+      fault: () => 'must be an expression; the name of one topic goes into `topic`',
+    },
+  },
+  place: ['brokers', 'topic'],
+  faults: optionFaults,
+  warnings: optionWarnings,
+  defaults: {
+    events: ['created', 'erased'],
+    batchMax: 500,
+    batchWaitMs: 0,
+    concurrency: 4,
+    timeoutMs: 15_000,
+  },
+  setup: {
+    option: 'brokers',
+    question: 'the Kafka brokers, separated by commas',
+    standard: 'localhost:9092',
+    entry: (brokers) => `  stream:                            # a record for each lead in a Kafka topic
+    type: kafka
+    brokers: ${brokers}
+    topic: leads
+`,
+  },
+  open: (options, parts) => new KafkaSink(options, parts),
+});
+
+const NO_TOPIC: Refused = {
+  kind: 'refused',
+  reason: 'The expression of `topic_by` gives no name of a topic for this lead.',
+  unsent: true,
+};
+
+class KafkaSink implements Sink {
+  readonly #options: KafkaOptions;
+  readonly #parts: SinkParts;
+  readonly #cluster: OnDemand<Cluster>;
+
+  constructor(options: KafkaOptions, parts: SinkParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#cluster = new OnDemand(async () => {
+      const { openCluster } = await import('./open-cluster.ts');
+      return openCluster(options, parts);
+    });
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    const cluster = await this.#cluster.get();
+    await cluster.check(this.#options.topic, signal);
+  }
+
+  async deliver(
+    batch: Batch,
+    stop: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
+    const items = batch.deliveries.flatMap((delivery) => this.#itemOf(delivery, under.traceparent) ?? []);
+    const outcomes = items.length === 0 ? undefined : await this.#write(items, stop, under);
+    return batch.deliveries.map((delivery) => outcomes?.get(delivery) ?? NO_TOPIC);
+  }
+
+  async test({ deliveries: [delivery] }: Batch, stop: AbortSignal): Promise<TestResult> {
+    if (!delivery) throw new Error('a batch is never empty');
+    const item = this.#itemOf(delivery, undefined, 'test');
+    if (!item)
+      return { arrived: false, what: `${NO_TOPIC.reason} The test lead has the service "leadsync-test".` };
+    const outcome = (await this.#write([item], stop, WITHOUT_LEASE)).get(delivery);
+    if (outcome?.kind !== 'delivered')
+      return {
+        arrived: false,
+        what: outcome && 'reason' in outcome ? outcome.reason : 'No record was written.',
+      };
+    const where = outcome.ref ? ` at ${outcome.ref.id} (topic, partition, offset)` : '';
+    return {
+      arrived: true,
+      what: `${this.#options.brokers} stored a record of the type lead.test under ${delivery.id}${where}.`,
+    };
+  }
+
+  preview(batch: Batch): readonly Preview[] {
+    return batch.deliveries.map((delivery) => {
+      const item = this.#itemOf(delivery, undefined);
+      if (!item) return { target: 'no record', fields: {}, content: NO_TOPIC.reason };
+      const { key, value, headers } = item.record;
+      return {
+        target: `record for topic ${item.topic} at ${this.#options.brokers}`,
+        fields: { key: key.toString(), ...Object.fromEntries(headers), ...(value ? {} : { value: null }) },
+        ...(value && { content: value.toString() }),
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#cluster.close((cluster) => cluster.close());
+  }
+
+  async #write(items: readonly Item[], stop: AbortSignal, under: AttemptUnderWay) {
+    const { writeRecords } = await import('./write-records.ts');
+    const { clock, timeoutMs } = this.#parts;
+    return writeRecords(await this.#cluster.get(), items, { stop, under, timeoutMs, now: clock.now() });
+  }
+
+  /** Returns the record of a lead with its topic; undefined if `topic_by` gives a text that cannot be the name of a topic. */
+  #itemOf(delivery: Delivery, traceparent: string | undefined, kind?: EventKind): Item | undefined {
+    const topic = mappedText(delivery.perLead?.get('topic_by')) || this.#options.topic;
+    if (!isTopic(topic)) return undefined;
+    const { tombstones } = this.#options;
+    return {
+      delivery,
+      topic,
+      record: recordOf(delivery, { tombstones, traceparent, kind: kind ?? delivery.event }),
+    };
+  }
+}

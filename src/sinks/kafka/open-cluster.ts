@@ -1,0 +1,51 @@
+import { isIP } from 'node:net';
+import type { ConnectionOptions } from '@platformatic/kafka';
+import type { SinkParts } from '../sink.ts';
+import { Cluster } from './cluster.ts';
+import { type BrokerAddress, type KafkaOptions, readBrokers } from './options.ts';
+
+/** The names of the mechanisms in the protocol, by the option `sasl`. */
+const MECHANISMS = {
+  plain: 'PLAIN',
+  'scram-sha-256': 'SCRAM-SHA-256',
+  'scram-sha-512': 'SCRAM-SHA-512',
+} as const;
+
+/** Returns the cluster of a configuration. Opens no connection. */
+export function openCluster(options: KafkaOptions, parts: SinkParts): Cluster {
+  const { tls, username, create, partitions = -1, tombstones, compression } = options;
+  const { clock, timeoutMs, concurrency, userAgent } = parts;
+  const brokers = readBrokers(options.brokers) ?? [];
+  return new Cluster({
+    brokers,
+    clientId: userAgent.replace(/[^\w.-]/g, '-'),
+    connection: { ...tlsOf(options, brokers), ...loginOf(options) },
+    login: { tls, username },
+    compression,
+    create: create ? { partitions, compacted: tombstones } : undefined,
+    clock,
+    timeoutMs,
+    concurrency,
+  });
+}
+
+function tlsOf(
+  { tls, tls_ca, tls_certificate, tls_key }: KafkaOptions,
+  brokers: readonly BrokerAddress[],
+): Partial<ConnectionOptions> {
+  if (!tls) return {};
+  return {
+    tls: {
+      ...(tls_ca && { ca: tls_ca.reveal() }),
+      ...(tls_certificate && { cert: tls_certificate.reveal() }),
+      ...(tls_key && { key: tls_key.reveal() }),
+    },
+    // The name that a broker is called by. An IP address cannot be one (RFC 6066, section 3).
+    tlsServerName: brokers.some(({ host }) => isIP(host) === 0),
+  };
+}
+
+function loginOf({ sasl, username, password }: KafkaOptions): Partial<ConnectionOptions> {
+  if (username === undefined || password === undefined) return {};
+  return { sasl: { mechanism: MECHANISMS[sasl], username, password: password.reveal() } };
+}

@@ -1,0 +1,13 @@
+import type { z } from 'zod';
+import { kafka } from '../../../src/sinks/kafka/kafka.ts';
+import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import { someParts } from '../some-parts.ts';
+
+/** Opens a kafka sink for the topic `leads` from options as they stand in the YAML. */
+export function openKafka(
+  options: Omit<z.input<typeof kafka.options>, 'topic'> & { readonly topic?: string },
+  parts: Partial<SinkParts> = {},
+): Sink {
+  const parsed = kafka.options.parse({ topic: 'leads', ...options });
+  return kafka.open(parsed, someParts({ batchMax: 500, timeoutMs: 60_000, ...parts }));
+}
