@@ -2,8 +2,10 @@ import {
   AuthenticationError,
   GenericError,
   MultipleErrors,
+  NetworkError,
   protocolErrorsCodesById,
   TimeoutError,
+  UserError,
 } from '@platformatic/kafka';
 import type { Refused } from '../../leads/outcome.ts';
 import { networkFailure } from '../../platform/failures/network-failure.ts';
@@ -122,35 +124,44 @@ export function isStale(code: string): boolean {
  */
 export function callFailure(origin: string, error: unknown, login: LoginFacts): unknown {
   if (error instanceof SinkUnavailable) return error;
-  const errors = allErrors(error);
-  const code = errors.map((one) => (one instanceof GenericError ? one['apiId'] : undefined)).find(isText);
-  const isLogin = errors.some((one) => one instanceof AuthenticationError);
-  const words = (isLogin || code?.includes('SASL')) && loginFailure(errors, code);
-  if (words) return failure(origin, words, error);
-  if (code !== undefined) return failure(origin, [`answered ${code}`, 'See the log of the broker.'], error);
-  if (errors.some((one) => one instanceof TimeoutError)) return failure(origin, TOO_LATE, error);
-  const ofNetwork = errors.find((one) => !(one instanceof GenericError) && isText(Reflect.get(one, 'code')));
-  if (ofNetwork && !(ofNetwork instanceof MultipleErrors))
-    return failure(origin, networkWords(ofNetwork), error);
-  const client = errors.find((one) => one instanceof GenericError);
-  if (client?.code === 'PLT_KFK_USER' && !login.tls) return failure(origin, NEEDS_TLS, error);
-  if (client?.code === 'PLT_KFK_NETWORK')
-    return failure(origin, ['closed the connection', closed(login)], error);
-  return client || error instanceof TypeError || error instanceof RangeError
-    ? failure(origin, NO_KAFKA, error)
-    : error;
+  const words = wordsFor(allErrors(error), login);
+  return words ? new SinkUnavailable(`${origin} ${words[0]}.`, { hint: words[1], cause: error }) : error;
 }
 
 type Words = readonly [what: string, hint: string];
 
-const TOO_LATE: Words = ['did not answer in time', 'Check whether the broker hangs, or raise `timeout`.'];
+function wordsFor(errors: readonly Error[], login: LoginFacts): Words | undefined {
+  const code = errors.map((one) => (one instanceof GenericError ? one['apiId'] : undefined)).find(isText);
+  if (code?.includes('SASL') || errors.some((one) => one instanceof AuthenticationError))
+    return loginFailure(errors, code);
+  if (code !== undefined) return [`answered ${code}`, 'See the log of the broker.'];
+  if (errors.some((one) => one instanceof TimeoutError)) return tooLate(login);
+  if (errors.some((one) => one instanceof UserError)) return login.tls ? NO_TLS : NEEDS_TLS;
+  const ofNetwork = errors.find((one) => !isOfClient(one) && isText(Reflect.get(one, 'code')));
+  if (ofNetwork) {
+    const { what, hint } = networkFailure(ofNetwork);
+    return [what, hint];
+  }
+  if (errors.some((one) => one instanceof NetworkError)) return ['closed the connection', closed(login)];
+  // The client cannot read an answer, or an error code in it.
+  const isUnread = (one: Error) => isOfClient(one) || one instanceof TypeError || one instanceof RangeError;
+  return errors.some(isUnread) ? NO_KAFKA : undefined;
+}
+
+/** Whether the error comes from the client or from its buffers, and not from the system. */
+function isOfClient(error: Error): boolean {
+  const isOfBuffer = Reflect.get(error, 'code') === 'OUT_OF_BOUNDS';
+  return error instanceof GenericError || error instanceof MultipleErrors || isOfBuffer;
+}
+
+/** A server without TLS may wait for the rest of a handshake that it takes for a request. */
+function tooLate({ tls }: LoginFacts): Words {
+  const port = tls ? ' and whether the port uses TLS' : '';
+  return ['did not answer in time', `Check whether the broker hangs${port}, or raise \`timeout\`.`];
+}
+const NO_TLS: Words = ['closed the connection during the TLS handshake', 'Check that the port uses TLS.'];
 const NEEDS_TLS: Words = ['requires TLS', 'Set `tls: true`.'];
 const NO_KAFKA: Words = ['does not answer as Kafka does', 'Check host and port in `brokers`.'];
-
-function networkWords(error: Error): Words {
-  const { what, hint } = networkFailure(error);
-  return [what, hint];
-}
 
 /** A broker closes the connection without a word if it expects TLS or a login, and if it gets a request that it does not accept. */
 function closed({ tls, username }: LoginFacts): string {
@@ -167,6 +178,8 @@ function loginFailure(errors: readonly Error[], code: string | undefined): Words
   }
   if (code === 'ILLEGAL_SASL_STATE')
     return ['expects no login', 'Remove `username` and `password`, or use the port that has a login.'];
+  if (code === undefined)
+    return ['did not complete the login', 'Check `brokers` and `sasl`, and see the log of the broker.'];
   return ['does not accept the login', 'Correct `username`, `password` and `sasl`.'];
 }
 
@@ -175,10 +188,6 @@ function mechanismsOf(error: Error): readonly string[] {
   const response: unknown = error instanceof MultipleErrors ? error['response'] : undefined;
   const names = (response as { readonly mechanisms?: unknown } | undefined)?.mechanisms;
   return Array.isArray(names) ? names.filter((name) => isText(name) && /^[A-Z\d_-]{1,20}$/.test(name)) : [];
-}
-
-function failure(origin: string, [what, hint]: Words, cause: unknown): SinkUnavailable {
-  return new SinkUnavailable(`${origin} ${what}.`, { hint, cause });
 }
 
 function isText(value: unknown): value is string {

@@ -1,5 +1,11 @@
 import { isIP } from 'node:net';
-import type { ConnectionOptions } from '@platformatic/kafka';
+import {
+  AuthenticationError,
+  type ConnectionOptions,
+  type SASLCustomAuthenticator,
+  saslPlain,
+  saslScramSha,
+} from '@platformatic/kafka';
 import type { SinkParts } from '../sink.ts';
 import { Cluster } from './cluster.ts';
 import { type BrokerAddress, type KafkaOptions, readBrokers } from './options.ts';
@@ -47,5 +53,42 @@ function tlsOf(
 
 function loginOf({ sasl, username, password }: KafkaOptions): Partial<ConnectionOptions> {
   if (username === undefined || password === undefined) return {};
-  return { sasl: { mechanism: MECHANISMS[sasl], username, password: password.reveal() } };
+  return { sasl: { mechanism: MECHANISMS[sasl], username, password: password.reveal(), authenticate } };
 }
+
+/**
+ * Logs in as the client would by itself, except that an answer that is not SASL fails the login. The client would throw in the handler of
+ * the socket, which ends the process.
+ */
+const authenticate: SASLCustomAuthenticator = (
+  mechanism,
+  connection,
+  api,
+  username = '',
+  password = '',
+  _token,
+  done,
+) => {
+  const guarded = Object.assign((...[to, bytes, next]: Parameters<typeof api>) => {
+    api(to, bytes, (error, answer) => {
+      try {
+        next?.(error, answer);
+      } catch {
+        done(new AuthenticationError('The answer is not SASL.'));
+      }
+    });
+  }, api);
+  if (mechanism === 'PLAIN') saslPlain.authenticate(guarded, connection, username, password, done);
+  else {
+    const hash = mechanism === MECHANISMS['scram-sha-256'] ? 'SHA-256' : 'SHA-512';
+    saslScramSha.authenticate(
+      guarded,
+      connection,
+      hash,
+      username,
+      password,
+      saslScramSha.defaultCrypto,
+      done,
+    );
+  }
+};

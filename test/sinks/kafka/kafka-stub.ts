@@ -54,13 +54,16 @@ export interface KafkaStub {
 
 const NODE = 1;
 const UNREPORTED = -2_147_483_648;
+/** The default of `socket.request.max.bytes`. */
+const MAX_REQUEST = 104_857_600;
 const DEFAULT_MAX_BYTES = 1_048_588;
 
 /** The requests that it knows, by number, with the versions. */
 const APIS = {
   0: ['Produce', 3, 8],
+  1: ['Fetch', 4, 4], // named only: librdkafka writes records with headers to brokers that have it
   3: ['Metadata', 1, 8],
-  17: ['SaslHandshake', 1, 1],
+  17: ['SaslHandshake', 0, 1],
   18: ['ApiVersions', 0, 3],
   19: ['CreateTopics', 2, 4],
   36: ['SaslAuthenticate', 0, 1],
@@ -68,7 +71,7 @@ const APIS = {
 
 /** Starts a stub on a free port of 127.0.0.1 with a topic `leads` of three partitions. */
 export async function startKafkaStub(
-  options: { readonly login?: Login; readonly certificate?: Certificate } = {},
+  options: { readonly login?: Login; readonly certificate?: Certificate; readonly port?: number } = {},
 ): Promise<KafkaStub> {
   const sockets = new Set<Socket>();
   const state = new StubState(options.login);
@@ -81,7 +84,7 @@ export async function startKafkaStub(
   };
   const server = options.certificate ? createTlsServer(options.certificate, serve) : createServer(serve);
   server.on('tlsClientError', () => undefined);
-  server.listen(0, '127.0.0.1');
+  server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   state.advertised = { host: '127.0.0.1', port };
@@ -128,6 +131,8 @@ function serveConnection(socket: Socket, state: StubState): void {
   let received = Buffer.alloc(0);
   socket.on('data', (data) => {
     received = Buffer.concat([received, data]);
+    // As Kafka does, which takes the beginning of another protocol for the length of a request.
+    if (received.length >= 4 && received.readUInt32BE(0) > MAX_REQUEST) socket.destroy();
     while (received.length >= 4 && received.length >= 4 + received.readInt32BE(0)) {
       const end = 4 + received.readInt32BE(0);
       const request = received.subarray(4, end);
@@ -179,6 +184,8 @@ function answer(name: (typeof APIS)[keyof typeof APIS][0], exchange: Exchange): 
       return produce(exchange);
     case 'CreateTopics':
       return createTopics(exchange);
+    case 'Fetch':
+      throw new Error('a consumer');
     default:
       if (!exchange.session) throw new Error('a login that nobody asked for');
       exchange.session.answer(name, exchange.reader, exchange.writer, exchange.version);
@@ -203,7 +210,7 @@ function apiVersions({ writer, version }: Exchange): boolean {
 function metadata({ reader, writer, version, state }: Exchange): boolean {
   const asked = reader.readNullableArray((r) => r.readString(false), false, false);
   const names = asked === null ? [...state.topics.keys()] : asked;
-  if (version >= 4 && reader.readBoolean()) throw new Error('the client lets a broker create topics');
+  if (version >= 4 && reader.readBoolean()) state.faults.push('the client lets a broker create topics');
   if (version >= 3) writer.appendInt32(0);
   const { host, port } = state.advertised;
   writer
