@@ -20,7 +20,10 @@ export interface MappingTrial {
 }
 
 /** What becomes of every lead if this version of leadsync cannot compile the mapping, which an earlier version accepted. */
-const NOT_COMPILED = { kind: 'failed', reason: 'This version of leadsync cannot compile the mapping.' } as const;
+const NOT_COMPILED = {
+  kind: 'failed',
+  reason: 'This version of leadsync cannot compile the mapping.',
+} as const;
 
 /** Applies a sink's mapping to leads, and counts the results. Without a mapping, every lead goes to the sink. Sends nothing. */
 export function tryMapping(

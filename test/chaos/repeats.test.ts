@@ -3,7 +3,7 @@ import { countOf, repeatsIn, type Troubles } from './repeats.ts';
 import type { WatchedRequest } from './watched-receiver.ts';
 
 const TIMEOUT_MS = 2_000;
-const QUIET: Troubles = { ends: [], frozen: [], full: [], unanswered: new Map() };
+const QUIET: Troubles = { ends: [], frozen: [], full: [], unanswered: new Map(), lostMs: new Map() };
 const NAME = 'crm:main:5:1:abcdef01';
 
 /** How a request is answered. Times are in ms after its arrival. */
@@ -89,6 +89,13 @@ test.each([
   'a kill or stop excuses a repeat only if it interrupted the attempt: a process that ended %s',
   (_, troubles, why) => expect(excuse(13_000, troubles)).toBe(why),
 );
+
+test('a kill that lost the attempt, as the ledger says, excuses a repeat however busy the machine was', () => {
+  const lostMs = new Map([[NAME, 12_000]]);
+  expect(excuse(13_000, { ...killedAt(11_500), lostMs })).toBe('its process was killed');
+  expect(excuse(13_000, { ...killedAt(11_500), lostMs: new Map([[NAME, 13_500]]) })).toBeUndefined();
+  expect(excuse(13_000, { lostMs })).toBeUndefined();
+});
 
 test('a process that was killed after the repeat excuses nothing, however soon', () => {
   expect(excuse(10_040, killedAt(10_600))).toBeUndefined();

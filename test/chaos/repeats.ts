@@ -20,6 +20,8 @@ export interface Troubles {
   readonly full: readonly Spell[];
   /** The attempts that leadsync ended without an answer, by delivery, from their beginning to that end. */
   readonly unanswered: ReadonlyMap<string, readonly Spell[]>;
+  /** When leadsync first recorded that an attempt of a delivery was lost with its process, by delivery. */
+  readonly lostMs: ReadonlyMap<string, number>;
 }
 
 /** How often a webhook received what it had accepted before. */
@@ -39,7 +41,7 @@ export interface Repeats {
  *   until that `timeout` had passed.
  * - its process was killed: after the request was sent and before its attempt was settled. An attempt is settled
  *   `SEEN_WITHIN_MS` after the end of the answer, or after the frozen process resumes or the full disk has space, if that
- *   delayed it.
+ *   delayed it. On a busy machine it takes longer: then the ledger has to say that the attempt was lost.
  * - its process stopped on a full disk: as before, but it stopped in order while that disk kept it from settling.
  *
  * A request does not say which process sent it, so a trouble of any process counts.
@@ -116,10 +118,11 @@ function excuseOf(
   if (unanswered.some(({ fromMs, toMs }) => toMs - fromMs >= timeoutMs && isWithin(toMs, sentMs, answeredMs)))
     return 'it was answered too late';
   const { settledMs, wasFull } = settlingOf(endedMs ?? answeredMs, troubles);
-  const ended = troubles.ends.filter(({ atMs: endMs }) =>
-    // A busy receiver may notice a request long after its process was killed.
-    isWithin(endMs, Math.min(atMs - SEEN_WITHIN_MS, sentMs), Math.min(settledMs, againMs) + SEEN_WITHIN_MS),
-  );
+  // A busy receiver may notice a request long after its process was killed.
+  const sinceMs = Math.min(atMs - SEEN_WITHIN_MS, sentMs);
+  const isLost = (troubles.lostMs.get(delivery) ?? Number.POSITIVE_INFINITY) <= againMs;
+  const untilMs = isLost ? againMs : Math.min(settledMs, againMs) + SEEN_WITHIN_MS;
+  const ended = troubles.ends.filter(({ atMs: endMs }) => isWithin(endMs, sinceMs, untilMs));
   if (ended.some(({ inOrder }) => !inOrder)) return 'its process was killed';
   return wasFull && ended.length > 0 ? 'its process stopped on a full disk' : undefined;
 }

@@ -130,8 +130,9 @@ export async function openWorld(
       reader: new EagerReader(scene.drop),
       heal: () => heal(parts),
       repeats: () => {
-        const { unanswered } = readLedger(scene.dataDir);
-        return repeatsIn(parts.receiver.requests, { ...troublesOf(parts), unanswered }, WEBHOOK_TIMEOUT_MS);
+        const { unanswered, lostMs } = readLedger(scene.dataDir);
+        const troubles = { ...troublesOf(parts), unanswered, lostMs };
+        return repeatsIn(parts.receiver.requests, troubles, WEBHOOK_TIMEOUT_MS);
       },
       faults: () => [daemon, worker, operator].flatMap((part) => part.faults),
       close: closeAll,
@@ -171,7 +172,11 @@ function processes(
 }
 
 /** Returns what was done to leadsync so far that can lead to a repeat. */
-export function troublesOf({ daemon, worker, "ledger's disk": disk }: Parts): Omit<Troubles, 'unanswered'> {
+export function troublesOf({
+  daemon,
+  worker,
+  "ledger's disk": disk,
+}: Parts): Omit<Troubles, 'unanswered' | 'lostMs'> {
   return {
     ends: [...daemon.ends, ...worker.ends],
     frozen: [...daemon.frozen, ...worker.frozen],

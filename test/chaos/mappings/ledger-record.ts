@@ -22,6 +22,8 @@ export interface LedgerRecord {
   readonly boundMs: ReadonlyMap<string, number>;
   /** The attempts of each delivery that ended without an answer. */
   readonly unanswered: ReadonlyMap<string, readonly Spell[]>;
+  /** When an attempt of a delivery was first recorded as one whose outcome is unknown, by delivery. */
+  readonly lostMs: ReadonlyMap<string, number>;
   readonly leftOut: readonly LeftOutRecord[];
 }
 
@@ -51,9 +53,11 @@ export function readLedger(dataDir: string): LedgerRecord {
       `min(coalesce(unsure_at, ${failed}), coalesce(${failed}, unsure_at))`,
       `coalesce(unsure_at, ${failed}) IS NOT NULL`,
     );
+    const lost = read('unsure_at', 'unsure_at IS NOT NULL');
     const leftOut = read('settled_at', "state = 'skipped' AND reason LIKE 'left out by%'");
     return {
       unanswered: Map.groupBy(unanswered(ledger), ({ delivery }) => delivery),
+      lostMs: new Map(lost.map(({ delivery, at }) => [delivery, observed(at)])),
       boundMs: new Map(bound.map(({ delivery, at }) => [delivery, observed(at)])),
       leftOut: leftOut.map(({ at, owed_at, ...of }) => ({
         ...of,
