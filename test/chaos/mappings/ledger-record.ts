@@ -56,9 +56,9 @@ export function readLedger(dataDir: string): LedgerRecord {
     const lost = read('unsure_at', 'unsure_at IS NOT NULL');
     const leftOut = read('settled_at', "state = 'skipped' AND reason LIKE 'left out by%'");
     return {
-      unanswered: Map.groupBy(unanswered(ledger), ({ delivery }) => delivery),
-      lostMs: new Map(lost.map(({ delivery, at }) => [delivery, observed(at)])),
-      boundMs: new Map(bound.map(({ delivery, at }) => [delivery, observed(at)])),
+      unanswered: Map.groupBy(unanswered(ledger).flatMap(underEachId), ({ delivery }) => delivery),
+      lostMs: new Map(lost.flatMap(underEachId).map(({ delivery, at }) => [delivery, observed(at)])),
+      boundMs: new Map(bound.flatMap(underEachId).map(({ delivery, at }) => [delivery, observed(at)])),
       leftOut: leftOut.map(({ at, owed_at, ...of }) => ({
         ...of,
         owedMs: observed(owed_at),
@@ -69,6 +69,13 @@ export function readLedger(dataDir: string): LedgerRecord {
   } finally {
     ledger.close();
   }
+}
+
+/** Returns a record under each id that its delivery has had: the id ends in `:m2` after two changes, and in `:m1` after one. */
+export function underEachId<Record extends { readonly delivery: string }>(record: Record): Record[] {
+  const [, first = record.delivery, changes = '0'] = /^(.*):m(\d+)$/.exec(record.delivery) ?? [];
+  const later = Array.from({ length: Number(changes) }, (_, index) => `${first}:m${index + 1}`);
+  return [first, ...later].map((delivery) => ({ ...record, delivery }));
 }
 
 function unanswered(ledger: Database.Database): (Spell & { readonly delivery: string })[] {

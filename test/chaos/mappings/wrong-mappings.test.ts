@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Arrival } from './arrival.ts';
 import { type Form, valuesOf } from './form.ts';
 import { InForce } from './in-force.ts';
+import { underEachId } from './ledger-record.ts';
 import { type Known, wrongMappings } from './wrong-mappings.ts';
 import { leftOutLate, wronglyLeftOut } from './wrong-split.ts';
 
@@ -112,6 +113,15 @@ test('a delivery must not come in another form under the same id', () => {
 test('what counts is when a lead was sent, not when a busy receiver noticed it', () => {
   const changes = known(mappingsAt([0, ODD], [50_000, NEXT]));
   expect(wrongMappings([arrival(60_000, ODD, { sentMs: 51_000 })], changes)).toEqual([]);
+});
+
+test('what the ledger says of a delivery holds for each id that the delivery has had', () => {
+  expect(underEachId({ delivery: ID })).toEqual([{ delivery: ID }]);
+  expect(underEachId({ delivery: `${ID}:m2` })).toEqual([
+    { delivery: ID },
+    { delivery: `${ID}:m1` },
+    { delivery: `${ID}:m2` },
+  ]);
 });
 
 test('a lead is left out wrongly while every mapping takes it', () => {
