@@ -169,8 +169,7 @@ export class Process {
     const excuse = this.#options.excuse(this.#startedMs);
     if (!this.#expected(running, exit)) {
       const how = `${this.name} ended by itself (${exit.signal ?? exit.code})`;
-      const last = running.stderr.trimEnd().split('\n').at(-1);
-      if (excuse === undefined) this.faults.push(`${how}: ${last}`);
+      if (excuse === undefined) this.faults.push(`${how}: ${lastWords(running.stderr)}`);
       this.#options.say(excuse === undefined ? how : `${how}, because ${excuse}`);
     }
     if (this.#wanted) this.#again = setTimeout(() => this.start(), this.#start.afterMs);
@@ -186,4 +185,13 @@ export class Process {
     // A process that is asked to stop before it has loaded its program dies of the signal itself.
     return code === 0 || (signal === 'SIGTERM' && !stderr.includes('"event":"started"'));
   }
+}
+
+/** Lines of the trace of an uncaught error that say enough to find it. */
+const TRACE_LINES = 16;
+
+/** Returns the last line that a process wrote, or the end of the trace of an uncaught error, which Node.js ends with its version. */
+function lastWords(stderr: string): string | undefined {
+  const lines = stderr.trimEnd().split('\n');
+  return lines.at(-1)?.startsWith('Node.js v') ? lines.slice(-TRACE_LINES).join('\n    ') : lines.at(-1);
 }
