@@ -6,10 +6,10 @@ import { type Known, wrongMappings } from './wrong-mappings.ts';
 import { leftOutLate, wronglyLeftOut } from './wrong-split.ts';
 
 /** Returns what the sinks of a stopped leadsync hold in another form, or lack, than their mappings say. */
-export async function wrongForms(world: World, { boundMs, leftOut }: LedgerRecord): Promise<string[]> {
+export async function wrongForms(world: World, { boundMs, slow, leftOut }: LedgerRecord): Promise<string[]> {
   const { inForce, parts } = world;
   const frozen = [...parts.daemon.frozen, ...parts.worker.frozen];
-  const known: Known = { inForce, boundMs, frozen, textsOf: textsIn(world) };
+  const known: Known = { inForce, boundMs, slow, frozen, textsOf: textsIn(world) };
   const arrivals = await arrivalsIn(world);
   return [
     ...wrongMappings(arrivals, known),

@@ -22,10 +22,15 @@ export interface LedgerRecord {
   readonly boundMs: ReadonlyMap<string, number>;
   /** The attempts of each delivery that ended without an answer. */
   readonly unanswered: ReadonlyMap<string, readonly Spell[]>;
+  /** The attempts of each delivery that took long, as on a busy machine. */
+  readonly slow: ReadonlyMap<string, readonly Spell[]>;
   /** When an attempt of a delivery was first recorded as one whose outcome is unknown, by delivery. */
   readonly lostMs: ReadonlyMap<string, number>;
   readonly leftOut: readonly LeftOutRecord[];
 }
+
+/** Attempts that take longer are slow, in ms. */
+const SLOW_MS = 2_000;
 
 interface Row {
   readonly sink: MappedSink;
@@ -56,7 +61,11 @@ export function readLedger(dataDir: string): LedgerRecord {
     const lost = read('unsure_at', 'unsure_at IS NOT NULL');
     const leftOut = read('settled_at', "state = 'skipped' AND reason LIKE 'left out by%'");
     return {
-      unanswered: Map.groupBy(unanswered(ledger).flatMap(underEachId), ({ delivery }) => delivery),
+      unanswered: attemptsOf(
+        ledger,
+        "a.outcome = 'unavailable' AND a.http_status IS NULL AND s.sink = 'crm'",
+      ),
+      slow: attemptsOf(ledger, `a.duration_ms > ${SLOW_MS}`),
       lostMs: new Map(lost.flatMap(underEachId).map(({ delivery, at }) => [delivery, observed(at)])),
       boundMs: new Map(bound.flatMap(underEachId).map(({ delivery, at }) => [delivery, observed(at)])),
       leftOut: leftOut.map(({ at, owed_at, ...of }) => ({
@@ -78,13 +87,14 @@ export function underEachId<Record extends { readonly delivery: string }>(record
   return [first, ...later].map((delivery) => ({ ...record, delivery }));
 }
 
-function unanswered(ledger: Database.Database): (Spell & { readonly delivery: string })[] {
-  return ledger
+function attemptsOf(ledger: Database.Database, condition: string): ReadonlyMap<string, readonly Spell[]> {
+  const attempts = ledger
     .prepare<[], { readonly delivery: string; readonly at: number; readonly ms: number }>(
       `SELECT ${deliveryId} AS delivery, coalesce(a.last_at, a.started_at) AS at, a.duration_ms AS ms
        FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
-       JOIN _sinks s ON s.sink_no = d.sink_no WHERE a.outcome = 'unavailable' AND a.http_status IS NULL AND s.sink = 'crm'`,
+       JOIN _sinks s ON s.sink_no = d.sink_no WHERE ${condition}`,
     )
     .all()
     .map(({ delivery, at, ms }) => ({ delivery, fromMs: observed(at), toMs: observed(at + ms) }));
+  return Map.groupBy(attempts.flatMap(underEachId), ({ delivery }) => delivery);
 }

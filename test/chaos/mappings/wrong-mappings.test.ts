@@ -29,7 +29,14 @@ function mappingsAt(...times: readonly (readonly [atMs: number, form: Form])[]):
 }
 
 function known(inForce: InForce, more: Partial<Known> = {}): Known {
-  return { inForce, boundMs: new Map(), frozen: [], textsOf: () => [JSON.stringify(LEAD)], ...more };
+  return {
+    inForce,
+    boundMs: new Map(),
+    slow: new Map(),
+    frozen: [],
+    textsOf: () => [JSON.stringify(LEAD)],
+    ...more,
+  };
 }
 
 /** Returns a lead that arrived under a mapping; without one, as received. */
@@ -113,6 +120,15 @@ test('a delivery must not come in another form under the same id', () => {
 test('what counts is when a lead was sent, not when a busy receiver noticed it', () => {
   const changes = known(mappingsAt([0, ODD], [50_000, NEXT]));
   expect(wrongMappings([arrival(60_000, ODD, { sentMs: 51_000 })], changes)).toEqual([]);
+});
+
+test('a lead may have the mapping of the time when its attempt began, however long the attempt took', () => {
+  const inForce = mappingsAt([0, ODD], [50_000, NEXT]);
+  const late = [arrival(60_000, ODD)];
+  const took = (fromMs: number, toMs: number) => ({ slow: new Map([[ID, [{ fromMs, toMs }]]]) });
+  expect(wrongMappings(late, known(inForce))).toHaveLength(1);
+  expect(wrongMappings(late, known(inForce, took(49_000, 61_000)))).toEqual([]);
+  expect(wrongMappings(late, known(inForce, took(49_000, 59_000)))).toHaveLength(1);
 });
 
 test('what the ledger says of a delivery holds for each id that the delivery has had', () => {

@@ -11,13 +11,18 @@ export interface Known {
    * have ended before anything arrived.
    */
   readonly boundMs: ReadonlyMap<string, number>;
+  /** The attempts of each delivery that took long. */
+  readonly slow: ReadonlyMap<string, readonly Spell[]>;
   /** When a process was frozen. */
   readonly frozen: readonly Spell[];
   /** Returns the texts that a lead has had. */
   textsOf(source: string, lead: string): readonly string[];
 }
 
-/** Maximum time from the beginning of an attempt until the lead is sent, in ms: the longest `timeout`, and a margin for a slow machine. */
+/**
+ * Maximum time from the beginning of an attempt until the lead is sent, in ms: the longest `timeout`, and a margin. If it took longer, the
+ * ledger says so.
+ */
 const ATTEMPT_MS = 4_000;
 /** Maximum error of a time of the other side, in ms. */
 const CLOCK_MS = 100;
@@ -55,7 +60,10 @@ export function beganSince(
 ): [fromMs: number, why: string] {
   const boundMs = known.boundMs.get(delivery) ?? Number.POSITIVE_INFINITY;
   if (boundMs <= atMs + CLOCK_MS) return [owedMs - CLOCK_MS, 'it was owed'];
-  return [Math.max(attemptBegan(sentMs, known), owedMs - CLOCK_MS), 'its attempt began'];
+  const slow = known.slow.get(delivery) ?? [];
+  const began = slow.filter(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs + CLOCK_MS);
+  const beganMs = Math.min(attemptBegan(sentMs, known), ...began.map(({ fromMs }) => fromMs - CLOCK_MS));
+  return [Math.max(beganMs, owedMs - CLOCK_MS), 'its attempt began'];
 }
 
 /** Returns the earliest time at which an attempt can have begun that sent its lead at that time. */
