@@ -35,7 +35,10 @@ export class Database {
         application_name: userAgent,
         keepAlive: true,
       });
-      // The pool replaces an idle connection that breaks.
+      // The pool replaces an idle connection that breaks. For any other, the next query on it reports the error. The server can end a
+      // connection in the same packet in which it accepts it, so the listener is there before anybody has the connection: without one,
+      // Node.js would end the process.
+      pool.on('connect', (client) => client.on('error', () => undefined));
       return pool.on('error', () => undefined);
     });
   }

@@ -67,7 +67,6 @@ class PooledConnection {
 
   constructor(client: PoolClient) {
     this.client = client;
-    client.on('error', brokenMeanwhile);
   }
 
   async query(sql: string): Promise<void> {
@@ -89,11 +88,6 @@ class PooledConnection {
   release(state: 'good' | 'broken'): void {
     if (this.#released) return;
     this.#released = true;
-    // A broken connection may emit another error, so it keeps the listener.
-    if (state === 'good') this.client.off('error', brokenMeanwhile);
     this.client.release(state === 'broken');
   }
 }
-
-/** Ignores the error: the next query on the connection reports it. Without a listener Node.js would end the process. */
-function brokenMeanwhile(): void {}
