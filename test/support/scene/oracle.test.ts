@@ -142,8 +142,8 @@ test('a receiver cannot recognise the same content under two idempotency keys', 
   ]);
 });
 
-test('a replay is an intended repeat and is counted', async () => {
-  const account = await accountAt({ 1: 1 }, { held: [held(1), held(1, 1, nameOf(1, 1, ':r1'))] });
+test.each([':r1', ':r1:m2'])('a replay is an intended repeat and is counted (%s)', async (ending) => {
+  const account = await accountAt({ 1: 1 }, { held: [held(1), held(1, 1, nameOf(1, 1, ending))] });
   expect(faultsOf(account, { repeats: false })).toEqual([]);
   expect(account.sinks.crm.replayed).toEqual(['main:1']);
 });

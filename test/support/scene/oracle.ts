@@ -230,9 +230,9 @@ function newestOf(truth: Truth, lead: string): string {
   return `${lead} ${hash('sha256', text).slice(0, 8)}`;
 }
 
-/** Returns the suffix `r…` that marks a delivery id as a replay; empty if it is not a replay. */
+/** Returns the part `r…` that marks a delivery id as a replay, also if another mapping changed the id since; empty if it is not a replay. */
 function replayIn(under: string): string {
-  return /:(r\w+)$/.exec(under)?.[1] ?? '';
+  return /:(r\d+)(?::m\d+)?$/.exec(under)?.[1] ?? '';
 }
 
 /** Returns the leads whose key occurs more than once. */
