@@ -106,11 +106,8 @@ class ExecSink implements Sink {
     }
     const fitting = batch.deliveries.filter((delivery) => !outcomes.has(delivery));
     const leads = [...Map.groupBy(fitting, ({ source, leadId }) => `${source}:${leadId}`).values()];
-    if (leads.length > 0) {
-      const attempted = await this.#attempt(batch, leads, signal, under);
-      for (const [index, deliveries] of leads.entries())
-        for (const delivery of deliveries) outcomes.set(delivery, attempted[index] as Outcome);
-    }
+    const attempted = leads.length > 0 ? await this.#attempt(batch, leads, signal, under) : [];
+    for (const [delivery, outcome] of attempted) outcomes.set(delivery, outcome);
     return batch.deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
   }
 
@@ -146,11 +143,11 @@ class ExecSink implements Sink {
     leads: readonly LeadDeliveries[],
     signal: AbortSignal,
     under: AttemptUnderWay,
-  ): Promise<readonly Outcome[]> {
-    const attempt = (part: readonly LeadDeliveries[]) =>
-      this.#run({ ...batch, deliveries: part.flat() }, signal, under);
-    const failed = await attempt(leads);
-    if (!failed) return leads.map(() => ({ kind: 'delivered' }));
+  ): Promise<Iterable<readonly [Delivery, Outcome]>> {
+    const attempt = (deliveries: readonly Delivery[]) => this.#run({ ...batch, deliveries }, signal, under);
+    const all = leads.flat();
+    const failed = await attempt(all);
+    if (!failed) return all.map((delivery) => [delivery, { kind: 'delivered' }]);
     this.#searches += 1;
     return findRefused(leads, failed, attempt, {
       under,

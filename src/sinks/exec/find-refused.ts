@@ -1,7 +1,7 @@
-import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
+import type { Delivered, Outcome, Refused, Untried } from '../../leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD } from '../../leads/sink-health.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import type { AttemptUnderWay, SinkUnavailable } from '../sink.ts';
+import { type AttemptUnderWay, SinkUnavailable } from '../sink.ts';
 import type { FailedRun } from './judge-run.ts';
 
 /** How leads are tried in parts after all of them together failed. */
@@ -17,56 +17,170 @@ interface Search {
   readonly unavailable: (run: FailedRun) => SinkUnavailable;
 }
 
+/** Runs the program for some deliveries. Returns undefined if it took them. @throws SinkUnavailable */
+type Attempt<Delivery> = (part: readonly Delivery[]) => Promise<FailedRun | undefined>;
+
 /**
- * Finds the leads that a program does not take, after it failed for all items together. Returns one outcome per item, in order.
+ * Finds the leads that a program does not take, after it failed for all of them together. Returns one outcome per delivery.
  *
- * An exit code does not say whether a lead or the program is at fault. So a few items are tried alone first, spread over the batch. If the
+ * An exit code does not say whether a lead or the program is at fault. So a few leads are tried alone first, spread over the batch. If the
  * program takes none of them, it counts as broken: nothing is refused, and the cost is a few starts however large the batch is. If it takes
- * one, it works, and halving finds the items that it does not take. An item is refused if it failed alone and the program took another one
- * in the same attempt, or if the program itself blames the lead.
- * @throws SinkUnavailable if the program took none of the items and blamed none of them
+ * one, it works, and halving finds the leads that it does not take.
+ *
+ * The program may also fail for a while, or break down during the search. So a lead is refused only if the program fails for it alone,
+ * then takes another one, and then fails for it again; or if the program itself blames the lead. One lead is kept back to be that other
+ * one at the end.
+ * @throws SinkUnavailable if the program took none of the leads and blamed none of them
  */
-export async function findRefused<Item>(
-  items: readonly Item[],
+export async function findRefused<Delivery>(
+  leads: readonly (readonly Delivery[])[],
   failed: FailedRun,
-  attempt: (part: readonly Item[]) => Promise<FailedRun | undefined>,
-  { under, partMs, offset, refused, unavailable }: Search,
-): Promise<Outcome[]> {
-  if (items.length === 1 && !failed.blamesLead) throw unavailable(failed);
-  if (items.length === 1) return [refused(failed)];
-  const order = probesFirst(items.length, offset);
-  const parts = order.map((part) => part.map((at) => items[at] as Item));
-  const runs = new Map<Refused, FailedRun>();
-  let last = failed;
-  const tried = await attemptParts(
-    parts,
-    async (part): Promise<Delivered | Refused> => {
-      const run = await attempt(part);
-      if (!run) return { kind: 'delivered' };
-      last = run;
-      const outcome = refused(run);
-      runs.set(outcome, run);
-      return outcome;
-    },
-    { under, partMs },
-  );
-  const works = tried.some(({ kind }) => kind === 'delivered');
-  const judged = tried.map((outcome): Outcome => {
-    if (outcome.kind === 'untried') return { ...outcome, mayHaveArrived: true }; // all were in the first run
-    if (outcome.kind === 'unavailable') return { ...outcome, unsent: false, mayHaveArrived: true };
-    const run = outcome.kind === 'refused' ? runs.get(outcome) : undefined;
-    return run && !works && !run.blamesLead ? unavailable(run).toOutcome() : outcome;
-  });
-  if (!judged.some(({ kind }) => kind === 'delivered' || kind === 'refused')) throw unavailable(last);
-  const byItem = new Map(order.flat().map((at, index) => [at, judged[index]]));
-  return items.map((_, at) => byItem.get(at) as Outcome);
+  attempt: Attempt<Delivery>,
+  search: Search,
+): Promise<ReadonlyMap<Delivery, Outcome>> {
+  const [first] = leads;
+  if (leads.length === 1 && first && !failed.blamesLead) throw search.unavailable(failed);
+  const finder = new Finder(attempt, search);
+  if (leads.length === 1 && first) finder.note(first, failed);
+  else await finder.searchParts(leads);
+  return finder.outcomes();
 }
 
-/** Returns the positions of items in parts: a few alone, evenly spread, and then the others together. */
-function probesFirst(count: number, offset: number): readonly (readonly number[])[] {
+/** What is known of a lead that the program did not take alone. */
+interface Suspect<Delivery> {
+  readonly lead: readonly Delivery[];
+  readonly run: FailedRun;
+  /** How often the program had taken something before. */
+  readonly successes: number;
+}
+
+const UNSURE: Untried = { kind: 'untried', mayHaveArrived: true };
+
+/** Tries leads and remembers what became of them. */
+class Finder<Delivery> {
+  readonly #attempt: Attempt<Delivery>;
+  readonly #search: Search;
+  readonly #outcomes = new Map<Delivery, Outcome>();
+  readonly #suspects: Suspect<Delivery>[] = [];
+  #successes = 0;
+  #last: FailedRun | undefined;
+  /** Why the search ended early: the program as a whole became unavailable. */
+  #ended: SinkUnavailable | undefined;
+
+  constructor(attempt: Attempt<Delivery>, search: Search) {
+    this.#attempt = attempt;
+    this.#search = search;
+  }
+
+  /** Notes a lead that the program did not take alone. */
+  note(lead: readonly Delivery[], run: FailedRun): void {
+    this.#suspects.push({ lead, run, successes: this.#successes });
+  }
+
+  /** Tries leads alone and in halves. @throws SinkUnavailable if the program takes none of those that are tried alone */
+  async searchParts(leads: readonly (readonly Delivery[])[]): Promise<void> {
+    const { alone, others } = probesFirst(leads.length, this.#search.offset);
+    const of = (positions: readonly number[]) => positions.map((at) => leads[at] ?? []);
+    const tryAlone = (positions: readonly number[]) => this.#try(of(positions).map((lead) => [lead]));
+    const control = others.length === 0 ? [] : alone.slice(-1);
+    await tryAlone(alone.slice(0, alone.length - control.length));
+    if (this.#successes > 0) {
+      if (others.length > 0) await this.#try([of(others)]);
+      await tryAlone(control);
+    } else if (!this.#ended) {
+      await tryAlone(control);
+      if (this.#successes > 0) await this.#try([of(others)]);
+    }
+    if (this.#successes === 0) this.#requireBlame();
+    // Every lead was in the first run, so what has no outcome may have arrived.
+    for (const delivery of leads.flat())
+      if (!this.#outcomes.has(delivery))
+        this.#outcomes.set(delivery, this.#ended ? asUnsure(this.#ended) : UNSURE);
+  }
+
+  /** @throws SinkUnavailable unless the program itself blames a lead */
+  #requireBlame(): void {
+    if (this.#ended) throw this.#ended;
+    if (this.#last && !this.#suspects.some(({ run }) => run.blamesLead))
+      throw this.#search.unavailable(this.#last);
+  }
+
+  /** Settles the suspects and returns every outcome. */
+  async outcomes(): Promise<ReadonlyMap<Delivery, Outcome>> {
+    for (const suspect of this.#suspects) {
+      // The deliveries of one lead are tried one by one, in order: if one has to wait, the later ones do.
+      let waits: Outcome | undefined;
+      for (const delivery of suspect.lead) {
+        const outcome = waits ?? (await this.#settled(suspect, delivery));
+        if (outcome.kind !== 'delivered' && outcome.kind !== 'refused') waits = outcome;
+        this.#outcomes.set(delivery, outcome);
+      }
+    }
+    return this.#outcomes;
+  }
+
+  async #settled({ lead, run, successes }: Suspect<Delivery>, delivery: Delivery): Promise<Outcome> {
+    const { refused, unavailable, under, partMs } = this.#search;
+    if (run.blamesLead && lead.length === 1) return refused(run);
+    if (this.#ended) return asUnsure(this.#ended);
+    const tookOther = () => this.#successes > successes;
+    if (!run.blamesLead && !tookOther()) return asUnsure(unavailable(run));
+    if (under.timeLeftMs() < partMs) return UNSURE;
+    try {
+      const again = await this.#attempt([delivery]);
+      if (again) return again.blamesLead || tookOther() ? refused(again) : asUnsure(unavailable(again));
+      this.#successes += 1;
+      return { kind: 'delivered' };
+    } catch (error) {
+      if (!(error instanceof SinkUnavailable)) throw error;
+      this.#ended = error;
+      return asUnsure(error);
+    }
+  }
+
+  /** Tries parts one after the other, and halves of those that the program does not take. Does nothing if there is no time left. */
+  async #try(parts: readonly (readonly (readonly Delivery[])[])[]): Promise<void> {
+    const { under, partMs, refused } = this.#search;
+    const isFirst = this.#last === undefined && this.#successes === 0;
+    if (parts.length === 0 || this.#ended || (!isFirst && under.timeLeftMs() < partMs)) return;
+    const attempt = async (part: readonly (readonly Delivery[])[]): Promise<Delivered | Refused> => {
+      try {
+        const run = await this.#attempt(part.flat());
+        if (run) this.#last = run;
+        const [lead] = part;
+        if (run && part.length === 1 && lead) this.note(lead, run);
+        if (run) return refused(run);
+      } catch (error) {
+        if (error instanceof SinkUnavailable) this.#ended = error;
+        throw error;
+      }
+      this.#successes += 1;
+      return { kind: 'delivered' };
+    };
+    try {
+      const outcomes = await attemptParts(parts, attempt, {
+        under: { timeLeftMs: () => under.timeLeftMs(), confirmLease: () => undefined }, // each run confirms it
+        partMs,
+      });
+      for (const [at, lead] of parts.flat().entries())
+        if (outcomes[at]?.kind === 'delivered')
+          for (const delivery of lead) this.#outcomes.set(delivery, outcomes[at]);
+    } catch (error) {
+      if (error !== this.#ended) throw error;
+    }
+  }
+}
+
+/** Returns the failure as the outcome of a lead that was in an earlier run. */
+function asUnsure(error: SinkUnavailable): Outcome {
+  return { ...error.toOutcome(), unsent: false, mayHaveArrived: true };
+}
+
+/** Returns the positions of leads that are tried alone, evenly spread, and of the others. */
+function probesFirst(count: number, offset: number) {
   const probes = Math.min(count, REFUSALS_BEFORE_HOLD);
   const alone = Array.from({ length: probes }, (_, at) => Math.floor(((at + offset) * count) / probes));
   const isAlone = new Set(alone);
   const others = Array.from({ length: count }, (_, at) => at).filter((at) => !isAlone.has(at));
-  return [...alone.map((at) => [at]), ...(others.length > 0 ? [others] : [])];
+  return { alone, others };
 }

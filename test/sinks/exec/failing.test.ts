@@ -114,9 +114,9 @@ describe('a program that fails', () => {
   test('in the middle of the search leaves the leads that it had not to be sent as if they had never been', async () => {
     const later = refusing('ids.length > 1', 'process.exit(fs.existsSync(here("stored")) ? 75 : 1)');
     const outcomes = await deliver(folder.node('p', later), 20);
-    expect(idsOf(outcomes, 'delivered')).toHaveLength(5);
+    expect(idsOf(outcomes, 'delivered')).toHaveLength(4);
     const others = outcomes.filter(({ kind }) => kind === 'unavailable');
-    expect(others).toHaveLength(15);
+    expect(others).toHaveLength(16);
     expect(others.every(mayHaveArrived)).toBe(true);
   });
 
@@ -132,14 +132,67 @@ describe('a program that fails', () => {
   });
 });
 
+describe('a program that fails for a while', () => {
+  /** Fails at the starts for which `fails`, an expression of their number, is true, and for leads that are `wrong`. */
+  const failingAt = (fails: string, wrong = 'false') =>
+    folder.node(
+      'p',
+      `
+const at = fs.existsSync(here('starts')) ? linesOf(fs.readFileSync(here('starts'), 'utf8')).length + 1 : 1;
+${refusing(`(${fails}) || (${wrong})`, 'process.exit(2)')}`,
+    );
+
+  test.each([2, 5])('until its start %i gets every lead, and none is refused', async (works) => {
+    const outcomes = await deliver(failingAt(`at < ${works}`), 30);
+    expect(idsOf(outcomes, 'delivered')).toHaveLength(30);
+    expect(storedOnce()).toHaveLength(30);
+  });
+
+  test.each([3, 6])('from its start %i on: no lead is refused, whatever it took before', async (breaks) => {
+    const outcomes = await deliver(failingAt(`at === 1 || at >= ${breaks}`), 30);
+    expect(idsOf(outcomes, 'refused')).toEqual([]);
+    const waiting = outcomes.filter(({ kind }) => kind !== 'delivered');
+    expect(waiting.every(mayHaveArrived)).toBe(true);
+    expect(storedOnce()).toEqual(idsOf(outcomes, 'delivered'));
+  });
+
+  test.each([7])('at each start of %i refuses only the lead that is wrong', async (every) => {
+    const outcomes = await deliver(failingAt(`at % ${every} === 0`, 'ids.includes(58)'), 100);
+    expect(idsOf(outcomes, 'refused')).toEqual([58]);
+    expect(idsOf(outcomes, 'delivered')).toHaveLength(99);
+    expect(storedOnce()).toHaveLength(99);
+  });
+});
+
+test('of two contents of a lead, the one at fault alone is refused', async () => {
+  const deliveries = [1, 2, 1, 3].map((id, at) =>
+    aDelivery({ id: `d${at}`, leadId: BigInt(id), raw: JSON.stringify({ id, odd: at === 2 }) }),
+  );
+  for (const code of [1, 65]) {
+    const command = folder.node(
+      'p',
+      `
+const events = linesOf(readAll()).map((line) => JSON.parse(line));
+if (events.some(({ data }) => data.odd)) process.exit(${code});
+fs.appendFileSync(here('taken'), events.map(({ id }) => id + '\\n').join(''));
+`,
+    );
+    const outcomes = await openExec({ command }).deliver(aBatch(deliveries), NEVER);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['delivered', 'delivered', 'refused', 'delivered']);
+  }
+  expect(readFileSync(folder.at('taken'), 'utf8').split('\n').sort().slice(1)).toEqual([
+    ...['d0', 'd0', 'd1', 'd1', 'd3', 'd3'],
+  ]);
+});
+
 test('two contents of a lead stay together and in order, however the batch is divided', async () => {
   const deliveries = [1, 2, 3, 1, 4].map((id, at) =>
     aDelivery({ id: `d${at}`, leadId: BigInt(id), version: at === 3 ? 2 : 1 }),
   );
-  const program = folder.node('p', refusing('ids.length > 2 || ids.includes(4)'));
+  const program = folder.node('p', refusing('ids.length > 2 || ids.includes(3)'));
   const outcomes = await openExec({ command: program }).deliver(aBatch(deliveries), NEVER);
   expect(outcomes.map(({ kind }) => kind)).toEqual([
-    ...['delivered', 'delivered', 'delivered', 'delivered', 'refused'],
+    ...['delivered', 'delivered', 'refused', 'delivered', 'delivered'],
   ]);
   expect(starts()).toContain('1 1');
 });
