@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import type { Secret } from '../../platform/options/secret.ts';
 
 /** A program, and how it has to run. */
@@ -31,7 +32,7 @@ export interface StartedProgram {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when the program has ended and its outputs are closed. */
+  /** Resolves when the program and every process of its group have ended, and its outputs are closed. */
   readonly ended: Promise<Ended>;
   /** Sends a signal to the program and to every process of its group. */
   signal(name: NodeJS.Signals): void;
@@ -51,7 +52,8 @@ export interface Ended {
  * The guard: descriptor 3 ends when leadsync ends, however it ends. The guard then removes the folder and kills the group. The file with
  * secrets, which comes on descriptor 4, is written after the guard was started, so that no kill leaves it behind. `cat`: Node connects
  * standard input to a socket, and a program cannot open /dev/stdin if it is a socket. It reports on descriptor 3 when the whole input is in
- * the pipe. Neither obeys SIGTERM, which is for the program; the shell waits for the program and passes its exit code on.
+ * the pipe. Neither obeys SIGTERM, which is for the program; the shell waits for the program and passes its exit code on. It waits for the
+ * guard too: in a container without an init process, nobody else would, and each run would leave a zombie.
  */
 const SCRIPT = `trap : TERM
 folder=$1; shift
@@ -65,6 +67,7 @@ else
 fi
 [ -z "$folder" ] || rm -rf -- "$folder"
 kill -KILL $guard
+wait $guard 2>/dev/null
 exit $code`;
 
 const UNKNOWN_CODE = 255;
@@ -94,26 +97,42 @@ export async function startProgram(program: Program): Promise<StartedProgram> {
     wasFed = true;
   });
   const ended = new Promise<Ended>((resolve) => {
-    child.once('close', () => resolve({ code: codeOf(child), wasFed }));
-    child.once('exit', () => lingering(child));
+    child.once('exit', () => {
+      void endGroup(child).then(() => resolve({ code: codeOf(child), wasFed }));
+    });
   });
   return { stdin, stdout, stderr, ended, signal: (name) => signalGroup(child, name) };
 }
 
-/** Time that what a program started may still use its outputs after it has ended, in ms. */
+/** Time that what a program started may go on after it has ended, in ms. */
 const LINGER_MS = 1_000;
+/** Time between two looks at what a program left behind, in ms. The end of a group is no event. */
+const LOOK_MS = 20;
 
-/** Ends what the program started and left behind, at the latest after a second: it would keep the outputs open. */
-function lingering(child: ChildProcess): void {
-  const end = () => {
-    signalGroup(child, 'SIGKILL');
-    for (const stream of child.stdio) stream?.destroy();
-  };
-  const timer = setTimeout(end, LINGER_MS);
-  child.once('close', () => {
-    clearTimeout(timer);
-    signalGroup(child, 'SIGKILL');
-  });
+/** Waits for what the program started and left behind, such as a `gzip` that still writes, and ends it after a second. */
+async function endGroup(child: ChildProcess): Promise<void> {
+  const closed = once(child, 'close');
+  const untilMs = performance.now() + LINGER_MS;
+  while (isGroupAlive(child) && performance.now() < untilMs) await setTimeout(LOOK_MS);
+  signalGroup(child, 'SIGKILL');
+  // A process that left the group may keep the outputs open.
+  const timer = new AbortController();
+  void setTimeout(Math.max(0, untilMs - performance.now()), undefined, { signal: timer.signal }).then(
+    () => {
+      for (const stream of child.stdio) stream?.destroy();
+    },
+    () => undefined,
+  );
+  await closed;
+  timer.abort();
+}
+
+function isGroupAlive({ pid }: ChildProcess): boolean {
+  try {
+    return pid !== undefined && process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function signalGroup({ pid }: ChildProcess, name: NodeJS.Signals): void {

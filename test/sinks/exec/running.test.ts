@@ -87,6 +87,14 @@ process.stdin.on('end', () => fs.writeFileSync(here('bytes'), String(bytes)));
     expect(error.message).toBe('false ended with exit code 1.');
   });
 
+  test('what a program leaves behind has a moment to complete its work, even if it has no outputs', async () => {
+    const writes = 'while kill -0 $$ 2> /dev/null; do :; done; cat > copy';
+    const command = ['/bin/sh', '-c', `exec 3<&0; { ${writes}; } <&3 > /dev/null 2>&1 & exit 0`];
+    const sink = openExec({ command, cwd: folder.path });
+    expect(await sink.deliver(aBatch(2), NEVER)).toEqual([{ kind: 'delivered' }, { kind: 'delivered' }]);
+    expect(read('copy').split('\n')).toHaveLength(3);
+  });
+
   test('what a program leaves behind is ended, and does not keep the attempt waiting', async () => {
     const command = folder.node(
       'forks',
