@@ -95,18 +95,48 @@ const SECRET_NAME = /pass|pwd|secret|token|key|credential|auth|private/i;
 const RANDOM = /^(?=.*[A-Za-z])(?=.*\d)\S{16,}$/;
 /** A shorter secret is also part of other words. */
 const SHORTEST_SECRET = 4;
+/** A shorter line of a secret, such as `{` or `-----`, is not secret alone. */
+const SHORTEST_LINE = 16;
 
-/** Returns the texts of the options that the program gets and that must not be stored if it writes them to standard error. */
+/**
+ * Returns the texts of the options that the program gets and that must not be stored if it writes them to standard error, longest first: one
+ * may be the beginning of another.
+ */
 export function secretsOf({ config, env }: ExecOptions): readonly string[] {
-  const texts: string[] = [];
-  const look = (name: string, value: unknown) => {
-    if (typeof value !== 'string' || value.length < SHORTEST_SECRET) return value;
-    if (SECRET_NAME.test(name) || RANDOM.test(value)) texts.push(value);
-    return value;
+  const texts = new Set<string>();
+  const add = (text: string) => {
+    if (text.trim().length < SHORTEST_SECRET) return;
+    texts.add(text.trim());
+    texts.add(JSON.stringify(text).slice(1, -1));
+    for (const line of text.split(/[\r\n]+/)) if (line.trim().length >= SHORTEST_LINE) texts.add(line.trim());
   };
-  for (const [name, value] of Object.entries(env)) look(name, value.reveal());
-  if (config) JSON.parse(config.reveal(), look);
-  return texts;
+  // What is inside a value with a secret name is secret as well: `credentials: { user: …, value: … }`.
+  const look = (value: unknown, isSecret: boolean): void => {
+    if (typeof value === 'string') {
+      if (isSecret || RANDOM.test(value)) add(value);
+      for (const part of passwordsIn(value)) add(part);
+    } else if (typeof value === 'object' && value !== null)
+      for (const [name, inside] of Object.entries(value)) look(inside, isSecret || SECRET_NAME.test(name));
+  };
+  for (const [name, value] of Object.entries(env)) look(value.reveal(), SECRET_NAME.test(name));
+  if (config) look(JSON.parse(config.reveal()), false);
+  return [...texts].sort((a, b) => b.length - a.length);
+}
+
+/** Returns the passwords in a URL or a connection string, as written and decoded. */
+function passwordsIn(text: string): readonly string[] {
+  const inUrl = /^[a-z][a-z\d+.-]*:\/\/[^\s/:@]*:([^\s/@]+)@/i.exec(text);
+  const named = /\b(?:password|pwd)=(?:'([^']+)'|([^\s;&']+))/i.exec(text);
+  const written = [inUrl?.[1], named?.[1], named?.[2]].filter((found) => found !== undefined);
+  return written.flatMap((found) => (/%[\da-f]{2}/i.test(found) ? [found, decoded(found)] : [found]));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Whether a map is not the file of a secret: if that cannot be read, it is no ordinary map either. */

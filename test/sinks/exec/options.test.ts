@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { describeSink } from '../../../src/config/changes/compare-configs.ts';
 import { describeConfig, parseConfig } from '../../../src/config/load-config.ts';
+import { execOptions, secretsOf } from '../../../src/sinks/exec/options.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { faultsOf, SOURCE } from '../../config/reading.ts';
 
@@ -49,6 +50,35 @@ ${speaks === 'singer' ? '    config: { password: k4n4rienvogel-2, port: 5432, de
       timeoutMs: 60_000,
     });
     expect(read('singer')).toMatchObject({ batch: { max: 10_000, waitMs: 300_000 }, timeoutMs: 300_000 });
+  });
+
+  test('the secrets that a program may write to standard error are known, the longest first', () => {
+    const options = execOptions.parse({
+      command: 'p',
+      speaks: 'singer',
+      env: {
+        A_TOKEN: 'k4n4ri',
+        B_TOKEN: 'k4n4ri-v0gel',
+        DSN: 'postgres://leads:am%40sel@db/leads',
+        MORE: 'host=db password=meise user=a',
+        LANGUAGE: 'German',
+      },
+      config: {
+        credentials: { value: 'fink' },
+        tokens: ['spatz'],
+        key: '-----\nMIIEvQIBADANBgkq\n',
+        user: 'leads',
+      },
+    });
+    const secrets = secretsOf(options);
+    expect(secrets).toEqual(
+      expect.arrayContaining([
+        ...['k4n4ri', 'k4n4ri-v0gel', 'am%40sel', 'am@sel', 'meise', 'fink', 'spatz', 'MIIEvQIBADANBgkq'],
+        '-----\\nMIIEvQIBADANBgkq\\n',
+      ]),
+    );
+    expect(secrets).toEqual(secrets.toSorted((a, b) => b.length - a.length));
+    for (const plain of ['German', 'leads', '-----']) expect(secrets).not.toContain(plain);
   });
 
   test('the program runs in the folder of the configuration', () => {
