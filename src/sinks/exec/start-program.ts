@@ -113,7 +113,9 @@ const LOOK_MS = 20;
 async function endGroup(child: ChildProcess): Promise<void> {
   const closed = once(child, 'close');
   const untilMs = performance.now() + LINGER_MS;
-  while (isGroupAlive(child) && performance.now() < untilMs) await setTimeout(LOOK_MS);
+  // A group that was killed as a whole has nothing to complete.
+  const wasKilled = child.signalCode === 'SIGKILL';
+  while (!wasKilled && isGroupAlive(child) && performance.now() < untilMs) await setTimeout(LOOK_MS);
   signalGroup(child, 'SIGKILL');
   // A process that left the group may keep the outputs open.
   const timer = new AbortController();
