@@ -10,3 +10,14 @@ export interface Quota {
   /** When the destination said so. */
   readonly readAt: Date;
 }
+
+/** What new leads cost of a destination's daily limit. */
+export interface LeadCost {
+  /** What the destination counts, as in `Quota`. */
+  readonly unit: string;
+  /** What up to `leads` new leads cost that are delivered at once, approximately. */
+  readonly amount: number;
+  readonly leads: number;
+  /** The daily limit, if the configuration states it. */
+  readonly limit?: number | undefined;
+}

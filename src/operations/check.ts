@@ -21,6 +21,7 @@ import { SinkUnavailable } from '../sinks/sink.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';
 import type { Event } from '../telemetry/events.ts';
+import { describeCost } from './describe-cost.ts';
 import { isLedgerMissing } from './opening/new-ledger.ts';
 import { DataDirUnusable, ledgerFile } from './opening/open-ledger.ts';
 import { openSink } from './opening/open-sinks.ts';
@@ -233,7 +234,8 @@ async function checkSink(
   const sink = openSink(config, clock);
   try {
     await sink.check(signal, columnsOfDefinition(config.mapping, clientKey));
-    return 'Deliveries can be made.';
+    const cost = config.type.leadCost?.(config.options, config.batch.max);
+    return ['Deliveries can be made.', ...(cost ? [describeCost(cost, sink.quota?.())] : [])].join(' ');
   } finally {
     await sink.close();
   }

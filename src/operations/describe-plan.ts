@@ -1,6 +1,7 @@
 import { countOf } from '../platform/text/format.ts';
 import { didYouMean } from '../platform/text/suggest.ts';
-import type { Plan, PlannedExport, PlannedSink, PlannedSource, Routing } from './plan.ts';
+import { describeBackfill } from './describe-cost.ts';
+import type { BackfillCost, Plan, PlannedExport, PlannedSink, PlannedSource, Routing } from './plan.ts';
 
 /** Returns one sentence for each part of a plan. */
 export function describePlan({ sources, sinks, exports }: Plan): string[] {
@@ -62,9 +63,13 @@ function keptPart(name: string, pending: number): string {
   return `${countOf(pending, 'pending delivery')} kept until it is back; \`leadsync forget ${name}\` skips ${them}`;
 }
 
-function backfillPart({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
+function backfillPart(
+  { leads, backfill, cost }: { leads: number; backfill: boolean; cost?: BackfillCost },
+  when: string,
+): string {
   if (leads === 0) return `no leads ${when}`;
-  return `${countOf(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
+  const owed = `${countOf(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
+  return cost ? `${owed}, which ${leads === 1 ? 'costs' : 'cost'} ${describeBackfill(cost)}` : owed;
 }
 
 function unknownFormerPart({

@@ -8,6 +8,7 @@ import {
 } from '../config/changes/compare-configs.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
 import type { Delivery } from '../leads/delivery.ts';
+import type { Quota } from '../leads/quota.ts';
 import { isNameTaken, type LastDeclaration } from '../ledger/contract/declared.ts';
 import type { MappingDefinition } from '../mapping/definition.ts';
 import { originOf } from '../source/http-source.ts';
@@ -27,6 +28,7 @@ export type PlannedSink =
       readonly name: string;
       readonly leads: number;
       readonly backfill: boolean;
+      readonly cost?: BackfillCost;
       readonly formerly?: string;
       readonly leaving?: readonly string[];
     }
@@ -37,6 +39,7 @@ export type PlannedSink =
       readonly leads: number;
       readonly backfill: boolean;
       readonly pending: number;
+      readonly cost?: BackfillCost;
     }
   /** The sink cannot be renamed, because another sink has its new name. leadsync refuses the configuration. */
   | { readonly kind: 'name-taken'; readonly name: string; readonly formerly: string }
@@ -58,6 +61,17 @@ export type PlannedSink =
       /** Set if the sink's mapping changes and leads were tried. */
       readonly routing?: Routing;
     };
+
+/** What the leads that a sink is owed cost of its destination's daily limit. Absent if there is no such limit. */
+export interface BackfillCost {
+  /** What the destination counts: `tokens`. */
+  readonly unit: string;
+  readonly amount: number;
+  /** Whether the sink's `where` may leave out some of the leads, so that they cost less. */
+  readonly at_most: boolean;
+  /** Absent if neither the configuration nor an earlier answer of the destination states it. */
+  readonly daily_limit?: number;
+}
 
 /** How many of the last leads go to a sink. */
 export interface Routing {
@@ -237,12 +251,32 @@ function planSink(
   }
   if (!before) {
     const listed = sink.events.includes('created') ? leads : 0;
-    return [{ kind: 'added', name, leads: listed, backfill }];
+    return [{ kind: 'added', name, leads: listed, backfill, ...costPart(sink, listed) }];
   }
-  const { active, pending, missed, config } = before;
-  if (!active) return [{ kind: 'back', name, leads: missed, backfill, pending }];
+  const { active, pending, missed, config, quota } = before;
+  if (!active)
+    return [{ kind: 'back', name, leads: missed, backfill, pending, ...costPart(sink, missed, quota) }];
   const options = optionsOf(name, exact) ?? (config ? differingOptions(config, describeSink(sink)) : []);
   return options.length > 0 ? [{ kind: 'altered', name, options, pending }] : [];
+}
+
+/** Returns what the leads cost that the sink is owed. Without a network call, a limit is known from the options or from an earlier answer. */
+function costPart(
+  { type, options, batch, backfill, mapping }: SinkConfig,
+  leads: number,
+  quota?: Quota,
+): { readonly cost?: BackfillCost } {
+  const cost = type.leadCost?.(options, batch.max);
+  if (!cost || !backfill || leads === 0) return {};
+  const limit = quota?.unit === cost.unit ? quota.limit : cost.limit;
+  return {
+    cost: {
+      unit: cost.unit,
+      amount: Math.ceil(leads / cost.leads) * cost.amount,
+      at_most: mapping?.where !== undefined,
+      ...(limit === undefined ? {} : { daily_limit: limit }),
+    },
+  };
 }
 
 function cannotTakeName(

@@ -4,7 +4,7 @@ import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/his
 import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
-import type { Quota } from '../leads/quota.ts';
+import type { LeadCost, Quota } from '../leads/quota.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { DestinationField, MissingPart } from './destination.ts';
 
@@ -307,6 +307,11 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
     options: z.output<Options>,
     region: string | undefined,
   ): Readonly<Record<string, StandardField>>;
+  /**
+   * Returns what new leads cost of the destination's daily limit, in batches of at most `batchMax` leads. Absent if destinations of this type
+   * have no such limit.
+   */
+  leadCost?(options: z.output<Options>, batchMax: number): LeadCost;
   /** Names of the options that are paths. A relative path starts at the configuration's folder. */
   readonly paths?: readonly string[];
   /**

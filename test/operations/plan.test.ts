@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { describePlan } from '../../src/operations/describe-plan.ts';
 import { planOf } from '../../src/operations/plan.ts';
@@ -41,4 +41,99 @@ test('a rename to the name of another sink is refused, whether that one is remov
   ])
     expect(plannedFor('crm', last)).toMatch(new RegExp(`^source main .*\n${refused}$`));
   expect(plannedFor('crm', { crm: false, customers: true })).not.toContain('renamed');
+});
+
+describe('what a backfill costs of the daily limit of its destination', () => {
+  const pipedrive = { type: 'pipedrive', domain: 'https://example.pipedrive.com', token: 'secret' };
+  const hubspot = { type: 'hubspot', token: 'secret' };
+  const salesforce = {
+    type: 'salesforce',
+    domain: 'https://example.my.salesforce.com',
+    client_id: 'id',
+    client_secret: 'secret',
+  };
+  const many = { ...main, leads: 12_000 };
+  const gone = { ...crm, name: 'crm', nameInIds: 'crm', active: false, missed: 12_000 };
+  const quota = (unit: string, limit: number) => ({ unit, used: 5_000, limit, readAt: new Date(0) });
+
+  function plan(sink: object, sinks: Parameters<typeof planOf>[0]['sinks'] = []) {
+    const install = new Install({ sinks: { crm: sink } });
+    const config = loadConfig(install.configFile, { sinkTypes, env: {} });
+    return planOf({ sources: [many], sinks, exports: [] }, config);
+  }
+  const said = (...args: Parameters<typeof plan>) => describePlan(plan(...args)).at(-1);
+
+  test.each([
+    [
+      'the options state the limit',
+      { ...pipedrive, daily_tokens: 60_000 },
+      [],
+      '540,000 tokens: 9 days at 60,000 a day, if nothing else uses them',
+    ],
+    [
+      'an earlier answer states the limit',
+      pipedrive,
+      [{ ...gone, quota: quota('tokens', 30_000) }],
+      '540,000 tokens: 18 days at 30,000 a day, if nothing else uses them',
+    ],
+    [
+      'nothing states the limit',
+      { ...pipedrive, note: false },
+      [],
+      '420,000 tokens (`leadsync check` shows how many the destination allows a day)',
+    ],
+    [
+      'the limit was that of another type',
+      pipedrive,
+      [{ ...gone, quota: quota('API requests', 9) }],
+      '540,000 tokens (`leadsync check` shows how many the destination allows a day)',
+    ],
+    [
+      'less than a day',
+      hubspot,
+      [{ ...gone, quota: quota('API requests', 250_000) }],
+      '600 of the 250,000 API requests a day',
+    ],
+    [
+      'small batches cost more',
+      { ...hubspot, batch: { max: 10 } },
+      [],
+      '6,000 API requests (`leadsync check` shows how many the destination allows a day)',
+    ],
+    [
+      'Salesforce',
+      salesforce,
+      [{ ...gone, quota: quota('API requests', 100) }],
+      '120 API requests: 2 days at 100 a day, if nothing else uses them',
+    ],
+  ])('%s', (_, sink, sinks, cost) => {
+    expect(said(sink, sinks)).toMatch(
+      /^sink crm is (new: 12,000 leads listed before|back: 12,000 leads listed in the meantime) are owed to it, which cost about /,
+    );
+    expect(said(sink, sinks)).toContain(`which cost about ${cost}`);
+  });
+
+  test('leads that `where` may leave out make it the most', () => {
+    expect(said({ ...hubspot, where: 'lead.service_slug == "cleaning"' })).toContain(
+      'cost at most about 600 ',
+    );
+  });
+
+  test('a sink that gets no earlier leads costs nothing, and nor does one without a daily limit', () => {
+    expect(said({ ...pipedrive, backfill: false })).toMatch(/are skipped \(backfill: false\)$/);
+    expect(said({ ...pipedrive, events: ['updated'] })).toMatch(/no leads listed before$/);
+    expect(said({ type: 'csv', directory: './drop' })).toMatch(/are owed to it$/);
+  });
+
+  test('the plan as JSON has the cost', () => {
+    expect(plan({ ...pipedrive, daily_tokens: 60_000 }).sinks).toEqual([
+      {
+        kind: 'added',
+        name: 'crm',
+        leads: 12_000,
+        backfill: true,
+        cost: { unit: 'tokens', amount: 540_000, at_most: false, daily_limit: 60_000 },
+      },
+    ]);
+  });
 });

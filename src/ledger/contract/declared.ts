@@ -1,4 +1,5 @@
 import type { LeadEvent } from '../../leads/delivery.ts';
+import type { Quota } from '../../leads/quota.ts';
 
 /** What the ledger needs to know about a configured sink. */
 export interface DeclaredSink {
@@ -50,6 +51,8 @@ export interface LastDeclaration {
      * backfill has not reached. 0 for a declared sink.
      */
     readonly missed: number;
+    /** How much of the daily limit of its destination was used, as the destination last said. */
+    readonly quota?: Quota | undefined;
   }[];
 }
 

@@ -64,13 +64,14 @@ export class Declaring {
         config: config ?? undefined,
         origin: origin ?? undefined,
       })),
-      sinks: this.#rows.all().map(({ name, active, nameInIds, config, counts, owedThrough }) => ({
+      sinks: this.#rows.all().map(({ name, active, nameInIds, config, counts, owedThrough, health }) => ({
         name,
         active,
         nameInIds,
         config,
         pending: counts.pending,
         missed: active ? 0 : (this.#sql.missed.get(owedThrough) ?? 0),
+        quota: health.quota,
       })),
     };
   }

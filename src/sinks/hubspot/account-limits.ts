@@ -3,6 +3,8 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Answer } from '../api-server.ts';
 import { RequestWindow } from '../crm/request-window.ts';
 
+/** What the limit of the day counts. */
+export const DAILY_UNIT = 'API requests';
 /** The least that HubSpot allows: the limit of a free account, per private app or service key. */
 const LEAST_LIMIT = { requests: 100, perMs: 10_000 };
 
@@ -37,6 +39,6 @@ export class AccountLimits {
     const limit = number('daily');
     const left = number('daily-remaining');
     if (limit > 0 && left >= 0)
-      this.#quota = { unit: 'API requests', used: limit - left, limit, readAt: this.#clock.now() };
+      this.#quota = { unit: DAILY_UNIT, used: limit - left, limit, readAt: this.#clock.now() };
   }
 }

@@ -60,7 +60,7 @@ type Part<Item, Result> = { readonly part: readonly Item[]; readonly answer: Ans
 );
 
 /** Maximum records of one request. */
-const MAX_INPUTS = 100;
+export const MAX_INPUTS = 100;
 const JSON_TYPE = 'application/json';
 
 /** The requests to HubSpot that a sink makes. Keeps them within the limit of the account. */

@@ -19,8 +19,9 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { DAILY_UNIT } from './account-limits.ts';
 import { type Enquiry, enquiriesOf, KEY } from './enquiry.ts';
-import { HubSpotApi, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
+import { HubSpotApi, MAX_INPUTS, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
 import { fieldFault, type HubSpotOptions, hubspotOptions, standardFields } from './options.ts';
 import { missingProperties, readFields } from './prepare-account.ts';
 import type { HubSpotRecord } from './read-answer.ts';
@@ -36,6 +37,11 @@ export const hubspot = defineSink({
   fieldFault,
   standardFields,
   place: ['api_url', 'object'],
+  leadCost: ({ object }, batchMax) => ({
+    unit: DAILY_UNIT,
+    amount: REQUESTS[object],
+    leads: Math.min(batchMax, MAX_INPUTS),
+  }),
   defaults: {
     events: ['created'], // people edit the records
     batchMax: 100,
@@ -66,6 +72,9 @@ const OBJECTS: Readonly<Record<HubSpotOptions['object'], Exclude<ObjectName, 'co
   lead: 'leads',
   none: undefined,
 };
+
+/** Requests of a batch of new leads: to read and make contacts and deals, and to link them. A lead is made with its link. */
+const REQUESTS: Readonly<Record<HubSpotOptions['object'], number>> = { deal: 5, lead: 4, none: 2 };
 
 /** Where the records of an account are shown. */
 interface Account {

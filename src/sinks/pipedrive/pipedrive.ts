@@ -27,6 +27,7 @@ import { fieldFault, type PipedriveOptions, pipedriveOptions, standardFields } f
 import { type Limits, PipedriveApi, withoutLease } from './pipedrive-api.ts';
 import { missingFields } from './prepare-account.ts';
 import { eraseLeads, findPerson, type StoreTools, storedLeads } from './stored-leads.ts';
+import { DAILY_UNIT } from './token-budget.ts';
 import { EnquiryWriter } from './write-enquiries.ts';
 
 /** Brings each lead to Pipedrive: a person for the client, and a lead or deal for the enquiry. */
@@ -37,6 +38,12 @@ export const pipedrive = defineSink({
   fieldFault,
   standardFields,
   place: ['domain', 'object'],
+  leadCost: (options) => ({
+    unit: DAILY_UNIT,
+    amount: costOf(options),
+    leads: 1,
+    limit: options.daily_tokens,
+  }),
   defaults: {
     events: ['created'], // people edit the records
     batchMax: 10, // after a cut, leadsync has to look for each lead of the batch
@@ -180,8 +187,7 @@ class PipedriveSink implements Sink {
   }
 
   get #tokensOfLead(): number {
-    const { object, note, standard_fields: hasFields } = this.#options;
-    return tokensOfLead(object, note && hasFields);
+    return costOf(this.#options);
   }
 
   #previewOf(path: string, body: object): Preview {
@@ -257,6 +263,11 @@ class PipedriveSink implements Sink {
     const leads = persons.flatMap(({ enquiries }) => enquiries.map(({ newest }) => newest));
     await eraseLeads(leads, await this.#storeTools(limits.stop));
   }
+}
+
+/** Returns the tokens that a lead of a new person costs with these options. */
+function costOf({ object, note, standard_fields: hasFields }: PipedriveOptions): number {
+  return tokensOfLead(object, note && hasFields);
 }
 
 /** Whether an outcome may come from fields that have changed in Pipedrive. */

@@ -2,6 +2,8 @@ import type { Quota } from '../../leads/quota.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { SinkUnavailable } from '../sink.ts';
 
+/** What the limit of the day counts. */
+export const DAILY_UNIT = 'tokens';
 /** How long leadsync sends nothing once the tokens of the day are used up, in ms. When a day begins is documented nowhere. */
 export const DAILY_WAIT_MS = 3_600_000;
 
@@ -65,6 +67,6 @@ export class TokenBudget {
 
   #note(used: number, limit: number): void {
     const readAt = this.#clock.now();
-    this.#last = { unit: 'tokens', used, limit, readAt, atMs: this.#clock.monotonicMs() };
+    this.#last = { unit: DAILY_UNIT, used, limit, readAt, atMs: this.#clock.monotonicMs() };
   }
 }

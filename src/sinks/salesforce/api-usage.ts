@@ -2,6 +2,8 @@ import type { Quota } from '../../leads/quota.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { DAILY_WAIT_MS } from './judge-answer.ts';
 
+/** What the limit of 24 hours counts. */
+export const DAILY_UNIT = 'API requests';
 /** `api-usage=123/100000` in the header `Sforce-Limit-Info`. */
 const USAGE = /\bapi-usage=(\d+)\/(\d+)/;
 
@@ -19,7 +21,7 @@ export class ApiUsage {
     const [, used, limit] = USAGE.exec(header ?? '') ?? [];
     if (used === undefined || limit === undefined) return;
     this.#last = {
-      unit: 'API requests',
+      unit: DAILY_UNIT,
       used: Number(used),
       limit: Number(limit),
       readAt: this.#clock.now(),

@@ -18,6 +18,7 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { DAILY_UNIT } from './api-usage.ts';
 import { type Enquiry, enquiriesOf, newRecord } from './enquiry.ts';
 import type { LeadFields } from './lead-fields.ts';
 import { fieldFault, type SalesforceOptions, salesforceOptions, standardFields } from './options.ts';
@@ -25,7 +26,7 @@ import { missingInOrg, requireUsable } from './prepare-org.ts';
 import { SalesforceApi, withoutLease } from './salesforce-api.ts';
 import { deleteLeads, storedLeads } from './stored-leads.ts';
 import { LeadWriter } from './write-leads.ts';
-import { collection, saveHeaders, UPSERT } from './write-records.ts';
+import { collection, MAX_RECORDS, saveHeaders, UPSERT } from './write-records.ts';
 
 /** Brings each lead to Salesforce, as a record of the object Lead. */
 export const salesforce = defineSink({
@@ -35,6 +36,11 @@ export const salesforce = defineSink({
   fieldFault,
   standardFields,
   place: ['domain'],
+  leadCost: (_options, batchMax) => ({
+    unit: DAILY_UNIT,
+    amount: 2, // reads the leads by key, and upserts them
+    leads: Math.min(batchMax, MAX_RECORDS),
+  }),
   defaults: {
     events: ['created'], // people edit the records
     batchMax: 200,

@@ -7,7 +7,7 @@ import { type RecordResult, readErrors, readResults, readSingle } from './read-a
 import { API, type SalesforceApi } from './salesforce-api.ts';
 
 /** Maximum records of one request. */
-const MAX_RECORDS = 200;
+export const MAX_RECORDS = 200;
 
 /** A record to write, with what it belongs to. */
 export interface Writing<Of> {

@@ -11,8 +11,11 @@ const PEOPLE = [
 ];
 
 /** An empty account, and an install with a sink `crm` for it. */
-async function anInstall(options: Readonly<Record<string, unknown>> = {}) {
-  const stub = await startHubSpotStub();
+async function anInstall(
+  options: Readonly<Record<string, unknown>> = {},
+  stubOptions: Parameters<typeof startHubSpotStub>[0] = {},
+) {
+  const stub = await startHubSpotStub(stubOptions);
   onTestFinished(() => stub.close());
   const configuration = (more: Readonly<Record<string, unknown>>) => ({
     sinks: {
@@ -59,7 +62,17 @@ describe('setup', () => {
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(made.stdout).toBe(shown.stdout.replaceAll('missing ', 'made    ').replace(/Nothing.*\n/, ''));
     expect((await install.run(['setup', 'crm', '--yes'])).stdout).toBe('sink crm: nothing is missing.\n');
-    expect((await install.run(['check'])).stdout).toContain('ok      sink crm: Deliveries can be made.');
+    expect((await install.run(['check'])).stdout).toContain(
+      'ok      sink crm: Deliveries can be made. Up to 100 new leads at once cost about 5 API requests.',
+    );
+  });
+
+  test('check then says what new leads cost of the requests of the day, and how many are left', async () => {
+    const { install } = await anInstall({}, { limits: 'free' });
+    await install.run(['setup', 'crm', '--yes']);
+    expect((await install.run(['check'])).stdout).toMatch(
+      /sink crm: Deliveries can be made\. Up to 100 new leads at once cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\.\n/,
+    );
   });
 
   test('prints commands with which an administrator makes it, without the token', async () => {

@@ -13,8 +13,8 @@ const PEOPLE = [
 ];
 
 /** An empty company, and an install with a sink `crm` for it. */
-async function anInstall() {
-  const stub = await aStub();
+async function anInstall(options: Parameters<typeof aStub>[0] = {}) {
+  const stub = await aStub(options);
   const install = new Install({
     sinks: { crm: { type: 'pipedrive', domain: stub.url, token: stub.token } },
   });
@@ -47,6 +47,16 @@ describe('the commands for a pipedrive sink', () => {
     expect((await install.run(['setup', 'crm', '--yes'])).stdout).toBe('sink crm: nothing is missing.\n');
     expect((await install.run(['check'])).stdout).toContain('ok      sink crm: Deliveries can be made.');
     expect((await install.run(['fields', 'crm'])).stdout).toMatch(/^lead\.title +title +varchar/m);
+  });
+
+  test('check says what a lead costs of the tokens of the day, and how many are left', async () => {
+    const { stub, install } = await anInstall({ limits: { plan: 'growth' } });
+    await prepare(stub);
+    stub.useUpTokens(55_000);
+    const { stdout } = await install.run(['check']);
+    expect(stdout).toMatch(
+      /sink crm: Deliveries can be made\. Each new lead costs about 45 of the 60,000 tokens a day, of which 54,9\d\d are left\.\n/,
+    );
   });
 
   test('reconcile finds a lead that somebody deleted, and repairs it', async () => {
