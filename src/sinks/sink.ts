@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Batch, LeadEvent } from '../leads/delivery.ts';
 import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/history.ts';
 import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
-import type { Outcome, Unavailable } from '../leads/outcome.ts';
+import type { DestinationRecord, Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
 import type { LeadCost, Quota } from '../leads/quota.ts';
 import type { Clock } from '../platform/time/clock.ts';
@@ -58,10 +58,11 @@ export interface Sink {
    */
   findPerson?(subject: Subject, signal: AbortSignal): Promise<Person>;
   /**
-   * Deletes everything that the destination stores about a person, and returns the number of rows. Absent if the sink cannot delete.
+   * Deletes what the destination stores about a person. Returns the number of rows if it deleted everything, and what became of the records of a
+   * destination that people also work in. Absent if the sink cannot delete.
    * @throws SinkUnavailable
    */
-  erase?(person: Person, signal: AbortSignal): Promise<number>;
+  erase?(person: Person, signal: AbortSignal): Promise<number | ErasedRecords>;
 }
 
 /** What a sink has to know about the attempt that it makes. */
@@ -86,6 +87,24 @@ export interface StoredLead extends LeadKey {
   readonly version?: number;
   /** The file that contains the lead, for destinations that are folders or buckets. */
   readonly file?: string;
+}
+
+/** What an erasure did in a destination that people also work in, such as a CRM. Contains no personal data. */
+export interface ErasedRecords {
+  /** The number of deleted records by their kind, in the destination's own words: `{ deal: 2, contact: 1 }`. */
+  readonly deleted: Readonly<Record<string, number>>;
+  /** Records that may hold data of the person and that are not leadsync's to delete. An operator must decide about them. */
+  readonly kept: readonly KeptRecord[];
+  /** What the operator should know about the deleted records, in whole sentences. */
+  readonly remark?: string | undefined;
+  /** What leadsync may have written there and cannot find, and what the operator must do, in whole sentences. */
+  readonly unfound?: string | undefined;
+}
+
+/** A record that an erasure kept. */
+export interface KeptRecord extends DestinationRecord {
+  /** Why it was kept and what was done to it, as a phrase: `leadsync did not make it; its leadsync fields were emptied`. */
+  readonly why: string;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import type { KeptRecord } from '../../sinks/sink.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, withLedger } from '../shell/context.ts';
@@ -97,14 +98,19 @@ function certificateText({ at, leads, erased, places }: Certificate): string {
     ...leads.map(({ source, leadId }) => `  lead ${printable(source)} ${leadId}`),
     `  ${countOf(versions, 'content')} and ${countOf(rejected, 'rejected lead')} emptied, ${countOf(attempts, 'answer')} removed, ${countOf(skipped, 'delivery')} skipped`,
     '',
-    ...places.flatMap(({ place, type, reached, what, files }) => [
+    ...places.flatMap(({ place, type, reached, what, files, kept }) => [
       `${reached ? 'reached    ' : 'NOT REACHED'}  ${printable(place)}${type === place ? '' : ` (${type})`}: ${printable(what)}`,
       ...(files ?? []).map((file) => `               ${printable(file)}`),
+      ...(kept ?? []).map((record) => `               ${printable(keptText(record))}`),
     ]),
     '',
     "Not searched: files of leadsync export, backups of the ledger and of databases, PostgreSQL's WAL and free space, MySQL's binary log and free space, logs of receivers, copies made by others.",
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function keptText({ object, id, url, why }: KeptRecord): string {
+  return `${object} ${id}${url === undefined ? '' : ` (${url})`}: ${why}`;
 }
 
 function certificateJson({ at, leads, rejected, erased, places }: Certificate) {
@@ -113,7 +119,7 @@ function certificateJson({ at, leads, rejected, erased, places }: Certificate) {
     leads: leads.map(({ source, leadId }) => ({ source, id: String(leadId) })),
     rejected_leads: rejected,
     erased,
-    places: places.map(({ files, ...place }) => ({ ...place, files: files ?? [] })),
+    places: places.map(({ files, kept, ...place }) => ({ ...place, files: files ?? [], kept: kept ?? [] })),
     not_looked_at: [
       'files of leadsync export',
       'backups',

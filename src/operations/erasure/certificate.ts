@@ -1,4 +1,5 @@
 import type { ErasureCounts, LeadKey } from '../../leads/person.ts';
+import type { KeptRecord } from '../../sinks/sink.ts';
 
 /** What an erasure achieved at one place. */
 export interface PlaceReport {
@@ -12,6 +13,8 @@ export interface PlaceReport {
   readonly what: string;
   /** Files that still contain the data of the erased person. An operator must remove them. */
   readonly files?: readonly string[];
+  /** Records at the destination that may hold data of the erased person. An operator must decide about them. */
+  readonly kept?: readonly KeptRecord[];
 }
 
 /** Result of an erasure. Names leads by their ids and contains no personal data. */

@@ -23,6 +23,7 @@ import {
   destinationReport,
   folderReport,
   formerDestinationsReport,
+  recordsReport,
   removedSinksReport,
   sinksWithErasedEvents,
 } from './erasure-report.ts';
@@ -238,10 +239,12 @@ async function eraseAt(
   config: SinkConfig,
   person: Person,
   { ledger, signal }: EraseParts,
-): Promise<Pick<PlaceReport, 'reached' | 'again' | 'what' | 'files'> | undefined> {
+): Promise<Pick<PlaceReport, 'reached' | 'again' | 'what' | 'files' | 'kept'> | undefined> {
   if (sink.erase) {
-    const rows = await sink.erase(person, signal);
-    return { reached: true, again: false, what: erasedRows(rows) };
+    const erased = await sink.erase(person, signal);
+    return typeof erased === 'number'
+      ? { reached: true, again: false, what: erasedRows(erased) }
+      : recordsReport(erased);
   }
   if (!sink.storedLeads) return undefined;
   const files = await filesWith(sink.storedLeads(signal), person.leads);

@@ -1,6 +1,7 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { FormerDestination, SinkErasure } from '../../leads/person.ts';
 import { countOf } from '../../platform/text/format.ts';
+import type { ErasedRecords } from '../../sinks/sink.ts';
 import type { PlaceReport } from './certificate.ts';
 
 /** Returns the names of the sinks that take `erased` events, including former names under which the ledger may know them. */
@@ -53,6 +54,37 @@ export function folderReport(sink: SinkConfig, all: readonly SinkErasure[]): str
   const told = all.find((one) => namesOf(sink).includes(one.sink));
   if (!told) return 'None of its files contains these leads.';
   return `${received(told)}, and none of its files contains any. Files that were moved elsewhere may contain them.`;
+}
+
+/** What an operator must do with a record that was kept. */
+const BY_HAND = 'delete it or the data by hand, unless you have a reason to keep it.';
+
+/**
+ * Returns the report on a destination that people also work in. If records were kept, or may be there that leadsync cannot find, the rest is for an
+ * operator to do by hand.
+ */
+export function recordsReport({
+  deleted,
+  kept,
+  remark,
+  unfound,
+}: ErasedRecords): Pick<PlaceReport, 'reached' | 'again' | 'what' | 'kept'> {
+  const counts = Object.entries(deleted).map(([object, count]) => countOf(count, object));
+  const done = counts.length > 0 ? `deleted: ${counts.join(', ')}` : 'nothing was left to delete';
+  const isReached = kept.length === 0 && unfound === undefined;
+  const decide =
+    kept.length > 0
+      ? kept.length === 1
+        ? `1 record was kept and may hold data of the person. Open it, and ${BY_HAND}`
+        : `${countOf(kept.length, 'record')} were kept and may hold data of the person. Open each, and ${BY_HAND}`
+      : undefined;
+  const sentences = [
+    isReached ? `It no longer contains these leads (${done}).` : `${done[0]?.toUpperCase()}${done.slice(1)}.`,
+    counts.length > 0 ? remark : undefined,
+    unfound,
+    decide,
+  ];
+  return { reached: isReached, again: false, what: sentences.filter(Boolean).join(' '), kept };
 }
 
 /** Returns the reports on sinks that are no longer configured and that received the leads, or may have received them. */

@@ -299,7 +299,8 @@ function isSuccess({ httpStatus }: Answer): boolean {
   return httpStatus >= 200 && httpStatus < 300;
 }
 
-function chunksOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
+/** Returns the items in chunks of at most `size`. */
+export function chunksOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
   const chunks: (readonly Item[])[] = [];
   for (let at = 0; at < items.length; at += size) chunks.push(items.slice(at, at + size));
   return chunks;

@@ -6,11 +6,13 @@ import type { Quota } from '../../leads/quota.ts';
 import type { CallLimits } from '../api-server.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields } from '../crm/compare-fields.ts';
+import { keyText } from '../crm/lead-key.ts';
 import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
   defineSink,
+  type ErasedRecords,
   type Preview,
   type Sink,
   type SinkParts,
@@ -20,7 +22,8 @@ import {
   WITHOUT_LEASE,
 } from '../sink.ts';
 import { DAILY_UNIT } from './account-limits.ts';
-import { type Enquiry, enquiriesOf, KEY } from './enquiry.ts';
+import { type Enquiry, enquiriesOf } from './enquiry.ts';
+import { deleteRecords, eraseRecords, type RecordObject, SINGULAR } from './erase-records.ts';
 import { HubSpotApi, MAX_INPUTS, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
 import { fieldFault, type HubSpotOptions, hubspotOptions, standardFields } from './options.ts';
 import { missingProperties, readFields } from './prepare-account.ts';
@@ -66,8 +69,7 @@ export const hubspot = defineSink({
 
 /** HubSpot's ids of the types of objects, in the addresses of records. */
 const TYPE_IDS: Readonly<Record<ObjectName, string>> = { contacts: '0-1', deals: '0-3', leads: '0-136' };
-const SINGULAR: Readonly<Record<ObjectName, string>> = { contacts: 'contact', deals: 'deal', leads: 'lead' };
-const OBJECTS: Readonly<Record<HubSpotOptions['object'], Exclude<ObjectName, 'contacts'> | undefined>> = {
+const OBJECTS: Readonly<Record<HubSpotOptions['object'], RecordObject | undefined>> = {
   deal: 'deals',
   lead: 'leads',
   none: undefined,
@@ -87,7 +89,7 @@ class HubSpotSink implements Sink {
   readonly #parts: SinkParts;
   readonly #api: HubSpotApi;
   /** The object of enquiries; undefined if there are only contacts. */
-  readonly #object: Exclude<ObjectName, 'contacts'> | undefined;
+  readonly #object: RecordObject | undefined;
   /** Absent without a record per lead: a contact has the key of its first lead only. */
   readonly storedLeads?: (stop: AbortSignal) => AsyncIterable<StoredLead>;
   /** Two batches that read and write the contact of one person at once could both find that it is new. */
@@ -141,7 +143,8 @@ class HubSpotSink implements Sink {
     const [enquiry] = enquiriesOf(deliveries, this.#parts);
     if (!enquiry) throw new Error('a batch is never empty');
     const written = await this.#write([enquiry], limits).catch((error: unknown) => error);
-    await this.#delete([enquiry.key], 'archive', limits).catch((error: unknown) => {
+    const account = { api: this.#api, object: this.#object, limits };
+    await deleteRecords([enquiry.key], 'archive', account).catch((error: unknown) => {
       throw written ?? error;
     });
     if (written) throw written;
@@ -181,10 +184,12 @@ class HubSpotSink implements Sink {
     ];
   }
 
-  /** Deletes the records with the keys of the person's leads. Contacts that leadsync only found stay: they have no such key. */
-  async erase({ leads }: Person, stop: AbortSignal): Promise<number> {
-    const keys = new Set(leads.map(({ source, leadId }) => `${source}:${leadId}`));
-    return this.#delete([...keys], 'for-good', withoutLease(stop));
+  async erase({ leads }: Person, stop: AbortSignal): Promise<ErasedRecords> {
+    const limits = withoutLease(stop);
+    if (!this.#account) await this.#readAccount(limits);
+    const refOf = (object: ObjectName, record: HubSpotRecord) => this.#refOf(object, record);
+    const keys = [...new Set(leads.map(keyText))];
+    return eraseRecords(keys, { api: this.#api, object: this.#object, limits, refOf });
   }
 
   quota(): Quota | undefined {
@@ -234,32 +239,6 @@ class HubSpotSink implements Sink {
     const url = `https://${domain}/contacts/${portalId}/record/${TYPE_IDS[object]}/${id}`;
     return { object: SINGULAR[object], id, url: /^\d+$/.test(portalId ?? '') ? url : undefined };
   }
-
-  /**
-   * Deletes the records with these keys. Returns their number. After a deletion for good, HubSpot does not take the email address of the contact
-   * any more.
-   */
-  async #delete(keys: readonly string[], how: 'archive' | 'for-good', limits: CallLimits): Promise<number> {
-    let deleted = 0;
-    for (const object of this.#objects.toReversed()) {
-      const read = { by: KEY, ids: keys, properties: [KEY] };
-      for (const { id } of keys.length > 0 ? await this.#api.read(object, read, limits) : []) {
-        if (object === 'contacts' && how === 'for-good')
-          await this.#api.ask('POST', objectPath(object, 'gdpr-delete'), limits, {
-            body: { objectId: id },
-            isExpected: isGone,
-          });
-        else await this.#api.ask('DELETE', objectPath(object, id), limits, { isExpected: isGone });
-        deleted += 1;
-      }
-    }
-    return deleted;
-  }
-}
-
-/** Whether a status says that the record was deleted in the meantime. */
-function isGone(status: number): boolean {
-  return status === 404;
 }
 
 /** The limits of a request that no lease covers. */

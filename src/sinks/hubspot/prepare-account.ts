@@ -131,7 +131,7 @@ export async function missingProperties(
 }
 
 /** Returns the properties of an object. @throws SinkUnavailable */
-async function readProperties(
+export async function readProperties(
   api: HubSpotApi,
   object: ObjectName,
   limits: Limits,

@@ -10,6 +10,7 @@ import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
   defineSink,
+  type ErasedRecords,
   type Preview,
   type Sink,
   type SinkParts,
@@ -174,7 +175,7 @@ class PipedriveSink implements Sink {
     return findPerson(subject, await this.#storeTools(stop));
   }
 
-  async erase({ leads }: PersonKeys, stop: AbortSignal): Promise<number> {
+  async erase({ leads }: PersonKeys, stop: AbortSignal): Promise<ErasedRecords> {
     return eraseLeads(leads, await this.#storeTools(stop));
   }
 

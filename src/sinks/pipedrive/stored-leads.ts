@@ -1,14 +1,16 @@
 import type { LeadKey, Person, Subject } from '../../leads/person.ts';
+import { countOf } from '../../platform/text/format.ts';
 import { keyText, leadOfKey } from '../crm/lead-key.ts';
-import { SinkUnavailable, type StoredLead } from '../sink.ts';
+import { type ErasedRecords, type KeptRecord, SinkUnavailable, type StoredLead } from '../sink.ts';
 import type { AccountFields } from './account-fields.ts';
-import { keysIn } from './build-records.ts';
-import { calls } from './calls.ts';
+import { keysIn, noteMark } from './build-records.ts';
+import { type Call, calls } from './calls.ts';
 import { idOf, type PersonFinder } from './find-persons.ts';
 import { allRecords, type ExistingRecord, findRecords } from './find-records.ts';
 import { ENQUIRIES, KEY, type PipedriveOptions } from './options.ts';
 import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
 import { type Json, objectOf } from './read-answer.ts';
+import { refOf } from './write-enquiries.ts';
 
 /** What the stored leads of a company are read with. */
 export interface StoreTools {
@@ -18,6 +20,8 @@ export interface StoreTools {
   readonly object: PipedriveOptions['object'];
   readonly limits: Limits;
 }
+
+const RECYCLING = 'An administrator can restore what was deleted there for 30 days.';
 
 const REMOVE = { lead: calls.deleteLead, deal: calls.deleteDeal };
 
@@ -51,16 +55,16 @@ export async function findPerson(
 }
 
 /**
- * Deletes the leads, deals and notes of these leads, and the persons whom leadsync made for them and who have no other enquiry. Returns the
- * number of records. @throws SinkUnavailable
+ * Deletes the leads, deals and notes of these leads, and the persons whom leadsync made for them and who have no other enquiry. Of other
+ * persons, takes away the keys, and empties leadsync's own fields if no other enquiry is left. @throws SinkUnavailable
  */
-export async function eraseLeads(leads: readonly LeadKey[], tools: StoreTools): Promise<number> {
+export async function eraseLeads(leads: readonly LeadKey[], tools: StoreTools): Promise<ErasedRecords> {
   const { api, fields, finder, object, limits } = tools;
   const keys = new Set(leads.map(keyText));
   const left = new Set(keys);
   const persons = new Set<string>();
   for (const key of keys) for (const id of await finder.withKey(key, fields, limits)) persons.add(id);
-  let deleted = 0;
+  const erasure = new Erasure(tools);
   for (const id of persons) {
     const held = await api.read(calls.readPerson, id, limits);
     const own = held ? heldKeys(held, fields).filter((key) => keys.has(key)) : [];
@@ -68,64 +72,94 @@ export async function eraseLeads(leads: readonly LeadKey[], tools: StoreTools): 
     if (object !== 'none') {
       const records = await findRecords(api, object, { personId: id, keys: own, fields }, limits);
       for (const [key, record] of records) {
-        deleted += await removeRecord(api, record, limits);
+        await erasure.removeRecord(record);
         left.delete(key);
       }
     }
-    deleted += await removePerson(held, id, keys, tools);
+    await erasure.removePerson(held, id, keys);
   }
   // Somebody may have deleted or merged the person of a record.
   if (object !== 'none' && left.size > 0)
     for await (const [key, record] of allRecords(api, object, fields, limits))
-      if (left.has(key)) deleted += await removeRecord(api, record, limits);
-  return deleted;
+      if (left.has(key)) await erasure.removeRecord(record);
+  return erasure.result;
 }
 
-async function removeRecord(
-  api: PipedriveApi,
-  { object, id }: ExistingRecord,
-  limits: Limits,
-): Promise<number> {
-  await removeNotes(api, { [`${object}_id`]: id }, limits);
-  return Number(await api.delete(REMOVE[object], id, limits));
-}
+/** Deletes records, and notes what became of each. */
+class Erasure {
+  readonly #tools: StoreTools;
+  readonly #deleted: Record<string, number> = {};
+  readonly #kept: KeptRecord[] = [];
 
-/** Deletes a person whom leadsync made, or else takes the keys from the person's list. */
-async function removePerson(
-  held: Json,
-  id: string,
-  keys: ReadonlySet<string>,
-  { api, fields, finder, limits }: StoreTools,
-): Promise<number> {
-  const code = (name: string) => fields.get('person', name)?.code ?? '';
-  const custom = objectOf(held['custom_fields']) ?? {};
-  const remaining = keysIn(custom[code(ENQUIRIES)]).filter((key) => !keys.has(key));
-  if (keys.has(String(custom[code(KEY)])) && remaining.length === 0) {
-    await removeNotes(api, { person_id: id }, limits);
-    finder.forget(id);
-    return Number(await api.delete(calls.deletePerson, id, limits));
+  constructor(tools: StoreTools) {
+    this.#tools = tools;
   }
-  const list = remaining.length === 0 ? null : remaining.join('\n');
-  const body = { custom_fields: { [code(ENQUIRIES)]: list } };
-  const changed = await api.write(calls.changePerson, { id, body }, limits);
-  if (isFault(changed) && changed.kind !== 'gone')
-    throw new SinkUnavailable('Pipedrive does not change the list of enquiries of a person.', {
-      hint: 'Check the permissions of the user of the token.',
-    });
-  return 0;
-}
 
-async function removeNotes(
-  api: PipedriveApi,
-  query: Readonly<Record<string, string>>,
-  limits: Limits,
-): Promise<void> {
-  const ids: string[] = [];
-  for await (const note of api.list(calls.listNotes, query, limits)) {
-    const id = idOf(note);
-    if (id !== undefined && String(note['content']).includes('<p>leadsync ')) ids.push(id);
+  get result(): ErasedRecords {
+    return { deleted: this.#deleted, kept: this.#kept, remark: RECYCLING };
   }
-  for (const id of ids) await api.delete(calls.deleteNote, id, limits);
+
+  async removeRecord({ object, id }: ExistingRecord): Promise<void> {
+    await this.#removeNotes({ [`${object}_id`]: id }, isOwnNote);
+    await this.#delete(REMOVE[object], id, object);
+  }
+
+  /** Deletes a person whom leadsync made, or else takes the keys from the person's list. */
+  async removePerson(held: Json, id: string, keys: ReadonlySet<string>): Promise<void> {
+    const { api, fields, finder, object, limits } = this.#tools;
+    const code = (name: string) => fields.get('person', name)?.code ?? '';
+    const custom = objectOf(held['custom_fields']) ?? {};
+    const remaining = keysIn(custom[code(ENQUIRIES)]).filter((key) => !keys.has(key));
+    if (keys.has(String(custom[code(KEY)])) && remaining.length === 0) {
+      await this.#removeNotes({ person_id: id }, isOwnNote);
+      finder.forget(id);
+      return this.#delete(calls.deletePerson, id, 'person');
+    }
+    if (object === 'none') {
+      const marks = keysIn(custom[code(ENQUIRIES)])
+        .filter((key) => keys.has(key))
+        .map((key) => noteMark({ key }));
+      await this.#removeNotes({ person_id: id }, (content) => marks.some((mark) => mark.test(content)));
+    }
+    const isOwn = (name = '') => name.startsWith('leadsync_') && name !== KEY;
+    const own = Object.keys(custom).filter((of) => custom[of] !== null && isOwn(fields.nameOf(of)));
+    const body = {
+      custom_fields:
+        remaining.length > 0
+          ? { [code(ENQUIRIES)]: remaining.join('\n') }
+          : Object.fromEntries(own.map((of) => [of, null])),
+    };
+    const changed = await api.write(calls.changePerson, { id, body }, limits);
+    if (isFault(changed)) {
+      if (changed.kind === 'gone') return;
+      throw new SinkUnavailable("Pipedrive does not change leadsync's fields of a person.", {
+        hint: 'Check the permissions of the user of the token.',
+      });
+    }
+    const why =
+      remaining.length > 0
+        ? `it has ${countOf(remaining.length, 'other enquiry')} of leadsync; the keys of these leads were taken from it`
+        : 'leadsync did not make it; its fields `leadsync_…` were emptied';
+    this.#kept.push({ ...refOf(api.addressee, 'person', id), why });
+  }
+
+  async #removeNotes(
+    query: Readonly<Record<string, string>>,
+    isOwn: (content: string) => boolean,
+  ): Promise<void> {
+    const { api, limits } = this.#tools;
+    const ids: string[] = [];
+    for await (const note of api.list(calls.listNotes, query, limits)) {
+      const id = idOf(note);
+      if (id !== undefined && isOwn(String(note['content']))) ids.push(id);
+    }
+    for (const id of ids) await this.#delete(calls.deleteNote, id, 'note');
+  }
+
+  async #delete(call: Call, id: string, object: string): Promise<void> {
+    const { api, limits } = this.#tools;
+    if (await api.delete(call, id, limits)) this.#deleted[object] = (this.#deleted[object] ?? 0) + 1;
+  }
 }
 
 async function* personKeys(api: PipedriveApi, fields: AccountFields, limits: Limits): AsyncIterable<string> {
@@ -147,4 +181,8 @@ async function* recordKeys(
 function heldKeys(person: Json, fields: AccountFields): readonly string[] {
   const custom = objectOf(person['custom_fields']) ?? {};
   return keysIn(custom[fields.get('person', ENQUIRIES)?.code ?? '']);
+}
+
+function isOwnNote(content: string): boolean {
+  return content.includes('<p>leadsync ');
 }

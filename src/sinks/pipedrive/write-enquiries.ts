@@ -84,7 +84,7 @@ export class EnquiryWriter {
       enquiry.recordId = id; // from now on, something of the lead is there
       const isNew = !known.has(enquiry.key);
       await this.#writeNote(enquiry, { person_id: Number(id) }, isNew);
-      enquiry.outcome = deliveredAs(this.#refOf('person', id), enquiry.remarks);
+      enquiry.outcome = deliveredAs(refOf(this.#tools.api.addressee, 'person', id), enquiry.remarks);
       return;
     }
     const held = existing.get(enquiry.key);
@@ -98,7 +98,7 @@ export class EnquiryWriter {
       const link = owner === 'lead' ? { lead_id: recordId } : { deal_id: Number(recordId) };
       await this.#writeNote(enquiry, link, held === undefined);
     }
-    enquiry.outcome = deliveredAs(this.#refOf(owner, recordId), enquiry.remarks);
+    enquiry.outcome = deliveredAs(refOf(this.#tools.api.addressee, owner, recordId), enquiry.remarks);
   }
 
   async #make(object: RecordOwner, enquiry: Enquiry, person: Person, personId: string): Promise<void> {
@@ -183,15 +183,20 @@ export class EnquiryWriter {
       if (enquiry.noteId === undefined) throw unnamed(api, 'the note');
     }
   }
-
-  #refOf(object: RecordOwner | 'person', id: string): DestinationRecord {
-    const path = { lead: `leads/inbox/${id}`, deal: `deal/${id}`, person: `person/${id}` }[object];
-    return { object, id, url: `${this.#tools.api.addressee.origin}/${path}` };
-  }
 }
 
 /** Returns what a failure means for an enquiry. One whose record was made before has arrived, at least in part. */
 function outcomeOf(error: SinkUnavailable, { recordId }: Enquiry, isUnderWay: boolean): Enquiry['outcome'] {
   if (recordId !== undefined) return { ...error.toOutcome(), unsent: false, mayHaveArrived: true };
   return (isUnderWay ? error : error.beforeSending()).toOutcome();
+}
+
+/** Returns where people find a record. */
+export function refOf(
+  { origin }: { readonly origin: string },
+  object: RecordOwner | 'person',
+  id: string,
+): DestinationRecord {
+  const path = { lead: `leads/inbox/${id}`, deal: `deal/${id}`, person: `person/${id}` }[object];
+  return { object, id, url: `${origin}/${path}` };
 }

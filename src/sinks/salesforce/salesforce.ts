@@ -6,10 +6,12 @@ import type { Quota } from '../../leads/quota.ts';
 import type { CallLimits } from '../api-server.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields } from '../crm/compare-fields.ts';
+import { keyText } from '../crm/lead-key.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
   defineSink,
+  type ErasedRecords,
   type Preview,
   type Sink,
   type SinkParts,
@@ -24,7 +26,7 @@ import type { LeadFields } from './lead-fields.ts';
 import { fieldFault, type SalesforceOptions, salesforceOptions, standardFields } from './options.ts';
 import { missingInOrg, requireUsable } from './prepare-org.ts';
 import { SalesforceApi, withoutLease } from './salesforce-api.ts';
-import { deleteLeads, storedLeads } from './stored-leads.ts';
+import { deleteLeads, eraseLeads, storedLeads } from './stored-leads.ts';
 import { LeadWriter } from './write-leads.ts';
 import { collection, MAX_RECORDS, saveHeaders, UPSERT } from './write-records.ts';
 
@@ -162,13 +164,9 @@ class SalesforceSink implements Sink {
     return storedLeads(this.#api, withoutLease(stop));
   }
 
-  /** Moves the leads with the keys of the person's leads to the recycle bin. */
-  async erase({ leads }: Person, stop: AbortSignal): Promise<number> {
-    return deleteLeads(
-      this.#api,
-      leads.map(({ source, leadId }) => `${source}:${leadId}`),
-      withoutLease(stop),
-    );
+  async erase({ leads }: Person, stop: AbortSignal): Promise<ErasedRecords> {
+    const mayBeElsewhere = this.#options.duplicates === 'update';
+    return eraseLeads(this.#api, leads.map(keyText), { mayBeElsewhere, limits: withoutLease(stop) });
   }
 
   quota(): Quota | undefined {

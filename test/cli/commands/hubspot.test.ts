@@ -216,6 +216,44 @@ test('erase deletes the contact and every deal of a person for good, and nothing
   expect(stub.requests.some(({ path }) => path.endsWith('/gdpr-delete'))).toBe(true);
 });
 
+test('erase says which contact it kept and why, and that the rest is to be done by hand', async () => {
+  const { stub, install } = await anInstall();
+  await install.run(['setup', 'crm', '--yes']);
+  const id = stub.addRecord('contacts', { email: 'anna@example.com' });
+  await deliverBySink(install, await install.recorded(PEOPLE), 'crm');
+  const { code, stdout } = await install.run(['erase', 'anna@example.com', '--yes']);
+  expect(code).toBe(1);
+  expect(stdout).toContain(
+    "NOT REACHED  crm (hubspot): Deleted: 2 deals. HubSpot's recycling bin keeps deleted deals and leads for some time. 1 record was kept and may hold data of the person. Open it, and delete it or the data by hand, unless you have a reason to keep it.\n",
+  );
+  expect(stdout).toMatch(
+    new RegExp(
+      `\n +contact ${id} \\(https://\\S+/record/0-1/${id}\\): leadsync did not make it; its properties \`leadsync_…\` were emptied\n`,
+    ),
+  );
+  expect(stdout).not.toMatch(/anna@|Canary/);
+});
+
+test('the certificate as JSON has the records that were kept', async () => {
+  const { stub, install } = await anInstall();
+  await install.run(['setup', 'crm', '--yes']);
+  const id = stub.addRecord('contacts', { email: 'anna@example.com' });
+  await deliverBySink(install, await install.recorded(PEOPLE), 'crm');
+  const { stdout } = await install.run(['erase', 'anna@example.com', '--yes', '--json']);
+  expect(JSON.parse(stdout).places).toMatchObject([
+    { place: 'ledger', kept: [] },
+    {
+      place: 'crm',
+      reached: false,
+      again: false,
+      kept: [
+        { object: 'contact', id, url: expect.any(String), why: expect.stringMatching(/^leadsync did not/) },
+      ],
+    },
+    { place: 'drop', kept: [] },
+  ]);
+});
+
 function dealOf(stub: HubSpotStub, key: string): string {
   return stub.records.deals.find(({ properties }) => properties['leadsync_key'] === key)?.id ?? '';
 }

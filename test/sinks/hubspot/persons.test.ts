@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
+import type { Person } from '../../../src/leads/person.ts';
 import type { HubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
 import { aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
 import { anAccount, onceAfter, outcomesOf } from './open-hubspot.ts';
 
+const NEVER = new AbortController().signal;
 const DELIVERED = expect.objectContaining({ kind: 'delivered' });
 
 describe('persons and enquiries', () => {
@@ -306,6 +308,78 @@ describe('what people wrote', () => {
 });
 
 /** Returns a lead of the same person. */
+describe('erasing a person', () => {
+  const personOf = (...ids: readonly bigint[]): Person => ({
+    leads: ids.map((leadId) => ({ source: 'main', leadId })),
+    rejected: [],
+  });
+  const found = { email: 'anna@example.com', firstname: 'Ann' };
+
+  test.each(['deal', 'lead'] as const)(
+    'keeps a contact that leadsync only found, empties its properties of leadsync, and names it (object: %s)',
+    async (object) => {
+      const { stub, open } = await anAccount({ options: { object } });
+      const id = stub.addRecord('contacts', found);
+      await outcomesOf(open(), [enquiry(1), enquiry(2)]);
+      expect(stub.records.contacts[0]?.properties['leadsync_email_as_typed']).toBe('anna@example.com');
+      expect(await open().erase?.(personOf(1n, 2n), NEVER)).toEqual({
+        deleted: { [object]: 2 },
+        kept: [
+          {
+            object: 'contact',
+            id,
+            url: expect.stringContaining(`/record/0-1/${id}`),
+            why: 'leadsync did not make it; its properties `leadsync_…` were emptied',
+          },
+        ],
+        remark: expect.stringContaining('recycling bin'),
+        unfound: undefined,
+      });
+      const { email, firstname, leadsync_email_as_typed: typed } = stub.records.contacts[0]?.properties ?? {};
+      expect([email, firstname, typed || null]).toEqual(['anna@example.com', 'Ann', null]);
+      expect(stub.records[`${object}s`]).toEqual([]);
+      expect(await open().erase?.(personOf(1n, 2n), NEVER)).toMatchObject({ deleted: {}, kept: [] });
+    },
+  );
+
+  test('keeps the contact of another lead that is not erased, with its properties', async () => {
+    const { stub, open } = await anAccount();
+    await outcomesOf(open(), [enquiry(1)]);
+    await outcomesOf(open(), [enquiry(2)]);
+    expect(await open().erase?.(personOf(2n), NEVER)).toMatchObject({
+      deleted: { deal: 1 },
+      kept: [{ object: 'contact', why: 'leadsync made it for another lead, which is not erased' }],
+    });
+    expect(stub.records.contacts[0]?.properties).toMatchObject({
+      leadsync_key: 'main:1',
+      leadsync_email_as_typed: 'anna@example.com',
+    });
+    expect(await open().erase?.(personOf(1n), NEVER)).toMatchObject({
+      deleted: { deal: 1, contact: 1 },
+      kept: [],
+    });
+  });
+
+  test('says with `object: none` that a contact without a key cannot be found', async () => {
+    const { stub, open } = await anAccount({ options: { object: 'none' } });
+    await outcomesOf(open(), [enquiry(1)]);
+    expect(await open().erase?.(personOf(1n), NEVER)).toEqual({ deleted: { contact: 1 }, kept: [] });
+    stub.addRecord('contacts', { email: 'bert@example.com' });
+    await outcomesOf(open(), [enquiry(2, { client_email: 'bert@example.com' })]);
+    expect(await open().erase?.(personOf(2n), NEVER)).toMatchObject({
+      deleted: {},
+      unfound: expect.stringContaining('look for it by the email address'),
+    });
+  });
+
+  test('of an account without the property of the key reaches nobody, and says so', async () => {
+    const { stub, open } = await anAccount();
+    await outcomesOf(open(), [enquiry(1)]);
+    stub.deleteProperty('deals', 'leadsync_key');
+    await expect(open().erase?.(personOf(1n), NEVER)).rejects.toThrow('no property `leadsync_key` of deals');
+  });
+});
+
 function enquiry(id: number, fields: Readonly<Record<string, unknown>> = {}): Delivery {
   return aDelivery({ leadId: BigInt(id), raw: aLead({ id, client_email: 'anna@example.com', ...fields }) });
 }

@@ -51,6 +51,7 @@ test.each(['deal', 'lead'] as const)(
           (verb) => `POST /crm/objects/${records}/batch/${verb}`,
         ),
         ...(object === 'deal' ? ['POST /crm/associations/contacts/deals/batch/associate/default'] : []),
+        `POST /crm/associations/${records}/contacts/batch/read`,
         `GET /crm/objects/${records}`,
         `DELETE /crm/objects/${records}`,
         'POST /crm/objects/contacts/gdpr-delete',
@@ -110,6 +111,8 @@ async function call(client: Client, { method, path, body }: Comparable): Promise
       : crm.properties.coreApi.create(object, sent);
   }
   if (second === 'associations') {
+    if (path.endsWith('/batch/read'))
+      return crm.associations.v4.batchApi.getPage(object, fourth ?? '', { inputs: sent.inputs });
     const inputs = sent.inputs.map(({ from, to }: Recorded) => ({ _from: from, to }));
     return crm.associations.v4.batchApi.createDefault('contacts', fourth ?? '', { inputs });
   }

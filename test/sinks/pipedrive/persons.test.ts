@@ -296,7 +296,10 @@ describe('the way back', () => {
     async (object) => {
       const { stub, open } = await aCompany({ options: { object } });
       await outcomesOf(open(), [enquiry(1), enquiry(2), enquiry(3, { client_email: 'bob@example.com' })]);
-      expect(await open().erase?.(person, NEVER)).toBe(object === 'none' ? 1 : 3);
+      expect(await open().erase?.(person, NEVER)).toMatchObject({
+        deleted: object === 'none' ? { person: 1, note: 2 } : { [object]: 2, note: 2, person: 1 },
+        kept: [],
+      });
       const { persons, leads, deals, notes } = stub.records;
       expect(persons.filter(({ is_deleted }) => !is_deleted).map(({ emails }) => emails[0]?.value)).toEqual([
         'bob@example.com',
@@ -305,22 +308,58 @@ describe('the way back', () => {
         object === 'none' ? 0 : 1,
       );
       expect(notes).toHaveLength(1);
-      expect(await open().erase?.(person, NEVER)).toBe(0);
+      expect(await open().erase?.(person, NEVER)).toMatchObject({ deleted: {}, kept: [] });
     },
   );
 
-  test('erase leaves a person whom leadsync only found, without the keys, and finds a lead whose person is gone', async () => {
+  test('erase leaves a person with another enquiry, without the keys, and finds a lead whose person is gone', async () => {
     const { stub, open } = await aCompany();
     await addPerson(stub, { name: 'Anna', emails: [contact('anna@example.com')] });
     await outcomesOf(open(), [enquiry(1), enquiry(2), enquiry(3)]);
-    expect(await open().erase?.(person, NEVER)).toBe(2);
     const [kept] = stub.records.persons;
-    expect(kept?.is_deleted).toBe(false);
-    expect(customValue(stub, 'person', kept?.custom_fields, 'leadsync enquiries')).toBe('main:3');
+    expect(await open().erase?.(person, NEVER)).toMatchObject({
+      deleted: { lead: 2 },
+      kept: [
+        {
+          object: 'person',
+          id: String(kept?.id),
+          why: 'it has 1 other enquiry of leadsync; the keys of these leads were taken from it',
+        },
+      ],
+    });
+    const [left] = stub.records.persons;
+    expect(left?.is_deleted).toBe(false);
+    expect(customValue(stub, 'person', left?.custom_fields, 'leadsync enquiries')).toBe('main:3');
+    expect(customValue(stub, 'person', left?.custom_fields, 'leadsync email as typed')).toBe(
+      'anna@example.com',
+    );
     stub.remove('persons', kept?.id ?? 0);
-    expect(await open().erase?.({ leads: [{ source: 'main', leadId: 3n }], rejected: [] }, NEVER)).toBe(1);
+    const last = { leads: [{ source: 'main', leadId: 3n }], rejected: [] };
+    expect(await open().erase?.(last, NEVER)).toMatchObject({ deleted: { lead: 1 }, kept: [] });
     expect(stub.records.leads).toEqual([]);
   });
+
+  test.each(['lead', 'none'] as const)(
+    'erase empties the fields of leadsync of a person whom leadsync only found, and names that person (object: %s)',
+    async (object) => {
+      const { stub, open } = await aCompany({ options: { object } });
+      await addPerson(stub, { name: 'Anna', emails: [contact('anna@example.com')] });
+      await outcomesOf(open(), [enquiry(1), enquiry(2)]);
+      const url = `${stub.url}/person/${stub.records.persons[0]?.id}`;
+      expect(await open().erase?.(person, NEVER)).toMatchObject({
+        deleted: object === 'none' ? { note: 2 } : { lead: 2, note: 2 },
+        kept: [
+          { object: 'person', url, why: 'leadsync did not make it; its fields `leadsync_…` were emptied' },
+        ],
+      });
+      const [kept] = stub.records.persons;
+      expect(kept).toMatchObject({ is_deleted: false, name: 'Anna' });
+      for (const name of ['leadsync enquiries', 'leadsync email as typed', 'leadsync service'])
+        expect(customValue(stub, 'person', kept?.custom_fields, name) ?? null).toBeNull();
+      expect(stub.records.notes).toEqual([]);
+      expect(await open().erase?.(person, NEVER)).toMatchObject({ deleted: {}, kept: [] });
+    },
+  );
 
   test('a person is found by email address, phone number and lead', async () => {
     const { open } = await aCompany({ options: { object: 'deal' } });

@@ -213,8 +213,43 @@ test('an erasure deletes the leads of a person by their keys, and counts them', 
   const { sink, deliver, leads } = await scene();
   await deliver(1, 2);
   const person = { rejected: [], leads: [1n, 7n].map((leadId) => ({ source: 'main', leadId })) };
-  expect(await sink.erase?.(person, NEVER)).toBe(1);
+  expect(await sink.erase?.(person, NEVER)).toEqual({
+    deleted: { lead: 1 },
+    kept: [],
+    remark: expect.stringContaining('recycle bin'),
+    unfound: undefined,
+  });
   expect(leads().map(keyOf)).toEqual(['main:2']);
+});
+
+test('an erasure names what people converted a lead to, which stays', async () => {
+  const { stub, sink, deliver, leads } = await scene();
+  await deliver(1);
+  const ConvertedContactId = '003000000000001AAA';
+  stub.change(String(leads()[0]?.Id), { IsConverted: true, ConvertedContactId });
+  const person = { rejected: [], leads: [{ source: 'main', leadId: 1n }] };
+  expect(await sink.erase?.(person, NEVER)).toMatchObject({
+    deleted: { lead: 1 },
+    kept: [
+      {
+        object: 'contact',
+        id: ConvertedContactId,
+        url: `${stub.url}/${ConvertedContactId}`,
+        why: 'somebody converted a lead to it',
+      },
+    ],
+  });
+});
+
+test('an erasure says that enquiries may be in other leads, where leadsync cannot find them', async () => {
+  const { sink, deliver } = await scene({ options: { duplicates: 'update' } });
+  await deliver(1);
+  const erase = (...ids: readonly bigint[]) =>
+    sink.erase?.({ rejected: [], leads: ids.map((leadId) => ({ source: 'main', leadId })) }, NEVER);
+  expect(await erase(1n, 2n)).toMatchObject({
+    deleted: { lead: 1 },
+    unfound: expect.stringContaining('`duplicates: update`'),
+  });
 });
 
 test('an erasure from an org without the key field reaches nobody, and says so', async () => {

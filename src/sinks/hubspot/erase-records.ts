@@ -1,0 +1,160 @@
+import type { DestinationRecord } from '../../leads/outcome.ts';
+import type { CallLimits } from '../api-server.ts';
+import { type ErasedRecords, type KeptRecord, SinkUnavailable } from '../sink.ts';
+import { KEY } from './enquiry.ts';
+import {
+  chunksOf,
+  type HubSpotApi,
+  MAX_INPUTS,
+  type ObjectName,
+  objectPath,
+  VERSION,
+} from './hubspot-api.ts';
+import { readProperties } from './prepare-account.ts';
+import type { HubSpotRecord } from './read-answer.ts';
+
+/** The object of enquiries. */
+export type RecordObject = Exclude<ObjectName, 'contacts'>;
+
+/** The names of objects for people. */
+export const SINGULAR: Readonly<Record<ObjectName, string>> = {
+  contacts: 'contact',
+  deals: 'deal',
+  leads: 'lead',
+};
+
+const RECYCLING = "HubSpot's recycling bin keeps deleted deals and leads for some time.";
+const NOT_MADE = 'leadsync did not make it; its properties `leadsync_…` were emptied';
+const OF_ANOTHER = 'leadsync made it for another lead, which is not erased';
+const UNFOUND =
+  'No contact there has the key of one of these leads. With `object: none`, a contact that leadsync did not make has no key: look for it by the email address or phone number of the person, and empty or delete it by hand.';
+
+interface Erasing {
+  readonly api: HubSpotApi;
+  /** Undefined if there are only contacts. */
+  readonly object: RecordObject | undefined;
+  readonly limits: CallLimits;
+  /** Returns where people find a record. */
+  readonly refOf: (object: ObjectName, record: HubSpotRecord) => DestinationRecord;
+}
+
+/**
+ * Deletes the records with these keys, contacts for good. Keeps contacts without one of the keys to which a deleted record was linked, and
+ * empties leadsync's own properties of those that leadsync did not make. @throws SinkUnavailable
+ */
+export async function eraseRecords(keys: readonly string[], erasing: Erasing): Promise<ErasedRecords> {
+  const { api, object, limits, refOf } = erasing;
+  const own = await ownProperties(erasing);
+  // Once a record is deleted, HubSpot no longer says which contact it had.
+  const linked = object ? await linkedContacts(keys, object, erasing) : [];
+  const strangers = linked.filter(({ properties: { [KEY]: key } }) => !key);
+  await emptyProperties(strangers, own, erasing);
+  const kept = linked.map((contact): KeptRecord => {
+    const why = contact.properties[KEY] ? OF_ANOTHER : NOT_MADE;
+    return { ...refOf('contacts', contact), why };
+  });
+  const deleted = await deleteRecords(keys, 'for-good', { api, object, limits });
+  const isUnfound = object === undefined && Object.keys(deleted).length === 0;
+  return { deleted, kept, remark: object && RECYCLING, unfound: isUnfound ? UNFOUND : undefined };
+}
+
+/**
+ * Deletes the records with these keys. Returns their number by object. After a deletion for good, HubSpot does not take the email address of the
+ * contact any more. @throws SinkUnavailable
+ */
+export async function deleteRecords(
+  keys: readonly string[],
+  how: 'archive' | 'for-good',
+  { api, object, limits }: Pick<Erasing, 'api' | 'object' | 'limits'>,
+): Promise<Readonly<Record<string, number>>> {
+  const deleted: Record<string, number> = {};
+  for (const each of object ? [object, 'contacts' as const] : ['contacts' as const])
+    for (const { id } of await withKeys(keys, each, api, limits)) {
+      if (each === 'contacts' && how === 'for-good')
+        await api.ask('POST', objectPath(each, 'gdpr-delete'), limits, {
+          body: { objectId: id },
+          isExpected: isGone,
+        });
+      else await api.ask('DELETE', objectPath(each, id), limits, { isExpected: isGone });
+      deleted[SINGULAR[each]] = (deleted[SINGULAR[each]] ?? 0) + 1;
+    }
+  return deleted;
+}
+
+/**
+ * Returns the names of leadsync's own properties of contacts, except the key. Without the property of the key, HubSpot answers as if no record
+ * were there. @throws SinkUnavailable if it does not exist
+ */
+async function ownProperties({ api, object, limits }: Erasing): Promise<readonly string[]> {
+  const objects = object ? (['contacts', object] as const) : (['contacts'] as const);
+  const lacking: ObjectName[] = [];
+  const own: string[] = [];
+  for (const each of objects) {
+    const names = (await readProperties(api, each, limits)).map(({ name }) => name);
+    if (!names.includes(KEY)) lacking.push(each);
+    if (each === 'contacts')
+      own.push(...names.filter((name) => name.startsWith('leadsync_') && name !== KEY));
+  }
+  if (lacking.length > 0)
+    throw new SinkUnavailable(
+      `HubSpot has no property \`${KEY}\` of ${lacking.join(' and ')}, by which leadsync could find the leads.`,
+      { hint: `\`leadsync setup ${api.addressee.sink}\` shows and makes what is missing.`, unsent: true },
+    );
+  return own;
+}
+
+/** Returns the contacts without one of these keys to which records with these keys are linked. */
+async function linkedContacts(
+  keys: readonly string[],
+  object: RecordObject,
+  { api, limits }: Erasing,
+): Promise<readonly HubSpotRecord[]> {
+  const records = await withKeys(keys, object, api, limits);
+  const ids = new Set<string>();
+  for (const part of chunksOf(records, MAX_INPUTS)) {
+    const body = { inputs: part.map(({ id }) => ({ id })) };
+    const path = `/crm/associations/${VERSION}/${object}/contacts/batch/read`;
+    const { results } = (await api.ask('POST', path, limits, { body })) ?? {};
+    if (!Array.isArray(results))
+      throw new SinkUnavailable('HubSpot did not say which contacts the records have.', {
+        hint: 'Check `api_url`, and whether a proxy answers in place of HubSpot.',
+        unsent: true,
+      });
+    for (const { to } of results as { readonly to?: readonly { readonly toObjectId?: unknown }[] }[])
+      for (const { toObjectId } of to ?? []) ids.add(String(toObjectId));
+  }
+  const contacts = await api.read('contacts', { ids: [...ids], properties: [KEY] }, limits);
+  const own = new Set(keys);
+  return contacts.filter(({ properties: { [KEY]: key } }) => !key || !own.has(key));
+}
+
+async function emptyProperties(
+  contacts: readonly HubSpotRecord[],
+  names: readonly string[],
+  { api, limits }: Erasing,
+): Promise<void> {
+  const properties = Object.fromEntries(names.map((name) => [name, '']));
+  const inputs = contacts.map(({ id }) => ({ objectWriteTraceId: id, id, properties }));
+  const written = await api.write('contacts', 'update', inputs, { limits, keyOf: ({ id }) => id });
+  for (const result of written.values()) {
+    if (result instanceof SinkUnavailable) throw result;
+    if (!('kind' in result) || result.kind === 'gone') continue;
+    throw new SinkUnavailable("HubSpot does not empty leadsync's properties of a contact.", {
+      hint: 'Check whether a validation rule of the account forbids empty values.',
+    });
+  }
+}
+
+function withKeys(
+  keys: readonly string[],
+  object: ObjectName,
+  api: HubSpotApi,
+  limits: CallLimits,
+): Promise<readonly HubSpotRecord[]> {
+  return api.read(object, { by: KEY, ids: keys, properties: [KEY] }, limits);
+}
+
+/** Whether a status says that the record was deleted in the meantime. */
+function isGone(status: number): boolean {
+  return status === 404;
+}
