@@ -3,7 +3,7 @@ import { post } from '../platform/http/post.ts';
 import { readRetryAfter } from '../platform/http/retry-after.ts';
 import { OnDemand } from '../platform/process/on-demand.ts';
 import { reachServer } from './reach-server.ts';
-import type { SinkParts } from './sink.ts';
+import { type SinkParts, SinkUnavailable } from './sink.ts';
 
 /** Maximum bytes of an answer that are read. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -58,7 +58,7 @@ export class ApiServer {
     });
   }
 
-  /** Makes a request and returns the answer, whatever it says. @throws SinkUnavailable if there is none */
+  /** Makes a request and returns the answer, whatever it says. @throws SinkUnavailable if there is none, or a part of it */
   async call(
     { method = 'POST', path, headers, body }: ApiRequest,
     { stop, confirmLease, sendsLeads = false }: CallLimits,
@@ -76,9 +76,10 @@ export class ApiServer {
       headers: { 'user-agent': userAgent, ...headers },
       ...(body === undefined ? {} : { body: Buffer.from(body) }),
     } as const;
-    const limits = { timeoutMs, stop, beforeSending, maxBytes: MAX_BYTES };
+    const limits = { timeoutMs, needsBody: true, stop, beforeSending, maxBytes: MAX_BYTES };
     const send = () => post(pool, request, limits);
     const response = await reachServer({ origin: this.origin, timeoutMs }, stop, send, () => isUnsent);
+    if (!response.isWhole) throw this.#broken(response.statusCode, { stop, sendsLeads });
     const header = (name: string) => [response.headers[name]].flat()[0];
     const [retryAfter, date] = [header('retry-after'), header('date')];
     return {
@@ -87,6 +88,25 @@ export class ApiServer {
       retryAfterMs: readRetryAfter({ retryAfter, date }, clock.now()),
       header,
     };
+  }
+
+  /** Nothing follows from a part of an answer: the missing part may name the records that the server has taken. */
+  #broken(
+    httpStatus: number,
+    { stop, sendsLeads }: { readonly stop: AbortSignal; readonly sendsLeads: boolean },
+  ): SinkUnavailable {
+    const seconds = this.#parts.timeoutMs / 1000;
+    return new SinkUnavailable(
+      `${this.origin} answered with status ${httpStatus}, but the answer did not arrive completely.`,
+      {
+        hint: stop.aborted
+          ? ''
+          : `The connection broke off, was too slow (\`timeout\` is ${seconds} s), or the answer is longer than 8 MiB.`,
+        httpStatus,
+        unsent: !sendsLeads,
+        mayHaveArrived: httpStatus < 400 || httpStatus >= 500,
+      },
+    );
   }
 
   /** Closes the connections without waiting for answers: the caller has already ended the attempts. */

@@ -242,7 +242,7 @@ export interface SinkParts {
   readonly concurrency: number;
   /** Maximum deliveries per batch. 1 turns batching off. */
   readonly batchMax: number;
-  /** Deadline of one request, transaction or file, in ms. For a request, it applies until the headers of the answer have arrived. */
+  /** Deadline of one request, transaction or file, in ms. Of a request, it ends with the headers of the answer; of a request to an API, with the whole answer. */
   readonly timeoutMs: number;
   /** The user agent, `leadsync/0.1.0`, for protocols that have one. */
   readonly userAgent: string;

@@ -3,7 +3,7 @@ import { DeadlinePassed } from '../time/deadline.ts';
 
 /** Maximum bytes of a body that are read, unless the caller says otherwise. */
 const LIMIT_BYTES = 1024;
-/** Maximum time to read a body, after the status has arrived, in ms. */
+/** Maximum time to read a body that the caller does not need, after the status has arrived, in ms. */
 export const READ_MS = 1000;
 
 type Headers = Dispatcher.ResponseData['headers'];
@@ -14,12 +14,19 @@ export interface Response {
   readonly headers: Headers;
   /** The beginning of the body; undefined if it is empty. */
   readonly text: string | undefined;
+  /** Whether the body arrived completely. */
+  readonly isWhole: boolean;
 }
 
 interface PostLimits {
-  /** Maximum time until the headers of the response have arrived, in ms. Includes the time that the request waits for its connection. */
+  /**
+   * Maximum time until the headers of the response have arrived, in ms, or the whole response if `needsBody`. Includes the time that the request
+   * waits for its connection.
+   */
   readonly timeoutMs: number;
-  /** Aborts a request that has no response yet. */
+  /** Whether the body matters and not only the status, so that it has until `timeoutMs` to arrive. Default: no. */
+  readonly needsBody?: boolean;
+  /** Aborts a request that has no response yet, and ends the reading of a body. */
   readonly stop: AbortSignal;
   /** Called when the request has its connection, immediately before its first byte is written. If it throws, nothing is sent. */
   readonly beforeSending: () => void;
@@ -28,8 +35,8 @@ interface PostLimits {
 }
 
 /**
- * Sends a request. Closes the connection if the body is longer than `maxBytes` or takes longer than `READ_MS`; the response then has
- * the part that arrived.
+ * Sends a request. Closes the connection if the body is longer than `maxBytes` or takes longer than `READ_MS` (or `timeoutMs`, if `needsBody`);
+ * the response then has the part that arrived.
  * @throws DeadlinePassed, the reason of `stop`, the error of `beforeSending`, or an error of undici
  */
 export function post(
@@ -50,10 +57,10 @@ export function post(
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #limits: PostLimits;
   readonly #result = Promise.withResolvers<Response>();
-  /** Ends the wait for the headers, then that for the body. */
+  /** Ends the wait for the response. */
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
-  #head: Omit<Response, 'text'> | undefined;
+  #head: Omit<Response, 'text' | 'isWhole'> | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Why the request ended without a response. */
@@ -61,7 +68,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(limits: PostLimits) {
     this.#limits = limits;
-    this.#timer = setTimeout(() => this.#abort(new DeadlinePassed()), limits.timeoutMs);
+    this.#timer = setTimeout(() => this.#end(new DeadlinePassed()), limits.timeoutMs);
     limits.stop.addEventListener('abort', this.#onStop);
   }
 
@@ -81,8 +88,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: Headers): void {
     if (statusCode < 200) return;
-    this.#endWait();
     this.#head = { statusCode, headers };
+    if (this.#limits.needsBody) return;
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#leaveBody(), READ_MS);
   }
 
@@ -93,20 +101,23 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#respond();
+    this.#respond(true);
   }
 
-  /** A body that breaks off is no error: the status has arrived, and a caller that needs the whole body can tell from the text. */
+  /** A body that breaks off is no error: the status has arrived. */
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#head) this.#respond();
+    if (this.#head) this.#respond(false);
     else this.#fail(error);
   }
 
-  readonly #onStop = () => this.#abort(this.#limits.stop.reason);
+  readonly #onStop = () => this.#end(this.#limits.stop.reason);
 
-  #abort(reason: Error): void {
-    this.#fail(reason);
-    this.#controller?.abort(reason);
+  #end(reason: Error): void {
+    if (this.#head) this.#leaveBody();
+    else {
+      this.#fail(reason);
+      this.#controller?.abort(reason);
+    }
   }
 
   #fail(error: unknown): void {
@@ -116,16 +127,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #leaveBody(): void {
-    this.#respond();
+    this.#respond(false);
     // Not immediately: if the rest of the body is in the same chunk, the response then ends and the connection is kept.
     setImmediate(() => this.#controller?.abort(new Error('The rest of the body is not read.')));
   }
 
-  #respond(): void {
+  #respond(isWhole: boolean): void {
     if (!this.#head) return;
     this.#endWait();
     const text = Buffer.concat(this.#chunks).subarray(0, this.#maxBytes).toString('utf8');
-    this.#result.resolve({ ...this.#head, text: text === '' ? undefined : text });
+    this.#result.resolve({ ...this.#head, text: text === '' ? undefined : text, isWhole });
   }
 
   #endWait(): void {

@@ -3,7 +3,6 @@ import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { mappedText } from '../../leads/mapped-fields.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { isPlainHttp } from '../../platform/http/address.ts';
-import { READ_MS } from '../../platform/http/post.ts';
 import type { CallLimits } from '../api-server.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { leadMessage } from '../lead-message.ts';
@@ -109,7 +108,7 @@ class SlackSink implements Sink {
       ofChannel.add(outcome.outcome);
       return outcome.outcome;
     };
-    const partMs = this.#parts.timeoutMs + READ_MS;
+    const partMs = this.#parts.timeoutMs;
     const blamesOneItem = (refused: Refused) => !ofChannel.has(refused);
     const posted = await attemptParts(messages, attempt, { under, partMs, blamesOneItem }).catch((error) => {
       if (!(error instanceof SinkUnavailable) || outcomes.size === 0) throw error;

@@ -1,6 +1,6 @@
-import { Pool } from 'undici';
-import { expect, onTestFinished, test } from 'vitest';
-import { post } from '../../../src/platform/http/post.ts';
+import { type Dispatcher, Pool } from 'undici';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { post, READ_MS } from '../../../src/platform/http/post.ts';
 import { DeadlinePassed } from '../../../src/platform/time/deadline.ts';
 import { startWebhookReceiver } from '../../support/servers/webhook-receiver.ts';
 
@@ -69,4 +69,62 @@ test('a request that is stopped while it waits for its connection is not sent ei
   expect(await first).toMatchObject({ statusCode: 204, text: undefined });
   await send('next', 60_000);
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual(['first', 'next']);
+});
+
+describe('a response whose body is slow', () => {
+  /** Begins a request whose response has its status and the beginning of its body. Time stands still until the test moves it. */
+  function begun({ needsBody, stop = NEVER }: { needsBody: boolean; stop?: AbortSignal }) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const began = Promise.withResolvers<Dispatcher.DispatchHandler>();
+    const dispatcher = { dispatch: (_, handler) => began.resolve(handler) } as Pick<Dispatcher, 'dispatch'>;
+    const controller = { abort: vi.fn() } as unknown as Dispatcher.DispatchController;
+    const request = { method: 'POST', path: '/' } as const;
+    const limits = { timeoutMs: 60_000, needsBody, stop, beforeSending: () => undefined };
+    const response = post(dispatcher as Dispatcher, request, limits);
+    const arrive = (text: string) => handler?.onResponseData?.(controller, Buffer.from(text));
+    let handler: Dispatcher.DispatchHandler | undefined;
+    const ready = began.promise.then((given) => {
+      handler = given;
+      handler.onRequestStart?.(controller, undefined);
+      handler.onResponseStart?.(controller, 200, {}, 'OK');
+      arrive('{"begun":');
+    });
+    return {
+      ready,
+      response,
+      arrive,
+      end: () => handler?.onResponseEnd?.(controller, {}),
+      breakOff: () => handler?.onResponseError?.(controller, new Error('ECONNRESET')),
+    };
+  }
+
+  test('is left after a second if the status matters alone', async () => {
+    const { ready, response } = begun({ needsBody: false });
+    await ready;
+    vi.advanceTimersByTime(READ_MS);
+    expect(await response).toMatchObject({ statusCode: 200, text: '{"begun":', isWhole: false });
+  });
+
+  test('is awaited until the deadline if the body matters', async () => {
+    const { ready, response, arrive, end } = begun({ needsBody: true });
+    await ready;
+    vi.advanceTimersByTime(59_000);
+    arrive('true}');
+    end();
+    expect(await response).toMatchObject({ statusCode: 200, text: '{"begun":true}', isWhole: true });
+  });
+
+  test.each(['the deadline', 'a stop', 'the end of the connection'])(
+    'is left at %s, and says that it is not whole',
+    async (what) => {
+      const stop = new AbortController();
+      const { ready, response, breakOff } = begun({ needsBody: true, stop: stop.signal });
+      await ready;
+      if (what === 'the deadline') vi.advanceTimersByTime(60_000);
+      if (what === 'a stop') stop.abort(new Error('leadsync stops'));
+      if (what === 'the end of the connection') breakOff();
+      expect(await response).toMatchObject({ statusCode: 200, text: '{"begun":', isWhole: false });
+    },
+  );
 });
