@@ -32,6 +32,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),
     upcoming: (sink, lead, source) => access.read(() => upcoming.of(sink, lead, source)),
     newestContents: (limit) => access.read(() => newestContents(db, limit)),
+    sentPending: (sink) => access.read(() => upcoming.sentPending(sink)),
     feedCursor: () => access.read(() => changes.now()),
     feed: (since, withData) => access.read(() => changes.since(since, withData)),
     recentAttempts: (limit) => access.read(() => changes.recentAttempts(limit)),

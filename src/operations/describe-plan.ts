@@ -41,7 +41,7 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'removed':
       return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
     case 'altered':
-      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}${routingPart(sink.routing)}${leftOutPart(sink)}`;
+      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}${keepingPart(sink.routing)}${routingPart(sink.routing)}${leftOutPart(sink)}`;
   }
 }
 
@@ -86,6 +86,12 @@ function unknownFormerPart({
 
 function alteredPart(options: readonly string[]): string {
   return options.length > 0 ? `, with ${options.join(', ')} from its next attempt on` : '';
+}
+
+/** Says how many of the pending deliveries the changed mapping does not apply to. */
+function keepingPart(routing: Routing | undefined): string {
+  if (routing === undefined || routing.keeping === 0) return '';
+  return `, of which ${routing.keeping} ${routing.keeping === 1 ? 'was' : 'were'} sent before and will be sent unchanged`;
 }
 
 function routingPart(routing: Routing | undefined): string {

@@ -85,6 +85,8 @@ export interface Routing {
   readonly leaving: number;
   /** For how many of them an expression of the planned mapping fails, so that they would be refused. */
   readonly failed: number;
+  /** The number of pending deliveries that keep the last mapping, because they were sent under it. */
+  readonly keeping: number;
 }
 
 /** What a configuration would change for one source. The leads of a removed source stay. `options`: changed options. */
@@ -137,8 +139,16 @@ export function planOf(last: LastConfiguration, config: Config, exact?: ConfigCh
 /** The options of a mapping. */
 const MAPPING = ['where', 'fields', 'region', 'lookups'];
 
-function changesMapping(sink: PlannedSink): boolean {
+function changesMapping(sink: PlannedSink): sink is Extract<PlannedSink, { kind: 'altered' }> {
   return sink.kind === 'altered' && sink.options.some((option) => MAPPING.includes(option));
+}
+
+/** Reads from the ledger what a changed mapping applies to. */
+interface MappingFacts {
+  /** Returns the leads by which the plan shows what the mapping does. */
+  leads(): Promise<readonly Delivery[]>;
+  /** Returns the number of a sink's pending deliveries that keep the mapping of an earlier attempt. */
+  sentPending(sink: string): Promise<number>;
 }
 
 /** Adds to each sink whose mapping changes how many of the leads it gets before and after the change. Reads the leads only if necessary. */
@@ -146,12 +156,12 @@ export async function withRouting(
   plan: Plan,
   last: LastConfiguration,
   { sinks, clientKey }: Pick<Config, 'sinks' | 'clientKey'>,
-  readLeads: () => Promise<readonly Delivery[]>,
+  read: MappingFacts,
 ): Promise<Plan> {
   if (!plan.sinks.some(changesMapping)) return plan;
-  const leads = await readLeads();
+  const leads = await read.leads();
   const trial = (mapping: MappingDefinition | undefined) => tryMapping(mapping, leads, clientKey);
-  const planned = plan.sinks.map((sink) => {
+  const withRoute = async (sink: PlannedSink): Promise<PlannedSink> => {
     if (!changesMapping(sink)) return sink;
     const former = last.sinks.find(({ name }) => name === sink.name)?.config;
     const { going: before } = trial(
@@ -165,10 +175,11 @@ export async function withRouting(
       joining: after.difference(before).size,
       leaving: before.difference(after).size,
       failed,
+      keeping: await read.sentPending(sink.name),
     };
     return { ...sink, routing };
-  });
-  return { ...plan, sinks: planned };
+  };
+  return { ...plan, sinks: await Promise.all(plan.sinks.map(withRoute)) };
 }
 
 function planSources(

@@ -6,7 +6,7 @@ import { defineCommand } from '../shell/command.ts';
 import { configOf, exportStatesOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-declared.ts';
-import { newestLeads } from '../shell/newest-leads.ts';
+import { newestLeads, sentPending } from '../shell/newest-leads.ts';
 
 /** The number of leads by which `plan` shows what a changed mapping does. */
 const TRIED_LEADS = 1_000;
@@ -26,9 +26,10 @@ export const command = defineCommand<{ json?: boolean }>({
       ...(await lastDeclaration(config, surroundings)),
       exports: await lastExports(exportStatesOf(config)),
     };
-    const planned = await withRouting(planOf(last, config), last, config, () =>
-      newestLeads(config, surroundings, TRIED_LEADS),
-    );
+    const planned = await withRouting(planOf(last, config), last, config, {
+      leads: () => newestLeads(config, surroundings, TRIED_LEADS),
+      sentPending: (sink) => sentPending(config, surroundings, sink),
+    });
     if (options.json) surroundings.stdout.write(printJson(planned));
     else {
       const lines = describePlan(planned);

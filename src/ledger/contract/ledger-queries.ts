@@ -59,6 +59,8 @@ export interface LedgerQueries {
    * out leads without content, and those with more than 1 MB.
    */
   newestContents(limit: number): Promise<readonly Delivery[]>;
+  /** Returns the number of a sink's pending deliveries that keep the mapping of an earlier attempt, because they were sent under it. */
+  sentPending(sink: string): Promise<number>;
   /** Returns the cursor at the end of the change feed. From this cursor, `feed` returns only later events. */
   feedCursor(): Promise<FeedCursor>;
   /** Returns the events after a cursor. `withData` adds the contents of leads and the answers of destinations, which are personal data. */

@@ -77,6 +77,11 @@ export class UpcomingDeliveries {
     };
   }
 
+  /** Returns the number of a sink's pending deliveries that keep the mapping of an earlier attempt. */
+  sentPending(sink: string): number {
+    return this.#sql.sentPending.get(sink) ?? 0;
+  }
+
   /** Returns the delivery that a backfill would create. */
   #unowed(sink: string, leadId: LeadId, { source, version_no }: LeadRow): Upcoming {
     const content = contentOf(this.#sql.version.get(version_no) as VersionRow);
@@ -107,6 +112,11 @@ function prepare(db: Database.Database) {
     version: db.prepare<[number], VersionRow>(
       `SELECT ${content('v.valid_from')} FROM _versions v WHERE v.version_no = ?`,
     ),
+    sentPending: db
+      .prepare<[string], number>(
+        `SELECT count(*) FROM _deliveries d WHERE d.sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?) AND d.state = 'pending' AND ${KEEPS_MAPPING}`,
+      )
+      .pluck(),
     // The oldest pending delivery or, if none is pending, the last delivery.
     owed: db.prepare<[string, LeadId, string], OwedRow>(
       `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.was_left_out, d.state, d.reason, d.settled_at, ${KEEPS_MAPPING} AS keeps_mapping,

@@ -73,6 +73,7 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   unknownIndexes: true,
   upcoming: true,
   newestContents: true,
+  sentPending: true,
   vitals: true,
   unbegunBatches: true,
 };

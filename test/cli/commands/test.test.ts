@@ -2,6 +2,8 @@ import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeSink } from '../../../src/config/changes/compare-configs.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
+import type { BatchRef } from '../../../src/leads/delivery.ts';
+import type { Outcome } from '../../../src/leads/outcome.ts';
 import { textOf } from '../../../src/mapping/definition.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { startLeadsync } from '../../support/program/leadsync.ts';
@@ -182,6 +184,16 @@ describe('leadsync plan', () => {
         mapping: sink.mapping && textOf(sink.mapping),
       })),
     );
+    const { refs } = await ledger.claim({ sink: 'crm', window: 1, max: 2, waitMs: 0, leaseMs: 60_000 });
+    const begun = await ledger.begin(refs[0] as BatchRef, 60_000);
+    const outcomes = begun?.batch.deliveries.map(
+      (): Outcome => ({ kind: 'unavailable', reason: 'It is down.', httpStatus: 503 }),
+    );
+    await ledger.settle(refs[0] as BatchRef, {
+      outcomes: outcomes ?? [],
+      startedAt: new Date(),
+      durationMs: 1,
+    });
     install.configure({
       sinks: {
         crm: { type: 'webhook', url: URL, ...plumbers, where: 'lead.service_slug != "plumbing"' },
@@ -189,6 +201,9 @@ describe('leadsync plan', () => {
       },
     });
     const { stdout } = await install.run(['plan']);
+    expect(stdout).toContain(
+      '; still pending: 3 deliveries, of which 2 were sent before and will be sent unchanged; ',
+    );
     expect(stdout).toContain('sink crm: where, from its next attempt on');
     expect(stdout).toContain(
       '; of the last 3 leads, 2 go to it instead of 1: 2 newly, and 1 no longer; `leadsync replay --sink crm --left-out` then delivers leads that were left out and belong now\n',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { BatchRef } from '../../../src/leads/delivery.ts';
 import {
   LEFT_OUT,
   type LeftOut,
@@ -224,6 +225,19 @@ export function mappingContract(store: () => OpenLedger): void {
       await on.settle(first.ref, delivered, { kind: 'untried', apart: true });
       await on.declare(aSink('crm', { mapping: 'B' }));
       expect(await mappingsOf(on)).toMatchObject({ own: [undefined], ids: [`${first.ids[1]}:m1`] });
+    });
+
+    it('the pending deliveries that keep the mapping of an earlier attempt are counted', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }), 'other');
+      await on.list([1, 2, 3, 4, 5]);
+      const counts = async () => [await on.ledger.sentPending('crm'), await on.ledger.sentPending('other')];
+      expect(await counts()).toEqual([0, 0]);
+      const { refs } = await on.claim('crm');
+      for (const [index, outcome] of [unavailable, unanswered, unconnected, delivered].entries())
+        await on.settle((await on.begin(refs[index] as BatchRef)).ref, outcome);
+      expect(await counts()).toEqual([2, 0]);
+      await on.ledger.retry({ sink: 'crm' });
+      expect(await counts()).toEqual([1, 0]);
     });
 
     it('a delivery is found by its new id, with all of its attempts', async () => {
