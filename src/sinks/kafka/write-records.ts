@@ -1,6 +1,12 @@
 import { type MessageRecord, murmur2 } from '@platformatic/kafka';
 import type { Delivery } from '../../leads/delivery.ts';
-import type { Delivered, DestinationRecord, Outcome, Refused } from '../../leads/outcome.ts';
+import {
+  type Delivered,
+  type DestinationRecord,
+  mayHaveArrived,
+  type Outcome,
+  type Refused,
+} from '../../leads/outcome.ts';
 import { hostAndPort } from '../../platform/http/address.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { type AttemptUnderWay, SinkUnavailable } from '../sink.ts';
@@ -55,7 +61,8 @@ export async function writeRecords(
   const written = await Promise.all(lanes.map((lane) => writtenOrFailure(lane, sender)));
   const failures = written.filter((result) => result instanceof SinkUnavailable);
   // What a sink throws is the outcome of every lead, so a failure of which some leads may have arrived counts for all.
-  if (failures.length === lanes.length) throw failures.find(({ unsent }) => !unsent) ?? failures[0];
+  if (failures.length === lanes.length)
+    throw failures.find((failure) => mayHaveArrived(failure.toOutcome())) ?? failures[0];
   const outcomes = new Map<Delivery, Outcome>();
   for (const [lane, { items: ofLane }] of lanes.entries()) {
     const result = written[lane];

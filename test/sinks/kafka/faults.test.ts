@@ -1,50 +1,15 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Delivery } from '../../../src/leads/delivery.ts';
-import type { Outcome } from '../../../src/leads/outcome.ts';
-import { type Sink, type SinkParts, SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { selfSigned } from '../../faults/sinks/certificate.ts';
-import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+import { describe, expect, test } from 'vitest';
+import { mayHaveArrived } from '../../../src/leads/outcome.ts';
+import { aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
 import { closedPort } from '../ports.ts';
-import { type KafkaStub, startKafkaStub } from './kafka-stub.ts';
+import { startKafkaStub } from './kafka-stub.ts';
 import { openKafka } from './open-kafka.ts';
+import { deliver, failureOf, leads, NEVER, open, startStub } from './stub-scene.ts';
 
-const NEVER = new AbortController().signal;
 const WRITE = 1 << 4;
 const DESCRIBE = 1 << 8;
-
-type Options = Partial<Parameters<typeof openKafka>[0]>;
-
-async function startStub(options: Parameters<typeof startKafkaStub>[0] = {}): Promise<KafkaStub> {
-  const stub = await startKafkaStub(options);
-  onTestFinished(() => stub.close());
-  return stub;
-}
-
-function open(stub: Pick<KafkaStub, 'address'>, options: Options = {}, parts: Partial<SinkParts> = {}): Sink {
-  const sink = openKafka({ brokers: stub.address, ...options }, parts);
-  onTestFinished(() => sink.close());
-  return sink;
-}
-
-async function failureOf(work: Promise<unknown>): Promise<SinkUnavailable> {
-  const error = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof SinkUnavailable)) throw new Error(`it did not fail as expected: ${error}`);
-  return error;
-}
-
-function leads(count: number): readonly Delivery[] {
-  return Array.from({ length: count }, (_, index) => aDelivery({ leadId: BigInt(index + 1) }));
-}
-
-function deliver(sink: Sink, deliveries: readonly Delivery[] = leads(30)): Promise<readonly Outcome[]> {
-  return sink.deliver(aBatch(deliveries), NEVER);
-}
 
 describe('records', () => {
   test('a batch is one request, and batches share a connection', async () => {
@@ -174,6 +139,51 @@ describe('records', () => {
     expect(error.toOutcome().unsent).toBe(false);
   });
 
+  test('of partitions that all fail, one that may have its records counts for every lead', async () => {
+    const stub = await startStub();
+    stub.answerProduce((_, partition) =>
+      partition === 2 ? 'REQUEST_TIMED_OUT' : 'TOPIC_AUTHORIZATION_FAILED',
+    );
+    const error = await failureOf(deliver(open(stub)));
+    expect(mayHaveArrived(error.toOutcome())).toBe(true);
+    stub.answerProduce(() => 'TOPIC_AUTHORIZATION_FAILED');
+    expect(mayHaveArrived((await failureOf(deliver(open(stub)))).toOutcome())).toBe(false);
+  });
+
+  test('an answer that leaves out a partition is no answer for its records, and one for the others', async () => {
+    const stub = await startStub();
+    stub.answerProduce('half');
+    const outcomes = await deliver(open(stub));
+    const unsure = outcomes.filter(({ kind }) => kind !== 'delivered');
+    expect(unsure.length).toBeGreaterThan(0);
+    expect(unsure.length).toBeLessThan(30);
+    for (const outcome of unsure) {
+      expect(outcome.kind).toBe('unavailable');
+      expect(mayHaveArrived(outcome)).toBe(true);
+    }
+  });
+
+  test('a broker that asks for a pause gets nothing before it is over', async () => {
+    const clock = new HeldClock();
+    const stub = await startStub();
+    const sink = open(stub, {}, { clock, timeoutMs: 15_000 });
+    const produced = () => stub.requests.filter((name) => name === 'Produce').length;
+    stub.throttleMs = 5_000;
+    expect((await deliver(sink)).every(({ kind }) => kind === 'delivered')).toBe(true);
+    stub.throttleMs = 0;
+    const waits = deliver(sink);
+    await clock.pass(4_999);
+    expect(produced()).toBe(1);
+    await clock.pass(1);
+    await waits;
+    stub.throttleMs = 60_000;
+    await deliver(sink);
+    const error = await failureOf(deliver(sink));
+    expect(error.message).toContain('asked for a pause');
+    expect(error).toMatchObject({ unsent: true, retryAfterMs: 60_000 });
+    expect(produced()).toBe(3);
+  });
+
   test('closing a sink ends an attempt that waits for an answer', async () => {
     const stub = await startStub();
     stub.answerProduce('silent');
@@ -259,93 +269,4 @@ describe('the topic', () => {
     await open(stub).check(NEVER);
     expect(stub.stored).toEqual([]);
   });
-});
-
-describe('login and TLS', () => {
-  const username = 'leadsync';
-  const password = 'p4ssw0rd,=x';
-
-  test.each([
-    ['plain', 'PLAIN'],
-    ['scram-sha-256', 'SCRAM-SHA-256'],
-    ['scram-sha-512', 'SCRAM-SHA-512'],
-  ] as const)('leadsync logs in with %s, and a wrong password is told', async (sasl, mechanism) => {
-    const stub = await startStub({ login: { mechanism, username, password } });
-    expect(await deliver(open(stub, { sasl, username, password }), leads(1))).toMatchObject([
-      { kind: 'delivered' },
-    ]);
-    const error = await failureOf(open(stub, { sasl, username, password: 'wr0ng' }).check(NEVER));
-    expect(error.message).toBe(`${stub.address} does not accept the login.`);
-    expect(`${error.message}${error.hint}`).not.toMatch(/wr0ng|p4ssw0rd/);
-    expect(stub.faults).toEqual([]);
-  });
-
-  test('a mechanism that the broker does not offer is told with those that it offers', async () => {
-    const stub = await startStub({ login: { mechanism: 'SCRAM-SHA-512', username, password } });
-    const error = await failureOf(open(stub, { username, password }).check(NEVER));
-    expect(error.message).toBe(
-      `${stub.address} does not offer the SASL mechanism of \`sasl\`: it offers SCRAM-SHA-512.`,
-    );
-  });
-
-  test('a broker that wants a login and gets none closes the connection', async () => {
-    const stub = await startStub({ login: { mechanism: 'PLAIN', username, password } });
-    const error = await failureOf(open(stub).check(NEVER));
-    expect(error.message).toBe(`${stub.address} closed the connection.`);
-    expect(error.hint).toContain('The port may need `tls: true`, or `username` and `password`.');
-  });
-
-  test.each(['', 'nonsense', 'r=x,s=,i=0', 'r=x'])(
-    'a broker that answers a login with "%s" ends nothing but the attempt',
-    async (nonsense) => {
-      const stub = await startStub({ login: { mechanism: 'SCRAM-SHA-256', username, password, nonsense } });
-      const sink = open(stub, { sasl: 'scram-sha-256', username, password }, { timeoutMs: 2_000 });
-      const error = await failureOf(sink.check(NEVER));
-      expect(error.message).toContain(stub.address);
-      expect(error.hint).not.toBe('');
-    },
-  );
-
-  test('TLS works with a certificate of a known authority, and another one is told', async () => {
-    const certificate = selfSigned('kafka');
-    const stub = await startStub({ certificate });
-    expect(await deliver(open(stub, { tls: true, tls_ca: certificate.cert }), leads(1))).toMatchObject([
-      { kind: 'delivered' },
-    ]);
-    const error = await failureOf(open(stub, { tls: true }).check(NEVER));
-    expect(error.message).toContain('has a self-signed TLS certificate');
-  });
-
-  test('TLS to a port without it, and the reverse, are told', async () => {
-    const plain = await startStub();
-    const withTls = await failureOf(open(plain, { tls: true }, { timeoutMs: 2_000 }).check(NEVER));
-    expect(withTls.message).toBe(`${plain.address} closed the connection during the TLS handshake.`);
-    const encrypted = await startStub({ certificate: selfSigned('kafka') });
-    const without = await failureOf(open(encrypted, {}, { timeoutMs: 2_000 }).check(NEVER));
-    expect(`${without.message} ${without.hint}`).toContain('`tls: true`');
-  });
-
-  test('a broker that answers with an alert of TLS is told', async () => {
-    const alert = Buffer.of(0x15, 3, 3, 0, 2, 2, 70); // RFC 8446, section 6: protocol_version
-    const server = createServer((socket) => socket.once('data', () => socket.end(alert)));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const error = await failureOf(open({ address }).check(NEVER));
-    expect(`${error.message} ${error.hint}`).toBe(`${address} requires TLS. Set \`tls: true\`.`);
-  });
-
-  test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', '\0\0\0\u0004\0\0\0\u0001', '\0\0\0\u0008\0\0\0\u0009abcd'])(
-    'another program on the port is told: %j',
-    async (answer) => {
-      const server = createServer((socket) => socket.once('data', () => socket.end(answer)));
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      onTestFinished(() => void server.close());
-      const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const error = await failureOf(open({ address }).check(NEVER));
-      expect(error.message).toMatch(/ (closed the connection|does not answer as Kafka does)\.$/);
-    },
-  );
 });

@@ -15,6 +15,8 @@ export type ProduceAnswer =
   | 'silent'
   /** Stores the records, and answers without naming a partition. */
   | 'vague'
+  /** Stores the records, and names every partition but the first. */
+  | 'half'
   /** Stores those of each partition for which it returns nothing, and answers with the error code that it returns for another one. */
   | ((topic: string, partition: number, records: readonly StubRecord[]) => string | undefined);
 
@@ -45,6 +47,8 @@ export interface KafkaStub {
   rights: number | undefined;
   /** The address by which it names itself to clients. Default: its own. */
   advertised: { host: string; port: number };
+  /** The pause that it asks for after records, in ms. */
+  throttleMs: number;
   /** The error code of every topic that a client asks it to create. */
   createCode: string;
   /** Answers the next requests for records in these ways, one after the other, and then by storing. */
@@ -106,6 +110,7 @@ class StubState {
   rights: number | undefined;
   advertised = { host: '127.0.0.1', port: 0 };
   createCode = 'NONE';
+  throttleMs = 0;
   #answers: ProduceAnswer[] = [];
 
   constructor(login: Login | undefined) {
@@ -261,7 +266,7 @@ function produce({ reader, writer, version, state, socket }: Exchange): boolean 
     socket.destroy();
     return false;
   }
-  const named = how === 'vague' ? [] : answers;
+  const named = how === 'vague' ? [] : how === 'half' ? answers.slice(1) : answers;
   writer.appendInt32(named.length);
   for (const { topic, partition, code, offset } of named) {
     writer.appendString(topic, false).appendInt32(1).appendInt32(partition).appendInt16(codeOf(code));
@@ -269,7 +274,7 @@ function produce({ reader, writer, version, state, socket }: Exchange): boolean 
     if (version >= 5) writer.appendInt64(0n);
     if (version >= 8) writer.appendInt32(0).appendString(null, false);
   }
-  writer.appendInt32(0);
+  writer.appendInt32(state.throttleMs);
   return true;
 }
 
