@@ -21,6 +21,9 @@ function judged(errno: number, sqlState: string, message = 'value s3cr3t'): stri
 test.each([
   [1205, 'HY000', 'again'],
   [1213, '40001', 'again'],
+  [1020, 'HY000', 'again'],
+  [1412, 'HY000', 'again'],
+  [1615, 'HY000', 'again'],
   [3819, 'HY000', 'refused'],
   [4025, '23000', 'refused'],
   [1366, 'HY000', 'refused'],

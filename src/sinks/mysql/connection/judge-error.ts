@@ -31,9 +31,12 @@ const REFUSED = /^(22|23|44|45)/;
  * row that is too large for a page, WITH CHECK OPTION, and CHECK.
  */
 const REFUSED_ERRORS: ReadonlySet<number> = new Set([1265, 1366, 1118, 1369, 3819]);
-/** Deadlock or serialization failure, by SQLSTATE and by number, and the timeout of a lock. */
+/**
+ * Deadlock or serialization failure, by SQLSTATE and by number, the timeout of a lock, a row that changed since it was read, and a table that
+ * somebody altered in the middle of the transaction.
+ */
 const AGAIN_STATE = '40001';
-const AGAIN_ERRORS: ReadonlySet<number> = new Set([1205, 1213]);
+const AGAIN_ERRORS: ReadonlySet<number> = new Set([1020, 1205, 1213, 1412, 1615]);
 /** Errors whose messages contain names of tables, columns, constraints, settings and accounts, and no values. */
 const NAMES_ONLY: ReadonlySet<number> = new Set([
   1040, 1044, 1045, 1047, 1048, 1049, 1054, 1114, 1117, 1118, 1130, 1142, 1143, 1146, 1203, 1205, 1213, 1226,

@@ -7,7 +7,7 @@ import { quoted } from '../sql/identifier.ts';
 import { statementParts } from '../sql/statement-rows.ts';
 import type { LeadValues } from './lead-values.ts';
 import { keyOf, type LeadRef, rowsOfLeads } from './rows-of-leads.ts';
-import { writeAnswers } from './write-answers.ts';
+import { lostKey, writeAnswers } from './write-answers.ts';
 
 const names = (Object.keys(leadColumns) as (keyof typeof leadColumns)[]).filter(
   (name) => name !== '_leadsync_synced_at',
@@ -74,7 +74,7 @@ const IS_OLDER =
 /**
  * Returns the leads whose content the table now has. The others are older than what it has: the upsert has locked the rows, so they cannot
  * have changed meanwhile. If a row is missing or has another content, something discarded the lead, for example a trigger.
- * @throws NotWritten
+ * @throws NotWritten, or SinkUnavailable if the table has a lead twice
  */
 async function storedOf(
   session: Session,
@@ -87,6 +87,11 @@ async function storedOf(
     (where) =>
       `SELECT source, id, _leadsync_version AS version, CAST(_leadsync_changed_at AS CHAR) AS changed, _leadsync_hash AS hash FROM ${table} WHERE ${where}`,
   );
+  if (
+    new Set(found.map(({ source, id }) => keyOf({ source: String(source), id: String(id) }))).size <
+    found.length
+  )
+    throw lostKey(table);
   const stored = new Map(
     found.map((row) => [keyOf({ source: String(row['source']), id: String(row['id']) }), row]),
   );

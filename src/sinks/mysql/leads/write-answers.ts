@@ -1,3 +1,4 @@
+import { SinkUnavailable } from '../../sink.ts';
 import type { Session } from '../connection/session.ts';
 import { placeholders } from '../sql/identifier.ts';
 import { statementParts } from '../sql/statement-rows.ts';
@@ -9,6 +10,7 @@ const COLUMNS = ['source', 'lead_id', 'position', 'question', 'slug', 'answer'];
 /**
  * Writes the answers of leads inside the transaction that wrote the leads, which has their rows locked, and removes those that a former
  * content had beyond them.
+ * @throws SinkUnavailable if the table has an answer twice, or the error of the server
  */
 export async function writeAnswers(
   session: Session,
@@ -45,6 +47,31 @@ export async function writeAnswers(
       ON DUPLICATE KEY UPDATE question = VALUES(question), slug = VALUES(slug), answer = VALUES(answer)`,
       part.flat(),
     );
+  if (rows.length > 0)
+    await requireOnce(
+      session,
+      table,
+      keyed.map(({ ref }) => ref),
+    );
+}
+
+/** @throws SinkUnavailable if an answer is there twice */
+async function requireOnce(session: Session, table: string, leads: readonly LeadRef[]): Promise<void> {
+  const twice = await rowsOfLeads(
+    session,
+    leads,
+    (where) =>
+      `SELECT source, lead_id FROM ${table} WHERE ${where} GROUP BY source, lead_id HAVING COUNT(*) > MAX(position) + 1`,
+    'lead_id',
+  );
+  if (twice.length > 0) throw lostKey(table);
+}
+
+/** Returns the failure that a lead or an answer is there twice: somebody dropped the key while leads were written. */
+export function lostKey(table: string): SinkUnavailable {
+  return new SinkUnavailable(`${table} has lost its unique key: leadsync was about to write a row twice.`, {
+    hint: 'Nothing was written. The next attempt, and `leadsync check`, have the statement that adds the key.',
+  });
 }
 
 /** Removes the answers of leads that have more rows than answers. Asks first: to delete nothing locks gaps that other writers need. */
