@@ -7,6 +7,7 @@ import { processSafeguards } from './process-safeguards.ts';
 import { readingSafeguards } from './reading-safeguards.ts';
 import { recoverySafeguards } from './recovery-safeguards.ts';
 import type { Safeguard } from './safeguard.ts';
+import { sinkSafeguards } from './sink-safeguards.ts';
 import { storeSafeguards } from './store-safeguards.ts';
 
 /** Every safeguard that `npm run test:checks` removes, one at a time. */
@@ -20,4 +21,5 @@ export const safeguards: readonly Safeguard[] = [
   ...operatingSafeguards,
   ...recoverySafeguards,
   ...storeSafeguards,
+  ...sinkSafeguards,
 ];

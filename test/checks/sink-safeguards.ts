@@ -1,0 +1,77 @@
+import type { Safeguard } from './safeguard.ts';
+
+/** What the sinks for MySQL, Kafka and programs rest on. */
+export const sinkSafeguards: readonly Safeguard[] = [
+  {
+    name: 'a lead that a program does not take is refused only if the program works afterwards',
+    without: 'a program that breaks down while leadsync looks for a bad lead refuses every lead after it',
+    file: 'src/sinks/exec/find-refused.ts',
+    text: 'if (!run.blamesLead && !tookOther()) return asUnsure(unavailable(run));',
+    instead: 'if (!run.blamesLead && !tookOther()) return refused(run);',
+    tests: ['test/sinks/exec/failing.test.ts'],
+  },
+  {
+    name: 'leads that were in a failed run of a program may have arrived',
+    without: 'a lead that a program stored before it failed counts as never sent',
+    file: 'src/sinks/exec/find-refused.ts',
+    text: "const UNSURE: Untried = { kind: 'untried', mayHaveArrived: true };",
+    instead: "const UNSURE: Untried = { kind: 'untried' };",
+    tests: ['test/sinks/exec/failing.test.ts'],
+  },
+  {
+    name: 'a program with exit code 0 has to have read its input to the end',
+    without: 'leads that a program never read count as delivered',
+    file: 'src/sinks/exec/judge-run.ts',
+    text: 'if (code === 0 && !wasFed)',
+    instead: 'if (code === -1 && !wasFed)',
+    tests: ['test/sinks/exec/running.test.ts'],
+  },
+  {
+    name: 'the guard of a program removes the file with secrets',
+    without: 'a kill of leadsync leaves the password of a Singer target in a temporary file',
+    file: 'src/sinks/exec/start-program.ts',
+    text: 'read -r _; [ -z "$folder" ] || rm -rf -- "$folder";',
+    instead: 'read -r _;',
+    tests: ['test/sinks/exec/running.test.ts'],
+  },
+  {
+    name: 'a partition that Kafka’s answer leaves out has no acknowledgement',
+    without: 'records of which the broker said nothing count as delivered',
+    file: 'src/sinks/kafka/write-records.ts',
+    text: 'if (answer === undefined)',
+    instead: "if (answer === undefined) return { kind: 'delivered' };\n    if (answer === undefined)",
+    tests: ['test/sinks/kafka/faults.test.ts'],
+  },
+  {
+    name: 'one partition of Kafka that may have its records counts for all',
+    without: 'an answer about other records hides that some may have arrived',
+    file: 'src/sinks/kafka/write-records.ts',
+    text: 'failures.find((failure) => mayHaveArrived(failure.toOutcome())) ?? failures[0]',
+    instead: 'failures[0]',
+    tests: ['test/sinks/kafka/faults.test.ts'],
+  },
+  {
+    name: 'a broker of Kafka that asks for a pause gets one',
+    without: 'a broker stores requests after their deadline, and their leads arrive twice',
+    file: 'src/sinks/kafka/cluster.ts',
+    text: 'await this.#pause(leader, stop);',
+    instead: '',
+    tests: ['test/sinks/kafka/faults.test.ts'],
+  },
+  {
+    name: 'MySQL notices that the key of its leads is gone',
+    without: 'after somebody drops the key, every update and repeat of a lead is another row',
+    file: 'src/sinks/mysql/leads/upsert.ts',
+    text: '.size < found.length)',
+    instead: '.size < 0)',
+    tests: ['test/sinks/mysql/changed-database.test.ts'],
+  },
+  {
+    name: 'MySQL notices that the key of its answers is gone',
+    without: 'after somebody drops the key, every update and repeat of a lead has its answers again',
+    file: 'src/sinks/mysql/leads/write-answers.ts',
+    text: 'if (twice.length > 0)',
+    instead: 'if (twice.length < 0)',
+    tests: ['test/sinks/mysql/changed-database.test.ts'],
+  },
+];
