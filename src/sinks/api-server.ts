@@ -35,6 +35,8 @@ export interface CallLimits {
   readonly confirmLease: () => void;
   /** Whether the request delivers leads, so that a missing answer leaves open whether they arrived. Default: no. */
   readonly sendsLeads?: boolean;
+  /** Called after an answer by which the server may have stored something of the leads. */
+  readonly onStored?: (() => void) | undefined;
 }
 
 /** The connections of a sink to the server of an API. */
@@ -61,7 +63,7 @@ export class ApiServer {
   /** Makes a request and returns the answer, whatever it says. @throws SinkUnavailable if there is none, or a part of it */
   async call(
     { method = 'POST', path, headers, body }: ApiRequest,
-    { stop, confirmLease, sendsLeads = false }: CallLimits,
+    { stop, confirmLease, sendsLeads = false, onStored }: CallLimits,
   ): Promise<Answer> {
     const { timeoutMs, userAgent, clock } = this.#parts;
     let isUnsent = true;
@@ -79,6 +81,7 @@ export class ApiServer {
     const limits = { timeoutMs, needsBody: true, stop, beforeSending, maxBytes: MAX_BYTES };
     const send = () => post(pool, request, limits);
     const response = await reachServer({ origin: this.origin, timeoutMs }, stop, send, () => isUnsent);
+    if (sendsLeads && !refuses(response.statusCode)) onStored?.();
     if (!response.isWhole) throw this.#broken(response.statusCode, { stop, sendsLeads });
     const header = (name: string) => [response.headers[name]].flat()[0];
     const [retryAfter, date] = [header('retry-after'), header('date')];
@@ -104,7 +107,7 @@ export class ApiServer {
           : `The connection broke off, was too slow (\`timeout\` is ${seconds} s), or the answer is longer than 8 MiB.`,
         httpStatus,
         unsent: !sendsLeads,
-        mayHaveArrived: httpStatus < 400 || httpStatus >= 500,
+        mayHaveArrived: !refuses(httpStatus),
       },
     );
   }
@@ -115,4 +118,9 @@ export class ApiServer {
       if (!pool.destroyed) await pool.destroy();
     });
   }
+}
+
+/** Whether a status says that the server took nothing of the request. */
+function refuses(httpStatus: number): boolean {
+  return httpStatus >= 400 && httpStatus < 500;
 }

@@ -7,6 +7,7 @@ import type { CallLimits } from '../api-server.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields } from '../crm/compare-fields.ts';
 import { keyText } from '../crm/lead-key.ts';
+import { StoredParts } from '../crm/stored-parts.ts';
 import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
@@ -205,8 +206,10 @@ class HubSpotSink implements Sink {
   }
 
   /** Sets the outcome of every enquiry. @throws SinkUnavailable if HubSpot could not be used before any outcome was certain */
-  async #write(enquiries: readonly Enquiry[], limits: CallLimits): Promise<void> {
+  async #write(enquiries: readonly Enquiry[], given: CallLimits): Promise<void> {
     const { overwrite } = this.#options;
+    const stored = new StoredParts();
+    const limits = stored.noting(given);
     try {
       if (!this.#account) await this.#readAccount(limits);
       if (this.#object) await readRecords(this.#api, this.#object, enquiries, limits);
@@ -221,9 +224,10 @@ class HubSpotSink implements Sink {
             enquiry.contactId === undefined ? undefined : refOf({ id: enquiry.contactId, properties: {} }),
           );
     } catch (error) {
-      if (!(error instanceof SinkUnavailable) || enquiries.every(({ outcome }) => outcome === undefined))
-        throw error;
-      for (const enquiry of enquiries) enquiry.outcome ??= error.toOutcome();
+      if (!(error instanceof SinkUnavailable)) throw error;
+      const failure = stored.judge(error);
+      if (enquiries.every(({ outcome }) => outcome === undefined)) throw failure;
+      for (const enquiry of enquiries) enquiry.outcome ??= failure.toOutcome();
     }
   }
 

@@ -9,7 +9,7 @@ import { type Json, nextPage, objectOf, readBody, readSuccess, type Success } fr
 import { TokenBudget } from './token-budget.ts';
 
 /** When a request ends, and which lease it needs. */
-export type Limits = Pick<CallLimits, 'stop' | 'confirmLease'>;
+export type Limits = Pick<CallLimits, 'stop' | 'confirmLease' | 'onStored'>;
 
 /** What a request says. */
 export interface Asked {

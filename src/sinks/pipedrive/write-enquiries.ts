@@ -1,5 +1,6 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
+import { StoredParts } from '../crm/stored-parts.ts';
 import { SinkUnavailable } from '../sink.ts';
 import {
   enquiryBody,
@@ -43,9 +44,13 @@ export class EnquiryWriter {
   /** What the records of enquiries get, by enquiry. */
   readonly #parts = new Map<Enquiry, Parts>();
 
-  constructor(tools: WritingTools) {
-    this.#tools = tools;
-    this.#persons = new PersonWriter(tools);
+  /** Whether Pipedrive may have something of the person under way. */
+  #stored = new StoredParts();
+
+  constructor({ limits, ...tools }: WritingTools) {
+    const onStored = () => this.#stored.note();
+    this.#tools = { ...tools, limits: { ...limits, onStored } };
+    this.#persons = new PersonWriter(this.#tools);
   }
 
   /**
@@ -54,6 +59,7 @@ export class EnquiryWriter {
    */
   async write(person: Person): Promise<SinkUnavailable | undefined> {
     let current: Enquiry | undefined;
+    this.#stored = new StoredParts();
     try {
       const { object } = this.#tools.options;
       if (object !== 'none')
@@ -68,9 +74,10 @@ export class EnquiryWriter {
       return undefined;
     } catch (error) {
       if (!(error instanceof SinkUnavailable)) throw error;
+      const failure = this.#stored.judge(error);
       for (const enquiry of person.enquiries)
-        enquiry.outcome ??= outcomeOf(error, enquiry, current === undefined || enquiry === current);
-      return error;
+        enquiry.outcome ??= outcomeOf(failure, enquiry, current === undefined || enquiry === current);
+      return failure;
     }
   }
 

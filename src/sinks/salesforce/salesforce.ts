@@ -7,6 +7,7 @@ import type { CallLimits } from '../api-server.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields } from '../crm/compare-fields.ts';
 import { keyText } from '../crm/lead-key.ts';
+import { StoredParts } from '../crm/stored-parts.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
@@ -184,19 +185,22 @@ class SalesforceSink implements Sink {
   /** Sets the outcome of every enquiry. @throws SinkUnavailable if Salesforce could not be used before any outcome was certain */
   async #write(
     enquiries: readonly Enquiry[],
-    limits: CallLimits,
+    given: CallLimits,
     duplicates = this.#options.duplicates,
   ): Promise<void> {
     const { overwrite } = this.#options;
+    const stored = new StoredParts();
+    const limits = stored.noting(given);
     try {
       const fields = await this.#fieldsFor(enquiries, limits);
       const headers = this.#headersFor(enquiries, duplicates);
       await new LeadWriter(this.#api, fields, { overwrite, duplicates, headers, limits }).write(enquiries);
     } catch (error) {
       this.#api.forgetFields();
-      if (!(error instanceof SinkUnavailable) || enquiries.every(({ outcome }) => outcome === undefined))
-        throw error;
-      for (const enquiry of enquiries) enquiry.outcome ??= error.toOutcome();
+      if (!(error instanceof SinkUnavailable)) throw error;
+      const failure = stored.judge(error);
+      if (enquiries.every(({ outcome }) => outcome === undefined)) throw failure;
+      for (const enquiry of enquiries) enquiry.outcome ??= failure.toOutcome();
     }
     if (enquiries.some(({ outcome }) => outcome?.kind === 'unavailable')) this.#api.forgetFields();
   }

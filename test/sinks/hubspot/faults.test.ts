@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
-import type { Outcome } from '../../../src/leads/outcome.ts';
+import { mayHaveArrived, type Outcome } from '../../../src/leads/outcome.ts';
 import { LeaseOver } from '../../../src/sinks/sink.ts';
 import type { HubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
 import { aDelivery } from '../../support/scene/a-delivery.ts';
@@ -25,6 +25,19 @@ describe('what an administrator does while leads flow', () => {
       DELIVERED,
     ]);
     expectEachOnce(stub, 2);
+  });
+
+  test('a read that fails after contacts were made leaves open whether the leads have arrived', async () => {
+    const { stub, open } = await anAccount();
+    const [first, second] = leads(2) as [Delivery, Delivery];
+    // HubSpot does not take the address, so leadsync looks for a contact with the key of the lead.
+    const wrong = { ...second, raw: aLead({ id: 2, client_email: 'anna@example.con' }) };
+    const attempt = onceAfter(stub, 'contacts/batch/create', () => stub.revokeToken());
+    const outcomes = await outcomesOf(open(), [first, wrong], { attempt });
+    expect(stub.requests.at(-1)?.path).toContain('contacts/batch/read');
+    expect(stub.records.contacts).toHaveLength(1);
+    expect(outcomes).toMatchObject([WAITING, WAITING]);
+    expect(outcomes.map(mayHaveArrived)).toEqual([true, true]);
   });
 
   test('a scope that the token loses is named', async () => {

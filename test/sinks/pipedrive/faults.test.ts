@@ -141,6 +141,23 @@ describe('what people do while leads flow', () => {
     },
   );
 
+  test('a read that fails after the person was written leaves open whether the lead has arrived', async () => {
+    const { stub, open } = await aCompany({ fields: { 'lead.owner_id': '999999' } });
+    await addPerson(stub, 'person1@example.com');
+    const isRefused = () => {
+      const { method, path } = stub.requests.at(-1) ?? {};
+      return method === 'POST' && path?.endsWith('/leads') === true;
+    };
+    // After Pipedrive has refused the lead, leadsync looks whether its person was deleted.
+    const confirmLease = () => isRefused() && stub.misbehave({ fault: 'cut', times: 1 });
+    const attempt = { timeLeftMs: () => Number.POSITIVE_INFINITY, confirmLease: () => void confirmLease() };
+    const outcomes = await outcomesOf(open(), leads(1), { attempt });
+    expect(stub.requests.at(-1)).toMatchObject({ method: 'GET' });
+    expect(stub.requests.some(({ method }) => method === 'PATCH')).toBe(true);
+    expect(outcomes).toMatchObject([{ kind: 'unavailable' }]);
+    expect(outcomes.map(mayHaveArrived)).toEqual([true]);
+  });
+
   test('a person who is deleted between two calls is looked for again, and the lead arrives once', async () => {
     for (const at of await requestsOfADelivery('lead', 'known')) {
       const clock = new WaitingClock();

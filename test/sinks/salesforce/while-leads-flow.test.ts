@@ -186,6 +186,24 @@ describe('an answer that is not one of Salesforce', () => {
   );
 });
 
+test('a read that fails after leads were made leaves open whether the others have arrived', async () => {
+  const { stub, sink, leads } = await scene();
+  stub.settings.validationRule = {
+    message: 'Not this one',
+    refuses: ({ Leadsync_Key__c: key }) => key === 'main:1',
+  };
+  let isMade = false;
+  const confirmLease = () => {
+    // Whether the lead that Salesforce has not made is there after all is asked next.
+    if (!isMade && leads().length > 0) stub.misbehave({ data: 'cut', times: 1 });
+    isMade = leads().length > 0;
+  };
+  const attempt = { timeLeftMs: () => Number.POSITIVE_INFINITY, confirmLease };
+  const outcomes = await sink.deliver(aBatch([aDeliveryOf(1), aDeliveryOf(2)]), NEVER, attempt);
+  expect(outcomes).toMatchObject([{ kind: 'unavailable' }, { kind: 'delivered' }]);
+  expect(outcomes.map(mayHaveArrived)).toEqual([true, true]);
+});
+
 describe('results in another order', () => {
   test('refuse no lead that Salesforce has, and deliver none that it does not have', async () => {
     const { stub, deliver, leads } = await scene();
