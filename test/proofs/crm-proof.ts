@@ -47,11 +47,19 @@ export async function prove<Proof>(
     },
   );
   const proof = await open();
+  // What a request writes that is under way must be there when it is removed.
+  let underWay: Promise<unknown> = Promise.resolve();
+  await opened.add(
+    () => undefined,
+    () => underWay,
+  );
   process.stdout.write(`"${account.run}" begins the name of everything that is written to ${url}.\n`);
   const rows: (readonly [string, string, string])[] = [];
   for (const step of steps) {
     if (opened.stopped) break;
-    const { holds, learned } = await outcomeOf(step, proof);
+    const running = outcomeOf(step, proof);
+    underWay = running;
+    const { holds, learned } = await running;
     rows.push([step.name, holds === undefined ? 'asked' : holds ? 'holds' : 'FAILS', learned]);
     process.stdout.write(`${rows.length}/${steps.length} ${step.name}\n`);
   }

@@ -28,16 +28,17 @@ export const command = defineCommand<{ json?: boolean }>({
       config.sinks.map((sink) => sink.name),
     );
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
-    const fields = await fieldsOfDestination(config, name, { clock, signal: stop.signal }).catch((error) => {
-      if (!(error instanceof SinkUnavailable)) throw error;
-      const { message, hint } = error;
-      throw new CommandFailure(
-        ExitCode.unreachable,
-        `sink ${printable(name)}: ${printable(message)}`,
-        printable(hint),
-      );
-    });
-    stop.release();
+    const fields = await fieldsOfDestination(config, name, { clock, signal: stop.signal })
+      .catch((error) => {
+        if (!(error instanceof SinkUnavailable)) throw error;
+        const { message, hint } = error;
+        throw new CommandFailure(
+          ExitCode.unreachable,
+          `sink ${printable(name)}: ${printable(message)}`,
+          printable(hint),
+        );
+      })
+      .finally(() => stop.release());
     if (fields === undefined)
       throw new CommandFailure(
         ExitCode.notDone,

@@ -57,22 +57,23 @@ export const command = defineCommand<Options>({
           write(`made    ${printable(part.what)}`);
         }
       return parts;
-    }).catch((error) => {
-      if (!(error instanceof SinkUnavailable)) throw error;
-      const { message, hint, answer } = error;
-      const instead = `Or let an administrator run what ${command(`setup ${name} --print`)} prints.`;
-      throw new CommandFailure(
-        ExitCode.unreachable,
-        `sink ${printable(name)}: ${printable(message)}`,
-        isMaking
-          ? [
-              ...(answer === undefined ? [] : [`The answer: ${printable(answer)}`]),
-              printable(`${hint} ${instead}`),
-            ].join('\n')
-          : printable(hint),
-      );
-    });
-    stop.release();
+    })
+      .catch((error) => {
+        if (!(error instanceof SinkUnavailable)) throw error;
+        const { message, hint, answer } = error;
+        const instead = `Or let an administrator run what ${command(`setup ${name} --print`)} prints.`;
+        throw new CommandFailure(
+          ExitCode.unreachable,
+          `sink ${printable(name)}: ${printable(message)}`,
+          isMaking
+            ? [
+                ...(answer === undefined ? [] : [`The answer: ${printable(answer)}`]),
+                printable(`${hint} ${instead}`),
+              ].join('\n')
+            : printable(hint),
+        );
+      })
+      .finally(() => stop.release());
     if (options.json) stdout.write(printJson(resultOf(name, missing ?? [], made)));
     else if (options.print) for (const { how } of missing ?? []) stdout.write(printableLines(how));
     else if (missing === undefined)

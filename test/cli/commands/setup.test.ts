@@ -117,3 +117,14 @@ test('leadsync check compares the fields of a mapping with the columns of the de
     /FAILED {2}sink warehouse: This user does not own .*Run as its owner: ALTER TABLE/,
   );
 });
+
+test.each(['setup', 'fields'])(
+  '%s leaves no listener for stop signals behind if it fails',
+  async (command) => {
+    const url = 'postgres://nobody@127.0.0.1:9/none';
+    const install = new Install({ sinks: { warehouse: { type: 'postgres', url } } });
+    const before = process.listenerCount('SIGTERM');
+    expect((await install.run([command, 'warehouse'])).code).toBe(69);
+    expect(process.listenerCount('SIGTERM')).toBe(before);
+  },
+);
