@@ -166,6 +166,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'lead-key.ts',
       'overwrite.ts',
       'request-window.ts',
+      'stored-parts.ts',
       'turns.ts',
     ],
     because: 'sinks/crm/ is what sinks of CRMs have in common; it must not know any of them.',

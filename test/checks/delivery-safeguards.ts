@@ -258,7 +258,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'a webhook request has a deadline until its headers have arrived',
     without: 'a receiver that sends its answer byte by byte occupies a connection forever',
     file: 'src/platform/http/post.ts',
-    text: 'setTimeout(() => this.#abort(new DeadlinePassed()), limits.timeoutMs);',
+    text: 'setTimeout(() => this.#end(new DeadlinePassed()), limits.timeoutMs);',
     instead: 'setTimeout(() => undefined, limits.timeoutMs);',
     tests: ['test/sinks/webhook', 'test/faults/sinks/webhook.test.ts'],
   },
