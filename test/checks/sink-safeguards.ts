@@ -62,8 +62,8 @@ export const sinkSafeguards: readonly Safeguard[] = [
     name: 'MySQL notices that the key of its leads is gone',
     without: 'after somebody drops the key, every update and repeat of a lead is another row',
     file: 'src/sinks/mysql/leads/upsert.ts',
-    text: '.size < found.length)',
-    instead: '.size < 0)',
+    text: 'if (stored.size < found.length)',
+    instead: 'if (stored.size < 0)',
     tests: ['test/sinks/mysql/changed-database.test.ts'],
   },
   {

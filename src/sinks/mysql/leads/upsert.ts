@@ -87,14 +87,10 @@ async function storedOf(
     (where) =>
       `SELECT source, id, _leadsync_version AS version, CAST(_leadsync_changed_at AS CHAR) AS changed, _leadsync_hash AS hash FROM ${table} WHERE ${where}`,
   );
-  if (
-    new Set(found.map(({ source, id }) => keyOf({ source: String(source), id: String(id) }))).size <
-    found.length
-  )
-    throw lostKey(table);
   const stored = new Map(
     found.map((row) => [keyOf({ source: String(row['source']), id: String(row['id']) }), row]),
   );
+  if (stored.size < found.length) throw lostKey(table);
   return leads.filter((lead) => {
     const row = stored.get(keyOf(refOf(lead)));
     if (row && hasContentOf(lead, row)) return true;
