@@ -39,6 +39,10 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     'FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v',
     'reads the last attempts by number',
   ],
+  [
+    'SELECT count(*) FROM _deliveries d WHERE d.sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?)',
+    'is read by `plan` alone, in a process of its own',
+  ],
   ['FROM v_sink_health', 'reads the first entry of an index for each sink'],
   [
     'SELECT count(*) FROM _leads WHERE version_no > ?',

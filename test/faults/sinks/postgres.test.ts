@@ -226,12 +226,18 @@ async function deadlockWith({ schema, stub, query }: Scene): Promise<void> {
   const other = await connected();
   // PostgreSQL aborts the transaction that first checks for a deadlock; this one never does.
   await other.query("SET deadlock_timeout = '1h'");
-  await other.query(`BEGIN; SELECT FROM ${schema}.leads WHERE id = 2 FOR UPDATE`);
-  stub.changeLead(1);
-  stub.changeLead(2);
-  await until('leadsync waits', () => waitsForLock(), 30_000);
-  await other.query(`UPDATE ${schema}.leads SET source = source WHERE id = 1`);
-  await other.query('COMMIT');
+  let isLocked = false;
+  while (!isLocked) {
+    await other.query(`BEGIN; SELECT FROM ${schema}.leads WHERE id = 2 FOR UPDATE`);
+    stub.changeLead(1);
+    stub.changeLead(2);
+    await until('leadsync waits', () => waitsForLock(), 30_000);
+    // A listing that is being sent can show the second change without the first: then the waiting transaction has not locked lead 1.
+    const free = await other.query(`SELECT FROM ${schema}.leads WHERE id = 1 FOR UPDATE SKIP LOCKED`);
+    isLocked = free.rowCount === 0;
+    if (isLocked) await other.query(`UPDATE ${schema}.leads SET source = source WHERE id = 1`);
+    await other.query('COMMIT');
+  }
   await until('PostgreSQL counts the deadlock', async () => (await deadlocks()) > before, 30_000);
 }
 
