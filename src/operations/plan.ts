@@ -7,12 +7,9 @@ import {
   differingOptions,
 } from '../config/changes/compare-configs.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
-import type { Delivery } from '../leads/delivery.ts';
 import type { Quota } from '../leads/quota.ts';
 import { isNameTaken, type LastDeclaration } from '../ledger/contract/declared.ts';
-import type { MappingDefinition } from '../mapping/definition.ts';
 import { originOf } from '../source/http-source.ts';
-import { tryMapping } from './try-mapping.ts';
 
 type LastSink = LastDeclaration['sinks'][number];
 
@@ -134,52 +131,6 @@ export function planOf(last: LastConfiguration, config: Config, exact?: ConfigCh
     sinks: planSinks(last, config, exact?.sinks),
     exports: planExports(last, config, exact?.exports),
   };
-}
-
-/** The options of a mapping. */
-const MAPPING = ['where', 'fields', 'region', 'lookups'];
-
-function changesMapping(sink: PlannedSink): sink is Extract<PlannedSink, { kind: 'altered' }> {
-  return sink.kind === 'altered' && sink.options.some((option) => MAPPING.includes(option));
-}
-
-/** Reads from the ledger what a changed mapping applies to. */
-interface MappingFacts {
-  /** Returns the leads by which the plan shows what the mapping does. */
-  leads(): Promise<readonly Delivery[]>;
-  /** Returns the number of a sink's pending deliveries that keep the mapping of an earlier attempt. */
-  sentPending(sink: string): Promise<number>;
-}
-
-/** Adds to each sink whose mapping changes how many of the leads it gets before and after the change. Reads the leads only if necessary. */
-export async function withRouting(
-  plan: Plan,
-  last: LastConfiguration,
-  { sinks, clientKey }: Pick<Config, 'sinks' | 'clientKey'>,
-  read: MappingFacts,
-): Promise<Plan> {
-  if (!plan.sinks.some(changesMapping)) return plan;
-  const leads = await read.leads();
-  const trial = (mapping: MappingDefinition | undefined) => tryMapping(mapping, leads, clientKey);
-  const withRoute = async (sink: PlannedSink): Promise<PlannedSink> => {
-    if (!changesMapping(sink)) return sink;
-    const former = last.sinks.find(({ name }) => name === sink.name)?.config;
-    const { going: before } = trial(
-      former === undefined ? undefined : (JSON.parse(former) as MappingDefinition),
-    );
-    const { going: after, failed } = trial(sinks.find(({ name }) => name === sink.name)?.mapping);
-    const routing = {
-      leads: leads.length,
-      before: before.size,
-      after: after.size,
-      joining: after.difference(before).size,
-      leaving: before.difference(after).size,
-      failed,
-      keeping: await read.sentPending(sink.name),
-    };
-    return { ...sink, routing };
-  };
-  return { ...plan, sinks: await Promise.all(plan.sinks.map(withRoute)) };
 }
 
 function planSources(

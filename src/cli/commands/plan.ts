@@ -1,5 +1,6 @@
 import { describePlan } from '../../operations/describe-plan.ts';
-import { planOf, withRouting } from '../../operations/plan.ts';
+import { planOf } from '../../operations/plan.ts';
+import { withRouting } from '../../operations/plan-routing.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';

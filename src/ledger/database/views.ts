@@ -54,6 +54,9 @@ const IS_BACKFILL = `CAST(NOT coalesce(${at('v.created_at')} >= o.first_listed_a
 /** The public id of a delivery, from the rows `d` (delivery), `v` (version) and `s` (sink). Receivers rely on the form of the id. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END || iif(d.reissued, ':m' || d.reissued, ''))`;
 
+/** Every later attempt of the delivery `d` has to use the mapping of an earlier one: a request has carried the delivery's id with it. */
+export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
+
 /**
  * When the content of a delivery was first listed, in ms, from the rows `d` and `v`; for the event `erased`, when the delivery was owed.
  */

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import type { Verdict } from '../../leads/judgement.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt } from '../contract/ledger-delivering.ts';
-import { KEEPS_MAPPING } from '../privacy/erasing.ts';
+import { KEEPS_MAPPING } from '../database/views.ts';
 
 /** The outcome of a delivery's attempt, and the verdict on it. */
 export interface Result {

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadEvent } from '../../leads/delivery.ts';
-import { changedAt, deliveryId } from '../database/views.ts';
-import { KEEPS_MAPPING, MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
+import { changedAt, deliveryId, KEEPS_MAPPING } from '../database/views.ts';
+import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { OVERTAKEN } from './order-sql.ts';
 

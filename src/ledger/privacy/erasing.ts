@@ -11,6 +11,7 @@ import type {
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
+import { KEEPS_MAPPING } from '../database/views.ts';
 
 /** The value of `replay` in every delivery of the event `erased`, so that a version has at most one such delivery to each sink. */
 export const ERASURE = -1;
@@ -153,9 +154,6 @@ export const LEAVE_BATCH = `first_attempt_at = coalesce(first_attempt_at,
 /** Skips a delivery. Parameters: reason, time in ms, delivery number. */
 export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVE_BATCH}
   WHERE delivery_no = ?`;
-
-/** Every later attempt of the delivery `d` has to use the mapping of an earlier one: a request has carried the delivery's id with it. */
-export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
 
 /**
  * Records that the leads of a batch may have arrived, because the attempt of the batch was lost or cut off, and the mapping of that

@@ -2,8 +2,7 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../contract/status-rows.ts';
-import { changedAt, deliveryId } from '../database/views.ts';
-import { KEEPS_MAPPING } from '../privacy/erasing.ts';
+import { changedAt, deliveryId, KEEPS_MAPPING } from '../database/views.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 
 interface LeadRow {

@@ -1,39 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Delivery } from '../../../src/leads/delivery.ts';
+import { describe, expect, test } from 'vitest';
 import { mayHaveArrived } from '../../../src/leads/outcome.ts';
-import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
-import { aLead } from '../../support/scene/a-lead.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { until } from '../../support/time/until.ts';
-import { type Database, openMysql, startDatabase } from './database.ts';
+import { database, deliver, kinds, lead, leadIds, NEVER, open } from './database-of-each-test.ts';
 import { startProxy } from './proxy.ts';
 
-const NEVER = new AbortController().signal;
-
-let database: Database;
-const sinks: Sink[] = [];
-
-beforeEach(async () => {
-  database = await startDatabase();
-});
-
-afterEach(async () => {
-  await Promise.all(sinks.splice(0).map((sink) => sink.close()));
-  await database.close();
-});
-
-function open(
-  options: Partial<Parameters<typeof openMysql>[0]> = {},
-  parts?: Parameters<typeof openMysql>[1],
-): Sink {
-  const sink = openMysql({ url: database.url, ...options }, parts);
-  sinks.push(sink);
-  return sink;
-}
-
-const deliver = (sink: Sink, ...deliveries: Delivery[]) => sink.deliver(aBatch(deliveries), NEVER);
-const kinds = (outcomes: readonly { kind: string }[]) => outcomes.map(({ kind }) => kind);
-const leadIds = async () => (await database.query('SELECT id FROM leads ORDER BY id')).map(({ id }) => id);
 const failure = (work: Promise<unknown>) =>
   work.then(
     () => expect.fail('it did not fail'),
@@ -42,8 +13,6 @@ const failure = (work: Promise<unknown>) =>
       return error as SinkUnavailable;
     },
   );
-const lead = (id: number, fields: Record<string, unknown> = {}, more: Partial<Delivery> = {}) =>
-  aDelivery({ leadId: BigInt(id), raw: aLead({ id, ...fields }), ...more });
 /** The statement in a hint. */
 const statementIn = ({ hint }: SinkUnavailable) => hint.slice(hint.search(/ALTER|GRANT|RENAME|CREATE/));
 

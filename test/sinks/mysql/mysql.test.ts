@@ -1,39 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
-import type { Sink } from '../../../src/sinks/sink.ts';
 import { testBatch } from '../../../src/sinks/test-batch.ts';
-import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+import { aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
-import { type Database, openMysql, startDatabase } from './database.ts';
-
-const NEVER = new AbortController().signal;
-
-let database: Database;
-const sinks: Sink[] = [];
-
-beforeEach(async () => {
-  database = await startDatabase();
-});
-
-afterEach(async () => {
-  await Promise.all(sinks.splice(0).map((sink) => sink.close()));
-  await database.close();
-});
-
-function open(
-  options: Partial<Parameters<typeof openMysql>[0]> = {},
-  parts?: Parameters<typeof openMysql>[1],
-): Sink {
-  const sink = openMysql({ url: database.url, ...options }, parts);
-  sinks.push(sink);
-  return sink;
-}
-
-const deliver = (sink: Sink, ...deliveries: Delivery[]) => sink.deliver(aBatch(deliveries), NEVER);
-const kinds = (outcomes: readonly { kind: string }[]) => outcomes.map(({ kind }) => kind);
-const leadIds = async () => (await database.query('SELECT id FROM leads ORDER BY id')).map(({ id }) => id);
-const lead = (id: number, fields: Record<string, unknown> = {}, more: Partial<Delivery> = {}) =>
-  aDelivery({ leadId: BigInt(id), raw: aLead({ id, ...fields }), ...more });
+import { openMysql } from './database.ts';
+import { database, deliver, kinds, lead, leadIds, NEVER, open } from './database-of-each-test.ts';
 
 describe('a stored lead', () => {
   test('has its fields in typed columns, its answers by slug and in rows, and times in UTC', async () => {
