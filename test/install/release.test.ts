@@ -145,7 +145,7 @@ test(
     expect(await leadsync(['validate'])).toMatchObject({ code: 0, stderr: '' });
 
     writeFileSync(join(machine, 'var/lib/leadsync/ledger.db'), '');
-    expect(within('dpkg', '--purge', 'leadsync')).toContain('the ledger in /var/lib/leadsync is kept');
+    expect(within('dpkg', '--purge', 'leadsync')).toContain('the ledger in /var/lib/leadsync was kept');
     expect(existsSync(join(machine, 'var/lib/leadsync/ledger.db'))).toBe(true);
     expect(existsSync(join(machine, 'etc/leadsync'))).toBe(false);
     expect(existsSync(join(machine, 'usr/lib/leadsync'))).toBe(false);

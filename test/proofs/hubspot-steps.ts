@@ -1,9 +1,9 @@
 import type { Delivery } from '../../src/leads/delivery.ts';
-import type { Outcome } from '../../src/leads/outcome.ts';
 import { VERSION } from '../../src/sinks/hubspot/hubspot-api.ts';
 import { type Sink, SinkUnavailable } from '../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
 import { aLead } from '../support/scene/a-lead.ts';
+import { isDelivered, kindsOf, summaryOfErasure } from './crm-outcomes.ts';
 import type { Found, Step } from './crm-proof.ts';
 import { type Answer, type HubSpotAccount, summary } from './hubspot-account.ts';
 
@@ -278,20 +278,10 @@ async function eraseAll({ account, sink }: Proof): Promise<Found> {
   const enquiry = anEnquiry(account, 6, { client_email: email });
   const outcomes = await sink.deliver(aBatch([enquiry]), NEVER);
   const { source, leadId } = enquiry;
-  const removed = await sink.erase?.({ leads: [{ source, leadId }], rejected: [] }, NEVER);
+  const erased = summaryOfErasure(await sink.erase?.({ leads: [{ source, leadId }], rejected: [] }, NEVER));
   const again = await account.batch('contacts', 'create', { inputs: [{ properties: { email } }] });
   return {
-    holds: isDelivered(outcomes) && removed === 2,
-    learned: `${removed} records removed; the same address again: ${summary(again)}`,
+    holds: isDelivered(outcomes) && erased === '1 contact, 1 deal deleted, 0 kept',
+    learned: `${erased}; the same address again: ${summary(again)}`,
   };
-}
-
-function isDelivered(outcomes: readonly Outcome[]): boolean {
-  return outcomes.every(({ kind }) => kind === 'delivered');
-}
-
-function kindsOf(outcomes: readonly Outcome[]): string {
-  return outcomes
-    .map((outcome) => ('reason' in outcome ? `${outcome.kind} (${outcome.reason})` : outcome.kind))
-    .join(', ');
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Delivery } from '../../src/leads/delivery.ts';
-import type { Outcome } from '../../src/leads/outcome.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
 import { aLead } from '../support/scene/a-lead.ts';
+import { isDelivered, kindsOf, summaryOfErasure } from './crm-outcomes.ts';
 import type { Found, Step } from './crm-proof.ts';
 import { type Answer, type PipedriveAccount, summary } from './pipedrive-account.ts';
 
@@ -209,16 +209,9 @@ async function deliverDeal({ account, dealSink }: PipedriveProof): Promise<Found
 async function eraseAll({ account, sink }: PipedriveProof): Promise<Found> {
   const { source, leadId } = anEnquiry(account, 5, account.email('erased'));
   const outcomes = await sink.deliver(aBatch([anEnquiry(account, 5, account.email('erased'))]), NEVER);
-  const removed = await sink.erase?.({ leads: [{ source, leadId }], rejected: [] }, NEVER);
-  return { holds: isDelivered(outcomes) && removed === 2, learned: `${removed} records removed` };
-}
-
-function isDelivered(outcomes: readonly Outcome[]): boolean {
-  return outcomes.every(({ kind }) => kind === 'delivered');
-}
-
-function kindsOf(outcomes: readonly Outcome[]): string {
-  return outcomes
-    .map((outcome) => ('reason' in outcome ? `${outcome.kind} (${outcome.reason})` : outcome.kind))
-    .join(', ');
+  const erased = summaryOfErasure(await sink.erase?.({ leads: [{ source, leadId }], rejected: [] }, NEVER));
+  return {
+    holds: isDelivered(outcomes) && erased === '1 lead, 1 note, 1 person deleted, 0 kept',
+    learned: erased,
+  };
 }

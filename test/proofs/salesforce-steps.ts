@@ -1,9 +1,9 @@
 import type { Delivery } from '../../src/leads/delivery.ts';
-import type { Outcome } from '../../src/leads/outcome.ts';
 import { VERSION } from '../../src/sinks/salesforce/salesforce-api.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
 import { aLead } from '../support/scene/a-lead.ts';
+import { isDelivered, kindsOf, summaryOfErasure } from './crm-outcomes.ts';
 import type { Found, Step } from './crm-proof.ts';
 import { type SalesforceOrg, summary } from './salesforce-org.ts';
 
@@ -248,21 +248,15 @@ async function eraseOne({ org, sink }: Proof): Promise<Found> {
   const outcomes = await sink.deliver(aBatch([enquiry]), NEVER);
   const { source, leadId } = enquiry;
   const person = { leads: [{ source, leadId }], rejected: [] };
-  const removed = await sink.erase?.(person, NEVER);
-  const again = await sink.erase?.(person, NEVER);
+  const erased = summaryOfErasure(await sink.erase?.(person, NEVER));
+  const again = summaryOfErasure(await sink.erase?.(person, NEVER));
   const count = (await org.keyed([keyOf(org, 81)])).length;
   return {
-    holds: isDelivered(outcomes) && removed === 1 && again === 0 && count === 0,
-    learned: `${removed} lead removed, then ${again}; ${count} left`,
+    holds:
+      isDelivered(outcomes) &&
+      erased.startsWith('1 lead deleted') &&
+      again.startsWith('nothing deleted') &&
+      count === 0,
+    learned: `${erased}; again: ${again}; ${count} left`,
   };
-}
-
-function isDelivered(outcomes: readonly Outcome[]): boolean {
-  return outcomes.every(({ kind }) => kind === 'delivered');
-}
-
-function kindsOf(outcomes: readonly Outcome[]): string {
-  return outcomes
-    .map((outcome) => ('reason' in outcome ? `${outcome.kind} (${outcome.reason})` : outcome.kind))
-    .join(', ');
 }
