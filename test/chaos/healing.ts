@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isOwing } from '../support/scene/is-owing.ts';
+import { countOwed } from '../support/scene/is-owing.ts';
 import { type Account, accountOf } from '../support/scene/oracle.ts';
 import { type Scene, SINKS } from '../support/scene/scene.ts';
+import { Patience } from '../support/time/patience.ts';
 import { until } from '../support/time/until.ts';
 import { changeOnceMore } from './last-changes.ts';
 import { MAPPED } from './mappings/form.ts';
@@ -18,11 +19,8 @@ export interface Healed {
   readonly faults: readonly string[];
 }
 
-/**
- * Maximum time after the last changes until everything is delivered, in s. It ends what hangs: a held sink is probed every minute, and a busy
- * machine may need several minutes for the last thousands of leads.
- */
-const REST_WITHIN_S = 400;
+/** Time without any progress after which leadsync counts as stuck, in s. A held sink is probed every minute. */
+const STUCK_AFTER_S = 200;
 /** Maximum time until leadsync has noticed the last change of the configuration, in ms. */
 const IN_FORCE_MS = 30_000;
 const READY_MS = 60_000;
@@ -62,7 +60,7 @@ export async function healAndRest(
   }
   await daemon.end('SIGTERM');
   const restless =
-    seconds === undefined ? [`not at rest ${REST_WITHIN_S} s after everything was healed`] : [];
+    seconds === undefined ? [`something is still owed, and no delivery was made for ${STUCK_AFTER_S} s`] : [];
   const faults = [...undone, ...notInForce, ...restless];
   return { account: await accountOf(world.scene, { raw: CANARIES }), seconds, faults };
 }
@@ -84,23 +82,33 @@ async function resumeIfPaused({ scene, parts }: World, sink: string): Promise<vo
   if (sinks.some((one) => one.sink === sink && one.paused_since)) await parts.operator.run('resume', sink);
 }
 
-/** Waits, for a limited time, until the account is that of an idle leadsync. Returns the last account. */
+/**
+ * Waits until the account is that of an idle leadsync, or until leadsync is stuck: the deliveries owed and the leads that no listing has
+ * contained become no fewer for a time. Returns the last account.
+ */
 async function rest({ scene }: World, signal: AbortSignal): Promise<Account> {
-  const deadline = performance.now() + REST_WITHIN_S * 1000;
+  let patience = new Patience();
+  let fewest = Number.POSITIVE_INFINITY;
   for (;;) {
     await sleep(250, undefined, { signal });
-    const late = performance.now() > deadline;
-    if (!late && (isToBeServed(scene) || (await isOwing(scene.adminUrl)))) continue;
+    const owed = await countOwed(scene.adminUrl);
+    const left = (owed ?? fewest) + countUnlisted(scene);
+    if (left < fewest) {
+      fewest = left;
+      patience = new Patience();
+    }
+    const isStuck = patience.spentMs > STUCK_AFTER_S * 1000;
+    if (!isStuck && (owed !== 0 || left > 0)) continue;
     const account = await accountOf(scene, { raw: CANARIES });
-    if (late || isAtRest(account)) return account;
+    if (isStuck || isAtRest(account)) return account;
   }
 }
 
-/** Whether a service shows leads that no listing has contained. */
-function isToBeServed(scene: Scene): boolean {
+/** Returns how many leads the services show that no listing has contained. */
+function countUnlisted(scene: Scene): number {
   const services = Object.values(scene.services);
   const shown = services.reduce((sum, service) => sum + service.shown, 0) - CANARIES.length;
-  return scene.served().length < shown;
+  return shown - scene.served().length;
 }
 
 function isAtRest({ sinks }: Account): boolean {

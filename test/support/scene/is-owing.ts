@@ -3,14 +3,17 @@
  * owed until its attempt is settled, which never happens if the process that made the attempt was killed.
  */
 export async function isOwing(adminUrl: string): Promise<boolean> {
+  return (await countOwed(adminUrl)) !== 0;
+}
+
+/** Returns how many deliveries a running leadsync still owes, according to its metrics; undefined while it does not answer. */
+export async function countOwed(adminUrl: string): Promise<number | undefined> {
   try {
     const metrics = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
-    return (
-      !/^leadsync_backlog_pending\{.*\} 0$/m.test(metrics) ||
-      /^leadsync_backlog_pending\{.*\} [1-9]/m.test(metrics)
-    );
+    const backlogs = [...metrics.matchAll(/^leadsync_backlog_pending\{.*\} (\d+)$/gm)];
+    return backlogs.length === 0 ? undefined : backlogs.reduce((sum, [, count]) => sum + Number(count), 0);
   } catch {
     // The daemon has only just started.
-    return true;
+    return undefined;
   }
 }
