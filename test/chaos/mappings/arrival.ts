@@ -4,6 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { csvFiles } from '../../support/scene/scene.ts';
 import type { WatchedRequest } from '../watched-receiver.ts';
 import type { StoredFile } from '../watched-storage.ts';
+import { parseExactly } from './exact-json.ts';
 import type { MappedSink } from './form.ts';
 import type { WrittenRow } from './table-history.ts';
 
@@ -43,7 +44,7 @@ interface Event {
 export function arrivedByWebhook(sink: MappedSink, requests: readonly WatchedRequest[]): Arrival[] {
   return requests.flatMap((watched) => {
     const { headers, body } = watched.request;
-    const whole = JSON.parse(body.toString()) as Event & { readonly events?: readonly Event[] };
+    const whole = parseExactly(body.toString()) as Event & { readonly events?: readonly Event[] };
     const own = String(headers['webhook-id']);
     const events = whole.events ?? [whole];
     return events.map((event) => ({

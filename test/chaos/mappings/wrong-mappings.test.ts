@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Arrival } from './arrival.ts';
+import type { WatchedRequest } from '../watched-receiver.ts';
+import { type Arrival, arrivedByWebhook } from './arrival.ts';
 import { type Form, valuesOf } from './form.ts';
 import { InForce } from './in-force.ts';
 import { underEachId } from './ledger-record.ts';
@@ -148,4 +149,27 @@ test('a lead is left out wrongly while every mapping takes it', () => {
   expect(wronglyLeftOut([late], changes)).toHaveLength(1);
   expect(leftOutLate([late], [arrival(40_000, ODD)])).toHaveLength(1);
   expect(leftOutLate([{ ...late, delivery: `${ID}:m1` }], [arrival(40_000, ODD)])).toEqual([]);
+});
+
+test.each(['9007199254740993', '9223372036854775807'])('the id %s is judged digit by digit', (id) => {
+  const text = (digits: string) =>
+    `{"id":${digits},"service_slug":"plumbing","all_details_one_liner":"A tap"}`;
+  const delivery = `even:main:${id}:1:abcdef01`;
+  const arrived = (digits: string) => {
+    const lead = { id: digits, service_slug: 'plumbing', all_details_one_liner: 'A tap' };
+    const values = JSON.stringify(valuesOf(ODD, { lead, delivery, event: 'created', source: 'main' }));
+    const body = `{"type":"lead.created","timestamp":"2026-11-20T10:00:00Z","source":"main","data":${values.replace(`"id":"${digits}"`, `"id":${digits}`)}}`;
+    const request = {
+      method: 'POST',
+      path: '/',
+      headers: { 'webhook-id': delivery },
+      body: Buffer.from(body),
+    };
+    return arrivedByWebhook('even', [{ request, atMs: 40_000, sentMs: 40_000 } as unknown as WatchedRequest]);
+  };
+  const listed = known(mappingsAt([0, ODD]), { textsOf: () => [text(id)] });
+  const [right, wrong] = [arrived(id), arrived(`${id.slice(0, -1)}1`)];
+  expect(right[0]?.lead).toBe(id);
+  expect(wrongMappings(right, listed)).toEqual([]);
+  expect(wrongMappings(wrong, listed)).toEqual([expect.stringContaining('has other values')]);
 });

@@ -1,5 +1,6 @@
 import type { Spell } from '../deed.ts';
 import type { Arrival } from './arrival.ts';
+import { parseExactly } from './exact-json.ts';
 import { type Form, type Mapped, takes, valuesOf } from './form.ts';
 import type { InForce } from './in-force.ts';
 
@@ -78,7 +79,7 @@ function attemptBegan(atMs: number, { frozen }: Pick<Known, 'frozen'>): number {
 function wrongValues(arrival: Arrival, form: Form, { textsOf }: Known): string | undefined {
   const { source, lead, values = {}, raw, event = values['event'], delivery, kept } = arrival;
   const differences = (raw === undefined ? textsOf(source, lead) : [raw]).map((text) => {
-    const mapped: Mapped = { lead: JSON.parse(text), source, event, delivery };
+    const mapped: Mapped = { lead: parseExactly(text) as Mapped['lead'], source, event, delivery };
     return differenceOf(values, { ...kept, ...valuesOf(form, mapped) });
   });
   // A lead has one of its texts, and the account of the run says whether it has the right one.
