@@ -1,5 +1,6 @@
 import type { LedgerConfig } from '../config/contract/config.ts';
 import type { ExportTarget } from '../exports/contract/options.ts';
+import { runbookOf } from '../leads/problems.ts';
 import type { Quota } from '../leads/quota.ts';
 import type {
   LeadContent,
@@ -13,6 +14,7 @@ import type {
 import type { DeliveryRow, LedgerStatus, PollRow } from '../ledger/contract/status-rows.ts';
 import type { ExportView } from './export-view.ts';
 import { readPollError } from './poll-error.ts';
+import type { Problem } from './problem.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from './status-view.ts';
 
 /**
@@ -27,6 +29,11 @@ export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: 
     sinks: viewSinks(config, status).map(sinkJson),
     exports: exports.map((view) => ({ ...exportFacts(view), running: view.running })),
   };
+}
+
+/** Returns a problem for `status --json` and the overview. */
+export function problemJson({ code, severity, about, message, nextStep }: Problem) {
+  return { code, severity, about, message, next_step: nextStep, runbook: runbookOf(code) };
 }
 
 function sourceJson(view: SourceView) {

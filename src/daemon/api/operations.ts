@@ -8,7 +8,6 @@ import type {
 import { MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
-import { runbookOf } from '../../leads/problems.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
@@ -27,6 +26,7 @@ import {
   historyJson,
   leadJson,
   pollJson,
+  problemJson,
   sinkOverview,
   sourceOverview,
   speedJson,
@@ -185,13 +185,10 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
     version,
     at: now.toISOString(),
     healthy: problems.length === 0,
-    problems: problems.map(({ code, severity, about, message, nextStep }) => ({
-      code,
-      severity,
-      about,
+    problems: problems.map(problemJson).map(({ message, next_step, ...rest }) => ({
+      ...rest,
       message: parts.rewriteCommands(message),
-      next_step: parts.rewriteCommands(nextStep),
-      runbook: runbookOf(code),
+      next_step: parts.rewriteCommands(next_step),
     })),
     sources: sources.map((source) => sourceOverview(source, now)),
     sinks: sinks.map(sinkOverview),

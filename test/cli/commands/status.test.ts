@@ -549,6 +549,11 @@ describe('leadsync status', () => {
     expect(await install.json('status')).toEqual({
       running: false,
       unready: [],
+      healthy: false,
+      problems: [
+        expect.objectContaining({ code: 'not_running' }),
+        expect.objectContaining({ code: 'sink_paused' }),
+      ],
       config_stale: null,
       config_faults: [],
       sources: [

@@ -1,0 +1,43 @@
+import { countOf } from '../../platform/text/format.ts';
+import { printable } from '../../platform/text/printable.ts';
+import type { Problem } from '../../status/problem.ts';
+import { problemLines } from './status-report.ts';
+
+/**
+ * States of a monitored service with their exit codes, as Nagios, Icinga, Sensu and Consul read them (Monitoring Plugins Development
+ * Guidelines, "Plugin Return Codes").
+ */
+const CHECK_CODES = { OK: 0, WARNING: 1, CRITICAL: 2, UNKNOWN: 3 } as const;
+
+/** The result of `status --check`. */
+export interface CheckReport {
+  /** Begins with a line that a monitor shows as the state of the service. */
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+/** Returns the state of leadsync for a monitor: that of the worst problem. Further lines contain every problem with its next step. */
+export function checkReport(problems: readonly Problem[], faults: readonly string[]): CheckReport {
+  const isCritical = problems.some(({ severity }) => severity === 'critical');
+  const messages = [
+    ...problems.map(({ message }) => message),
+    ...(faults.length > 0 ? [`The configuration has ${countOf(faults.length, 'fault')}.`] : []),
+  ];
+  const [first = 'Nothing needs attention.', ...others] = messages;
+  const more = others.length > 0 ? ` (and ${countOf(others.length, 'more problem')})` : '';
+  const state = isCritical ? 'CRITICAL' : messages.length > 0 ? 'WARNING' : 'OK';
+  const details = [...problems.flatMap(problemLines), ...faults];
+  return report(state, [`${printable(first)}${more}`, ...details]);
+}
+
+/** Returns the state for a monitor if leadsync cannot tell it, with the reason. */
+export function unknownReport(reason: string): CheckReport {
+  return report('UNKNOWN', reason.split('\n').map(printable));
+}
+
+function report(state: keyof typeof CHECK_CODES, [first, ...details]: readonly string[]): CheckReport {
+  return {
+    text: [`${state}: ${first}`, ...details].map((line) => `${line}\n`).join(''),
+    exitCode: CHECK_CODES[state],
+  };
+}
