@@ -73,7 +73,7 @@ export function filesIn(folder: string): StoredFile[] {
 
 /** Returns the leads in CSV files. */
 export function arrivedInFiles(sink: MappedSink, files: readonly StoredFile[]): Arrival[] {
-  return files.flatMap(({ name, content, atMs, sentMs }) => {
+  return files.flatMap(({ content, atMs, sentMs }) => {
     const rows: Record<string, string>[] = parse(content, { columns: true });
     return rows.map((row) => {
       const { _leadsync_source: source = '', _leadsync_delivery_id: delivery = '', _leadsync_raw: raw } = row;
@@ -89,7 +89,8 @@ export function arrivedInFiles(sink: MappedSink, files: readonly StoredFile[]): 
         sentMs,
         // An empty cell stands for a field that the lead lacks, because another mapping of the file has it.
         values: row['form'] ? Object.fromEntries(own.filter(([, cell]) => cell !== '')) : undefined,
-        whole: `${name} ${JSON.stringify(row)}`,
+        // Without the name: a batch that leadsync halves, because its attempts never end, continues in two files.
+        whole: JSON.stringify(row),
         ...(raw ? { raw } : {}),
       };
     });
