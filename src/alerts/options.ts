@@ -53,6 +53,10 @@ const when = {
     '30m',
     'For this long, a listing that had leads has been empty, or has had less than half as many leads as within the last week and at least 20 fewer.',
   ),
+  leads_rejected: limit(
+    '30m',
+    "For this long, complete listings have had leads that violate the service's description. leadsync rejects these leads, and no sink gets them.",
+  ),
   sink_held: limit('30m', 'A sink has been held for this long, because its destination does not work.'),
   sink_paused: limit('4h', 'A sink has been paused for this long.'),
   deliveries_dead: limit(

@@ -118,7 +118,7 @@ export const PROBLEMS = {
   leads_rejected: {
     severity: 'warning',
     means: "Leads in the last complete listing violate the service's description.",
-    alert: false,
+    alert: true,
     status: true,
     section: 'leads-rejected',
   },

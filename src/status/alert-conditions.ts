@@ -10,6 +10,7 @@ import {
   failedPoll,
   heldSink,
   pausedSink,
+  rejectedLeads,
   shrunkListing,
   staleConfig,
 } from './shared-problems.ts';
@@ -99,6 +100,11 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
     'listing_shrunk',
     'lists its leads again, or has listed as few as now for a week.',
     ({ name, listing }, afterMs) => wrong(listing && shrunkListing(name, listing, ALERT_TEXT), afterMs),
+  ],
+  [
+    'leads_rejected',
+    "has no lead that violates the service's description in its last complete listing.",
+    ({ name, rejected }, afterMs) => wrong(rejectedLeads(name, rejected, ALERT_TEXT), afterMs),
   ],
 ];
 

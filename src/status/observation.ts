@@ -34,6 +34,8 @@ export interface ObservedSource {
   readonly lastSuccessAt: Date | undefined;
   /** Undefined if the ledger does not know the source yet. */
   readonly listing: ListingSize | undefined;
+  /** The number of rejected leads in the last complete listing. */
+  readonly rejected: number;
   /** Failure of the last poll; undefined if it succeeded. */
   readonly failure: PollFailure | undefined;
   /**

@@ -127,6 +127,18 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
   return problem('listing_shrunk', name, message, nextStep);
 }
 
+/** Finds rejected leads in the last complete listing. */
+export function rejectedLeads(name: string, rejected: number, { command }: TextOptions): Found {
+  if (rejected === 0) return undefined;
+  const [violate, were] = rejected === 1 ? ['violates', 'was'] : ['violate', 'were'];
+  return problem(
+    'leads_rejected',
+    name,
+    `${name}: ${countOf(rejected, 'lead')} of the last complete listing ${violate} the service's description and ${were} rejected.`,
+    `No sink gets them. ${command('query @rejects')} shows why. Tell the operator of the service: leadsync records and delivers each lead once the service corrects it.`,
+  );
+}
+
 /** Finds a scheduled export that failed. `isRetried` says whether a running leadsync tries again. */
 export function failedExport(
   name: string,

@@ -1,9 +1,9 @@
 import type { PollRow } from '../ledger/contract/status-rows.ts';
-import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
+import { printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
 import { nextCronTime, nextPollAfter } from './cron-times.ts';
 import { readPollError } from './poll-error.ts';
 import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
-import { failedPoll, shrunkListing } from './shared-problems.ts';
+import { failedPoll, rejectedLeads, shrunkListing } from './shared-problems.ts';
 import type { SourceView } from './status-view.ts';
 
 /** Maximum duration of a poll, in ms: the default `deadline` plus a margin. */
@@ -14,7 +14,6 @@ const LATE_AFTER_FAILURE_MS = 75 * 60_000;
 /** Returns the problems of one source, according to its last polls. */
 export function findSourceProblems(source: SourceView, context: ProblemContext): Problem[] {
   const { name, config, status, unread } = source;
-  const { command } = context;
   if (!config && !unread)
     return [
       problem(
@@ -30,7 +29,7 @@ export function findSourceProblems(source: SourceView, context: ProblemContext):
     ...lastFailure(source, context),
     ...latePoll(source, context),
     ...listOf(shrunkListing(name, status, context)),
-    ...rejectedLeads(name, status.rejected, command),
+    ...listOf(rejectedLeads(name, status.rejected, context)),
   ];
 }
 
@@ -85,17 +84,4 @@ function lastPolledAt(
 function toleranceOf(status: string): number {
   if (status === 'running') return LONGEST_POLL_MS;
   return status === 'failed' || status === 'partial' ? LATE_AFTER_FAILURE_MS : 0;
-}
-
-function rejectedLeads(name: string, rejected: number, command: ProblemContext['command']): Problem[] {
-  if (rejected === 0) return [];
-  const leads = `${countOf(rejected, 'lead')} of the last complete listing`;
-  return [
-    problem(
-      'leads_rejected',
-      name,
-      `${name}: ${leads} ${rejected === 1 ? 'breaks' : 'break'} the service's description and ${rejected === 1 ? 'was' : 'were'} rejected.`,
-      `${command('trace LEAD')} and the table rejected_leads of the ledger show why. leadsync records each lead once the service corrects it.`,
-    ),
-  ];
 }

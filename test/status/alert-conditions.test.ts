@@ -50,6 +50,7 @@ const cases: [Condition, Observation, since: Date | undefined, afterMs: number][
     undefined,
     30 * MINUTE,
   ],
+  ['leads_rejected', anObservation({ sources: [aSource({ rejected: 90 })] }), undefined, 30 * MINUTE],
   [
     'sink_held',
     anObservation({

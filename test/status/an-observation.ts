@@ -23,6 +23,7 @@ export function aSource(more: Partial<ObservedSource> = {}): ObservedSource {
     overdueSince: undefined,
     lastSuccessAt: NOW,
     listing: { listed: 60, listedLately: 60, leads: 80 },
+    rejected: 0,
     failure: undefined,
     silence: undefined,
     ...more,

@@ -94,6 +94,7 @@ class Observer {
       overdueSince: this.#overdue.since(name, poll, lastSuccessAt ?? this.#startedAt, at),
       lastSuccessAt,
       listing,
+      rejected: listing?.rejected ?? 0,
       failure: this.#parts.pollFailures.of(name),
       silence: this.#silence(name),
     };

@@ -102,6 +102,8 @@ export interface Vitals {
   readonly sources: readonly (ListingSize & {
     readonly source: string;
     readonly lastSuccessAt: Date | undefined;
+    /** The number of rejected leads in the last complete listing. */
+    readonly rejected: number;
   })[];
   readonly sinks: readonly (Backlog & {
     /** When the most recent of the present dead deliveries became dead. */

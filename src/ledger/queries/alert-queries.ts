@@ -29,8 +29,8 @@ export class AlertQueries {
     const speeds = Map.groupBy(this.#sql.speeds.all(NEWEST_DELIVERIES, recent.getTime()), ({ sink }) => sink);
     return {
       sources: this.#sql.sources.all().map(({ source, complete_at: ms }) => {
-        const { leads, listed, listedLately } = this.#status.source(source);
-        return { source, lastSuccessAt: dateOf(ms), leads, listed, listedLately };
+        const { leads, listed, listedLately, rejected } = this.#status.source(source);
+        return { source, lastSuccessAt: dateOf(ms), leads, listed, listedLately, rejected };
       }),
       sinks: this.#status.backlog().map((backlog) => ({
         ...backlog,

@@ -82,6 +82,7 @@ export function blocksContract(store: () => OpenLedger): void {
       const listing = [[aRejected(7n), 1], [2]];
       await list(on, listing);
       expect(await list(on, listing)).toMatchObject({ lookedInto: 1, rejected: 1, status: 'success' });
+      expect((await on.ledger.vitals(on.clock.now())).sources[0]).toMatchObject({ rejected: 1 });
       expect(await list(on, [[7, 1], [2]])).toMatchObject({ new: 1, rejected: 0 });
     });
 
