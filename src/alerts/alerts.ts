@@ -3,7 +3,7 @@ import type { Clock } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { AlertFile, type AlertState } from './alert-file.ts';
 import { AlertTracker, type Evaluation } from './alert-tracker.ts';
-import type { Notice } from './notice.ts';
+import type { Installation, Notice } from './notice.ts';
 import { type AlertOptions, openDestination } from './options.ts';
 import { Outbox, type SendResult } from './outbox.ts';
 
@@ -48,7 +48,11 @@ export class Alerts {
   }
 
   /** Processes the evaluations of all conditions: sends the notices that are due, and stores the new state. */
-  async take(evaluations: readonly Evaluation[], at: Date, options: AlertOptions): Promise<void> {
+  async take(
+    evaluations: readonly Evaluation[],
+    at: Date,
+    { options, from }: { readonly options: AlertOptions; readonly from: Installation },
+  ): Promise<void> {
     this.#configure(options);
     const { rewriteCommands = (text) => text } = this.#parts;
     const taken = this.#tracker.take(evaluations, at);
@@ -60,7 +64,7 @@ export class Alerts {
     for (const notice of notices) this.#parts.emit(eventOf(notice));
     for (const [name, outbox] of this.#outboxes) {
       outbox.put(notices);
-      outbox.pump(this.#stopping.signal, (sent) => this.#report(name, sent));
+      outbox.pump(from, this.#stopping.signal, (sent) => this.#report(name, sent));
     }
     await this.#store();
   }

@@ -18,41 +18,67 @@ export interface Notice {
   readonly next: string;
 }
 
+/** The installation of leadsync that sends a message. */
+export interface Installation {
+  /** The name by which its operators tell it from others; undefined if it has none. */
+  readonly name: string | undefined;
+  /** The address of its pages, without a slash at its end; undefined if the configuration does not name it. */
+  readonly url: string | undefined;
+}
+
 /** One message: the notices that are due together, or a test. */
 export interface Message {
   /** Id of the message. A repeat, sent because the first one may not have arrived, has the same id. */
   readonly id: string;
   readonly at: Date;
+  readonly from: Installation;
   readonly test: boolean;
   readonly notices: readonly Notice[];
 }
+
+/** The page that shows a condition best, by the room of the condition's subject. Other conditions are shown by the overview. */
+const PAGES: Partial<Record<Condition, (about: string) => string>> = {
+  no_poll: (source) => `/polls?source=${source}`,
+  source_refused: (source) => `/polls?source=${source}`,
+  source_silent: (source) => `/polls?source=${source}`,
+  listing_shrunk: (source) => `/polls?source=${source}`,
+  leads_rejected: (source) => `/polls?source=${source}`,
+  sink_held: () => '/sinks',
+  sink_paused: () => '/sinks',
+  deliveries_dead: (sink) => `/deliveries?sink=${sink}&state=dead`,
+  backlog_old: (sink) => `/deliveries?sink=${sink}&state=pending`,
+  slow_to_lead: (sink) => `/deliveries?sink=${sink}`,
+  config_stale: () => '/configuration',
+};
 
 const TEST =
   'This is a test message from leadsync: alerts arrive here. There is no problem, and no action is needed.';
 const PREFIXES = { begun: '', lasts: 'Still: ', over: 'Over: ' } as const;
 
 /** Returns the subject line of a message. */
-export function subjectOf({ test, notices }: Message): string {
-  if (test) return 'leadsync: test';
+export function subjectOf({ from, test, notices }: Message): string {
+  const sender = from.name === undefined ? 'leadsync' : `leadsync ${from.name}`;
+  if (test) return `${sender}: test`;
   const [first, ...more] = [...notices].sort((one, other) => rankOf(one) - rankOf(other));
-  if (!first) return 'leadsync';
+  if (!first) return sender;
   const what = `${PREFIXES[first.kind]}${first.condition.replaceAll('_', ' ')}`;
   const about = first.about ? ` (${first.about})` : '';
-  return `leadsync: ${what}${about}${more.length > 0 ? ` and ${more.length} more` : ''}`;
+  return `${sender}: ${what}${about}${more.length > 0 ? ` and ${more.length} more` : ''}`;
 }
 
 /** Returns a message as plain text: a paragraph for each notice. Notices of conditions that are over come last. */
-export function textOf({ test, notices }: Message): string {
-  if (test) return TEST;
+export function textOf({ from, test, notices }: Message): string {
+  if (test) return [TEST, ...(from.url === undefined ? [] : [`Pages: ${from.url}/`])].join('\n');
   const sorted = [...notices].sort((one, other) => rankOf(one) - rankOf(other));
-  return sorted.map(paragraphOf).join('\n\n');
+  return sorted.map((notice) => paragraphOf(notice, from)).join('\n\n');
 }
 
 /** Returns a message as JSON. */
-export function jsonOf({ at, test, notices }: Message): string {
+export function jsonOf({ at, from, test, notices }: Message): string {
   return JSON.stringify({
     type: test ? 'leadsync.alert.test' : 'leadsync.alert',
     timestamp: at,
+    installation: from.name ?? null,
     text: test ? TEST : undefined,
     notices: notices.map((notice) => ({
       state: notice.kind,
@@ -64,18 +90,26 @@ export function jsonOf({ at, test, notices }: Message): string {
       seconds: Math.round(lengthOf(notice) / 1000),
       what: inOneLine(notice.what),
       next: inOneLine(notice.next),
+      url: pageOf(notice, from) ?? null,
       runbook: runbookOf(notice.condition),
     })),
   });
 }
 
-function paragraphOf(notice: Notice): string {
+function paragraphOf(notice: Notice, from: Installation): string {
   const { kind, since, what, next, condition } = notice;
   const length = printSpan(lengthOf(notice));
   if (kind === 'over')
     return inOneLine(`Over after ${length}: ${what} It had started at ${printMinute(since)}.`);
   const lines = [`${PREFIXES[kind]}${what}`, `Since ${printMinute(since)} (${length}).`, `Next: ${next}`];
-  return [...lines.map(inOneLine), `See ${runbookOf(condition)}`].join('\n');
+  const page = pageOf(notice, from);
+  const links = page === undefined ? [] : [`Open ${page}`];
+  return [...lines.map(inOneLine), ...links, `See ${runbookOf(condition)}`].join('\n');
+}
+
+/** Returns the address of the page that shows the condition; undefined if the address of the pages is unknown. */
+function pageOf({ condition, about }: Notice, { url }: Installation): string | undefined {
+  return url && `${url}${PAGES[condition]?.(encodeURIComponent(about ?? '')) ?? '/'}`;
 }
 
 /** Orders notices: conditions that hold before those that are over, and critical ones first. */

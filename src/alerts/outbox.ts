@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../platform/time/clock.ts';
 import { type Destination, DestinationError } from './destination.ts';
-import type { Message, Notice } from './notice.ts';
+import type { Installation, Message, Notice } from './notice.ts';
 
 /** Time that the first notice waits for others, in ms, so that related problems arrive in one message. */
 const GATHER_MS = 30_000;
@@ -68,7 +68,7 @@ export class Outbox {
    * Starts to send the waiting notices if they are due and no message is being sent. Does not wait for the destination. Calls `done` with
    * the result, unless `signal` cancels the message.
    */
-  pump(signal: AbortSignal, done: (sent: SendResult) => void): void {
+  pump(from: Installation, signal: AbortSignal, done: (sent: SendResult) => void): void {
     const [first] = this.#waiting;
     if (this.#sending || !first || signal.aborted) return;
     const now = this.#clock.now();
@@ -76,7 +76,7 @@ export class Outbox {
     // The absolute value keeps a clock that was set back from delaying the message.
     const waitedMs = Math.abs(now.getTime() - first.at.getTime());
     if (waitedMs < GATHER_MS) return;
-    this.#sending = this.#send(messageOf(this.#waiting, now), signal, done).finally(() => {
+    this.#sending = this.#send(messageOf(this.#waiting, from, now), signal, done).finally(() => {
       this.#sending = undefined;
     });
   }
@@ -101,6 +101,12 @@ export class Outbox {
 }
 
 /** Returns the message that holds the notices. Its id depends on the notices alone, so that a receiver recognises a repeat. */
-function messageOf(notices: readonly Notice[], at: Date): Message {
-  return { id: `alert_${hash('sha256', JSON.stringify(notices)).slice(0, 32)}`, at, test: false, notices };
+function messageOf(notices: readonly Notice[], from: Installation, at: Date): Message {
+  return {
+    id: `alert_${hash('sha256', JSON.stringify(notices)).slice(0, 32)}`,
+    at,
+    from,
+    test: false,
+    notices,
+  };
 }

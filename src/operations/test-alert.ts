@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DestinationError } from '../alerts/destination.ts';
+import type { Installation } from '../alerts/notice.ts';
 import { openDestination } from '../alerts/options.ts';
 import type { Config } from '../config/contract/config.ts';
 import type { Clock } from '../platform/time/clock.ts';
@@ -19,11 +20,12 @@ export interface AlertTestResult {
 export async function testAlert(
   name: string,
   to: Config['alerts']['to'][string],
+  from: Installation,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<AlertTestResult> {
   try {
-    const message = { id: `alert_${randomUUID()}`, at: clock.now(), test: true, notices: [] };
+    const message = { id: `alert_${randomUUID()}`, at: clock.now(), from, test: true, notices: [] };
     await openDestination(to, clock).send(message, signal);
     return { name, ok: true, detail: `A test message was sent by ${to.type} and accepted.`, hint: '' };
   } catch (error) {

@@ -44,6 +44,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     overview: kept('overview', {
       version: '1.2.3',
       at: AT,
+      installation: null,
       healthy: true,
       problems: [],
       sources: [],

@@ -19,6 +19,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+/** An installation without a name and an address of its pages. */
+const NAMELESS = { name: undefined, url: undefined };
+
 /** Alerts that look every 15 s on a clock that is held, and tell a receiver of the test's own. */
 class Watch {
   readonly clock = new HeldClock();
@@ -58,11 +61,10 @@ class Watch {
       clock.jump(15 * SECOND);
       const names = { sources: [], sinks: ['crm', 'drop', 'warehouse'], exports: [] };
       const observed = this.#observed();
-      await this.#alerts.take(
-        evaluateConditions(observed, names, this.options.when),
-        observed.at,
-        this.options,
-      );
+      await this.#alerts.take(evaluateConditions(observed, names, this.options.when), observed.at, {
+        options: this.options,
+        from: NAMELESS,
+      });
       await this.#alerts.idle();
     }
     return this;
@@ -186,7 +188,10 @@ describe('alerts', () => {
       const sink = aSink({ health: { ...HEALTHY, heldSince: at, heldReason: 'It is down.' } });
       const observed = anObservation({ at, sinks: [sink] });
       const names = { sources: [], sinks: ['crm'], exports: [] };
-      await alerts.take(evaluateConditions(observed, names, watch.options.when), at, watch.options);
+      await alerts.take(evaluateConditions(observed, names, watch.options.when), at, {
+        options: watch.options,
+        from: NAMELESS,
+      });
     };
     await look(watch.clock.now());
     watch.clock.jump(MINUTE);

@@ -29,8 +29,11 @@ const over: Notice = {
   what: 'main is polled again.',
   next: '',
 };
-const message: Message = { id: 'alert_1', at: begun.at, test: false, notices: [over, begun] };
-const marked: Message = { id: 'alert_2', at: begun.at, test: true, notices: [] };
+const from = { name: undefined, url: undefined };
+const message: Message = { id: 'alert_1', at: begun.at, from, test: false, notices: [over, begun] };
+const marked: Message = { id: 'alert_2', at: begun.at, from, test: true, notices: [] };
+/** The same message from an installation with a name and pages. */
+const named: Message = { ...message, from: { name: 'north', url: 'https://leads.example.com' } };
 
 function open(options: object) {
   const { to } = alertOptions(nameOption).parse({ to: { ops: options } });
@@ -73,6 +76,7 @@ describe('a webhook', () => {
     );
     expect(body).toMatchObject({
       type: 'leadsync.alert',
+      installation: null,
       notices: [
         { state: 'over', condition: 'no_poll', about: 'main' },
         {
@@ -83,10 +87,28 @@ describe('a webhook', () => {
           since: '2026-11-20T09:00:00.000Z',
           seconds: 5_400,
           next: 'Mend the destination.',
+          url: null,
           runbook: 'docs/operating.md#sink-held',
         },
       ],
     });
+  });
+
+  test('gets the name of the installation, and a link to the page that shows each problem', async () => {
+    const receiver = await aReceiver();
+    const dead = { ...begun, condition: 'deliveries_dead', about: 'crm & co' } as const;
+    const full = { ...begun, condition: 'ledger_fails', about: undefined } as const;
+    await open({ type: 'webhook', url: receiver.url }).send(
+      { ...named, notices: [dead, full, over] },
+      signal,
+    );
+    const { installation, notices } = JSON.parse(String(receiver.received[0]?.body));
+    expect(installation).toBe('north');
+    expect(notices.map(({ url }: { url: string }) => url)).toEqual([
+      'https://leads.example.com/deliveries?sink=crm%20%26%20co&state=dead',
+      'https://leads.example.com/',
+      'https://leads.example.com/polls?source=main',
+    ]);
   });
 
   test('is told that a test is one', async () => {
@@ -113,6 +135,20 @@ describe('Slack', () => {
       'Over after 1 h 30 min: main is polled again. It had started at 2026-11-20 09:00 UTC.',
     ]);
   });
+});
+
+test('a message of an installation with a name and pages begins with the name and has links', async () => {
+  const receiver = await aReceiver();
+  await open({ type: 'slack', url: receiver.url }).send(named, signal);
+  const { text } = JSON.parse(String(receiver.received[0]?.body));
+  expect(text.split('\n').slice(0, 6)).toEqual([
+    '*leadsync north: sink held (crm) and 1 more*',
+    'crm is held: https://crm.example.com answered 503 &lt;b&gt;.',
+    'Since 2026-11-20 09:00 UTC (1 h 30 min).',
+    'Next: Mend the destination.',
+    'Open https://leads.example.com/sinks',
+    'See docs/operating.md#sink-held',
+  ]);
 });
 
 describe.each(['webhook', 'slack'])('what speaks HTTP (%s)', (type) => {

@@ -107,6 +107,8 @@ const SpeedToLead = z.object({
 export const Overview = z.object({
   version: z.string(),
   at: time,
+  /** The name of the installation. */
+  installation: z.string().nullable(),
   /** Whether `problems` is empty. */
   healthy: z.boolean(),
   problems: z.array(Problem),

@@ -13,12 +13,14 @@ export const command = defineCommand<{ json?: boolean }>({
   notes: 'Works whether leadsync is running or not. Exit 0 if every destination accepted its test, else 69.',
   declare: (command) => command.option('--json', 'print the results as JSON'),
   run: async ({ json, ...options }, surroundings, [wanted]) => {
-    const { to } = configOf(options, surroundings).alerts;
+    const { name: installation, publicUrl, alerts } = configOf(options, surroundings);
+    const { to } = alerts;
+    const from = { name: installation, url: publicUrl };
     const names = namesFrom(Object.keys(to), wanted);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const results = await Promise.all(
       Object.entries(to).flatMap(([name, one]) =>
-        names.includes(name) ? [test(name, one, surroundings.clock, stop.signal)] : [],
+        names.includes(name) ? [test(name, one, from, surroundings.clock, stop.signal)] : [],
       ),
     );
     stop.release();

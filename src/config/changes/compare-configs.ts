@@ -52,6 +52,7 @@ interface Option {
 }
 
 const LIVE: readonly Option[] = [
+  { name: 'name', of: ({ name }) => name },
   { name: 'log.level', of: ({ log }) => log.level },
   { name: 'store.client_key', of: ({ clientKey }) => clientKey },
   { name: 'retention', of: ({ retention }) => retention },

@@ -29,6 +29,8 @@ export interface Config {
   readonly values: readonly ConfigValue[];
   /** The options whose secrets are in the file itself: `sources.main.client_secret`. Empty unless every user may read the file. */
   readonly exposedSecrets: readonly string[];
+  /** The name of the installation; undefined if it has none. */
+  readonly name: string | undefined;
   readonly dataDir: string;
   /** Whether to create a missing ledger. `ask`: only if there is no sign that one existed. */
   readonly ledgerCreate: 'ask' | 'always' | 'never';

@@ -25,6 +25,13 @@ function retentionOption(what: string) {
 
 /** The schema of the top level of the configuration. Sources and sinks are validated entry by entry, each by its own schema. */
 export const daemonOptions = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,39}$/u, 'must be 1 to 40 letters, digits, spaces, _, . and -')
+    .optional()
+    .describe(
+      'The name of this installation, such as `production`. Alerts and the titles of the pages show it, so that you can tell several apart.',
+    ),
   data_dir: z
     .string()
     .min(1)
@@ -118,7 +125,7 @@ export const daemonOptions = z.strictObject({
         .transform((text) => new URL(text).origin)
         .optional()
         .describe(
-          'The address at which people open the pages: `https://leadsync.example.com`. Messages about a lead then have a link to its page.',
+          'The address at which people open the pages: `https://leadsync.example.com`. Messages about a lead then have a link to its page, and alerts one to the page that shows the problem.',
         ),
       trusted_proxies: z
         .array(z.string().refine(isNetwork, 'must be an IP address or a CIDR block such as 10.0.0.0/8'))

@@ -75,6 +75,7 @@ export class ConfigReader {
     return {
       file: this.#file,
       secretFiles: this.secretFiles,
+      name: daemon.name,
       dataDir: resolve(this.#folder, daemon.data_dir),
       ledgerCreate: daemon.ledger.create,
       sources: sources.filter((source) => source !== undefined),

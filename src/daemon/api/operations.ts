@@ -184,6 +184,7 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
   return {
     version,
     at: now.toISOString(),
+    installation: config.name ?? null,
     healthy: problems.length === 0,
     problems: problems.map(problemJson).map(({ message, next_step, ...rest }) => ({
       ...rest,

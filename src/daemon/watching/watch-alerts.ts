@@ -43,7 +43,8 @@ export async function watchAlerts(
       if (Object.keys(config.alerts.to).length > 0) {
         const observed = await observer.observe(reloader.state.stale, signal);
         const judged = evaluateConditions(observed, namesOf(config, role), config.alerts.when);
-        await alerts.take(judged, observed.at, config.alerts);
+        const from = { name: config.name, url: config.publicUrl };
+        await alerts.take(judged, observed.at, { options: config.alerts, from });
       }
       await nextBeat(clock, CHECK_INTERVAL_MS, signal);
     }

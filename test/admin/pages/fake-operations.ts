@@ -26,6 +26,7 @@ import type {
 export class FakeOperations implements Operations {
   readonly now: Date;
   readonly actions: string[] = [];
+  installation: string | null = null;
   problems: Overview['problems'];
   sources: Overview['sources'];
   sinkRows: SinkOverview[];
@@ -71,6 +72,7 @@ export class FakeOperations implements Operations {
     return {
       version: '0.1.0',
       at: this.now.toISOString(),
+      installation: this.installation,
       healthy: this.problems.length === 0,
       problems: this.problems,
       sources: this.sources,

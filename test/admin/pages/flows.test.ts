@@ -78,6 +78,10 @@ describe('Overview', () => {
     expect(await page.locator('#icon').getAttribute('href')).toContain('critical-');
     operations.problems = [];
     await expect.poll(() => page.title()).toBe('Overview · leadsync');
+    operations.installation = 'north';
+    await page.reload();
+    expect(await page.title()).toBe('Overview · leadsync north');
+    expect(await page.locator('.brand').textContent()).toBe('leadsync north');
     expect(await page.locator('#icon').getAttribute('href')).toContain('well-');
   });
 });

@@ -46,6 +46,8 @@ export interface Frame {
   readonly assetAddress: (name: AssetName) => string;
   readonly refreshMs: number;
   readonly canLogOut: boolean;
+  /** The name of the installation. */
+  readonly installation: string | undefined;
   readonly problems: Overview['problems'];
   readonly address: string;
   readonly notice: Notice | undefined;
@@ -102,9 +104,13 @@ export function head(
 
 const HTMX = JSON.stringify({ includeIndicatorCSS: false, history: false, defaultTimeout: 10_000 });
 
-function titleOf({ title }: Page, { problems }: Frame): string {
+function titleOf({ title }: Page, { problems, installation }: Frame): string {
   const state = problems.length === 0 ? [] : [countOf(problems.length, 'problem')];
-  return [...state, title, 'leadsync'].join(' · ');
+  return [...state, title, brandOf(installation)].join(' · ');
+}
+
+function brandOf(installation: Frame['installation']): string {
+  return installation === undefined ? 'leadsync' : `leadsync ${installation}`;
 }
 
 function stateOf(problems: Frame['problems']): State {
@@ -112,9 +118,9 @@ function stateOf(problems: Frame['problems']): State {
   return problems.length > 0 ? 'warning' : 'well';
 }
 
-function header({ name }: Page, { canLogOut }: Frame): VNode {
+function header({ name }: Page, { canLogOut, installation }: Frame): VNode {
   return html`<header>
-    <a class="brand" href="/">leadsync</a>
+    <a class="brand" href="/">${brandOf(installation)}</a>
     <nav aria-label="Pages">${pages.map(
       ([label, address]) =>
         html`<a href=${address} aria-current=${label === name ? 'page' : undefined}>${label}</a>`,

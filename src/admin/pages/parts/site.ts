@@ -61,6 +61,7 @@ export class Site {
       assetAddress: this.#assetAddress,
       refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
       canLogOut: this.who() === 'session',
+      installation: overview?.installation ?? undefined,
       problems: overview?.problems ?? [OVERVIEW_FAILED],
       address: page.address ?? request.url,
       // A live update must not consume the notice before the reader sees it.
