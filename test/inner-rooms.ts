@@ -215,6 +215,10 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       imports: ['opening', '.'],
       because: 'operations/erasure/ takes a person out everywhere; it must not know any command.',
     },
+    restoring: {
+      imports: ['opening', 'erasure'],
+      because: 'operations/restoring/ puts a backup in place; it must not know any command.',
+    },
   },
   config: {
     contract: {

@@ -5,7 +5,7 @@ import { daemonOptions } from '../../src/config/options/daemon-options.ts';
 import { type JsonSchema, optionSchema } from '../../src/config/options/option-schema.ts';
 import { ANY_TYPE, sinkOptions } from '../../src/config/options/sink-options.ts';
 import { sourceEntry } from '../../src/config/options/source-entry.ts';
-import { exportTypes } from '../../src/exports/contract/options.ts';
+import { backupTypes, exportTypes } from '../../src/exports/contract/options.ts';
 import { duration, secret, size } from '../../src/platform/options/option-types.ts';
 import type { SinkType } from '../../src/sinks/sink.ts';
 
@@ -23,6 +23,11 @@ export function optionReference(sinkTypes: readonly SinkType[]): string {
     '## An export\n\nUnder `exports`, each under a name of your choice: its files begin with that name. See [exporting.md](exporting.md).',
     ...exportTypes.flatMap(({ type, summary, options }) => [
       `### Exports: \`type: ${type}\`\n\n${summary}`,
+      table(optionSchema(options)),
+    ]),
+    '## A backup\n\nUnder `backups`, each under a name of your choice, which no export has: its files begin with that name. See [backup.md](backup.md).',
+    ...backupTypes.flatMap(({ type, summary, options }) => [
+      `### Backups: \`type: ${type}\`\n\n${summary}`,
       table(optionSchema(options)),
     ]),
     '## A destination of alerts\n\nUnder `alerts.to`, each under a name of your choice. `leadsync test-alert` sends a test to each.',
@@ -138,7 +143,7 @@ the YAML language server completes and checks the file as you type, with this as
 - A *secret* is text, or \`{ file: /run/secrets/x }\` for the content of that file, without its final line break.
   leadsync never prints or logs a secret, not even in messages about an invalid configuration.
 - Relative paths are resolved against the folder of the configuration file, whatever the current folder is.
-- Names of sources, sinks and exports have 1 to 63 of \`a-z\`, \`0-9\`, \`_\` and \`-\`, and begin with a letter or a digit.
+- Names of sources, sinks, exports and backups have 1 to 63 of \`a-z\`, \`0-9\`, \`_\` and \`-\`, and begin with a letter or a digit.
 
 **Environment variables**
 

@@ -78,6 +78,10 @@ const when = {
   carrier_down: limit('2m', 'Redis has not worked for this long.'),
   ledger_fails: limit('1m', 'The ledger could not be read or written for this long.'),
   export_fails: limit('30m', 'An export has failed for this long, in every attempt.'),
+  backup_fails: limit(
+    '30m',
+    'A backup has failed for this long, in every attempt, or has been overdue for this long, counted from an hour after it was due.',
+  ),
 } satisfies Record<Condition, z.ZodType>;
 
 /** Returns the schema of `alerts:` in the configuration. `name` is the schema of a destination's name. */

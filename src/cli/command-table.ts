@@ -181,8 +181,18 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       () => import('./commands/moved.ts'),
     ),
     entry(
-      'ledger <action> [file]',
-      'backup: copies the ledger, also while leadsync runs; accept: creates a new ledger although an earlier one was lost',
+      'backup [name]',
+      'writes a verified backup to a folder or a bucket, also while leadsync runs',
+      () => import('./commands/backup.ts'),
+    ),
+    entry(
+      'restore [backup]',
+      'verifies a backup, says what follows, and puts it in place with --yes',
+      () => import('./commands/restore.ts'),
+    ),
+    entry(
+      'ledger <action>',
+      'accept: creates a new ledger although an earlier one was lost',
       () => import('./commands/ledger.ts'),
     ),
     entry(

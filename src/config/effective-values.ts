@@ -119,7 +119,7 @@ class ValueCollector {
   }
 
   #pathOptions([section, name, ...inside]: Path): readonly string[] {
-    if (section === 'exports') return ['directory'];
+    if (section === 'exports' || section === 'backups') return ['directory'];
     if (section !== 'sinks') return name === undefined ? ['data_dir'] : [];
     const { tree, sinkTypes } = this.#read;
     const type = sinkTypes.find((one) => one.type === tree.valueAt(['sinks', String(name), 'type']));

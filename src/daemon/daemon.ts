@@ -1,4 +1,4 @@
-import type { Config } from '../config/contract/config.ts';
+import { type Config, filesOf } from '../config/contract/config.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/contract/status-rows.ts';
@@ -183,7 +183,7 @@ export class Daemon {
     const parts = { states, dataDir: this.config.dataDir, clock, random, niceness: EXPORT_NICENESS };
     const onRunEnd = reportExports(this.#emit, clock);
     this.#loops.start('exporting', (signal) =>
-      exportOnSchedule(() => this.config.exports, parts, onRunEnd, signal),
+      exportOnSchedule(() => filesOf(this.config), parts, onRunEnd, signal),
     );
   }
 

@@ -2,10 +2,12 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../catalog/documented.ts';
 import { ExportFailed, folderFailure, nameTaken } from './contract/export-failed.ts';
+import { BACKUP, BACKUP_ENDING } from './contract/export-format.ts';
 import { fileNameOf } from './contract/export-name.ts';
 import type { ExportConfig } from './contract/options.ts';
 import type { Destination } from './destinations/destination.ts';
 import { PathExists, TemporaryRemoved } from './files/atomic-write.ts';
+import { type BackupRequest, writeBackup } from './files/backup-file.ts';
 import { type ExportRequest, exportTables } from './files/export.ts';
 
 /** One run of an export. */
@@ -50,13 +52,19 @@ export async function makeExport(
   return { place: destination.nameOf(file), rows, bytes, removed };
 }
 
-function requestOf(config: ExportConfig, folder: string, run: ExportRun): ExportRequest {
+type Request = ({ readonly kind: 'backup' } & BackupRequest) | ({ readonly kind: 'export' } & ExportRequest);
+
+function requestOf(config: ExportConfig, folder: string, run: ExportRun): Request {
   const { name, format, tables } = config;
+  const { ledgerFile, at } = run;
+  if (format === BACKUP)
+    return { kind: 'backup', ledgerFile, output: join(folder, fileNameOf(name, at, BACKUP_ENDING)), at };
   const chosen = relations.filter((one) => tables.includes(one.name));
   const isFile = format === 'sqlite' || chosen.length === 1;
-  const file = fileNameOf(name, run.at, isFile ? `.${format}` : '');
+  const file = fileNameOf(name, at, isFile ? `.${format}` : '');
   return {
-    ledgerFile: run.ledgerFile,
+    kind: 'export',
+    ledgerFile,
     output: join(folder, file),
     format,
     relations: chosen,
@@ -66,16 +74,18 @@ function requestOf(config: ExportConfig, folder: string, run: ExportRun): Export
   };
 }
 
-async function write(request: ExportRequest, destination: Destination, signal: AbortSignal): Promise<number> {
-  const counts = new Map<string, number>();
+/** Writes an export and returns its number of rows; for a backup, the number of leads. */
+async function write(request: Request, destination: Destination, signal: AbortSignal): Promise<number> {
   try {
+    if (request.kind === 'backup') return (await writeBackup(request, signal))['_leads'] ?? 0;
+    const counts = new Map<string, number>();
     await exportTables(request, (table, rows) => void counts.set(table, rows), signal);
+    return counts.values().reduce((sum, rows) => sum + rows, 0);
   } catch (error) {
     if (error instanceof PathExists) throw nameTaken(request.output, error);
     if (error instanceof TemporaryRemoved) throw new ExportFailed(error.message, error.hint, error);
     throw folderFailure(destination.folder, error) ?? error;
   }
-  return counts.values().reduce((sum, rows) => sum + rows, 0);
 }
 
 /**

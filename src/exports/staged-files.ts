@@ -6,7 +6,7 @@ import { lockExport } from './export-lock.ts';
 
 /** Names of the temporary files of exports in the data directory; the first group is the name of the export. */
 const STAGED =
-  /^(?:\.read-[0-9a-f-]{36}-|\.)?(.+)-\d{8}T\d{6}Z(?:\.(?:parquet|csv|jsonl|sqlite))?(?:\.[0-9a-f]{16}\.tmp)?$/;
+  /^(?:\.read-[0-9a-f-]{36}-|\.)?(.+)-\d{8}T\d{6}Z(?:\.(?:parquet|csv|jsonl|sqlite|db\.gz))?(?:\.[0-9a-f]{16}\.tmp(?:-journal)?)?$/;
 
 /**
  * Removes the files that killed runs left in the data directory if their exports are no longer configured: no later run would remove them.

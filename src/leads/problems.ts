@@ -199,6 +199,13 @@ export const PROBLEMS = {
     status: true,
     section: 'export-fails',
   },
+  backup_fails: {
+    severity: 'critical',
+    means: 'A scheduled backup fails or is overdue.',
+    alert: true,
+    status: true,
+    section: 'backup-fails',
+  },
 } as const satisfies Readonly<Record<string, ProblemKind>>;
 
 /** Code of a problem. */

@@ -3,10 +3,10 @@ import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DestinationError } from '../alerts/destination.ts';
 import { openDestination } from '../alerts/options.ts';
-import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
+import { type Config, filesOf, type SinkConfig, type SourceConfig } from '../config/contract/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
 import { ExportFailed } from '../exports/contract/export-failed.ts';
-import type { ExportConfig } from '../exports/contract/options.ts';
+import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { openDestination as openExportDestination } from '../exports/destinations/open-destination.ts';
 import { ExportStates } from '../exports/export-states.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
@@ -29,7 +29,7 @@ import { requireOrigin } from './require-origin.ts';
 
 /** Result of one check. */
 export interface CheckResult {
-  readonly kind: 'data_dir' | 'ledger' | 'source' | 'sink' | 'queue' | 'export' | 'alerts';
+  readonly kind: 'data_dir' | 'ledger' | 'source' | 'sink' | 'queue' | 'export' | 'backup' | 'alerts';
   /** Name of the source, sink, export or alert destination. Empty for `data_dir`, `ledger` and `queue`, of which there is only one. */
   readonly name: string;
   readonly ok: boolean;
@@ -69,7 +69,9 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     ...config.sinks
       .filter(({ enabled }) => enabled)
       .map((sink) => start('sink', sink.name, () => checkSink(sink, config, parts.clock, signal))),
-    ...config.exports.map((one) => start('export', one.name, () => checkExport(one, config.dataDir, signal))),
+    ...filesOf(config).map((one) =>
+      start(isBackup(one) ? 'backup' : 'export', one.name, () => checkExport(one, config.dataDir, signal)),
+    ),
     ...Object.entries(config.alerts.to).map(([name, to]) =>
       start('alerts', name, async () => {
         await openDestination(to, parts.clock).check(signal);

@@ -46,14 +46,14 @@ function describePlannedSink(sink: PlannedSink): string {
 }
 
 function describePlannedExport(planned: PlannedExport): string {
-  const { name } = planned;
+  const { name, what } = planned;
   switch (planned.kind) {
     case 'added':
-      return `export ${name} is new`;
+      return `${what} ${name} is new`;
     case 'removed':
-      return `export ${name} is gone: leadsync no longer runs it, and its files stay`;
+      return `${what} ${name} is gone: leadsync no longer runs it, and its files stay`;
     case 'altered':
-      return `export ${name}: ${planned.options.join(', ')}`;
+      return `${what} ${name}: ${planned.options.join(', ')}`;
   }
 }
 

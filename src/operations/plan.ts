@@ -6,7 +6,8 @@ import {
   describeSource,
   differingOptions,
 } from '../config/changes/compare-configs.ts';
-import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
+import { type Config, filesOf, type SinkConfig, type SourceConfig } from '../config/contract/config.ts';
+import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import type { Quota } from '../leads/quota.ts';
 import { isNameTaken, type LastDeclaration } from '../ledger/contract/declared.ts';
 import { originOf } from '../source/http-source.ts';
@@ -103,11 +104,14 @@ export type PlannedSource =
       readonly leads_from: string;
     };
 
-/** What a configuration would change for one export. The files of a removed export stay. `options`: changed options. */
-export type PlannedExport =
-  | { readonly kind: 'added'; readonly name: string }
-  | { readonly kind: 'removed'; readonly name: string }
-  | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] };
+/** What a configuration would change for one export or backup. The files of a removed one stay. `options`: changed options. */
+export type PlannedExport = { readonly name: string; readonly what: FileWord } & (
+  | { readonly kind: 'added' }
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'altered'; readonly options: readonly string[] }
+);
+
+type FileWord = 'export' | 'backup';
 
 /** What a configuration would change. */
 export interface Plan {
@@ -253,23 +257,32 @@ function cannotTakeName(
 
 function planExports(
   { exports: last }: LastConfiguration,
-  { exports }: Config,
+  config: Config,
   exact: Changes | undefined,
 ): PlannedExport[] {
   const known = new Map(last.map((one) => [one.name, one.config]));
-  const names = new Set(exports.map(({ name }) => name));
+  const files = filesOf(config);
+  const names = new Set(files.map(({ name }) => name));
   return [
-    ...exports.flatMap((one): PlannedExport[] => {
+    ...files.flatMap((one): PlannedExport[] => {
       const { name } = one;
       const before = known.get(name);
-      if (before === undefined) return [{ kind: 'added', name }];
+      const what = wordOf(one);
+      if (before === undefined) return [{ kind: 'added', name, what }];
       const options = optionsOf(name, exact) ?? differingOptions(before, describeExport(one));
-      return options.length > 0 ? [{ kind: 'altered', name, options }] : [];
+      return options.length > 0 ? [{ kind: 'altered', name, what, options }] : [];
     }),
     ...last
       .filter(({ name }) => !names.has(name))
-      .map(({ name }): PlannedExport => ({ kind: 'removed', name })),
+      .map(
+        ({ name, config }): PlannedExport => ({ kind: 'removed', name, what: wordOf(JSON.parse(config)) }),
+      ),
   ];
+}
+
+/** Returns the word for an export or a backup. */
+function wordOf(config: Pick<ExportConfig, 'format'>): FileWord {
+  return isBackup(config) ? 'backup' : 'export';
 }
 
 /** Returns the changed options by the exact comparison; undefined if there is no exact comparison. */

@@ -1,6 +1,6 @@
 import { describeExport, differingOptions } from '../config/changes/compare-configs.ts';
 import { backOffMs } from '../delivery/retry-policy.ts';
-import type { ExportConfig } from '../exports/contract/options.ts';
+import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import { type ExportJob, type ExportResult, runExport } from '../exports/run-export.ts';
 import { removeStagedOfOthers } from '../exports/staged-files.ts';
@@ -61,29 +61,33 @@ export async function formerExports(
 }
 
 /** Called after each run with its result. */
-type OnRunEnd = (name: string, result: ExportResult, run: { startedMs: number; state: ExportState }) => void;
+type OnRunEnd = (
+  config: ExportConfig,
+  result: ExportResult,
+  run: { startedMs: number; state: ExportState },
+) => void;
 
 /** Returns a callback that emits an event for each completed or failed run; a postponed or aborted run causes none. */
 export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
-  return (name, result, { startedMs, state }) => {
+  return (config, result, { startedMs, state }) => {
+    const { name } = config;
     if (result.kind === 'made') {
-      const { kind: _, ...made } = result;
-      emit({
-        type: 'export-made',
-        export: name,
-        ...made,
-        durationMs: Math.round(clock.monotonicMs() - startedMs),
-      });
+      const { kind: _, rows, ...made } = result;
+      const facts = { ...made, durationMs: Math.round(clock.monotonicMs() - startedMs) };
+      if (isBackup(config)) emit({ type: 'backup-made', backup: name, leads: rows, ...facts });
+      else emit({ type: 'export-made', export: name, rows, ...facts });
     } else if (result.kind === 'failed' && state.failed) {
       const { message: reason, hint } = result;
       const retryInMs = state.failed.retryAt.getTime() - state.failed.at.getTime();
-      emit({ type: 'export-failed', export: name, reason, hint, failures: state.failed.times, retryInMs });
+      const facts = { reason, hint, failures: state.failed.times, retryInMs };
+      if (isBackup(config)) emit({ type: 'backup-failed', backup: name, ...facts });
+      else emit({ type: 'export-failed', export: name, ...facts });
     }
   };
 }
 
 /**
- * Runs every export when it is due, one at a time, until the signal aborts. Exports that were due while leadsync was not running run once
+ * Runs every export and backup when it is due, one at a time, until the signal aborts. Exports that were due while leadsync was not running run once
  * at the start. Failed exports are retried with back-off.
  */
 export async function exportOnSchedule(
@@ -93,18 +97,19 @@ export async function exportOnSchedule(
   signal: AbortSignal,
 ): Promise<void> {
   const { states, clock } = parts;
-  let known: readonly ExportConfig[] | undefined;
+  let known: string | undefined;
   while (!signal.aborted) {
     const exports = exportsNow();
-    if (known !== exports) await forgetOthers(exports, states);
-    known = exports;
+    const names = exports.map(({ name }) => name).join();
+    if (known !== names) await forgetOthers(exports, states);
+    known = names;
     for (const config of exports) {
       if (signal.aborted) return;
       const state = await currentState(config, parts);
       if (!isDue(config, state, clock.now())) continue;
       const startedMs = clock.monotonicMs();
       const { result, state: after } = await exportOnce(config, parts, signal);
-      onRunEnd(config.name, result, { startedMs, state: after });
+      onRunEnd(config, result, { startedMs, state: after });
     }
     await nextBeat(clock, CHECK_INTERVAL_MS, signal);
   }

@@ -2,11 +2,12 @@ import type { ActiveCondition, Evaluation } from '../alerts/alert-tracker.ts';
 import type { Condition, Limits } from '../alerts/condition.ts';
 import { countOf, printSpan } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
-import type { Observation, ObservedExport, ObservedSink, ObservedSource } from './observation.ts';
+import type { FileRuns } from './export-view.ts';
+import type { Observation, ObservedSink, ObservedSource } from './observation.ts';
 import { commandInText, type Problem } from './problem.ts';
 import {
   deadLeads,
-  failedExport,
+  failedFiles,
   failedPoll,
   heldSink,
   pausedSink,
@@ -50,16 +51,18 @@ export function evaluateConditions(
     ...each(SOURCE, names.sources, observed.sources),
     ...each(SINK, names.sinks, observed.sinks),
     ...each(EXPORT, names.exports, observed.exports),
+    ...each(BACKUP, names.backups, observed.exports),
     ...apply(PROCESS, undefined, observed),
   ];
   return evaluations.filter((one) => one !== undefined);
 }
 
-/** Names of the sources, sinks and exports in force. */
+/** Names of the sources, sinks, exports and backups in force. */
 export interface ConfiguredNames {
   readonly sources: readonly string[];
   readonly sinks: readonly string[];
   readonly exports: readonly string[];
+  readonly backups: readonly string[];
 }
 
 interface Named {
@@ -129,12 +132,14 @@ const SINK: readonly Rule<ObservedSink>[] = [
   ['slow_to_lead', 'gets its leads in time again.', slow],
 ];
 
-const EXPORT: readonly Rule<ObservedExport>[] = [
-  [
-    'export_fails',
-    'succeeds again, or has a new configuration.',
-    (one, afterMs) => wrong(failedExport(one.name, one, true, ALERT_TEXT), afterMs),
-  ],
+const SUCCEEDS_AGAIN = 'succeeds again, or has a new configuration.';
+
+const EXPORT: readonly Rule<FileRuns>[] = [
+  ['export_fails', SUCCEEDS_AGAIN, (one, afterMs) => wrong(failedFiles(one, true, ALERT_TEXT), afterMs)],
+];
+
+const BACKUP: readonly Rule<FileRuns>[] = [
+  ['backup_fails', SUCCEEDS_AGAIN, (one, afterMs) => wrong(failedFiles(one, true, ALERT_TEXT), afterMs)],
 ];
 
 const PROCESS: readonly Rule<Observation>[] = [

@@ -1,4 +1,4 @@
-import type { ExportConfig } from '../exports/contract/options.ts';
+import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { dueAfter } from '../exports/contract/schedule.ts';
 import { isRunning } from '../exports/export-lock.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
@@ -20,6 +20,25 @@ export function viewExports(exports: readonly ExportConfig[], states: ExportStat
     const running = isRunning(states.folder, config.name);
     return { config, state, dueAt: state && dueAt(config, state), running };
   });
+}
+
+/** An export or a backup with the results of its last runs. */
+export interface FileRuns extends Pick<ExportState, 'done' | 'failed'> {
+  readonly name: string;
+  readonly isBackup: boolean;
+  /** When a backup was due that was neither made nor has failed; undefined if it is not late. */
+  readonly overdueSince: Date | undefined;
+}
+
+/** How long after it was due a backup counts as overdue, in ms. A large one takes minutes, and exports may run before it. */
+const OVERDUE_MS = 3_600_000;
+
+/** Returns the results of the runs of an export or a backup, for `failedFiles`. */
+export function runsOf(config: ExportConfig, state: ExportState | undefined, now: Date): FileRuns {
+  const { name } = config;
+  const due = state && dueAt(config, state);
+  const isLate = due !== undefined && now.getTime() - due.getTime() > OVERDUE_MS;
+  return { ...state, name, isBackup: isBackup(config), overdueSince: isLate ? due : undefined };
 }
 
 /** Returns the time of the next run or retry of an export; in the past if it is overdue. */

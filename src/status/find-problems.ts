@@ -1,7 +1,7 @@
 import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/format.ts';
-import type { ExportView } from './export-view.ts';
+import { type ExportView, runsOf } from './export-view.ts';
 import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
-import { deadLeads, failedExport, heldSink, pausedSink, staleConfig, waiting } from './shared-problems.ts';
+import { deadLeads, failedFiles, heldSink, pausedSink, staleConfig, waiting } from './shared-problems.ts';
 import { findSourceProblems } from './source-problems.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
@@ -145,6 +145,6 @@ function likelyCause({ running, queued, command }: ProblemContext): string {
   return `Either Redis does not answer (${command('check')} tests it), or a run --no-deliver has no running ${command('worker')}.`;
 }
 
-function findExportProblems({ config: { name }, state }: ExportView, context: ProblemContext): Problem[] {
-  return listOf(failedExport(name, state ?? {}, context.running, context));
+function findExportProblems(view: ExportView, context: ProblemContext): Problem[] {
+  return listOf(failedFiles(runsOf(view.config, view.state, context.now), context.running, context));
 }

@@ -1,5 +1,5 @@
 import type { LedgerConfig } from '../config/contract/config.ts';
-import type { ExportTarget } from '../exports/contract/options.ts';
+import { type ExportTarget, isBackup } from '../exports/contract/options.ts';
 import { runbookOf } from '../leads/problems.ts';
 import type { Quota } from '../leads/quota.ts';
 import type {
@@ -27,7 +27,12 @@ export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: 
   return {
     sources: viewSources(config, status).map(sourceJson),
     sinks: viewSinks(config, status).map(sinkJson),
-    exports: exports.map((view) => ({ ...exportFacts(view), running: view.running })),
+    exports: exports
+      .filter(({ config: one }) => !isBackup(one))
+      .map((view) => ({ ...exportFacts(view), running: view.running })),
+    backups: exports
+      .filter(({ config: one }) => isBackup(one))
+      .map((view) => ({ ...backupFacts(view), running: view.running })),
   };
 }
 
@@ -143,9 +148,17 @@ function quotaJson(quota: Quota | undefined) {
 
 /** Returns an export for the overview. */
 export function exportOverview(view: ExportView) {
+  return { ...exportFacts(view), ...scheduleFacts(view) };
+}
+
+/** Returns a backup for the overview. */
+export function backupOverview(view: ExportView) {
+  return { ...backupFacts(view), ...scheduleFacts(view) };
+}
+
+function scheduleFacts(view: ExportView) {
   const { schedule, target } = view.config;
   return {
-    ...exportFacts(view),
     target: targetOf(target),
     every_seconds: 'everyMs' in schedule ? schedule.everyMs / 1000 : null,
     at: 'at' in schedule ? schedule.at : null,
@@ -168,6 +181,11 @@ function exportFacts({ config: { name, target }, state, dueAt }: ExportView) {
     failures: failed?.times ?? 0,
     last_error: failed?.message ?? null,
   };
+}
+
+function backupFacts(view: ExportView) {
+  const { export: backup, rows: leads, ...facts } = exportFacts(view);
+  return { backup, leads, ...facts };
 }
 
 function stateOf({ state, running }: ExportView): 'running' | 'failed' | 'made' | 'new' {

@@ -1,6 +1,6 @@
-import type { ExportState } from '../exports/export-states.ts';
 import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
+import type { FileRuns } from './export-view.ts';
 import type { StaleConfig } from './problem.ts';
 import type { PollFailure } from './shared-problems.ts';
 
@@ -10,7 +10,8 @@ export interface Observation {
   /** `sources` and `sinks` are undefined while the ledger cannot be read. */
   readonly sources: readonly ObservedSource[] | undefined;
   readonly sinks: readonly ObservedSink[] | undefined;
-  readonly exports: readonly ObservedExport[];
+  /** The configured exports and backups. */
+  readonly exports: readonly FileRuns[];
   readonly stale: StaleConfig | undefined;
   /** Reason why the carrier does not work; undefined if it works. */
   readonly carrier: string | undefined;
@@ -22,9 +23,6 @@ interface Reason {
   readonly reason: string;
   readonly hint: string;
 }
-
-/** A configured export with the results of its last runs. */
-export type ObservedExport = Pick<ExportState, 'done' | 'failed'> & { readonly name: string };
 
 /** A configured source, with its polls and the recent arrival of its leads. */
 export interface ObservedSource {

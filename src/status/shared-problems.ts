@@ -1,8 +1,8 @@
-import type { ExportState } from '../exports/export-states.ts';
 import { type ListingSize, sizeBeforeFall } from '../leads/listing-fall.ts';
 import { MAPPING_FAILS, type SinkHealth } from '../leads/sink-health.ts';
 import { countOf, printAge, printMinute, printMomentAndAge, sentence } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
+import type { FileRuns } from './export-view.ts';
 import { type Problem, problem, type StaleConfig, type TextOptions } from './problem.ts';
 
 /**
@@ -139,24 +139,34 @@ export function rejectedLeads(name: string, rejected: number, { command }: TextO
   );
 }
 
-/** Finds a scheduled export that failed. `isRetried` says whether a running leadsync tries again. */
-export function failedExport(
-  name: string,
-  { done, failed: failure }: Pick<ExportState, 'done' | 'failed'>,
+/** Finds a scheduled export or backup that failed, or a backup that is overdue. `isRetried` says whether a running leadsync tries again. */
+export function failedFiles(
+  { name, isBackup, overdueSince, done, failed: failure }: FileRuns,
   isRetried: boolean,
   { command, now }: TextOptions,
 ): Found {
-  if (!failure) return undefined;
+  const [what, code, words] = isBackup
+    ? (['Backup', 'backup_fails', `backup ${name}`] as const)
+    : (['Export', 'export_fails', `export --name ${name}`] as const);
+  if (!failure) {
+    if (!isBackup || !overdueSince) return undefined;
+    return problem(
+      code,
+      name,
+      `Backup ${name} has been overdue since ${now ? printMomentAndAge(overdueSince, now) : printMinute(overdueSince)}.`,
+      `${command(words)} makes it now. The log of leadsync shows whether an earlier run is still in progress.`,
+    );
+  }
   const { message, hint, times, retryAt } = failure;
   const made = done && (now ? printMomentAndAge(done.startedAt, now) : printMinute(done.startedAt));
   const failed = times === 1 ? 'failed' : `failed ${times} times in a row`;
   const when = now ? printAge(retryAt, now) : 'automatically, at least once an hour';
   const again = isRetried && !(now && retryAt <= now) ? `leadsync retries it ${when}; ` : '';
   return problem(
-    'export_fails',
+    code,
     name,
-    `Export ${name} ${failed}, and ${made ? `the last success was ${made}` : 'it never succeeded'}: ${message}`,
-    `${hint} ${again}${command(`export --name ${name}`)} runs it now.`,
+    `${what} ${name} ${failed}, and ${made ? `the last success was ${made}` : 'it never succeeded'}: ${message}`,
+    `${hint} ${again}${command(words)} runs it now.`,
   );
 }
 

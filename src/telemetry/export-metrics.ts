@@ -1,17 +1,22 @@
-import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
-/** Results of an export's runs, including runs before the last restart. */
+/** Results of the runs of an export or a backup, including runs before the last restart. */
 export interface ExportRuns {
   /** Start of the last successful run. */
   readonly madeAt: Date | undefined;
+  /** When the next run or retry is due; undefined before the first look at its state. */
+  readonly dueAt: Date | undefined;
   /** Number of failed runs since the last successful run. */
   readonly failures: number;
 }
 
-/** Metrics of scheduled exports. */
+/** What a set of metrics is about, which is also the label with its name. */
+type Kind = 'export' | 'backup';
+
+/** Metrics of scheduled exports, or of scheduled backups. */
 export class ExportMetrics {
-  /** Names of the exports in force. */
+  readonly #kind: Kind;
+  /** Names of the exports or backups in force. */
   names: readonly string[];
   readonly #failures;
   readonly #seconds;
@@ -19,46 +24,57 @@ export class ExportMetrics {
   readonly #bytes;
 
   /** @param runsOf returns the results of an export's runs; called at each scrape */
-  constructor(make: Instruments, exports: readonly string[], runsOf: (name: string) => ExportRuns) {
-    const by = { export: exports };
-    this.names = exports;
+  constructor(make: Instruments, kind: Kind, names: readonly string[], runsOf: (name: string) => ExportRuns) {
+    const by = { [kind]: names };
+    const one = kind === 'export' ? 'an export' : 'a backup';
+    this.#kind = kind;
+    this.names = names;
     make.gauge(
-      'leadsync_export_last_success_timestamp_seconds',
-      'Start of the last successful run of an export; 0 before the first.',
+      `leadsync_${kind}_last_success_timestamp_seconds`,
+      `Start of the last successful run of ${one}; 0 before the first.`,
       by,
       (gauge) => {
         for (const name of this.names)
-          gauge.set({ export: name }, (runsOf(name).madeAt?.getTime() ?? 0) / 1000);
+          gauge.set({ [kind]: name }, (runsOf(name).madeAt?.getTime() ?? 0) / 1000);
       },
     );
-    make.gauge('leadsync_export_failures_in_a_row', 'Consecutive failed runs of an export.', by, (gauge) => {
-      for (const name of this.names) gauge.set({ export: name }, runsOf(name).failures);
+    make.gauge(
+      `leadsync_${kind}_due_timestamp_seconds`,
+      `When the next run or retry of ${one} is due; in the past if it is late.`,
+      by,
+      (gauge) => {
+        for (const name of this.names)
+          gauge.set({ [kind]: name }, (runsOf(name).dueAt?.getTime() ?? 0) / 1000);
+      },
+    );
+    make.gauge(`leadsync_${kind}_failures_in_a_row`, `Consecutive failed runs of ${one}.`, by, (gauge) => {
+      for (const name of this.names) gauge.set({ [kind]: name }, runsOf(name).failures);
     });
-    this.#failures = make.counter('leadsync_export_failures_total', 'Failed runs of an export.', by);
+    this.#failures = make.counter(`leadsync_${kind}_failures_total`, `Failed runs of ${one}.`, by);
     this.#seconds = make.gauge(
-      'leadsync_export_duration_seconds',
+      `leadsync_${kind}_duration_seconds`,
       'Duration of the last successful run since the start of leadsync.',
       by,
     );
     this.#rows = make.gauge(
-      'leadsync_export_rows',
-      'Rows of the last successful run since the start of leadsync.',
+      kind === 'export' ? 'leadsync_export_rows' : 'leadsync_backup_leads',
+      `${kind === 'export' ? 'Rows' : 'Leads'} of the last successful run since the start of leadsync.`,
       by,
     );
     this.#bytes = make.gauge(
-      'leadsync_export_bytes',
+      `leadsync_${kind}_bytes`,
       'Size of the last successful run since the start of leadsync.',
       by,
     );
   }
 
-  made({ export: name, rows, bytes, durationMs }: EventOf<'export-made'>): void {
-    this.#seconds.set({ export: name }, durationMs / 1000);
-    this.#rows.set({ export: name }, rows);
-    this.#bytes.set({ export: name }, bytes);
+  made(name: string, { rows, bytes, durationMs }: { rows: number; bytes: number; durationMs: number }): void {
+    this.#seconds.set({ [this.#kind]: name }, durationMs / 1000);
+    this.#rows.set({ [this.#kind]: name }, rows);
+    this.#bytes.set({ [this.#kind]: name }, bytes);
   }
 
   failed(name: string): void {
-    this.#failures.inc({ export: name });
+    this.#failures.inc({ [this.#kind]: name });
   }
 }

@@ -7,7 +7,7 @@ import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics } from './source-metrics.ts';
 
-/** Options of the metrics. The named sources, sinks and exports have metrics from the start. */
+/** Options of the metrics. The named sources, sinks, exports and backups have metrics from the start. */
 export interface MetricsOptions extends MetricNames {
   readonly version: string;
   readonly now: () => Date;
@@ -15,7 +15,7 @@ export interface MetricsOptions extends MetricNames {
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
   /** Returns the expiry of a source's access token; called at each scrape. */
   readonly tokenExpiresAt: (source: string) => Date | undefined;
-  /** Returns the results of an export's runs; called at each scrape. */
+  /** Returns the results of the runs of an export or a backup; called at each scrape. */
   readonly exportRuns: (name: string) => ExportRuns;
 }
 
@@ -30,14 +30,15 @@ const LAG_INTERVAL_MS = 100;
 /** Maximum time that a scrape waits for the backlog, in ms. Prometheus waits 10 s for the whole scrape by default. */
 const BACKLOG_TIMEOUT_MS = 2_000;
 
-/** Names of the sources, sinks and exports that have metrics. */
+/** Names of the sources, sinks, exports and backups that have metrics. */
 export interface MetricNames {
   readonly sources: readonly string[];
   readonly sinks: readonly string[];
   readonly exports: readonly string[];
+  readonly backups: readonly string[];
 }
 
-/** Metrics of this process. `observe` accepts every event, and ignores events about sources, sinks and exports that have no metrics. */
+/** Metrics of this process. `observe` accepts every event, and ignores events about sources, sinks, exports and backups that have no metrics. */
 export interface Metrics {
   readonly registry: Registry;
   readonly observe: (event: Event) => void;
@@ -69,7 +70,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   carrierUp.set(1);
   const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Failures of the ledger.');
   const config = new ConfigMetrics(make, options.now);
-  const exports = new ExportMetrics(make, options.exports, options.exportRuns);
+  const exports = new ExportMetrics(make, 'export', options.exports, options.exportRuns);
+  const backups = new ExportMetrics(make, 'backup', options.backups, options.exportRuns);
   collectDefaultMetrics({
     register: registry,
     prefix: 'leadsync_',
@@ -108,7 +110,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     reloaded: (event) => config.reloaded(event),
     'reload-failed': () => config.failed(),
     'export-failed': (event) => exports.failed(event.export),
-    'export-made': (event) => exports.made(event),
+    'export-made': (event) => exports.made(event.export, event),
+    'backup-failed': (event) => backups.failed(event.backup),
+    'backup-made': (event) => backups.made(event.backup, { ...event, rows: event.leads }),
   };
   const observe = (event: Event): void => {
     if (isCurrent(event, current)) (observers[event.type] as ((event: Event) => void) | undefined)?.(event);
@@ -117,17 +121,20 @@ export function createMetrics(options: MetricsOptions): Metrics {
     replaceValues(make, 'source', current.sources, names.sources);
     replaceValues(make, 'sink', current.sinks, names.sinks);
     replaceValues(make, 'export', current.exports, names.exports);
+    replaceValues(make, 'backup', current.backups, names.backups);
     source.names = names.sources;
     exports.names = names.exports;
+    backups.names = names.backups;
     current = names;
   };
   return { registry, observe, rename };
 }
 
-/** Whether an event counts: one about a removed source, sink or export does not, because it would bring back the removed series. */
-function isCurrent(event: Event, { sources, sinks, exports }: MetricNames): boolean {
+/** Whether an event counts: one about a removed source, sink, export or backup does not, because it would bring back the removed series. */
+function isCurrent(event: Event, { sources, sinks, exports, backups }: MetricNames): boolean {
   if ('sink' in event) return sinks.includes(event.sink);
   if ('source' in event) return sources.includes(event.source);
+  if ('backup' in event) return backups.includes(event.backup);
   return !('export' in event) || exports.includes(event.export);
 }
 

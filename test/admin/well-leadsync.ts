@@ -50,6 +50,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       sources: [],
       sinks: [sink],
       exports: [],
+      backups: [],
       leads_per_hour: [],
       speed_to_lead: [],
     }),

@@ -59,7 +59,7 @@ class Watch {
     this.#alerts ??= await Alerts.open(parts);
     for (let passed = 0; passed < ms; passed += 15 * SECOND) {
       clock.jump(15 * SECOND);
-      const names = { sources: [], sinks: ['crm', 'drop', 'warehouse'], exports: [] };
+      const names = { sources: [], sinks: ['crm', 'drop', 'warehouse'], exports: [], backups: [] };
       const observed = this.#observed();
       await this.#alerts.take(evaluateConditions(observed, names, this.options.when), observed.at, {
         options: this.options,
@@ -187,7 +187,7 @@ describe('alerts', () => {
     const look = async (at: Date) => {
       const sink = aSink({ health: { ...HEALTHY, heldSince: at, heldReason: 'It is down.' } });
       const observed = anObservation({ at, sinks: [sink] });
-      const names = { sources: [], sinks: ['crm'], exports: [] };
+      const names = { sources: [], sinks: ['crm'], exports: [], backups: [] };
       await alerts.take(evaluateConditions(observed, names, watch.options.when), at, {
         options: watch.options,
         from: NAMELESS,

@@ -1,6 +1,6 @@
 import type { Safeguard } from './safeguard.ts';
 
-/** What `leadsync recover` and `leadsync ledger backup` rest on. */
+/** What `leadsync recover` and `leadsync backup` rest on. */
 export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a backup copies one snapshot of the ledger',

@@ -41,7 +41,8 @@ const { registry } = createMetrics({
   backlog: async () => [],
   tokenExpiresAt: () => undefined,
   exports: ['nightly'],
-  exportRuns: () => ({ madeAt: undefined, failures: 0 }),
+  backups: ['daily'],
+  exportRuns: () => ({ madeAt: undefined, dueAt: undefined, failures: 0 }),
 });
 
 /** The metrics that leadsync shows, each with its labels. */

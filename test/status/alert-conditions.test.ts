@@ -5,6 +5,7 @@ import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
 import type { Observation } from '../../src/status/observation.ts';
 import {
+  aBackup,
   ago,
   anExport,
   anObservation,
@@ -108,6 +109,12 @@ const cases: [Condition, Observation, since: Date | undefined, afterMs: number][
     undefined,
     30 * MINUTE,
   ],
+  [
+    'backup_fails',
+    anObservation({ exports: [anExport(), aBackup({ overdueSince: ago(2 * HOUR) })] }),
+    undefined,
+    30 * MINUTE,
+  ],
 ];
 
 describe('judging', () => {
@@ -175,6 +182,16 @@ describe('judging', () => {
     expect(found.get('export_fails')).toMatchObject({
       what,
       next: expect.stringContaining('--name nightly'),
+    });
+  });
+
+  test('a backup that failed is told of as a backup', () => {
+    const failed = { at: NOW, message: 'No room.', hint: 'Make room.', retryAt: NOW, times: 2 };
+    const found = wrongs(anObservation({ exports: [aBackup({ failed })] }));
+    expect([...found.keys()]).toEqual(['backup_fails']);
+    expect(found.get('backup_fails')).toMatchObject({
+      what: 'Backup daily failed 2 times in a row, and the last success was 2026-11-20 09:00 UTC: No room.',
+      next: expect.stringContaining('`leadsync backup daily` runs it now.'),
     });
   });
 

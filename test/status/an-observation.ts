@@ -2,12 +2,8 @@ import type { Limits } from '../../src/alerts/condition.ts';
 import { alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import type {
-  Observation,
-  ObservedExport,
-  ObservedSink,
-  ObservedSource,
-} from '../../src/status/observation.ts';
+import type { FileRuns } from '../../src/status/export-view.ts';
+import type { Observation, ObservedSink, ObservedSource } from '../../src/status/observation.ts';
 
 export const NOW = new Date('2026-11-20T10:00:00.000Z');
 
@@ -56,8 +52,13 @@ export const MADE = {
 };
 
 /** An export that is well, but for what is given. */
-export function anExport(more: Partial<ObservedExport> = {}): ObservedExport {
-  return { name: 'nightly', done: MADE, ...more };
+export function anExport(more: Partial<FileRuns> = {}): FileRuns {
+  return { name: 'nightly', isBackup: false, overdueSince: undefined, done: MADE, ...more };
+}
+
+/** A backup that is well, but for what is given. */
+export function aBackup(more: Partial<FileRuns> = {}): FileRuns {
+  return { ...anExport(), name: 'daily', isBackup: true, ...more };
 }
 
 /** One source, one sink and one export, all well, but for what is given. */
@@ -66,7 +67,7 @@ export function anObservation(more: Partial<Observation> = {}): Observation {
     at: NOW,
     sources: [aSource()],
     sinks: [aSink()],
-    exports: [anExport()],
+    exports: [anExport(), aBackup()],
     stale: undefined,
     carrier: undefined,
     ledger: undefined,
@@ -74,7 +75,7 @@ export function anObservation(more: Partial<Observation> = {}): Observation {
   };
 }
 
-export const NAMES = { sources: ['main'], sinks: ['crm'], exports: ['nightly'] };
+export const NAMES = { sources: ['main'], sinks: ['crm'], exports: ['nightly'], backups: ['daily'] };
 
 /** What a configuration that says nothing of it means. */
 export const DEFAULTS: Limits = alertOptions(nameOption).parse({}).when;

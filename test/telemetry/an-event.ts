@@ -177,6 +177,23 @@ const examples: Examples = {
     failures: 2,
     retryInMs: 120_000,
   },
+  'backup-made': {
+    type: 'backup-made',
+    backup: 'daily',
+    place: '/backups/daily-20261120T030000Z.db.gz',
+    leads: 1000,
+    bytes: 90_000,
+    removed: 1,
+    durationMs: 1500,
+  },
+  'backup-failed': {
+    type: 'backup-failed',
+    backup: 'daily',
+    reason: 'The bucket leads does not exist (NoSuchBucket).',
+    hint: 'Make it, or correct `bucket`.',
+    failures: 2,
+    retryInMs: 120_000,
+  },
   'mirror-failed': { type: 'mirror-failed', sink: 'warehouse', reason: 'It is down.', hint: 'Start it.' },
 };
 

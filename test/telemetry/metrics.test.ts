@@ -16,7 +16,8 @@ function metrics(options: Partial<MetricsOptions> = {}) {
     backlog: async () => [idle],
     tokenExpiresAt: () => undefined,
     exports: ['nightly'],
-    exportRuns: () => ({ madeAt: undefined, failures: 0 }),
+    backups: ['daily'],
+    exportRuns: () => ({ madeAt: undefined, dueAt: undefined, failures: 0 }),
     ...options,
   });
   /** The series and their values, as a scraper reads them. */
@@ -73,9 +74,9 @@ test('no event adds a series that was not there from the start', async () => {
   expect(ours(await scrape())).toEqual(before);
 });
 
-test('what ends late of a source, a sink or an export that was removed brings no series back', async () => {
+test('what ends late of a source, a sink, an export or a backup that was removed brings no series back', async () => {
   const { observe, rename, scrape } = metrics();
-  rename({ sources: ['other'], sinks: ['drop'], exports: [] });
+  rename({ sources: ['other'], sinks: ['drop'], exports: [], backups: [] });
   const before = [...(await scrape()).keys()];
   for (const event of oneOfEach) observe(event);
   expect([...(await scrape()).keys()]).toEqual(before);
@@ -164,15 +165,17 @@ test('the token’s end is asked for when it is shown', async () => {
 });
 
 test('what is remembered of an export is asked for when it is shown: it outlives a restart', async () => {
-  let runs = { madeAt: now, failures: 0 };
+  let runs = { madeAt: now, dueAt: now, failures: 0 };
   const { scrape } = metrics({ exportRuns: () => runs });
   await scrape();
-  runs = { madeAt: now, failures: 3 };
+  runs = { madeAt: now, dueAt: now, failures: 3 };
   const series = await scrape();
   expect(series.get('leadsync_export_last_success_timestamp_seconds{export="nightly"}')).toBe(
     now.getTime() / 1000,
   );
   expect(series.get('leadsync_export_failures_in_a_row{export="nightly"}')).toBe(3);
+  expect(series.get('leadsync_backup_due_timestamp_seconds{backup="daily"}')).toBe(now.getTime() / 1000);
+  expect(series.get('leadsync_backup_failures_in_a_row{backup="daily"}')).toBe(3);
 });
 
 test('the queue is up until it is known to be down', async () => {

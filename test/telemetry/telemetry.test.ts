@@ -12,7 +12,8 @@ function telemetry(write: (text: string) => void, subscribers: readonly ((event:
     backlog: async () => [],
     tokenExpiresAt: () => undefined,
     exports: ['nightly'],
-    exportRuns: () => ({ madeAt: undefined, failures: 0 }),
+    backups: ['daily'],
+    exportRuns: () => ({ madeAt: undefined, dueAt: undefined, failures: 0 }),
     log: { level: 'info', format: 'json', stream: { write } },
     subscribers,
   });

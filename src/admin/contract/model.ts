@@ -90,6 +90,12 @@ const ExportOverview = z.object({
   last_error: z.string().nullable(),
 });
 
+/** A scheduled backup. `leads` is the number of leads in the last one. */
+const BackupOverview = ExportOverview.omit({ export: true, rows: true }).extend({
+  backup: z.string(),
+  leads: count.nullable(),
+});
+
 /**
  * Time in which the leads first seen in the last 24 hours were delivered to a sink: median and 95th percentile, in seconds. Excludes
  * backfills, and leads that already existed when leadsync first listed their source.
@@ -115,6 +121,7 @@ export const Overview = z.object({
   sources: z.array(SourceOverview),
   sinks: z.array(SinkOverview),
   exports: z.array(ExportOverview),
+  backups: z.array(BackupOverview),
   /** New leads in each of the last 48 hours, oldest first, with 0 for an hour without one. */
   leads_per_hour: z.array(z.object({ hour: time, leads: count })),
   speed_to_lead: z.array(SpeedToLead),

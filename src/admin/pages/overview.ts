@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { Overview, SinkOverview } from '../contract/model.ts';
-import { exportId, exportSection } from './exports.ts';
+import { backupId, backupSection, exportId, exportSection } from './exports.ts';
 import { goneLeadsAddress, sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
@@ -34,6 +34,7 @@ function body(overview: Overview): Content {
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview)}</div>`,
     html`<section><h2>Sinks</h2>${sinkTable(overview.sinks, now)}</section>`,
     exportSection(overview.exports, now),
+    backupSection(overview.backups, now),
     html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
     html`<p class="hint version">leadsync ${overview.version}</p>`,
   ];
@@ -64,7 +65,7 @@ function problemList({ problems, ...overview }: Overview): Content {
 }
 
 /** Returns a link to the source, sink or export that has the problem. */
-function linkTo(about: string, { sinks, sources, exports }: Omit<Overview, 'problems'>): Content {
+function linkTo(about: string, { sinks, sources, exports, backups }: Omit<Overview, 'problems'>): Content {
   if (sinks.some(({ sink }) => sink === about))
     return html`<a href=${sinkAddress(about)}>Show sink ${about}</a>`;
   const source = sources.find((one) => one.source === about);
@@ -76,6 +77,8 @@ function linkTo(about: string, { sinks, sources, exports }: Omit<Overview, 'prob
     ];
   if (exports.some((one) => one.export === about))
     return html`<a href=${`#${exportId(about)}`}>Show export ${about}</a>`;
+  if (backups.some((one) => one.backup === about))
+    return html`<a href=${`#${backupId(about)}`}>Show backup ${about}</a>`;
   return null;
 }
 

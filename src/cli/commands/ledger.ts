@@ -1,7 +1,6 @@
 import { acceptNewLedger } from '../../operations/opening/accept-ledger.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { backUp } from '../back-up.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
@@ -12,18 +11,19 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** `leadsync ledger ACTION`: copies the ledger, or creates a new one if leadsync refuses to do so by itself. */
+/** `leadsync ledger ACTION`: creates a new ledger if leadsync refuses to do so by itself. */
 export const command = defineCommand<object>({
-  examples: ['leadsync ledger backup ledger-backup.db', 'leadsync ledger accept'],
+  examples: ['leadsync ledger accept'],
   notes:
-    'backup writes a consistent copy that is readable by you alone; leadsync may be running. docs/operating.md describes how to restore it.\nleadsync does not create a ledger by itself if there are signs of an earlier one; accept does. With a new ledger, every listed lead is delivered again to every sink, except sinks with `backfill: false`.',
-  run: async (options, surroundings, [action, file]) => {
-    if (action === 'backup') return backUp(options, surroundings, file);
+    'leadsync does not create a ledger by itself if there are signs of an earlier one; accept does. With a new ledger, every listed lead is delivered again to every sink, except sinks with `backfill: false`.',
+  run: async (options, surroundings, [action]) => {
     if (action === 'accept') return accept(options, surroundings);
     throw new CommandFailure(
       ExitCode.usage,
       `ledger has no action "${printable(String(action))}".`,
-      'The actions are: `leadsync ledger accept`, `leadsync ledger backup FILE`.',
+      action === 'backup'
+        ? '`leadsync backup --to FOLDER` makes a backup, and `leadsync restore FILE` restores it.'
+        : 'The action is: `leadsync ledger accept`.',
     );
   },
 });

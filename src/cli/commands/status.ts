@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import { filesOf } from '../../config/contract/config.ts';
 import { formatFault } from '../../config/contract/config-error.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
@@ -76,7 +77,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     ...holder,
     // The report shows the current faults of the file once, at its end.
     stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
-    exports: viewExports(config.exports, exportStatesOf(config)),
+    exports: viewExports(filesOf(config), exportStatesOf(config)),
     restoredAt: known.restoredAt,
     queued: config.queue.redisUrl !== undefined,
     command: commandFormatter(options, surroundings),

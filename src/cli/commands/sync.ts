@@ -1,4 +1,4 @@
-import type { Config } from '../../config/contract/config.ts';
+import { type Config, filesOf } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import type { PollFailure } from '../../daemon/joints/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
@@ -109,6 +109,6 @@ function printResult(
 }
 
 function resultJson(config: Config, status: LedgerStatus, result: SyncResult) {
-  const { sinks, ...json } = statusJson(config, status, viewExports(config.exports, exportStatesOf(config)));
+  const { sinks, ...json } = statusJson(config, status, viewExports(filesOf(config), exportStatesOf(config)));
   return { ...json, sinks: sinks.map((sink) => ({ ...sink, delivered_now: result.deliveredTo(sink.sink) })) };
 }

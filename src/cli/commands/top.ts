@@ -1,4 +1,4 @@
-import type { LedgerConfig } from '../../config/contract/config.ts';
+import { filesOf, type LedgerConfig } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
@@ -167,7 +167,7 @@ class Watch {
     const given = {
       now,
       ...this.#holder,
-      exports: viewExports(this.#config.exports, exportStatesOf(this.#config)),
+      exports: viewExports(filesOf(this.#config), exportStatesOf(this.#config)),
       queued: this.#config.queue.redisUrl !== undefined,
       command: commandFormatter(this.#options, this.#surroundings),
       columns,
@@ -186,7 +186,7 @@ class Watch {
     const { status, attempts } = this.#read;
     if (status === undefined) return undefined;
     const { running, unready, stale } = this.#holder;
-    const exports = viewExports(this.#config.exports, exportStatesOf(this.#config));
+    const exports = viewExports(filesOf(this.#config), exportStatesOf(this.#config));
     const throughput = throughputOf(attempts, ATTEMPTS, this.#surroundings.clock.now());
     return {
       running,

@@ -18,7 +18,7 @@ export function sourceNames(config: LedgerConfig, { sources }: Pick<LedgerStatus
 
 /** Refuses an unknown sink, source or export. @throws CommandFailure with the most similar name and the list of names */
 export function requireName(
-  kind: 'sink' | 'source' | 'export',
+  kind: 'sink' | 'source' | 'export' | 'backup',
   name: string | undefined,
   known: readonly string[],
 ): void {

@@ -1,5 +1,5 @@
 import { cpus, release, totalmem } from 'node:os';
-import type { LedgerConfig } from '../../config/contract/config.ts';
+import { filesOf, type LedgerConfig } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import { describeConfig } from '../../config/load-config.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
@@ -65,7 +65,7 @@ export async function supportFiles(
       'status.json',
       'sources, sinks, backlog',
       ofLedger(async (ledger, read) =>
-        statusJson(read, await ledger.status(), viewExports(read.exports, exportStatesOf(read))),
+        statusJson(read, await ledger.status(), viewExports(filesOf(read), exportStatesOf(read))),
       ),
     ),
     await file(

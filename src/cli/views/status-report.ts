@@ -1,12 +1,15 @@
+import { isBackup } from '../../exports/contract/options.ts';
 import {
   countOf,
   printAge,
+  printBytes,
   printCount,
   printLength,
   printMoment,
   printMomentAndAge,
 } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
+import type { ExportView } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
 import type { Problem, ProblemContext } from '../../status/problem.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
@@ -35,7 +38,7 @@ export function statusReport(
     sinks.length === 0 ? 'No sinks: leads are recorded, but not delivered.\n' : sinkTable(sinks, given);
   const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
   const lines = [...all, ...sinks.flatMap((sink) => sinkNotes(sink, given)), ...faultLines(given)];
-  return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
+  return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${backupTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 function faultLines({ faults = [], running, command }: ReportContext): string[] {
@@ -127,7 +130,8 @@ function sinkTable(sinks: readonly SinkView[], { now, columns: width }: ReportCo
 }
 
 /** Returns the table of exports; an empty text if no export is configured. */
-function exportTable({ exports, now, columns: width }: ReportContext): string {
+function exportTable({ exports: files, now, columns: width }: ReportContext): string {
+  const exports = files.filter(({ config }) => !isBackup(config));
   if (exports.length === 0) return '';
   const columns = [
     { head: 'EXPORT' },
@@ -136,14 +140,46 @@ function exportTable({ exports, now, columns: width }: ReportContext): string {
     { head: 'NEXT', dropOrder: 2 },
     { head: 'OUTPUT', dropOrder: 3 },
   ] as const;
-  const rows = exports.map(({ config: { name }, state, dueAt, running }) => [
-    name,
-    count(state?.done?.rows),
-    state?.done ? printMomentAndAge(state.done.startedAt, now) : 'never',
-    running ? 'running' : dueAt ? (dueAt > now ? printMoment(dueAt) : 'due') : '-',
-    state?.done ? printable(state.done.place) : '-',
+  const rows = exports.map((view) => [
+    view.config.name,
+    count(view.state?.done?.rows),
+    view.state?.done ? printMomentAndAge(view.state.done.startedAt, now) : 'never',
+    nextRun(view, now),
+    view.state?.done ? printable(view.state.done.place) : '-',
   ]);
   return `${table(columns, rows, width)}\n`;
+}
+
+/** Returns the table of backups; an empty text if no backup is configured. */
+function backupTable({ exports: files, now, columns: width }: ReportContext): string {
+  const backups = files.filter(({ config }) => isBackup(config));
+  if (backups.length === 0) return '';
+  const columns = [
+    { head: 'BACKUP' },
+    { head: 'LEADS', align: 'right', dropOrder: 1 },
+    { head: 'SIZE', align: 'right', dropOrder: 4 },
+    { head: 'LAST BACKUP' },
+    { head: 'NEXT', dropOrder: 2 },
+    { head: 'FILE', dropOrder: 3 },
+  ] as const;
+  const rows = backups.map((view) => {
+    const { config, state } = view;
+    return [
+      config.name,
+      count(state?.done?.rows),
+      state?.done ? printBytes(state.done.bytes) : '-',
+      state?.done ? printMomentAndAge(state.done.startedAt, now) : 'never',
+      nextRun(view, now),
+      state?.done ? printable(state.done.place) : '-',
+    ];
+  });
+  return `${table(columns, rows, width)}\n`;
+}
+
+function nextRun({ dueAt, running }: ExportView, now: Date): string {
+  if (running) return 'running';
+  if (!dueAt) return '-';
+  return dueAt > now ? printMoment(dueAt) : 'due';
 }
 
 function count(n: number | undefined): string {

@@ -1,8 +1,8 @@
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import { Secret } from '../../platform/options/secret.ts';
-import type { Config, SinkConfig, SourceConfig } from '../contract/config.ts';
+import { type Config, filesOf, type SinkConfig, type SourceConfig } from '../contract/config.ts';
 
-/** A source, sink or export whose options changed. */
+/** A source, sink, export or backup whose options changed. */
 export interface AlteredEntry {
   readonly name: string;
   /** The options that differ, by their YAML names: `url`, `batch`. */
@@ -20,6 +20,7 @@ export interface Changes {
 export interface ConfigChanges {
   readonly sources: Changes;
   readonly sinks: Changes;
+  /** Includes backups. */
   readonly exports: Changes;
   /** Options outside sources, sinks and exports that a running leadsync can apply: `log.level`. */
   readonly live: readonly string[];
@@ -34,7 +35,7 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
   return {
     sources: compareEntries(before.sources, after.sources, sourceOptions),
     sinks: compareEntries(before.sinks.filter(isEnabled), after.sinks.filter(isEnabled), sinkOptions),
-    exports: compareEntries(before.exports, after.exports, exportOptions),
+    exports: compareEntries(filesOf(before), filesOf(after), exportOptions),
     live: differing(LIVE),
     restart: differing(RESTART),
   };

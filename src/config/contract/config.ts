@@ -40,6 +40,8 @@ export interface Config {
   readonly queue: QueueConfig;
   /** Scheduled exports. */
   readonly exports: readonly ExportConfig[];
+  /** Scheduled backups. Their names differ from those of the exports, because they share states, metrics and problems. */
+  readonly backups: readonly ExportConfig[];
   readonly admin: { readonly host: string; readonly port: number } | undefined;
   /** How people are notified of problems. */
   readonly alerts: AlertOptions;
@@ -70,7 +72,7 @@ export interface Config {
  * The part of a configuration that is enough for commands that neither poll nor deliver. It leaves out the options of sources, and those
  * that belong to the type of a sink, because their secrets may not be available.
  */
-export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' | 'exports'> {
+export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' | 'exports' | 'backups'> {
   readonly sources: readonly Omit<SourceConfig, 'options'>[];
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
   /** `unknown` if there may be a queue whose address is not available. */
@@ -79,6 +81,11 @@ export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' 
   readonly adminToken: Secret | 'unknown' | undefined;
   /** The faults of the file. If there are any, the faulty parts are left out here, and leadsync does not apply the file. */
   readonly faults?: readonly Fault[];
+}
+
+/** Returns the exports and the backups of a configuration. */
+export function filesOf({ exports, backups }: Pick<Config, 'exports' | 'backups'>): readonly ExportConfig[] {
+  return [...exports, ...backups];
 }
 
 /** The least severe level that is logged. */

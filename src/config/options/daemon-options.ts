@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { alertOptions } from '../../alerts/options.ts';
-import { exportOptions } from '../../exports/contract/options.ts';
+import { backupOptions, exportOptions } from '../../exports/contract/options.ts';
 import { lookupsOption } from '../../mapping/options.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
@@ -144,6 +144,11 @@ export const daemonOptions = z.strictObject({
   exports: exportOptions(nameOption)
     .default({})
     .describe('Scheduled exports of tables as files, each under a name of your choice.'),
+  backups: backupOptions(nameOption)
+    .default({})
+    .describe(
+      'Scheduled backups of the data directory, each under a name of your choice, which must not be that of an export. `leadsync restore` restores one.',
+    ),
   watch: z
     .boolean()
     .default(false)

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import { type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
+import { backupConfigOf, type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
 import { isLoopback } from '../../platform/http/address.ts';
 import { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
@@ -71,6 +71,7 @@ export class ConfigReader {
         'set queue.redis_url, or remove queue.board',
       );
     this.#refuseOpenAddress(daemon.admin);
+    this.#refuseSharedNames(daemon);
     if (!this.#ignoresTests && this.#faults.isEmpty) reader.runTests();
     return {
       file: this.#file,
@@ -82,6 +83,7 @@ export class ConfigReader {
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix, board: daemon.queue.board },
       exports: this.#exportsOf(daemon),
+      backups: this.#backupsOf(daemon),
       admin: daemon.admin.listen,
       alerts: daemon.alerts,
       adminToken: daemon.admin.token,
@@ -118,6 +120,7 @@ export class ConfigReader {
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url ?? this.#hidden(['queue', 'redis_url']) },
       exports: this.#exportsOf(daemon),
+      backups: this.#backupsOf(daemon),
       admin: daemon.admin.listen,
       adminToken: daemon.admin.token ?? this.#hidden(['admin', 'token']),
     };
@@ -132,13 +135,14 @@ export class ConfigReader {
     const read = <Schema extends z.ZodType>(name: string, schema: Schema) =>
       this.#validate(schema, root[name], [name]) ??
       this.#validate(schema, withoutSecrets(root[name], optionSchema(schema)), [name]);
-    const { data_dir, queue, exports, admin } = daemonOptions.shape;
+    const { data_dir, queue, exports, backups, admin } = daemonOptions.shape;
     const dataDir = read('data_dir', data_dir);
     if (dataDir === undefined) return undefined;
     return {
       data_dir: dataDir,
       queue: { redis_url: read('queue', queue)?.redis_url },
       exports: read('exports', exports) ?? {},
+      backups: read('backups', backups) ?? {},
       admin: read('admin', admin) ?? { listen: undefined, token: undefined },
     };
   }
@@ -191,12 +195,31 @@ export class ConfigReader {
   }
 
   #exportsOf({ exports }: Pick<z.output<typeof daemonOptions>, 'exports'>): ExportConfig[] {
-    return Object.entries(exports).map(([name, options]) => {
-      const entry = exportConfigOf(name, options);
-      if (entry.target.type !== 'directory') return entry;
-      const directory = resolve(this.#folder, entry.target.directory);
-      return { ...entry, target: { ...entry.target, directory } };
-    });
+    return Object.entries(exports).map(([name, options]) => this.#resolved(exportConfigOf(name, options)));
+  }
+
+  #backupsOf({ backups }: Pick<z.output<typeof daemonOptions>, 'backups'>): ExportConfig[] {
+    return Object.entries(backups).map(([name, options]) => this.#resolved(backupConfigOf(name, options)));
+  }
+
+  #resolved(entry: ExportConfig): ExportConfig {
+    if (entry.target.type !== 'directory') return entry;
+    const directory = resolve(this.#folder, entry.target.directory);
+    return { ...entry, target: { ...entry.target, directory } };
+  }
+
+  /** Refuses a backup with the name of an export: their files, states and metrics have that name. */
+  #refuseSharedNames({
+    exports,
+    backups,
+  }: Pick<z.output<typeof daemonOptions>, 'exports' | 'backups'>): void {
+    for (const name of Object.keys(backups))
+      if (name in exports)
+        this.#validator.keyFault(
+          ['backups', name],
+          `"${name}" is also the name of an export`,
+          'choose another name',
+        );
   }
 
   #readSource(name: string, value: unknown): SourceConfig | undefined {

@@ -7,6 +7,8 @@ import type {
 } from '../../admin/contract/model.ts';
 import { MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
+import { filesOf } from '../../config/contract/config.ts';
+import { isBackup } from '../../exports/contract/options.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
@@ -20,6 +22,7 @@ import { version } from '../../platform/process/version.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
 import {
+  backupOverview,
   contentJson,
   deliveryJson,
   exportOverview,
@@ -169,7 +172,7 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
     unready(),
   ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
-  const exports = viewExports(config.exports, parts.exportStates);
+  const exports = viewExports(filesOf(config), parts.exportStates);
   const problems = findProblems(sources, sinks, {
     now,
     running: true,
@@ -193,7 +196,8 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
     })),
     sources: sources.map((source) => sourceOverview(source, now)),
     sinks: sinks.map(sinkOverview),
-    exports: exports.map(exportOverview),
+    exports: exports.filter((one) => !isBackup(one.config)).map(exportOverview),
+    backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),
     leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
     speed_to_lead: speeds.map(speedJson),
   };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { configWarnings } from '../../config/config-warnings.ts';
-import type { Config, SinkConfig } from '../../config/contract/config.ts';
+import { type Config, filesOf, type SinkConfig } from '../../config/contract/config.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
@@ -14,6 +14,7 @@ import type { Closers } from '../../platform/process/closers.ts';
 import { rewriteCommands } from '../../platform/process/typed-command.ts';
 import { version } from '../../platform/process/version.ts';
 import { type Clock, type Random, systemClock } from '../../platform/time/clock.ts';
+import { dueAt } from '../../status/export-view.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { openTracing } from '../../telemetry/open-tracing.ts';
@@ -119,8 +120,13 @@ export async function compose(
   const subscribers = [options.subscribers ?? [], pollFailures.observe, tracing?.observe ?? []].flat();
   const exportStates = new ExportStates(disk, config.dataDir);
   const exportRuns = (name: string) => {
-    const { done, failed } = exportStates.read(name) ?? {};
-    return { madeAt: done?.startedAt, failures: failed?.times ?? 0 };
+    const state = exportStates.read(name);
+    const one = filesOf(current.config).find((config) => config.name === name);
+    return {
+      madeAt: state?.done?.startedAt,
+      dueAt: state && one && dueAt(one, state),
+      failures: state?.failed?.times ?? 0,
+    };
   };
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt, exportRuns });
   const { emit } = telemetry;
@@ -207,15 +213,16 @@ function openTelemetry(
   });
 }
 
-/** Returns the names of sources, sinks and exports that get metrics. */
+/** Returns the names of sources, sinks, exports and backups that get metrics. */
 export function namesOf(
   config: Config,
   role: Role,
-): { sources: readonly string[]; sinks: readonly string[]; exports: readonly string[] } {
+): Pick<TelemetryOptions, 'sources' | 'sinks' | 'exports' | 'backups'> {
   return {
     // A worker polls no source: series that stay at 0 would look like failing polls.
     sources: role.kind === 'worker' ? [] : config.sources.map(({ name }) => name),
     sinks: enabledSinks(config).map(({ name }) => name),
     exports: role.kind === 'run' ? config.exports.map(({ name }) => name) : [],
+    backups: role.kind === 'run' ? config.backups.map(({ name }) => name) : [],
   };
 }

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { Alerts } from '../../alerts/alerts.ts';
 import { ArrivalModel } from '../../alerts/arrival-model.ts';
-import type { SourceConfig } from '../../config/contract/config.ts';
+import { filesOf, type SourceConfig } from '../../config/contract/config.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
 import { disk } from '../../platform/files/files.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import { evaluateConditions } from '../../status/alert-conditions.ts';
-import type { Observation, ObservedExport, ObservedSink, ObservedSource } from '../../status/observation.ts';
+import { type FileRuns, runsOf } from '../../status/export-view.ts';
+import type { Observation, ObservedSink, ObservedSource } from '../../status/observation.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import type { Reloader } from '../units/reloader.ts';
 import { Overdue } from './overdue.ts';
@@ -69,7 +70,7 @@ class Observer {
   async observe(stale: Observation['stale'], signal: AbortSignal): Promise<Observation> {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
-    const shared = { at, stale, carrier: carrier.unready(), exports: this.#exports() };
+    const shared = { at, stale, carrier: carrier.unready(), exports: this.#exports(at) };
     try {
       const vitals = await ledger.vitals(new Date(at.getTime() - RECENT_MS));
       for (const { name } of current.config.sources) await this.#learn(name, signal);
@@ -114,9 +115,9 @@ class Observer {
     });
   }
 
-  #exports(): ObservedExport[] {
+  #exports(at: Date): FileRuns[] {
     const { current, exportStates } = this.#parts;
-    return current.config.exports.map(({ name }) => ({ ...exportStates.read(name), name }));
+    return filesOf(current.config).map((one) => runsOf(one, exportStates.read(one.name), at));
   }
 
   /** Reads the polls since the last call, in parts. The first call reads those of the last eight weeks. */

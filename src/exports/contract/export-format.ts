@@ -2,3 +2,7 @@
 export const EXPORT_FORMATS = ['parquet', 'csv', 'jsonl', 'sqlite'] as const;
 /** A value of `format` of a configured export, or of `--format` of `leadsync export`. */
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+/** The format of a backup: a copy of the ledger with the other files of the data directory, compressed by gzip. */
+export const BACKUP = 'backup';
+/** The ending of a backup's file name. */
+export const BACKUP_ENDING = '.db.gz';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { printStamp } from '../../platform/text/format.ts';
 
-/** File names of exports, such as `nightly-20261122T030000Z.parquet`; a folder has no extension. */
+/** File names of exports, such as `nightly-20261122T030000Z.parquet`; a folder has no extension. A backup's name ends in `.db.gz`. */
 
 /** Returns the file name of an export that is made at `at`. */
 export function fileNameOf(name: string, at: Date, ending: string): string {
@@ -21,7 +21,7 @@ export function temporaryName(path: string): string {
 
 /** Whether `file` is a temporary name of the export `name`. */
 export function isTemporaryName(name: string, file: string): boolean {
-  const [, made] = /^\.(.+)\.[0-9a-f]{16}\.tmp$/.exec(file) ?? [];
+  const [, made] = /^\.(.+)\.[0-9a-f]{16}\.tmp(?:-journal)?$/.exec(file) ?? [];
   return made !== undefined && isOf(name, made);
 }
 
@@ -32,5 +32,5 @@ export function inOrder(files: readonly string[]): readonly string[] {
 
 function timePart(name: string, file: string): string | undefined {
   if (!file.startsWith(`${name}-`)) return undefined;
-  return /^\d{8}T\d{6}Z(?=$|\.(?:parquet|csv|jsonl|sqlite)$)/.exec(file.slice(name.length + 1))?.[0];
+  return /^\d{8}T\d{6}Z(?=$|\.(?:parquet|csv|jsonl|sqlite|db\.gz)$)/.exec(file.slice(name.length + 1))?.[0];
 }

@@ -3,12 +3,30 @@ import { accessOptions, keyFault } from '../../bucket/bucket-options.ts';
 import { relations } from '../../catalog/documented.ts';
 import { duration } from '../../platform/options/option-types.ts';
 import { isTimezone } from '../../platform/time/timezone.ts';
-import { EXPORT_FORMATS, type ExportFormat } from './export-format.ts';
+import { BACKUP, EXPORT_FORMATS, type ExportFormat } from './export-format.ts';
 import type { ExportSchedule } from './schedule.ts';
 
 const NAMES = relations.map(({ name }) => name);
 
 const [SHORTEST_MS, LONGEST_MS] = [60_000, 366 * 86_400_000];
+
+/** Options that say when files are made. */
+const scheduleOptions = {
+  every: duration()
+    .refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, 'must be between 1m and 366d')
+    .optional()
+    .describe('The interval between the starts of two runs. Set either this or `at`.'),
+  at: z
+    .string()
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as "03:00", in quotes')
+    .optional()
+    .describe('The time of a daily run: `"03:00"`. Set either this or `every`.'),
+  timezone: z
+    .string()
+    .refine(isTimezone, 'must be a time zone such as Europe/Berlin')
+    .optional()
+    .describe('The time zone of `at`, such as Europe/Berlin. Absent: UTC.'),
+};
 
 /** Options of every export, whatever its destination. */
 const common = {
@@ -29,26 +47,25 @@ const common = {
     .describe(
       '`new`: rows that were added or changed since an hour before the last run. Some rows repeat; recognise them by their key.',
     ),
-  every: duration()
-    .refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, 'must be between 1m and 366d')
-    .optional()
-    .describe('The interval between the starts of two runs. Set either this or `at`.'),
-  at: z
-    .string()
-    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as "03:00", in quotes')
-    .optional()
-    .describe('The time of a daily run: `"03:00"`. Set either this or `every`.'),
-  timezone: z
-    .string()
-    .refine(isTimezone, 'must be a time zone such as Europe/Berlin')
-    .optional()
-    .describe('The time zone of `at`, such as Europe/Berlin. Absent: UTC.'),
+  ...scheduleOptions,
   keep: z
     .int()
     .min(1)
     .optional()
     .describe(
       'The number of newest exports to keep; leadsync removes older ones. Absent: keeps all. Not with `rows: new`, whose files build on each other.',
+    ),
+};
+
+/** Options of every backup, whatever its destination. */
+const backupCommon = {
+  ...scheduleOptions,
+  keep: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'The number of newest backups to keep; leadsync removes older ones once a new one is complete. Absent: keeps all.',
     ),
 };
 
@@ -86,6 +103,15 @@ const s3 = {
 /** The types of exports, by destination, each with its options. */
 export const exportTypes = [directory, s3] as const;
 
+const backupDirectory = {
+  ...directory,
+  options: z.strictObject({ ...directoryOptions, ...backupCommon }),
+} as const;
+const backupS3 = { ...s3, options: z.strictObject({ ...s3Options, ...backupCommon }) } as const;
+
+/** The types of backups, by destination, each with its options. */
+export const backupTypes = [backupDirectory, backupS3] as const;
+
 /** Returns the schema of `exports:` in the configuration. `name` is the schema of an export's name. */
 export function exportOptions(name: z.ZodString) {
   const entry = z
@@ -98,7 +124,7 @@ export function exportOptions(name: z.ZodString) {
         }),
         z.strictObject({ type: z.literal(s3.type).describe(s3.summary), ...s3.options.shape }),
       ],
-      { error: ({ code }) => (code === 'invalid_union' ? 'must be one of directory, s3' : undefined) },
+      { error: wrongType },
     )
     .superRefine((options, context) => {
       for (const { path, message } of faultsIn(options)) context.addIssue({ code: 'custom', path, message });
@@ -106,18 +132,45 @@ export function exportOptions(name: z.ZodString) {
   return z.record(name, entry);
 }
 
+/** Returns the schema of `backups:` in the configuration. `name` is the schema of a backup's name. */
+export function backupOptions(name: z.ZodString) {
+  const entry = z
+    .discriminatedUnion(
+      'type',
+      [
+        z.strictObject({
+          type: z.literal(directory.type).describe(directory.summary),
+          ...backupDirectory.options.shape,
+        }),
+        z.strictObject({ type: z.literal(s3.type).describe(s3.summary), ...backupS3.options.shape }),
+      ],
+      { error: wrongType },
+    )
+    .superRefine((options, context) => {
+      for (const { path, message } of faultsIn({ ...options, rows: 'all' }))
+        context.addIssue({ code: 'custom', path, message });
+    });
+  return z.record(name, entry);
+}
+
+function wrongType({ code }: { readonly code: string }): string | undefined {
+  return code === 'invalid_union' ? 'must be one of directory, s3' : undefined;
+}
+
 type Entry = z.output<ReturnType<typeof exportOptions>>[string];
+type BackupEntry = z.output<ReturnType<typeof backupOptions>>[string];
 
 /** The destination of an export, as configured. */
 export type ExportTarget =
   | { readonly type: 'directory'; readonly directory: string }
   | ({ readonly type: 's3' } & z.output<z.ZodObject<typeof s3Options>>);
 
-/** The configuration of a scheduled export. */
+/** The configuration of a scheduled export, or of a scheduled backup, whose `format` is `backup`. */
 export interface ExportConfig {
   readonly name: string;
+  /** None for a backup, which has everything. */
   readonly tables: readonly string[];
-  readonly format: ExportFormat;
+  readonly format: ExportFormat | typeof BACKUP;
   readonly rows: 'all' | 'new';
   readonly schedule: ExportSchedule;
   readonly keep: number | undefined;
@@ -127,16 +180,44 @@ export interface ExportConfig {
 /** Returns the configuration of an export from its validated options. */
 export function exportConfigOf(name: string, options: Entry): ExportConfig {
   const { tables, format, rows, every, at, timezone, keep, ...target } = options;
-  const schedule: ExportSchedule =
-    at === undefined ? { everyMs: every as number } : { at, timezone: timezone ?? 'UTC' };
+  const schedule = scheduleOf({ every, at, timezone });
   return { name, tables: tablesOf(tables), format, rows, schedule, keep, target };
+}
+
+/** Returns the configuration of a backup from its validated options. */
+export function backupConfigOf(name: string, options: BackupEntry): ExportConfig {
+  const { every, at, timezone, keep, ...target } = options;
+  const schedule = scheduleOf({ every, at, timezone });
+  return { name, tables: [], format: BACKUP, rows: 'all', schedule, keep, target };
+}
+
+/** Returns the configuration of a single backup that no schedule makes. */
+export function oneBackup(target: ExportTarget, keep: number | undefined): ExportConfig {
+  return {
+    name: 'leadsync',
+    tables: [],
+    format: BACKUP,
+    rows: 'all',
+    schedule: { everyMs: LONGEST_MS },
+    keep,
+    target,
+  };
+}
+
+/** Whether the configuration is that of a backup. */
+export function isBackup({ format }: Pick<ExportConfig, 'format'>): boolean {
+  return format === BACKUP;
+}
+
+function scheduleOf({ every, at, timezone }: Pick<Entry, 'every' | 'at' | 'timezone'>): ExportSchedule {
+  return at === undefined ? { everyMs: every as number } : { at, timezone: timezone ?? 'UTC' };
 }
 
 function tablesOf(tables: readonly string[]): readonly string[] {
   return tables.includes('all') ? NAMES : [...new Set(tables)];
 }
 
-function faultsIn(options: Entry): { path: string[]; message: string }[] {
+function faultsIn(options: BackupEntry & Pick<Entry, 'rows'>): { path: string[]; message: string }[] {
   const { every, at, timezone, rows, keep } = options;
   const wrongKeys = options.type === 's3' ? keyFault(options) : undefined;
   return [

@@ -33,7 +33,7 @@ export class LedgerError extends Error {
 
 /** The hint for a damaged ledger. */
 export const RECOVER =
-  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger from it. A recent backup may contain more: to restore it, first remove ledger.db-wal and ledger.db-shm.';
+  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger from it. A recent backup may contain more: `leadsync restore` verifies one and says what would follow.';
 
 /** As `toLedgerError`, but for a read-only connection, which writes only the temporary files of its queries and the shared-memory file. */
 export function toReadingError(error: unknown, file: string): LedgerError {

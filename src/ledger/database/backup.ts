@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
 import { makePrivateFile } from '../../platform/files/private-file.ts';
 import { toLedgerError } from '../contract/ledger-error.ts';
+import { type RowCounts, rowCounts } from './backup-contents.ts';
 import { BUSY_MS, requireFile } from './ledger-file.ts';
 import { removeLedger } from './leftovers.ts';
 
@@ -16,7 +17,7 @@ export interface CopyProgress {
 
 /**
  * Copies one snapshot of a ledger into a new file that only the owner of the file may read. Other processes can write to the ledger during
- * the copy without waiting. If the copy fails, removes the incomplete file.
+ * the copy without waiting. If the copy fails, removes the incomplete file. Returns the number of rows of the snapshot.
  * @throws LedgerError if the ledger cannot be read; the error from Node or SQLite if the copy cannot be written; the signal's reason if it
  * aborts
  */
@@ -24,7 +25,7 @@ export async function backUpLedger(
   file: string,
   copy: string,
   { signal, onCopied }: { readonly signal: AbortSignal; readonly onCopied: (copied: CopyProgress) => void },
-): Promise<void> {
+): Promise<RowCounts> {
   requireFile(file);
   makePrivateFile(copy);
   let db: Database.Database | undefined;
@@ -34,6 +35,7 @@ export async function backUpLedger(
     // Without its own snapshot, the copy would start again each time another process writes.
     db.exec('BEGIN');
     db.prepare('SELECT 1 FROM sqlite_schema').get();
+    const counts = rowCounts(db);
     await db.backup(copy, {
       progress: ({ totalPages, remainingPages }) => {
         signal.throwIfAborted();
@@ -41,6 +43,7 @@ export async function backUpLedger(
         return PAGES_PER_STEP;
       },
     });
+    return counts;
   } catch (error) {
     removeLedger(copy); // also removes the journal, which SQLite leaves if the disk is full
     if (signal.aborted && error === signal.reason) throw error;

@@ -8,19 +8,25 @@ export function recoveredFile(ledger: string): string {
   return `${ledger}.recovered`;
 }
 
+/** Returns the path at which `leadsync restore` prepares a ledger before it takes its place. */
+export function restoringFile(ledger: string): string {
+  return `${ledger}.restoring`;
+}
+
 /** Removes a ledger's file and the files that SQLite created beside it. */
 export function removeLedger(file: string): void {
   for (const end of ['', '-journal', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
 }
 
 /**
- * Removes files that killed processes left beside a ledger: an unfinished recovered ledger, which contains personal data, and temporary
+ * Removes files that killed processes left beside a ledger: an unfinished recovered or restored ledger, which contains personal data, and temporary
  * files of the high-water mark. Only for the process that holds the data directory, because no other process can be writing these files
  * then. Ignores errors.
  */
 export function removeLeftovers(ledger: string): void {
   try {
     removeLedger(recoveredFile(ledger));
+    removeLedger(restoringFile(ledger));
     const folder = dirname(ledger);
     for (const name of readdirSync(folder))
       if (isOfMark(name, ledger)) rmSync(join(folder, name), { force: true });

@@ -18,9 +18,9 @@ export function stateOf(file: string): LedgerState {
 }
 
 /**
- * Replaces a damaged ledger with the recovered ledger, and keeps the damaged ledger under the name `aside`. If the process or the machine
+ * Replaces a ledger with another, such as the recovered one, and keeps the old ledger under the name `aside`. If the process or the machine
  * dies during the exchange, either the whole old ledger or the whole new ledger is in place.
- * @param read the state of the damaged ledger before the recovery read it
+ * @param read the state of the old ledger before the new one was made
  * @throws LedgerError if the exchange failed and the old ledger is still in its place
  */
 export function exchangeLedger(file: string, recovered: string, aside: string, read: LedgerState): void {
@@ -47,7 +47,7 @@ function requireState(file: string, state: LedgerState): void {
   if (stateOf(file) === state) return;
   throw new LedgerError(
     'busy',
-    `Another process wrote to the ledger ${file} during the recovery. The ledger is still in its place.`,
+    `Another process wrote to the ledger ${file} in the meantime. The ledger is still in its place.`,
     'Run the command again, and do not run any other leadsync command until it has finished.',
   );
 }
@@ -91,7 +91,7 @@ function failed(error: unknown, file: string): LedgerError {
   if (code?.startsWith('SQLITE')) return toLedgerError(error, file);
   return new LedgerError(
     code === 'ENOSPC' ? 'full' : 'io',
-    `The recovered ledger could not replace ${file} (${code}).`,
+    `The new ledger could not replace ${file} (${code}).`,
     'The old ledger is still in its place. Check the disk and the permissions of data_dir, then run the command again.',
     error,
   );

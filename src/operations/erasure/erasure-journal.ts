@@ -8,6 +8,9 @@ import { giveToFolderOwner } from '../../platform/files/folder-owner.ts';
 import { DataDirUnusable } from '../opening/open-ledger.ts';
 import { sinksWithErasedEvents } from './erasure-report.ts';
 
+/** The name of the journal in a data directory. */
+export const ERASURES = 'erased.jsonl';
+
 /** Maximum leads per query. */
 const CHUNK = 500;
 
@@ -50,8 +53,13 @@ export async function reapplyErasures(ledger: Ledger, { dataDir, sinks }: Config
   return leads.length;
 }
 
+/** Adds the erasures of another journal, such as that of a backup, to the journal of a data directory. @throws DataDirUnusable */
+export async function mergeErasures(dataDir: string, other: Buffer | undefined): Promise<void> {
+  await recordErasures(dataDir, [...leadsIn(String(other ?? '')).values()]);
+}
+
 function fileOf(dataDir: string): string {
-  return join(dataDir, 'erased.jsonl');
+  return join(dataDir, ERASURES);
 }
 
 function lineOf({ source, leadId }: LeadKey): string {
@@ -61,8 +69,12 @@ function lineOf({ source, leadId }: LeadKey): string {
 /** Returns the leads of the journal, each under its line as the key. Ignores lines that cannot be parsed. */
 async function read(dataDir: string): Promise<Map<string, LeadKey>> {
   const text = await onDisk(dataDir, () => disk.read(fileOf(dataDir)));
-  const lines = String(text ?? '').split('\n');
-  return new Map(lines.flatMap((line) => keyIn(line)).map((lead) => [lineOf(lead), lead]));
+  return leadsIn(String(text ?? ''));
+}
+
+function leadsIn(text: string): Map<string, LeadKey> {
+  const keys = text.split('\n').flatMap((line) => keyIn(line));
+  return new Map(keys.map((lead) => [lineOf(lead), lead]));
 }
 
 function keyIn(line: string): LeadKey[] {

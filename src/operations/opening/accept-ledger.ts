@@ -26,7 +26,7 @@ export function acceptNewLedger(
 }
 
 /** Renames the write-ahead log of a missing ledger: SQLite would delete it. Returns the new names. */
-function setAside(file: string, now: Date): string[] {
+export function setAside(file: string, now: Date): string[] {
   return ['-wal', '-shm']
     .filter((end) => existsSync(`${file}${end}`))
     .map((end) => {

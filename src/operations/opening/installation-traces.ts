@@ -23,7 +23,15 @@ const LOG = 'ledger.db-wal';
  * Files that only a leadsync with a ledger leaves in the data directory. Tokens do not count: `login` and `check` store them before the
  * first start.
  */
-const LEFT_BEHIND = ['processes', 'alerts.json', 'audit.jsonl', 'erased.jsonl', LOG, 'ledger.db.mark'];
+const LEFT_BEHIND = [
+  'processes',
+  'alerts.json',
+  'audit.jsonl',
+  'erased.jsonl',
+  LOG,
+  'ledger.db.mark',
+  'ledger.db.restoring',
+];
 
 /**
  * Whether the ledger file has content although the ledger counts as missing. If so, leadsync was killed during its first start, before its

@@ -15,7 +15,7 @@ const RETRY_MS = 1_000;
 export class NewLedgerRefused extends Error {
   override readonly name = 'NewLedgerRefused';
   readonly hint =
-    'If data_dir is not mounted, mount it. If ledger.db was removed or truncated, restore it from a backup. Then start leadsync again. To start with a new ledger instead, run `leadsync ledger accept`.';
+    'If data_dir is not mounted, mount it. If ledger.db was removed or truncated, restore it from a backup with `leadsync restore`. Then start leadsync again. To start with a new ledger instead, run `leadsync ledger accept`.';
 }
 
 /** There is no ledger, and a place that could show whether there was an earlier one did not answer in time. */

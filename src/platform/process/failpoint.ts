@@ -45,6 +45,10 @@ const PLACES = [
   'recover-kept',
   /** The recovered ledger has taken its place. */
   'recover-exchanged',
+  /** While a backup is restored: its other files are in the data directory, but its ledger is not in its place. */
+  'restore-prepared',
+  /** The restored ledger is in its place. */
+  'restored',
   /** The steps of writing a file. */
   'file-write',
   'file-sync',

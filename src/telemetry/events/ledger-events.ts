@@ -2,7 +2,7 @@ import { printBytes, printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
-/** Events about the ledger, its retention, and its exports. */
+/** Events about the ledger, its retention, its exports and its backups. */
 export const ledgerEvents = {
   'ledger-failed': eventKind<{ operation: string; reason: string; hint: string }>({
     level: 'error',
@@ -90,5 +90,34 @@ export const ledgerEvents = {
     fields: ['export', 'reason', 'hint', 'failures', 'retryInMs'],
     message: (event) =>
       `Export ${event.export} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next attempt in ${printSeconds(event.retryInMs)}; deliveries continue.`,
+  }),
+
+  /** A scheduled backup succeeded. `removed` is the number of older backups that the run removed. */
+  'backup-made': eventKind<{
+    backup: string;
+    place: string;
+    leads: number;
+    bytes: number;
+    removed: number;
+    durationMs: number;
+  }>({
+    level: 'info',
+    fields: ['backup', 'place', 'leads', 'bytes', 'removed', 'durationMs'],
+    message: (event) =>
+      `Backup ${event.backup}: ${count(event.leads, 'lead')}, ${printBytes(event.bytes)}, in ${event.place}, in ${printSeconds(event.durationMs)}.${event.removed > 0 ? ` Removed ${count(event.removed, 'older backup')}.` : ''}`,
+  }),
+
+  /** `failures` counts the consecutive failures, including this one. */
+  'backup-failed': eventKind<{
+    backup: string;
+    reason: string;
+    hint: string;
+    failures: number;
+    retryInMs: number;
+  }>({
+    level: 'error',
+    fields: ['backup', 'reason', 'hint', 'failures', 'retryInMs'],
+    message: (event) =>
+      `Backup ${event.backup} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next attempt in ${printSeconds(event.retryInMs)}; deliveries continue.`,
   }),
 };

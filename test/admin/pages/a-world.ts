@@ -7,7 +7,7 @@ import type {
   SinkOverview,
 } from '../../../src/admin/contract/model.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
-import { anExportOfEach } from './an-export-of-each.ts';
+import { aBackupOfEach, anExportOfEach } from './an-export-of-each.ts';
 import type { World } from './fake-operations.ts';
 import { theLanguage } from './the-language.ts';
 
@@ -73,6 +73,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
     ],
     sinks: theSinks(before),
     exports: anExportOfEach(before),
+    backups: aBackupOfEach(before),
     hours: Array.from({ length: 48 }, (_, at) => {
       const hour = new Date(Math.floor(now.getTime() / HOUR) * HOUR - (47 - at) * HOUR);
       const ofDay = (hour.getUTCHours() + 10) % 24;

@@ -73,3 +73,15 @@ export function anExportOfEach(before: (ms: number) => string): Overview['export
     },
   ];
 }
+
+/** One backup that was made, and one that fails. */
+export function aBackupOfEach(before: (ms: number) => string): Overview['backups'] {
+  return anExportOfEach(before)
+    .slice(0, 2)
+    .map(({ export: name, rows, ...one }) => ({
+      ...one,
+      backup: name === 'nightly' ? 'daily' : 'off-site',
+      leads: rows,
+      place: one.place?.replace(/\.parquet$/, '.db.gz') ?? null,
+    }));
+}

@@ -31,6 +31,7 @@ export class FakeOperations implements Operations {
   sources: Overview['sources'];
   sinkRows: SinkOverview[];
   exports: Overview['exports'];
+  backups: Overview['backups'];
   leadRows: LeadRow[];
   deliveryRows: DeliveryRow[];
   pollRows: PollRow[];
@@ -54,6 +55,7 @@ export class FakeOperations implements Operations {
     this.sources = world.sources;
     this.sinkRows = world.sinks;
     this.exports = world.exports;
+    this.backups = world.backups;
     this.leadRows = world.leads;
     this.deliveryRows = world.deliveries;
     this.pollRows = world.polls;
@@ -78,6 +80,7 @@ export class FakeOperations implements Operations {
       sources: this.sources,
       sinks: this.sinkRows,
       exports: this.exports,
+      backups: this.backups,
       leads_per_hour: this.hours,
       speed_to_lead: this.speeds,
     };
@@ -244,6 +247,7 @@ export interface World {
   readonly sources: Overview['sources'];
   readonly sinks: SinkOverview[];
   readonly exports: Overview['exports'];
+  readonly backups: Overview['backups'];
   readonly leads: LeadRow[];
   readonly deliveries: DeliveryRow[];
   readonly polls: PollRow[];

@@ -1,0 +1,138 @@
+import { resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import type { LedgerConfig } from '../../config/contract/config.ts';
+import { type ExportConfig, oneBackup } from '../../exports/contract/options.ts';
+import { type ExportResult, runExport } from '../../exports/run-export.ts';
+import { isLedgerMissing } from '../../operations/opening/new-ledger.ts';
+import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { exportOnce } from '../../operations/scheduled-exports.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { countOf, printBytes } from '../../platform/text/format.ts';
+import { printable } from '../../platform/text/printable.ts';
+import { targetOf } from '../shell/backup-place.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { configOf, exportStatesOf, readableConfigOf, type Surroundings } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { requireName } from '../shell/names.ts';
+
+interface Options {
+  readonly to?: string;
+  readonly keep?: number;
+}
+
+/** `leadsync backup`: writes a backup to a folder or a bucket, whether leadsync is running or not. */
+export const command = defineCommand<Options>({
+  examples: [
+    'leadsync backup --to /var/backups/leadsync',
+    'leadsync backup --to /var/backups/leadsync --keep 14',
+    'leadsync backup --to s3://backups/leadsync',
+    'leadsync backup nightly',
+  ],
+  notes:
+    'A backup is one file, named after the time: a checked copy of the ledger, with the journal of erasures, the audit log, the states of alerts and exports, and encrypted tokens. It holds personal data, and only its owner can read it. leadsync may be running; its deliveries do not wait.\nWithout --to, makes the named backup of the configuration now, or all of them; that counts as a scheduled run. The configuration itself and its secrets are not in a backup. `leadsync restore` restores one; docs/backup.md says more.',
+  declare: (command) =>
+    command
+      .option('--to <place>', 'a folder, which is made if missing, or s3://bucket/folder')
+      .option('--keep <n>', 'with --to: the number of newest backups to keep there', readKeep),
+  run: async (options, surroundings, [name]) => {
+    if (options.to !== undefined && name !== undefined)
+      throw usage('--to and the name of a backup cannot be combined.', 'Remove one of the two.');
+    if (options.keep !== undefined && options.to === undefined)
+      throw usage('--keep needs --to.', 'The configuration decides how many backups it keeps.');
+    if (options.to === '') throw usage('--to is empty.', 'Name a folder, or s3://bucket/folder.');
+    if (options.to !== undefined) {
+      const config = readableConfigOf(options, surroundings);
+      const target = targetOf(options.to, config, surroundings);
+      const directory = target.type === 'directory' ? resolve(target.directory) : undefined;
+      const place = directory === undefined ? target : { type: 'directory' as const, directory };
+      return backUpOnce(oneBackup(place, options.keep), config, surroundings);
+    }
+    const config = configOf(options, surroundings);
+    const names = config.backups.map((one) => one.name);
+    if (name !== undefined) requireName('backup', name, names);
+    if (names.length === 0)
+      throw usage(
+        'The configuration has no backups.',
+        'Add `backups:` to it, or name a place: `leadsync backup --to FOLDER`.',
+      );
+    for (const backup of config.backups)
+      if (name === undefined || backup.name === name) await backUpNamed(backup, config, surroundings);
+    return ExitCode.done;
+  },
+});
+
+async function backUpNamed(
+  backup: ExportConfig,
+  config: LedgerConfig,
+  surroundings: Surroundings,
+): Promise<void> {
+  requireLedger(config);
+  const { clock, random } = surroundings;
+  const parts = { states: exportStatesOf(config), dataDir: config.dataDir, clock, random, niceness: 0 };
+  report(
+    backup,
+    await stoppable(async (signal) => (await exportOnce(backup, parts, signal)).result),
+    surroundings,
+  );
+}
+
+async function backUpOnce(
+  backup: ExportConfig,
+  config: LedgerConfig,
+  surroundings: Surroundings,
+): Promise<number> {
+  requireLedger(config);
+  const at = surroundings.clock.now();
+  const run = { ledgerFile: ledgerFile(config.dataDir), at, exportedAt: at, since: undefined, first: true };
+  const { folder } = exportStatesOf(config);
+  report(
+    backup,
+    await stoppable((signal) => runExport(backup, run, { folder, niceness: 0 }, signal)),
+    surroundings,
+  );
+  return ExitCode.done;
+}
+
+/** Requires a ledger before anything is written, so that a mistyped data_dir is not created. @throws CommandFailure, LedgerError */
+function requireLedger({ dataDir }: LedgerConfig): void {
+  if (!isLedgerMissing(dataDir)) return;
+  throw new CommandFailure(
+    ExitCode.notDone,
+    `There is nothing to back up: ${printable(ledgerFile(dataDir))} is missing or empty.`,
+    'Check data_dir; the first `leadsync run` or `leadsync sync` creates the ledger.',
+  );
+}
+
+async function stoppable(work: (signal: AbortSignal) => Promise<ExportResult>): Promise<ExportResult> {
+  const stop = listenForStop((signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
+  return work(stop.signal).finally(() => stop.release());
+}
+
+/** Prints the result. @throws CommandFailure if there is no backup */
+function report({ name }: ExportConfig, result: ExportResult, { stdout }: Surroundings): void {
+  switch (result.kind) {
+    case 'made': {
+      const removed = result.removed > 0 ? ` Removed ${countOf(result.removed, 'older backup')}.` : '';
+      stdout.write(
+        `Wrote ${printable(result.place)}: ${countOf(result.rows, 'lead')}, ${printBytes(result.bytes)}, verified.${removed} It holds personal data.\n`,
+      );
+      return;
+    }
+    case 'failed':
+      throw new CommandFailure(ExitCode.notDone, printable(result.message), printable(result.hint));
+    case 'busy':
+      throw new CommandFailure(ExitCode.notDone, `Backup ${name} is already running.`, 'Nothing was done.');
+    case 'stopped':
+      throw new CommandFailure(ExitCode.notDone, 'The backup was stopped. No partial file was left.');
+  }
+}
+
+function readKeep(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1.');
+}
+
+function usage(message: string, hint: string): CommandFailure {
+  return new CommandFailure(ExitCode.usage, message, hint);
+}

@@ -1,0 +1,70 @@
+import type { Restored } from '../../operations/restoring/restore.ts';
+import { countOf, printMomentAndAge } from '../../platform/text/format.ts';
+import { printable } from '../../platform/text/printable.ts';
+
+/** Returns what a backup contains, what was done with it or would be, and what follows. */
+export function restoreText(restored: Restored, now: Date): string {
+  return [...contentLines(restored, now), ...changeLines(restored), '', ...AFTERWARDS, ''].join('\n');
+}
+
+function contentLines({ source, contents, manifest }: Restored, now: Date): string[] {
+  const { counts, sources, lastPollAt, schema } = contents;
+  const made = manifest
+    ? `a backup that leadsync ${printable(manifest.leadsync)} made at ${printMomentAndAge(manifest.madeAt, now)}`
+    : 'a copy of a ledger';
+  const polled = lastPollAt
+    ? `its last poll began at ${printMomentAndAge(lastPollAt, now)}`
+    : 'it was never polled';
+  const of = sources.length > 0 ? ` of ${printable(sources.join(', '))}` : '';
+  return [
+    `${source} is ${made}, and is undamaged.`,
+    `  It has ${countOf(counts['_leads'] ?? 0, 'lead')}${of} and ${countOf(counts['_deliveries'] ?? 0, 'delivery', 'deliveries')}; ${polled}. Schema ${schema}.`,
+  ];
+}
+
+function changeLines({ file, replaces, exchanged, aside, files }: Restored): string[] {
+  const place = printable(file);
+  if (!exchanged)
+    return [
+      replaces
+        ? `It would replace ${place}, which would be kept as ${place}.replaced-TIME.`
+        : `There is no ledger at ${place} yet.`,
+    ];
+  return [
+    `It is now the ledger ${place}.`,
+    ...aside.map(
+      (path) =>
+        `  ${printable(path)} is the former ledger, or a part of it. It holds personal data: remove it when you no longer need it.`,
+    ),
+    ...(files.length > 0 ? [`  Also restored, because missing: ${printable(files.join(', '))}.`] : []),
+  ];
+}
+
+const AFTERWARDS = [
+  'After a restore:',
+  '- leadsync does not know what it delivered after the last poll of the backup. It delivers that again, under the same ids, as long as the source still lists it with the same content. Receivers recognise the repeats by the id.',
+  '- Leads that the source listed only between the backup and now are not in the ledger. `leadsync query` on the former ledger shows them.',
+  '- Erased people stay erased: `leadsync run` erases again who is in data/erased.jsonl.',
+  '- Requests since the backup are lost: pauses, retries, replays, `forget`. `leadsync status` shows what is paused.',
+  '- A person must log in again where the token is not in the data directory: `leadsync check` shows it.',
+];
+
+/** Returns the same as JSON. */
+export function restoreJson({ contents, manifest, ...restored }: Restored) {
+  const { file, source, replaces, exchanged, aside, files } = restored;
+  return {
+    file,
+    source,
+    made_at: manifest?.madeAt.toISOString() ?? null,
+    leadsync: manifest?.leadsync ?? null,
+    schema: contents.schema,
+    sources: contents.sources,
+    leads: contents.counts['_leads'] ?? 0,
+    deliveries: contents.counts['_deliveries'] ?? 0,
+    last_poll_at: contents.lastPollAt?.toISOString() ?? null,
+    replaces,
+    restored: exchanged,
+    kept_as: aside,
+    files,
+  };
+}

@@ -1,0 +1,102 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { copyFile, open, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { backUpLedger } from '../ledger/database/backup.ts';
+import { ledgerSize } from '../ledger/database/inspect-file.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { makePrivateFile } from '../platform/files/private-file.ts';
+import { printable } from '../platform/text/printable.ts';
+import { ExportFailed, folderFailure } from './contract/export-failed.ts';
+import { BACKUP_ENDING } from './contract/export-format.ts';
+import type { ExportTarget } from './contract/options.ts';
+import { openDestination } from './destinations/open-destination.ts';
+
+/** Where a backup is read from: a file, or an object of a bucket. `file` is the name behind the prefix of the target. */
+export type RestoreSource =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 's3'; readonly target: ExportTarget; readonly file: string };
+
+const [GZIP, SQLITE] = [Buffer.from([0x1f, 0x8b]), Buffer.from('SQLite format 3\0')];
+
+/** Returns the path or the address of a backup, for messages. */
+export function nameOfSource(source: RestoreSource): string {
+  if (source.kind === 'file') return printable(source.path);
+  const { target, file } = source;
+  return printable(target.type === 's3' ? `s3://${target.bucket}/${target.prefix}${file}` : file);
+}
+
+/**
+ * Writes the ledger of a backup to `output`, decompressed, without the backup's write-ahead log. Also accepts a plain copy of a ledger, such
+ * as `ledger.db.before-schema-N`. `folder` holds a downloaded backup meanwhile.
+ * @throws ExportFailed if the backup cannot be read, is no backup or is incomplete; the error from Node if the disk of `output` fails; the
+ * signal's reason
+ */
+export async function fetchBackup(
+  source: RestoreSource,
+  { output, folder }: { readonly output: string; readonly folder: string },
+  signal: AbortSignal,
+): Promise<void> {
+  if (source.kind === 'file') return unpack(source.path, nameOfSource(source), output, signal);
+  const name = basename(source.file, BACKUP_ENDING).replace(/-\d{8}T\d{6}Z$/, '');
+  const destination = await openDestination({ name, target: source.target }, folder);
+  try {
+    await destination.prepare(false);
+    await destination.read(source.file, (path) => unpack(path, nameOfSource(source), output, signal), signal);
+  } finally {
+    destination.close();
+  }
+}
+
+async function unpack(path: string, name: string, output: string, signal: AbortSignal): Promise<void> {
+  const start = await firstBytes(path, name);
+  makePrivateFile(output);
+  if (start.subarray(0, GZIP.length).equals(GZIP)) return decompress(path, name, output, signal);
+  if (!start.equals(SQLITE)) throw notABackup(name);
+  // With a write-ahead log beside it, the file alone is not the whole ledger.
+  if ((ledgerSize(`${path}-wal`) ?? 0) === 0) return copyFile(path, output);
+  await backUpLedger(path, output, { signal, onCopied: () => undefined });
+}
+
+async function firstBytes(path: string, name: string): Promise<Buffer> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) throw notABackup(name, 'a folder, and ');
+    const file = await open(path, 'r');
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(SQLITE.length), 0, SQLITE.length, 0);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR')
+      throw new ExportFailed(
+        `There is no backup at ${name}.`,
+        'Check the name; `leadsync restore` without one lists the backups of the configuration.',
+        error,
+      );
+    throw folderFailure(name, error) ?? error;
+  }
+}
+
+async function decompress(path: string, name: string, output: string, signal: AbortSignal): Promise<void> {
+  try {
+    await pipeline(createReadStream(path), createGunzip(), createWriteStream(output), { signal });
+  } catch (error) {
+    if (!/^Z_/.test(codeOf(error) ?? '')) throw error;
+    throw new ExportFailed(
+      `${name} is incomplete or damaged (${codeOf(error)}).`,
+      'Copy it again from where it was made, or restore an earlier backup.',
+      error,
+    );
+  }
+}
+
+function notABackup(name: string, what = ''): ExportFailed {
+  return new ExportFailed(
+    `${name} is ${what}not a backup of leadsync.`,
+    `Name a file that \`leadsync backup\` wrote, whose name ends in ${BACKUP_ENDING}, or a copy of ledger.db.`,
+  );
+}
