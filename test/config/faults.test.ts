@@ -117,7 +117,7 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       '__proto__',
       `${SOURCE}__proto__: { data_dir: x }\n`,
-      '6:1: unknown key "__proto__"; known here: name, data_dir, ledger, sources, sinks, queue, admin, alerts, exports, watch, log, tokens, store, retention, lookups, stop',
+      '6:1: unknown key "__proto__"; known here: name, data_dir, ledger, sources, sinks, queue, admin, alerts, exports, backups, watch, log, tokens, store, retention, lookups, stop',
     ],
     [
       'a missing key',

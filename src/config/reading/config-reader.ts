@@ -214,7 +214,7 @@ export class ConfigReader {
     backups,
   }: Pick<z.output<typeof daemonOptions>, 'exports' | 'backups'>): void {
     for (const name of Object.keys(backups))
-      if (name in exports)
+      if (Object.hasOwn(exports, name))
         this.#validator.keyFault(
           ['backups', name],
           `"${name}" is also the name of an export`,
