@@ -1,20 +1,24 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/time/clock.ts';
-import type { LedgerControl } from './contract/ledger-control.ts';
+import type {
+  ActionGroup,
+  ActionTotals,
+  LedgerControl,
+  ReplayCancellation,
+} from './contract/ledger-control.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import { runInChunks } from './database/run-in-chunks.ts';
 import type { SinkRows } from './database/sink-rows.ts';
+import { Cancelling } from './delivering/cancelling.ts';
 import { ClockSetting, type MovePosition } from './delivering/clock-setting.ts';
 import { Declaring } from './delivering/declaring.ts';
 import { OperatorActions } from './delivering/operator-actions.ts';
 import type { Owing } from './delivering/owing.ts';
 import { Replaying } from './delivering/replaying.ts';
+import { bringsBack, type SelectedPart, Selecting } from './delivering/selecting.ts';
 import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
-import { FROM_NEWEST, parseCursor } from './queries/keyset-page.ts';
-
-/** Maximum deliveries made due in one transaction. */
-const RETRY_CHUNK = 500;
+import type { Cursor } from './queries/keyset-page.ts';
 
 interface ControlParts {
   readonly clock: Clock;
@@ -28,6 +32,8 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
   const actions = new OperatorActions(db, clock, rows);
   const clockSetting = new ClockSetting(db, clock, rows);
   const replaying = new Replaying(db, clock, rows, owing);
+  const selecting = new Selecting(db);
+  const cancelling = new Cancelling(db, clock, rows);
   const clientKeys = new ClientKeys(db, clock);
   const retaining = new Retaining(db);
 
@@ -39,6 +45,66 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
       return step.done;
     });
     return owed;
+  };
+
+  /** Selects deliveries and changes them, part by part. Returns how many were changed. */
+  const change = async (
+    select: (after: Cursor | undefined) => SelectedPart,
+    apply: (numbers: readonly number[]) => number,
+  ): Promise<number> => {
+    let changed = 0;
+    let after: Cursor | undefined;
+    await runInChunks(async () => {
+      const { numbers, next } = await access.read(() => select(after));
+      if (numbers.length > 0) changed += await access.write(() => apply(numbers));
+      after = next;
+      return next === undefined;
+    });
+    return changed;
+  };
+
+  /** Selects deliveries and describes what an action would change, part by part. */
+  const count = async (
+    select: (after: Cursor | undefined) => SelectedPart,
+    describe: (numbers: readonly number[]) => ActionGroup[],
+  ): Promise<ActionTotals> => {
+    const groups = new Map<string, ActionGroup>();
+    const unmatched: string[] = [];
+    let after: Cursor | undefined;
+    await runInChunks(async () => {
+      const part = await access.read(() => {
+        const selected = select(after);
+        return { ...selected, found: describe(selected.numbers) };
+      });
+      for (const one of part.found) addTo(groups, one);
+      unmatched.push(...part.unmatched);
+      after = part.next;
+      return after === undefined;
+    });
+    const sorted = [...groups.values()].sort((one, other) => other.deliveries - one.deliveries);
+    return {
+      deliveries: sorted.reduce((sum, { deliveries }) => sum + deliveries, 0),
+      groups: sorted,
+      unmatched,
+    };
+  };
+
+  const inSteps = async (
+    step: (after: number) => Promise<ReplayCancellation & { readonly next: number | undefined }>,
+  ): Promise<ReplayCancellation> => {
+    let totals = { cancelled: 0, attempted: 0, needed: 0 };
+    let after: number | undefined = 0;
+    await runInChunks(async () => {
+      const { cancelled, attempted, needed, next } = await step(after ?? 0);
+      totals = {
+        cancelled: totals.cancelled + cancelled,
+        attempted: totals.attempted + attempted,
+        needed: totals.needed + needed,
+      };
+      after = next;
+      return next === undefined;
+    });
+    return totals;
   };
 
   return {
@@ -75,24 +141,56 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
       });
       return skipped;
     },
+    forgettable: (sink) =>
+      access.read(() => (declaring.isOrphan(sink) ? declaring.forgettable(sink) : undefined)),
 
-    retry: async (filter) => {
-      let retried = 0;
-      let after = FROM_NEWEST;
-      await runInChunks(async () => {
-        const part = await access.read(() => actions.retriable(filter, RETRY_CHUNK, after));
-        if (part.rows.length > 0) retried += await access.write(() => actions.retry(part.rows));
-        after = parseCursor(part.next ?? undefined) ?? FROM_NEWEST;
-        return part.next === null;
-      });
-      return retried;
-    },
+    retry: (filter) =>
+      change(
+        (after) => selecting.retry(filter, after),
+        (numbers) => actions.retry(numbers, bringsBack(filter)),
+      ),
+    retriable: (filter) =>
+      count(
+        (after) => selecting.retry(filter, after),
+        (numbers) => actions.retriable(numbers),
+      ),
+    discard: (filter, note) =>
+      change(
+        (after) => selecting.dead(filter, after),
+        (numbers) => actions.discard(numbers, note),
+      ),
+    discardable: (filter) =>
+      count(
+        (after) => selecting.dead(filter, after),
+        (numbers) => actions.discardable(numbers),
+      ),
 
     replay: async (sink, leads) => {
-      const { lead } = leads;
-      if (lead !== undefined) return access.write(() => replaying.one(sink, lead, leads));
       const replay = await access.write(() => replaying.ask(sink, leads));
       return replay === undefined ? 0 : finishReplay(replay);
+    },
+
+    replayable: async (sink, leads) => {
+      const totals = { leads: 0, sources: new Set<string>(), unmatched: [] as string[] };
+      let after: number | undefined = 0;
+      await runInChunks(async () => {
+        const part = await access.read(() => replaying.count(sink, leads, after ?? 0));
+        totals.leads += part.leads;
+        for (const source of part.sources) totals.sources.add(source);
+        totals.unmatched.push(...part.unmatched);
+        after = part.next;
+        return after === undefined;
+      });
+      return { ...totals, sources: [...totals.sources].sort() };
+    },
+
+    cancelReplays: async (sink) => {
+      if (!(await access.write(() => cancelling.stop(sink)))) return undefined;
+      return inSteps((after) => access.write(() => cancelling.cancel(sink, after)));
+    },
+    cancellable: async (sink) => {
+      if (!(await access.read(() => rows.get(sink)))) return undefined;
+      return inSteps((after) => access.read(() => cancelling.count(sink, after)));
     },
 
     finishReplays: async () => {
@@ -112,4 +210,10 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
       return { removed, next };
     },
   } satisfies LedgerControl;
+}
+
+function addTo(groups: Map<string, ActionGroup>, one: ActionGroup): void {
+  const key = JSON.stringify([one.sink, one.source, one.state, one.reason]);
+  const before = groups.get(key)?.deliveries ?? 0;
+  groups.set(key, { ...one, deliveries: before + one.deliveries });
 }

@@ -40,6 +40,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     databaseStats: () => access.read(() => databaseStats(db)),
     historyAfter: (table, no, limit) => access.read(() => history.after(table, no, limit)),
     historyNow: (table, numbers) => access.read(() => history.now(table, numbers)),
+    broughtBack: (after, since, limit) => access.read(() => history.broughtBack(after, since, limit)),
     overview: () => access.read(() => history.overview()),
     leadsAtSink: (sink, leads) => access.read(() => comparing.states(sink, leads)),
     deliveredLeads: (sink, except, after, limit) =>

@@ -50,6 +50,32 @@ it('follows a delivery through everything that becomes of it', async () => {
   ]);
 });
 
+it('follows a delivery that is discarded, brought back and delivered', async () => {
+  const stores = await TwoStores.open();
+  const same = async () => expect(await stores.inPostgres(CRM)).toEqual(stores.inLedger(CRM));
+  await stores.list([1, 2, 3]);
+  await stores.attempt(1, delivered);
+  await stores.attempt(2, refused);
+  await stores.on.ledger.discard({}, { by: 'anna', note: 'wrong number' });
+  await stores.bring();
+  await same();
+  const [, discarded] = await stores.inPostgres(CRM);
+  expect(discarded).toMatchObject({
+    state: 'skipped',
+    reason: 'discarded by anna: wrong number. Dead before: It says no.',
+  });
+  expect(await stores.inPostgres('SELECT * FROM v_undelivered')).toEqual([]);
+  await stores.on.ledger.retry({ states: ['discarded'] });
+  await stores.attempt(2, delivered); // before the mirror sees that they are pending
+  await stores.bring();
+  await same();
+  expect(
+    await stores.inPostgres(
+      "SELECT count(*) AS n FROM deliveries WHERE sink = 'crm' AND state = 'delivered'",
+    ),
+  ).toEqual([{ n: '3' }]);
+});
+
 it('counts the attempts that failed alike, also those of a sink that refuses everything', async () => {
   const attempts =
     "SELECT lead_id, outcome, times, last_started_at FROM attempts WHERE sink = 'crm' ORDER BY lead_id, started_at";

@@ -11,6 +11,7 @@ import { erasingContract } from './contract/erasing.ts';
 import { leftOutReplaysContract } from './contract/left-out-replays.ts';
 import { mappingContract } from './contract/mapping.ts';
 import { newestContentContract } from './contract/newest-content.ts';
+import { recallingContract } from './contract/recalling.ts';
 import { recordingContract } from './contract/recording.ts';
 import { retainingContract } from './contract/retaining.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
@@ -32,6 +33,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     leftOutReplaysContract(store);
     claimingContract(store);
     controlContract(store);
+    recallingContract(store);
     clockSettingContract(store);
     erasingContract(store);
     retainingContract(store);

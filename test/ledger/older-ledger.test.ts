@@ -24,6 +24,11 @@ const DAY = 24 * HOUR;
 
 /** Turns a ledger into one of the previous schema. */
 const AS_BEFORE = `
+  DROP INDEX _deliveries_discarded;
+  DROP INDEX _deliveries_replays;
+  DROP INDEX _replays_by_request;
+  ALTER TABLE _deliveries DROP COLUMN discarded;
+  ALTER TABLE _replays DROP COLUMN chosen;
   ALTER TABLE _deliveries DROP COLUMN bound;
   ALTER TABLE _deliveries DROP COLUMN reissued;
   ALTER TABLE _replays DROP COLUMN left_out;

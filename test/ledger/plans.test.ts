@@ -26,6 +26,7 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     'UPDATE rejected_leads SET resolved_at = ? WHERE source = ?',
     'goes through what is set aside at the end of a poll',
   ],
+  ['INDEXED BY _deliveries_discarded', 'reads an index of what operators discarded'],
   ['ORDER BY next_attempt_at LIMIT 100', 'reads the first hundred of an index'],
   ['ORDER BY next_attempt_at DESC, delivery_no DESC LIMIT', 'reads the first rows of an index, from its end'],
   ['SELECT * FROM polls WHERE source = ? ORDER BY poll_id DESC LIMIT 1', 'reads the last entry of an index'],
@@ -52,6 +53,11 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     'AND (b.holder IS NULL OR b.leased_until <= +?) LIMIT',
     'takes all that a forgotten sink is owed, in parts',
   ],
+  [
+    'AND (b.holder IS NULL OR b.leased_until <= +?)',
+    'counts what a forgotten sink is owed, when a person asks',
+  ],
+  ["state = 'pending' AND replay > 0", 'has an index of what replays owe'],
   [
     "SET next_attempt_at = ? WHERE sink_no = +? AND state = 'pending'",
     'is done when a person resumes a sink',
@@ -110,7 +116,14 @@ async function usedLedger(): Promise<{ statements: readonly string[]; connection
   return { statements: asked, connection: disk.connection };
 }
 
-const FILTERS = [{}, { sink: 'crm' }, { source: 'main' }, { lead: 1n }, { states: ['dead'] as const }];
+const FILTERS = [
+  {},
+  { sink: 'crm' },
+  { source: 'main' },
+  { lead: 1n },
+  { states: ['dead', 'discarded'] as const },
+  { reason: '422' },
+];
 
 /** Calls the functions that prepare their statements only when called. */
 async function use(on: LedgerUnderTest): Promise<void> {
@@ -126,6 +139,14 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await ledger.replay('crm', { lead: 1n });
   await ledger.replay('crm', {});
   await ledger.replay('crm', { leftOut: true });
+  const ids = { leads: [1n], deliveries: ['crm:main:1:1:0a1b2c3d'] };
+  await ledger.replay('crm', { ids, reason: '422' });
+  await ledger.replayable('crm', { reason: '422' });
+  await ledger.retry({ ids });
+  await ledger.discard({ ids }, { by: 'a test', note: 'for a test' });
+  await ledger.cancellable('crm');
+  await ledger.cancelReplays('crm');
+  await ledger.forgettable('crm');
   await ledger.trace(1n);
   await ledger.vitals(clock.in(-1000));
   await ledger.upcoming('crm', 1n);

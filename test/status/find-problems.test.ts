@@ -72,6 +72,7 @@ test('an alert says what the status says, but for how long ago it was', () => {
     skipped: 0,
     leftOut: 0,
     retrying: undefined,
+    replays: 0,
     dueSince: undefined,
   };
   const problems = findProblems(

@@ -18,6 +18,7 @@ function aView(state: SinkView['state'], isHeld: boolean): SinkView {
     oldestOwedAt: probeAt,
     dueSince: undefined,
     health: isHeld ? { ...HEALTHY, heldSince: probeAt, probeAt } : HEALTHY,
+    replays: 0,
     retrying: { deliveries: 2, since: nextAttemptAt, reason: 'It is down.', nextAttemptAt },
   };
   return { name: 'crm', state, config: undefined, status };

@@ -13,6 +13,8 @@ const ROWS_PER_PART = 1000;
 const PARTS_PER_PASS = 2;
 /** Ratio of rest to work: after each part, the mirror sleeps for this many times as long as the part took. */
 const REST = 3;
+/** For how long deliveries that were discarded and then retried are copied again after they were settled, in ms: 30 days. */
+const BROUGHT_BACK_MS = 30 * 24 * 3_600_000;
 /** Minimum wait after the destination was unavailable, in ms. */
 const AFTER_FAILURE_MS = 30_000;
 
@@ -71,7 +73,8 @@ export async function copyAll(mirror: Mirror, parts: MirrorParts, signal: AbortS
       const { table, known, reached } = progress;
       // Rows copied in this round are already current.
       if (first) await copyUnsettled(mirror, table.name, known, parts, signal);
-      else if (table.fewUnsettled) await copyUnsettled(mirror, table.name, reached, parts, signal);
+      if (first && table.name === 'deliveries') await copyBroughtBack(mirror, known, parts, signal);
+      if (!first && table.fewUnsettled) await copyUnsettled(mirror, table.name, reached, parts, signal);
     }
     ended = round.every((progress) => progress.ended);
     const overview = await ledger.overview();
@@ -156,6 +159,25 @@ async function copyUnsettled(
       const rows = rowsOf(await ledger.historyNow(name, numbers));
       await write(mirror, name, rows, parts, signal);
       after = rows.at(-1)?.no ?? numbers.at(-1);
+    });
+}
+
+/** Copies again the deliveries, up to number `upTo`, that the mirror has as settled because they had been discarded before a retry. */
+async function copyBroughtBack(
+  mirror: Mirror,
+  upTo: number,
+  parts: MirrorParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { ledger, clock } = parts;
+  const since = new Date(clock.now().getTime() - BROUGHT_BACK_MS);
+  for (let after: number | undefined = 0; after !== undefined; )
+    await withDutyCycle(parts, signal, async () => {
+      const found = await ledger.broughtBack(after ?? 0, since, ROWS_PER_PART);
+      const numbers = found.filter((no) => no <= upTo);
+      const rows = rowsOf(await ledger.historyNow('deliveries', numbers));
+      await write(mirror, 'deliveries', rows, parts, signal);
+      after = rows.at(-1)?.no;
     });
 }
 

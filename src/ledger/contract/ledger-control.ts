@@ -1,10 +1,14 @@
+import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { RetainedKind } from '../../leads/retention.ts';
 import type { DeclaredSink, DeclaredSource, LastDeclaration } from './declared.ts';
-import type { DeliveryFilter } from './ledger-queries.ts';
+import type { ActionFilter, ResultFilter, SelectedIds } from './ledger-queries.ts';
 
-/** A filter of the leads to replay. A lead matches if it meets every given condition. */
-export interface LeadChoice {
+/**
+ * A filter of the leads to replay. A lead matches if it meets every given condition. Those of `ResultFilter` are met if one delivery of the
+ * lead to the sink meets all of them.
+ */
+export interface LeadChoice extends ResultFilter {
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
   /** The lead was first seen, or its present content was first listed, at or after `since` and before `until`. */
@@ -15,6 +19,49 @@ export interface LeadChoice {
    * content of the lead at all.
    */
   readonly leftOut?: boolean | undefined;
+  /** The lead is one of these, or has one of these deliveries to the sink. */
+  readonly ids?: SelectedIds | undefined;
+}
+
+/** The deliveries that an action would change. */
+export interface ActionTotals {
+  readonly deliveries: number;
+  readonly groups: readonly ActionGroup[];
+  /** The given ids that select no delivery. */
+  readonly unmatched: readonly string[];
+}
+
+/** Deliveries of one source to one sink that are in the same state for the same reason. */
+export interface ActionGroup {
+  readonly sink: string;
+  readonly source: string;
+  readonly state: DeliveryState;
+  readonly reason: string | undefined;
+  readonly deliveries: number;
+}
+
+/** The leads that a replay would owe. */
+export interface ReplayTotals {
+  readonly leads: number;
+  readonly sources: readonly string[];
+  /** The given ids that belong to no lead, or to a delivery of another sink. */
+  readonly unmatched: readonly string[];
+}
+
+/** What the cancellation of a sink's replays did, or would do, with their pending deliveries. */
+export interface ReplayCancellation {
+  /** Number of deliveries that are skipped. */
+  readonly cancelled: number;
+  /** Number of deliveries that stay because they are being attempted, or may have arrived together with others of their batch. */
+  readonly attempted: number;
+  /** Number of deliveries that stay because the sink would otherwise never get a content that it was owed apart from the replay. */
+  readonly needed: number;
+}
+
+/** Who discards deliveries, and why. */
+export interface DiscardNote {
+  readonly by: string;
+  readonly note: string;
 }
 
 /** The methods by which the configuration and operators change which leads are owed, when deliveries are due, and what is deleted. */
@@ -42,19 +89,39 @@ export interface LedgerControl {
    * skipped deliveries, or undefined if there is no such sink or it is still declared.
    */
   forget(sink: string): Promise<number | undefined>;
+  /** Counts what `forget` would skip now. Returns undefined if there is no such sink or it is still declared. */
+  forgettable(sink: string): Promise<number | undefined>;
   /**
-   * Makes dead or pending deliveries due now, with a new retry schedule. Does not retry a dead delivery if the sink has a later delivery of
-   * the same lead that was not skipped. A lead that is known not to have arrived is sent with its newest content. Works in chunks, so that
+   * Makes dead or pending deliveries due now, with a new retry schedule; also discarded ones, if `states` has them or a delivery is named by
+   * its id. Does not retry a dead or discarded delivery if the sink has a later delivery of the same lead that was not skipped. A lead that is known not to have arrived is sent with its newest content. Works in chunks, so that
    * other processes can write between chunks; after a crash, the caller calls it again for the rest. Returns how many deliveries it made
    * due.
    */
-  retry(filter: DeliveryFilter): Promise<number>;
+  retry(filter: ActionFilter): Promise<number>;
+  /** Counts what `retry` would make due now. */
+  retriable(filter: ActionFilter): Promise<ActionTotals>;
+  /**
+   * Discards the dead deliveries that match: they become skipped, with the note as their reason, and `retry` can still bring them back. Works
+   * in chunks; after a crash, the caller calls it again for the rest. Returns how many it discarded.
+   */
+  discard(filter: ActionFilter, note: DiscardNote): Promise<number>;
+  /** Counts what `discard` would discard now. */
+  discardable(filter: ActionFilter): Promise<ActionTotals>;
   /**
    * Records the present versions of leads as owed to a sink again, in new deliveries. Their messages are marked as replays unless `leftOut` is
    * set. Works in chunks; after a crash, `finishReplays` adds the missing deliveries and duplicates none. Returns how many leads are owed
    * again.
    */
   replay(sink: string, leads: LeadChoice): Promise<number>;
+  /** Counts what `replay` would owe now. */
+  replayable(sink: string, leads: LeadChoice): Promise<ReplayTotals>;
+  /**
+   * Cancels the replays of a sink: skips what they owe and is still pending, and ends those that have not owed all of their leads yet. Works in
+   * chunks; after a crash, the caller calls it again for the rest. Returns undefined if there is no such sink.
+   */
+  cancelReplays(sink: string): Promise<ReplayCancellation | undefined>;
+  /** Counts what `cancelReplays` would do now. Returns undefined if there is no such sink. */
+  cancellable(sink: string): Promise<ReplayCancellation | undefined>;
   /** Finishes the replays that a crash interrupted. Returns how many leads these replays owe in total. */
   finishReplays(): Promise<number>;
   /**

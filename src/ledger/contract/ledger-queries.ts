@@ -17,16 +17,43 @@ import type {
   Vitals,
 } from './status-rows.ts';
 
+/** A state to select by. A `discarded` delivery is skipped: it was dead until an operator discarded it. */
+export type SelectedState = DeliveryState | 'discarded';
+
+/** Conditions on how a delivery went. A delivery matches if it meets every given condition. */
+export interface ResultFilter {
+  readonly states?: readonly SelectedState[] | undefined;
+  /**
+   * A part of the delivery's reason, in upper or lower case. Three digits are the HTTP status of the delivery's last attempt, or a part of the
+   * reason if the ledger has no attempt of the delivery.
+   */
+  readonly reason?: string | undefined;
+  /** Delivered at or after `deliveredSince`, and before `deliveredUntil`. */
+  readonly deliveredSince?: Date | undefined;
+  readonly deliveredUntil?: Date | undefined;
+}
+
+/** Ids of leads and of deliveries. */
+export interface SelectedIds {
+  readonly leads: readonly LeadId[];
+  readonly deliveries: readonly string[];
+}
+
 /** A filter of deliveries. A delivery matches if it meets every given condition. */
-export interface DeliveryFilter {
+export interface DeliveryFilter extends ResultFilter {
   readonly sink?: string | undefined;
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
   readonly delivery?: string | undefined;
-  readonly states?: readonly DeliveryState[] | undefined;
   /** Owed at or after `since`, and before `until`. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
+}
+
+/** A filter of the deliveries that an action changes, of which it may name some by id. */
+export interface ActionFilter extends DeliveryFilter {
+  /** The delivery, or its lead, is one of these. */
+  readonly ids?: SelectedIds | undefined;
 }
 
 /** The queries on the ledger, for status, history, mirrors and `reconcile`. */
@@ -81,6 +108,11 @@ export interface LedgerQueries {
    * with the first.
    */
   historyNow(table: string, numbers: readonly number[]): Promise<HistoryText>;
+  /**
+   * Returns the numbers of up to `limit` deliveries, in order and above `after`, that an operator retried after they had been discarded, and
+   * that are not settled or were settled at or after `since`. A mirror has copied them as settled.
+   */
+  broughtBack(after: number, since: Date, limit: number): Promise<readonly number[]>;
   /** Returns the present state of sinks and sources. */
   overview(): Promise<Overview>;
   /** Returns what the ledger knows about leads that a destination stores, in the order given. */

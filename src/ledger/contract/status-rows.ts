@@ -23,6 +23,8 @@ export interface DeliveryRow {
   readonly owedAt: Date;
   readonly nextAttemptAt: Date | undefined;
   readonly settledAt: Date | undefined;
+  /** Whether it was dead until an operator discarded it. `reason` then says who did so, and the operator's note. */
+  readonly discarded: boolean;
   /** What the lead became at the destination; undefined if the destination did not say. */
   readonly ref: DestinationRecord | undefined;
 }
@@ -84,6 +86,8 @@ export interface SinkStatus extends Backlog {
   readonly dueSince: Date | undefined;
   /** The pending deliveries whose last attempt failed; undefined if there are none. */
   readonly retrying: Retrying | undefined;
+  /** The number of pending deliveries that replays owe. */
+  readonly replays: number;
 }
 
 /** Deliveries whose last attempt failed, and that leadsync will retry. */

@@ -303,4 +303,13 @@ export const migrations: readonly string[] = [
     THEN (SELECT s.mapping_no FROM _sinks s WHERE s.sink_no = _deliveries.sink_no) ELSE mapping_no END
   WHERE state IN ('pending', 'dead') AND first_attempt_at IS NOT NULL AND unsure_at IS NULL;
   `,
+  `
+  -- What else a replay selects, as JSON: conditions on the lead's deliveries to the sink, or a list of versions. Null: nothing else.
+  ALTER TABLE _replays ADD COLUMN chosen TEXT;
+  CREATE INDEX _replays_by_request ON _replays (sink_no, asked_at);
+  CREATE INDEX _deliveries_replays ON _deliveries (sink_no) WHERE state = 'pending' AND replay > 0;
+  -- 1: the delivery was dead until an operator discarded it. 2: an operator has retried it since. 0: it was never discarded.
+  ALTER TABLE _deliveries ADD COLUMN discarded INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX _deliveries_discarded ON _deliveries (sink_no, owed_at) WHERE discarded > 0;
+  `,
 ];

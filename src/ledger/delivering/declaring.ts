@@ -39,6 +39,12 @@ export class Declaring {
            SELECT o.delivery_no FROM (SELECT DISTINCT batch_no FROM some WHERE batch_no IS NOT NULL) s CROSS JOIN _deliveries o ON o.batch_no = s.batch_no`,
         )
         .pluck(),
+      countIdle: db
+        .prepare<[number, number], number>(
+          `SELECT count(*) FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
+           WHERE d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?)`,
+        )
+        .pluck(),
       skip: db.prepare(
         `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVE_BATCH}
          WHERE delivery_no IN (SELECT value FROM json_each(?))`,
@@ -79,6 +85,12 @@ export class Declaring {
   /** Whether the ledger has this sink although it is no longer declared. */
   isOrphan(name: string): boolean {
     return this.#rows.get(name)?.active === false;
+  }
+
+  /** Counts the pending deliveries that `forgetChunk` would skip. */
+  forgettable(name: string): number {
+    const sink = this.#rows.get(name);
+    return sink ? (this.#sql.countIdle.get(sink.sinkNo, this.#clock.now().getTime()) ?? 0) : 0;
   }
 
   /** Skips one chunk of the pending deliveries of a sink that is no longer declared. Returns how many it skipped; 0 if none is left. */

@@ -6,7 +6,10 @@ import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 
-const REPLACED = 'a newer delivery of the same lead replaced it';
+/** The reason recorded for a delivery that a newer one of the same lead replaced. */
+export const REPLACED = 'a newer delivery of the same lead replaced it';
+/** The reason recorded for a delivery of a replay that an operator cancelled. */
+export const CANCELLED = 'an operator cancelled the replay';
 /** The reason recorded for a delivery that a backfill skipped, because retention or damage had removed the lead's content. */
 export const NOT_STORED =
   'the content of this lead was no longer stored when this sink was added; its next content goes out';
@@ -29,6 +32,7 @@ interface LastDelivery {
   replay: number;
   was_left_out: 0 | 1;
   reason: string | null;
+  discarded: number;
 }
 
 /** A pending delivery that can be replaced, that is, no attempt of it is in progress. */
@@ -67,7 +71,7 @@ export class NewestContent {
     this.#sql = prepare(db);
   }
 
-  /** Returns the last delivery of a lead to a sink. */
+  /** Returns the last delivery of a lead to a sink. Ignores cancelled replays, so that the lead counts as it did before the replay. */
   last(sink: SinkRow, source: string, id: LeadId): LastDelivery | undefined {
     return this.#sql.last.get(source, id, sink.sinkNo);
   }
@@ -99,7 +103,7 @@ export class NewestContent {
     if (last && isLeftOut(last) && this.#sql.delivered.get(source, id, sink.sinkNo) === undefined)
       return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
     // Keeps the event of the delivery that failed, because a sink that already received the lead must not get another `created`.
-    const failed = replaced.at(-1) ?? (last?.state === 'dead' ? last : undefined);
+    const failed = replaced.at(-1) ?? (last && isGivenUp(last) ? last : undefined);
     return failed && this.oweBehind(sink, newest, failed, now);
   }
 
@@ -113,20 +117,26 @@ export class NewestContent {
   }
 
   /**
-   * Owes a sink a lead's newest content that its mapping left out, as part of the replay that was requested at `replay`, in ms since 1970,
-   * with the event that `oweNewest` would choose for a change. Returns false if the last delivery was not left out, if the sink may have this
-   * content, or if it may have an older content and does not subscribe to updates.
+   * Owes a sink a lead's newest content that its mapping left out, as part of the replay that was requested at `replay`, in ms since 1970.
+   * Returns false if `leftOutEvent` finds nothing to owe.
    */
   oweLeftOut(sink: SinkRow, newest: NewestVersion, replay: number, now: number): boolean {
-    const { versionNo, source, id } = newest;
+    const event = this.leftOutEvent(sink, newest);
+    if (event === undefined) return false;
+    return this.oweBehind(sink, newest, { event, replay, was_left_out: 1 }, now) !== undefined;
+  }
+
+  /**
+   * Returns the event that `oweNewest` would choose for a change of a lead that the sink's mapping left out. Returns undefined if the last
+   * delivery was not left out, if the sink may have this content, or if it may have an older content and does not subscribe to updates.
+   */
+  leftOutEvent(sink: SinkRow, { versionNo, source, id }: NewestVersion): LeadEvent | undefined {
     const last = this.last(sink, source, id);
-    if (last?.version_no !== versionNo || last.state !== 'skipped' || !isLeftOut(last)) return false;
+    if (last?.version_no !== versionNo || last.state !== 'skipped' || !isLeftOut(last)) return undefined;
     const asks = sink.events.includes('updated');
     const arrived = this.#sql.lastArrived.get(source, id, sink.sinkNo) ?? undefined;
-    if (arrived !== undefined && (!asks || arrived === versionNo)) return false;
-    const isNew = arrived === undefined && (sink.events.includes('created') || !asks);
-    const event = isNew ? 'created' : 'updated';
-    return this.oweBehind(sink, newest, { event, replay, was_left_out: 1 }, now) !== undefined;
+    if (arrived !== undefined && (!asks || arrived === versionNo)) return undefined;
+    return arrived === undefined && (sink.events.includes('created') || !asks) ? 'created' : 'updated';
   }
 
   /** Owes a sink the newest content of leads whose deliveries failed and are now pending again or dead. */
@@ -174,6 +184,11 @@ export class NewestContent {
   }
 }
 
+/** Whether a delivery is dead, or was dead until an operator discarded it. In both cases the sink gets the lead's next content. */
+export function isGivenUp({ state, discarded }: Pick<LastDelivery, 'state' | 'discarded'>): boolean {
+  return state === 'dead' || (state === 'skipped' && discarded === 1);
+}
+
 /** Whether a delivery was skipped because the sink's mapping left the lead out. */
 export function isLeftOut({ reason }: Pick<LastDelivery, 'reason'>): boolean {
   return reason?.startsWith(LEFT_OUT) === true;
@@ -198,8 +213,8 @@ function prepare(db: Database.Database) {
   return {
     // CROSS JOIN makes SQLite start with the lead's versions. Otherwise, without statistics, SQLite would scan all deliveries of the sink.
     last: db.prepare<[string, bigint, number], LastDelivery>(
-      `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay, d.was_left_out, d.reason FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
-       WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
+      `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay, d.was_left_out, d.reason, d.discarded FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+       WHERE v.source = +? AND v.id = +? AND d.sink_no = +? AND NOT (d.state = 'skipped' AND d.reason IS '${CANCELLED}') ORDER BY d.delivery_no DESC LIMIT 1`,
     ),
     delivered: anyDelivery("d.state = 'delivered'"),
     maybeArrived: anyDelivery(MAYBE_ARRIVED),

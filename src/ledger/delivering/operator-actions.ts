@@ -2,55 +2,83 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { HEALTHY } from '../../leads/sink-health.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { DeliveryFilter } from '../contract/ledger-queries.ts';
-import type { Rows } from '../contract/page-rows.ts';
+import type { ActionGroup, DiscardNote } from '../contract/ledger-control.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { DeliveryList } from '../queries/delivery-list.ts';
-import type { Cursor } from '../queries/keyset-page.ts';
 import { OVERTAKEN } from './order-sql.ts';
 
-/** Retries deliveries, and pauses and resumes sinks, for an operator. Runs inside its caller's transaction. */
+/** A delivery that an action changes, as it was before. */
+interface ChangedRow {
+  readonly batch_no: number | null;
+  readonly sink: string;
+  readonly source: string;
+  readonly state: DeliveryState;
+  readonly reason: string | null;
+}
+
+/** Retries and discards deliveries, and pauses and resumes sinks, for an operator. Runs inside its caller's transaction. */
 export class OperatorActions {
   readonly #clock: Clock;
   readonly #rows: SinkRows;
-  readonly #deliveries: DeliveryList;
   readonly #sql;
 
   constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
     this.#clock = clock;
     this.#rows = rows;
-    this.#deliveries = new DeliveryList(db);
     this.#sql = prepare(db);
   }
 
-  /** Returns the numbers of the next deliveries that match the filter of a retry. Only reads. */
-  retriable(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
-    return this.#deliveries.numbers(
-      { ...filter, states: filter.states ?? ['dead', 'pending'] },
-      limit,
-      after,
-    );
-  }
-
   /**
-   * Makes these deliveries due now. Leaves out those that are in a leased batch, that are neither pending nor dead any more, that are dead
-   * and followed by a later delivery of the lead, or whose lead has no content. Returns how many it made due.
+   * Makes these deliveries due now. Leaves out those that `retriable` leaves out. Returns how many it made due.
+   * @param discarded whether discarded ones are meant too; otherwise one that was discarded since it was selected stays so
    */
-  retry(deliveries: readonly number[]): number {
+  retry(deliveries: readonly number[], discarded: boolean): number {
     const now = this.#clock.now().getTime();
     const retried = deliveries.flatMap((delivery) => {
       const row = this.#sql.waits.get(delivery);
-      if (!row) return [];
+      if (!row || (row.state === 'skipped' && !discarded)) return [];
       this.#sql.due.run(now, now, delivery);
       if (row.batch_no !== null) this.#sql.wake.run(now, row.batch_no);
       return [row];
     });
-    for (const [sink, rows] of Map.groupBy(retried, (row) => row.sink)) {
-      const dead = rows.filter(({ state }) => state === 'dead').length;
-      this.#rows.count(sink, 'dead', -dead);
-      this.#rows.count(sink, 'pending', dead);
-    }
+    this.#move(retried, 'pending');
     return retried.length;
+  }
+
+  /**
+   * Describes those of the deliveries that a retry would make due. Leaves out those that are in a leased batch, that are neither pending, dead
+   * nor discarded any more, that are followed by a later delivery of the lead, or whose lead has no content.
+   */
+  retriable(deliveries: readonly number[]): ActionGroup[] {
+    return deliveries.flatMap((delivery) => groupOf(this.#sql.waits.get(delivery)));
+  }
+
+  /** Discards those of the deliveries that are dead. Returns how many it discarded. */
+  discard(deliveries: readonly number[], { by, note }: DiscardNote): number {
+    const now = this.#clock.now().getTime();
+    const said = `discarded by ${by}: ${note}${/[.!?]$/.test(note) ? '' : '.'}`;
+    const discarded = deliveries.flatMap((delivery) => {
+      const row = this.#sql.dead.get(delivery);
+      if (!row) return [];
+      const reason = row.reason === null ? said : `${said} Dead before: ${row.reason}`;
+      this.#sql.discard.run(reason, now, delivery);
+      return [row];
+    });
+    this.#move(discarded, 'skipped');
+    return discarded.length;
+  }
+
+  /** Describes those of the deliveries that are dead. */
+  discardable(deliveries: readonly number[]): ActionGroup[] {
+    return deliveries.flatMap((delivery) => groupOf(this.#sql.dead.get(delivery)));
+  }
+
+  /** Counts deliveries in their new state. */
+  #move(rows: readonly ChangedRow[], to: DeliveryState): void {
+    for (const { sink, state } of rows) {
+      if (state === to) continue;
+      this.#rows.count(sink, state, -1);
+      this.#rows.count(sink, to, 1);
+    }
   }
 
   pause(name: string, reason: string): boolean {
@@ -82,17 +110,31 @@ export class OperatorActions {
   }
 }
 
+function groupOf(row: ChangedRow | undefined): ActionGroup[] {
+  if (!row) return [];
+  const { sink, source, state, reason } = row;
+  return [{ sink, source, state, reason: reason ?? undefined, deliveries: 1 }];
+}
+
 function prepare(db: Database.Database) {
   return {
-    waits: db.prepare<[number], { batch_no: number | null; sink: string; state: DeliveryState }>(
-      `SELECT d.batch_no, s.sink, d.state FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
+    waits: db.prepare<[number], ChangedRow>(
+      `SELECT d.batch_no, s.sink, v.source, d.state, d.reason FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
        JOIN _versions v ON v.version_no = d.version_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
        WHERE d.delivery_no = ? AND (d.event = 'erased' OR v.raw <> json_object('id', v.id))
-       AND (d.state = 'pending' OR (d.state = 'dead' AND NOT ${OVERTAKEN})) AND (b.batch_no IS NULL OR b.lease = 0)`,
+       AND (d.state = 'pending' OR ((d.state = 'dead' OR d.state = 'skipped' AND d.discarded = 1) AND NOT ${OVERTAKEN})) AND (b.batch_no IS NULL OR b.lease = 0)`,
+    ),
+    dead: db.prepare<[number], ChangedRow>(
+      `SELECT d.batch_no, s.sink, v.source, d.state, d.reason FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
+       JOIN _versions v ON v.version_no = d.version_no WHERE d.delivery_no = ? AND d.state = 'dead'`,
+    ),
+    discard: db.prepare<[string, number, number]>(
+      "UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, discarded = 1 WHERE delivery_no = ?",
     ),
     due: db.prepare<[number, number, number]>(
       `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, excused = 0, settled_at = NULL, next_attempt_at = ?,
-       retried_at = iif(refused_at IS NULL, retried_at, ?), refused_at = NULL, bound = iif(bound = 1, 2, bound) WHERE delivery_no = ?`,
+       retried_at = iif(refused_at IS NULL, retried_at, ?), refused_at = NULL, bound = iif(bound = 1, 2, bound),
+       discarded = iif(discarded = 1, 2, discarded) WHERE delivery_no = ?`,
     ),
     hurry: db.prepare<[number, number, number, number]>(
       "UPDATE _deliveries SET next_attempt_at = ? WHERE sink_no = +? AND state = 'pending' AND next_attempt_at > +? AND next_attempt_at <= +?",

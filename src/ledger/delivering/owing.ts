@@ -3,7 +3,7 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { isLeftOut, NewestContent, type NewestVersion, NOT_STORED } from './newest-content.ts';
+import { isGivenUp, isLeftOut, NewestContent, type NewestVersion, NOT_STORED } from './newest-content.ts';
 
 const LISTED_BEFORE = 'listed before leadsync delivered leads of this source to this sink; backfill is off';
 const BACKFILL_CHUNK = 300;
@@ -142,7 +142,7 @@ export class Owing {
       const last = this.newest.last(sink, source, newest.id);
       const event = this.newest.isNewTo(sink, source, newest.id, last) ? 'created' : 'updated';
       // A lead that was pending, dead or left out when the sink was removed is owed, whatever its `events` and `backfill` options are.
-      if (last && (last.state === 'pending' || last.state === 'dead' || isLeftOut(last)))
+      if (last && (last.state === 'pending' || isGivenUp(last) || isLeftOut(last)))
         owed += has_content === 0 || this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
       else if (!sink.events.includes(event) || (has_content === 0 && event === 'updated')) continue;
       else if (sink.backfill && has_content === 1)

@@ -1,10 +1,16 @@
 import type Database from 'better-sqlite3';
-import type { LeadId } from '../../leads/lead.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { LeadChoice } from '../contract/ledger-control.ts';
+import type { LeadChoice, ReplayTotals } from '../contract/ledger-control.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
+import { filterSql } from '../queries/filter-sql.ts';
 import { type Period, periodOf } from '../queries/period.ts';
+import {
+  hasResultCondition,
+  MEETS_RESULT,
+  type ResultParameters,
+  resultParameters,
+} from '../queries/result-filter.ts';
 import type { Owing } from './owing.ts';
 
 /** Maximum leads that a step owes, and maximum versions that it reads, so that it holds the write lock for only a few ms. */
@@ -13,7 +19,23 @@ const MAX_READ_PER_STEP = 3_000;
 /** A replay that has made no step for this long counts as left unfinished by a process that was killed, in ms. */
 const ABANDONED_MS = 10_000;
 
-interface ReplayRow extends Choice {
+/** What a replay selects, apart from its sink. */
+interface Selection extends Period {
+  readonly source: string | null;
+  readonly leftOut: boolean;
+  /** Conditions on the lead's deliveries to the sink, of which one has to meet all; undefined if there are none. */
+  readonly result?: ResultParameters | undefined;
+  /** The current versions of the leads with the requested ids; undefined if no ids were given. */
+  readonly versions?: readonly number[] | undefined;
+}
+
+/** The leads of a selection that one step handles, and the version up to which the selection is done after it. */
+interface Part {
+  readonly leads: readonly CurrentLead[];
+  readonly through: number;
+}
+
+interface ReplayRow {
   replay_no: number;
   sink: string;
   asked_at: number;
@@ -21,6 +43,10 @@ interface ReplayRow extends Choice {
   bound: number;
   owed: number;
   left_out: 0 | 1;
+  source: string | null;
+  since: number;
+  until: number;
+  chosen: string | null;
 }
 
 interface CurrentLead {
@@ -35,33 +61,29 @@ interface CurrentLead {
  * can finish a replay whose process was killed. Every method runs inside its caller's transaction.
  */
 export class Replaying {
+  readonly #db: Database.Database;
   readonly #clock: Clock;
   readonly #rows: SinkRows;
   readonly #owing: Owing;
   readonly #sql;
 
   constructor(db: Database.Database, clock: Clock, rows: SinkRows, owing: Owing) {
+    this.#db = db;
     this.#clock = clock;
     this.#rows = rows;
     this.#owing = owing;
     this.#sql = prepare(db);
   }
 
-  /** Owes the lead with this id from each source that has one, in one step. Returns how many leads it owes. */
-  one(name: string, lead: LeadId, { source, since, until, leftOut = false }: LeadChoice): number {
-    const sink = this.#rows.get(name);
-    if (!sink) return 0;
-    const found = this.#sql.ofLead.all({ lead, source: source ?? null, ...periodOf({ since, until }) });
-    return this.#owe(sink, found, { askedAt: this.#clock.now().getTime(), leftOut });
-  }
-
   /** Stores a replay of all leads that match now. Returns its number, or undefined if there is no such sink. */
-  ask(name: string, { source, since, until, leftOut }: LeadChoice): number | undefined {
+  ask(name: string, choice: LeadChoice): number | undefined {
     const sink = this.#rows.get(name);
     if (!sink) return undefined;
-    const now = this.#clock.now().getTime();
-    const chosen = { source: source ?? null, ...periodOf({ since, until }) };
-    const asked = { sink: sink.sinkNo, now, leftOut: leftOut ? 1 : 0, ...chosen } as const;
+    const { selection } = this.#select(sink, choice);
+    const { source, since, until, result, versions } = selection;
+    const chosen = result || versions ? JSON.stringify({ result, versions }) : null;
+    const [now, leftOut] = [this.#clock.now().getTime(), selection.leftOut ? 1 : 0] as const;
+    const asked = { sink: sink.sinkNo, now, leftOut, source, since, until, chosen } as const;
     return Number(this.#sql.ask.run(asked).lastInsertRowid);
   }
 
@@ -70,14 +92,44 @@ export class Replaying {
     const replay = this.#sql.get.get(replayNo);
     const sink = replay && this.#rows.get(replay.sink);
     if (!sink || replay.through >= replay.bound) return { owed: replay?.owed ?? 0, done: true };
-    const to = Math.min(replay.through + MAX_READ_PER_STEP, replay.bound);
-    const { source, since, until, bound, through: after } = replay;
-    const found = this.#sql.between.all({ after, to, bound, source, since, until, limit: MAX_OWED_PER_STEP });
-    const request = { askedAt: replay.asked_at, leftOut: replay.left_out === 1 };
-    const owed = replay.owed + this.#owe(sink, found, request);
-    const through = found.length < MAX_OWED_PER_STEP ? to : (found.at(-1)?.at ?? to);
-    this.#sql.progress.run(through, owed, this.#clock.now().getTime(), replayNo);
-    return { owed, done: through >= bound };
+    const selection = selectionOf(replay);
+    const { leads, through } = this.#part(sink, selection, replay.through, replay.bound);
+    const now = this.#clock.now().getTime();
+    const isOwed = ({ version_no: versionNo, source, id }: CurrentLead) => {
+      const lead = { versionNo, source, id: BigInt(id) };
+      return selection.leftOut
+        ? this.#owing.newest.oweLeftOut(sink, lead, replay.asked_at, now)
+        : this.#owing.replay(sink, lead, replay.asked_at, now);
+    };
+    const owed = replay.owed + leads.filter(isOwed).length;
+    this.#sql.progress.run(through, owed, now, replayNo);
+    return { owed, done: through >= replay.bound };
+  }
+
+  /**
+   * Counts the leads of one step of a replay that is not requested yet. `after` is the `next` of the previous step, 0 at first. `next` is
+   * undefined after the last step. Only reads.
+   */
+  count(
+    name: string,
+    choice: LeadChoice,
+    after: number,
+  ): ReplayTotals & { readonly next: number | undefined } {
+    const sink = this.#rows.get(name);
+    if (!sink) return { leads: 0, sources: [], unmatched: [], next: undefined };
+    const bound = this.#sql.newest.get() ?? 0;
+    const { selection, unmatched } = this.#select(sink, choice);
+    const { leads, through } = this.#part(sink, selection, after, bound);
+    const matching = leads.filter(({ version_no: versionNo, source, id }) => {
+      const lead = { versionNo, source, id: BigInt(id) };
+      return !selection.leftOut || this.#owing.newest.leftOutEvent(sink, lead) !== undefined;
+    });
+    return {
+      leads: matching.length,
+      sources: [...new Set(matching.map(({ source }) => source))],
+      unmatched: after === 0 ? unmatched : [],
+      next: through < bound ? through : undefined,
+    };
   }
 
   /** Returns the numbers of unfinished replays whose processes were killed. */
@@ -85,47 +137,97 @@ export class Replaying {
     return this.#sql.abandoned.all({ now: this.#clock.now().getTime(), ms: ABANDONED_MS });
   }
 
-  /** Owes leads as part of the replay that was requested at `askedAt`, in ms since 1970. Returns how many it owes. */
-  #owe(
-    sink: SinkRow,
-    leads: readonly CurrentLead[],
-    { askedAt, leftOut }: { askedAt: number; leftOut: boolean },
-  ): number {
-    const now = this.#clock.now().getTime();
-    const owed = leads.filter(({ version_no: versionNo, source, id }) => {
-      const lead = { versionNo, source, id: BigInt(id) };
-      return leftOut
-        ? this.#owing.newest.oweLeftOut(sink, lead, askedAt, now)
-        : this.#owing.replay(sink, lead, askedAt, now);
-    });
-    return owed.length;
+  #part({ sinkNo }: SinkRow, selection: Selection, after: number, bound: number): Part {
+    const { source, since, until, result, versions } = selection;
+    const matching = {
+      source,
+      since,
+      until,
+      sink: sinkNo,
+      asks: result ? 1 : 0,
+      ...(result ?? NO_RESULT),
+    } as const;
+    const to = versions ? bound : Math.min(after + MAX_READ_PER_STEP, bound);
+    const range = { ...matching, after, to, bound, limit: MAX_OWED_PER_STEP };
+    const leads = versions
+      ? this.#sql.listed.all({ ...range, versions: JSON.stringify(versions) })
+      : this.#sql.between.all(range);
+    return { leads, through: leads.length < MAX_OWED_PER_STEP ? to : (leads.at(-1)?.at ?? to) };
+  }
+
+  /** Returns the selection of a choice, and the ids that belong to no lead, or to a delivery of another sink. */
+  #select(sink: SinkRow, choice: LeadChoice): { selection: Selection; unmatched: readonly string[] } {
+    const { source, lead, since, until, leftOut = false, ids, states } = choice;
+    const named = lead === undefined ? ids : { leads: [lead], deliveries: [] };
+    const found = (named?.leads ?? []).map(
+      (id) => [String(id), this.#sql.ofLead.all(id, source ?? null)] as const,
+    );
+    const ofDeliveries = (named?.deliveries ?? []).map(
+      (id) => [id, this.#ofDelivery(sink, id, source)] as const,
+    );
+    const versions = [...found, ...ofDeliveries];
+    const result = hasResultCondition(choice) || states ? resultParameters(choice) : undefined;
+    const selection = {
+      ...periodOf({ since, until }),
+      source: source ?? null,
+      leftOut,
+      result,
+      versions: named && [...new Set(versions.flatMap(([, numbers]) => numbers))],
+    };
+    return { selection, unmatched: versions.filter(([, numbers]) => numbers.length === 0).map(([id]) => id) };
+  }
+
+  /** Returns the current version of the lead of a delivery to the sink; empty if there is no such delivery. */
+  #ofDelivery({ name }: SinkRow, delivery: string, source: string | undefined): number[] {
+    const { where, values } = filterSql({ delivery, sink: name, source });
+    return this.#db
+      .prepare<(string | number | bigint)[], number>(
+        `SELECT l.version_no FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+         CROSS JOIN _sinks s ON s.sink_no = d.sink_no CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id WHERE ${where}`,
+      )
+      .pluck()
+      .all(...values);
   }
 }
 
+function selectionOf({ source, since, until, left_out, chosen }: ReplayRow): Selection {
+  const more = chosen === null ? {} : (JSON.parse(chosen) as Pick<Selection, 'result' | 'versions'>);
+  return { source, since, until, leftOut: left_out === 1, ...more };
+}
+
+const NO_RESULT = resultParameters({});
+
 /**
- * The lead has content, and was first seen or changed in the period. A destination that lost its data from that period lacks both kinds of
- * leads.
+ * The lead has content, and was first seen or changed in the period: a destination that lost its data from that period lacks both kinds of
+ * leads. If `asks` is set, a delivery of the lead to the sink meets the conditions on it.
  */
 const MATCHES = `${HAS_CONTENT} AND (:source IS NULL OR v.source = :source)
-  AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)`;
+  AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)
+  AND (:asks = 0 OR EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliveries d ON d.version_no = w.version_no
+    WHERE w.source = v.source AND w.id = v.id AND d.sink_no = :sink AND d.event <> 'erased' AND ${MEETS_RESULT}))`;
 
-type Choice = Period & { source: string | null };
+type Matching = Period & ResultParameters & { source: string | null; sink: number; asks: 0 | 1 };
+type Range = Matching & { after: number; to: number; bound: number; limit: number };
 
 function prepare(db: Database.Database) {
   return {
-    ofLead: db.prepare<[Choice & { lead: LeadId }], CurrentLead>(
-      `SELECT 0 AS at, l.version_no, l.source, CAST(l.id AS TEXT) AS id FROM _sources s
-       CROSS JOIN _leads l ON l.source = s.source AND l.id = :lead CROSS JOIN _versions v ON v.version_no = l.version_no
-       WHERE ${MATCHES}`,
-    ),
-    ask: db.prepare<[Choice & { sink: number; now: number; leftOut: 0 | 1 }]>(
-      `INSERT INTO _replays (sink_no, asked_at, touched_at, left_out, source, since, until, bound)
-       VALUES (:sink, :now, :now, :leftOut, :source, :since, :until, (SELECT coalesce(max(version_no), 0) FROM _versions))`,
+    newest: db.prepare<[], number | null>('SELECT max(version_no) FROM _versions').pluck(),
+    ofLead: db
+      .prepare<[bigint, string | null], number>(
+        `SELECT l.version_no FROM _sources s CROSS JOIN _leads l ON l.source = s.source AND l.id = ?
+         WHERE s.source = coalesce(?, s.source)`,
+      )
+      .pluck(),
+    ask: db.prepare<
+      [Period & { sink: number; now: number; leftOut: 0 | 1; source: string | null; chosen: string | null }]
+    >(
+      `INSERT INTO _replays (sink_no, asked_at, touched_at, left_out, source, since, until, chosen, bound)
+       VALUES (:sink, :now, :now, :leftOut, :source, :since, :until, :chosen, (SELECT coalesce(max(version_no), 0) FROM _versions))`,
     ),
     get: db.prepare<[number], ReplayRow>(
       'SELECT r.*, s.sink FROM _replays r JOIN _sinks s ON s.sink_no = r.sink_no WHERE r.replay_no = ?',
     ),
-    between: db.prepare<[Choice & { after: number; to: number; bound: number; limit: number }], CurrentLead>(
+    between: db.prepare<[Range], CurrentLead>(
       // For each lead, the version that was current when the replay was requested, or a newer version that was recorded since.
       `SELECT v.version_no AS at, l.version_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
        JOIN _leads l ON l.source = v.source AND l.id = v.id
@@ -133,6 +235,11 @@ function prepare(db: Database.Database) {
          AND v.version_no = (SELECT max(o.version_no) FROM _versions o WHERE o.source = v.source AND o.id = v.id AND o.version_no <= :bound))
        AND ${MATCHES}
        ORDER BY v.version_no LIMIT :limit`,
+    ),
+    listed: db.prepare<[Range & { versions: string }], CurrentLead>(
+      `SELECT v.version_no AS at, l.version_no, v.source, CAST(v.id AS TEXT) AS id FROM json_each(:versions) j
+       CROSS JOIN _versions v ON v.version_no = j.value CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id
+       WHERE j.value > :after AND ${MATCHES} ORDER BY v.version_no LIMIT :limit`,
     ),
     progress: db.prepare<[number, number, number, number]>(
       'UPDATE _replays SET through = ?, owed = ?, touched_at = ? WHERE replay_no = ?',

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
-import type { DeliveryFilter } from '../contract/ledger-queries.ts';
+import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
 import type { Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { deliveryId } from '../database/views.ts';
@@ -9,20 +8,36 @@ import { type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
 import { type Cursor, FROM_NEWEST, newestRows, parseCursor, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
+import {
+  hasResultCondition,
+  MEETS_RESULT,
+  type ResultParameters,
+  resultParameters,
+} from './result-filter.ts';
 
 /** For each state, the index of a sink's deliveries in the order in which they were owed. */
-const INDEXES: Readonly<Record<DeliveryState, string>> = {
+const INDEXES: Readonly<Record<SelectedState, string>> = {
   pending: '_deliveries_pending',
   delivered: '_deliveries_delivered',
   dead: '_deliveries_given_up',
   skipped: '_deliveries_skipped',
+  discarded: '_deliveries_discarded',
 };
-const STATES = Object.keys(INDEXES) as DeliveryState[];
+/** The condition of each state's index. */
+const CONDITIONS: Readonly<Record<SelectedState, string>> = {
+  pending: "d.state = 'pending'",
+  delivered: "d.state = 'delivered'",
+  dead: "d.state = 'dead'",
+  skipped: "d.state = 'skipped'",
+  discarded: "d.discarded > 0 AND d.discarded = 1 AND d.state = 'skipped'",
+};
+/** Every state. Discarded deliveries are among the skipped ones. */
+const STATES: readonly SelectedState[] = ['pending', 'delivered', 'dead', 'skipped'];
 
 /** Maximum deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
 const MAX_OF_ONE_LEAD = 1_000;
 
-type Row = RawDelivery & Cursor;
+type Row = RawDelivery & Cursor & { readonly fits: 0 | 1 };
 
 /**
  * Lists the deliveries that match a filter, last owed first. Reads one list for each sink and state, in index order, and merges these
@@ -30,16 +45,17 @@ type Row = RawDelivery & Cursor;
  */
 export class DeliveryList {
   readonly #db: Database.Database;
-  readonly #counted: Readonly<Record<DeliveryState, Database.Statement<[CountRange], number>>>;
+  readonly #counted: Readonly<Record<SelectedState, Database.Statement<[CountRange], number>>>;
 
   constructor(db: Database.Database) {
     this.#db = db;
-    const counted = (state: DeliveryState) => db.prepare<[CountRange], number>(countSql(state)).pluck();
+    const counted = (state: SelectedState) => db.prepare<[CountRange], number>(countSql(state)).pluck();
     this.#counted = {
       pending: counted('pending'),
       delivered: counted('delivered'),
       dead: counted('dead'),
       skipped: counted('skipped'),
+      discarded: counted('discarded'),
     };
   }
 
@@ -60,13 +76,13 @@ export class DeliveryList {
   }
 
   page(filter: DeliveryFilter, limit: number, after: Cursor): Rows<DeliveryRow> {
-    const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
+    const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#test(filter));
     return { rows: rows.map(toDeliveryRow), next };
   }
 
   /** Returns the same page as `page`, as delivery numbers. */
   numbers(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
-    const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
+    const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#test(filter));
     return { rows: rows.map(({ no }) => no), next };
   }
 
@@ -83,8 +99,9 @@ export class DeliveryList {
     const source = this.#onlySource(filter);
     let counted = 0;
     for (const sinkNo of this.#sinksOf(filter))
-      for (const state of filter.states ?? STATES) {
-        const range = { sinkNo, ...periodOf(filter), source, most: most - counted };
+      for (const state of statesOf(filter)) {
+        const result = resultParameters({ ...filter, states: undefined });
+        const range = { sinkNo, ...periodOf(filter), ...result, source, most: most - counted };
         counted += this.#counted[state].get(range) ?? 0;
       }
     return counted;
@@ -99,10 +116,14 @@ export class DeliveryList {
       ];
     const begin = startingAt({ at, no }, filter.until);
     const { since } = periodOf(filter);
+    const select = hasResultCondition(filter) ? MEETS_RESULT : '1';
+    const result = resultParameters({ ...filter, states: undefined });
     return this.#sinksOf(filter).flatMap((sinkNo) =>
       // Prepares a statement for each list, because the same statement cannot be iterated twice at the same time.
-      (filter.states ?? STATES).map((state) =>
-        this.#db.prepare<[Range], Row>(listSql(state)).iterate({ sinkNo, ...begin, since }),
+      statesOf(filter).map((state) =>
+        this.#db
+          .prepare<[Range & ResultParameters], Row>(listSql(state, select))
+          .iterate({ sinkNo, ...begin, since, ...result }),
       ),
     );
   }
@@ -112,12 +133,12 @@ export class DeliveryList {
     const { where, values } = filterSql(filter);
     const sources = filter.lead !== undefined && filter.source === undefined;
     return this.#db
-      .prepare<(string | number | bigint)[], Row>(
-        `SELECT ${COLUMNS} FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
-         WHERE ${where} ${sources ? 'AND v.source IN (SELECT source FROM _sources)' : ''}
+      .prepare<(string | number | bigint | ResultParameters)[], Row>(
+        `SELECT ${COLUMNS}, 1 AS fits FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
+         WHERE ${where} AND ${MEETS_RESULT} ${sources ? 'AND v.source IN (SELECT source FROM _sources)' : ''}
          ORDER BY d.owed_at DESC, d.delivery_no DESC LIMIT ${MAX_OF_ONE_LEAD}`,
       )
-      .all(...values);
+      .all(...values, resultParameters(filter));
   }
 
   #sinksOf({ sink }: DeliveryFilter): number[] {
@@ -126,9 +147,9 @@ export class DeliveryList {
     return this.#db.prepare<[string], number>(`${all} WHERE sink = ?`).pluck().all(sink);
   }
 
-  #sourceTest(filter: DeliveryFilter): (row: Row) => boolean {
+  #test(filter: DeliveryFilter): (row: Row) => boolean {
     const source = this.#onlySource(filter);
-    return source === null ? () => true : (row) => row.source === source;
+    return ({ fits, source: of }) => fits === 1 && (source === null || of === source);
   }
 
   /** Returns the source to filter by; null if no filter is necessary because there is no other source. */
@@ -141,21 +162,27 @@ export class DeliveryList {
 }
 
 type Range = Cursor & { sinkNo: number; since: number };
-type CountRange = Period & { sinkNo: number; source: string | null; most: number };
+type CountRange = Period & ResultParameters & { sinkNo: number; source: string | null; most: number };
 
 const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;
 
-function listSql(state: DeliveryState): string {
-  return `SELECT ${COLUMNS} FROM _deliveries d INDEXED BY ${INDEXES[state]}
+/** `fits` is the condition of the filter. It is a column and not part of WHERE, so that the caller can limit how many rows it reads. */
+function listSql(state: SelectedState, fits: string): string {
+  return `SELECT ${COLUMNS}, (${fits}) AS fits FROM _deliveries d INDEXED BY ${INDEXES[state]}
     CROSS JOIN _versions v ON v.version_no = d.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
-    WHERE d.sink_no = :sinkNo AND d.state = '${state}' AND (d.owed_at, d.delivery_no) < (:at, :no) AND d.owed_at >= :since
+    WHERE d.sink_no = :sinkNo AND ${CONDITIONS[state]} AND (d.owed_at, d.delivery_no) < (:at, :no) AND d.owed_at >= :since
     ORDER BY d.owed_at DESC, d.delivery_no DESC`;
 }
 
-function countSql(state: DeliveryState): string {
+function countSql(state: SelectedState): string {
   return `SELECT count(*) FROM (SELECT 1 FROM _deliveries d INDEXED BY ${INDEXES[state]}
-    WHERE d.sink_no = :sinkNo AND d.state = '${state}' AND d.owed_at >= :since AND d.owed_at < :until
+    WHERE d.sink_no = :sinkNo AND ${CONDITIONS[state]} AND d.owed_at >= :since AND d.owed_at < :until AND ${MEETS_RESULT}
     AND (:source IS NULL OR :source = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no)) LIMIT :most)`;
+}
+
+/** Returns the states whose lists to merge, none of which contains another. */
+function statesOf({ states = STATES }: DeliveryFilter): readonly SelectedState[] {
+  return states.includes('skipped') ? states.filter((state) => state !== 'discarded') : states;
 }
 
 function namesOne({ lead, delivery }: DeliveryFilter): boolean {

@@ -17,6 +17,7 @@ export interface RawDelivery {
   owed_at: number;
   next_attempt_at: number | null;
   settled_at: number | null;
+  discarded: number;
   ref: string | null;
 }
 
@@ -36,6 +37,7 @@ export function toDeliveryRow(row: RawDelivery): DeliveryRow {
     owedAt: new Date(row.owed_at),
     nextAttemptAt: dateOf(row.next_attempt_at),
     settledAt: dateOf(row.settled_at),
+    discarded: row.state === 'skipped' && row.discarded === 1,
     ref: refOf(row.ref),
   };
 }

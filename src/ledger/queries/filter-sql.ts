@@ -9,15 +9,13 @@ export interface FilterSql {
   readonly values: readonly (string | number | bigint)[];
 }
 
-/** Converts a filter to SQL. Every value becomes a parameter. */
+/** Converts a filter to SQL, apart from the conditions of `MEETS_RESULT`. Every value becomes a parameter. */
 export function filterSql(filter: DeliveryFilter): FilterSql {
   const terms: [string, ...(string | number | bigint)[]][] = [['1 = 1']];
   if (filter.sink !== undefined) terms.push(['s.sink = ?', filter.sink]);
   if (filter.source !== undefined) terms.push(['v.source = ?', filter.source]);
   if (filter.lead !== undefined) terms.push(['v.id = ?', filter.lead]);
   if (filter.delivery !== undefined) terms.push(deliveryTerm(filter.delivery));
-  if (filter.states !== undefined)
-    terms.push([`d.state IN (${filter.states.map(() => '?').join()})`, ...filter.states]);
   if (filter.since !== undefined) terms.push(['d.owed_at >= ?', filter.since.getTime()]);
   if (filter.until !== undefined) terms.push(['d.owed_at < ?', filter.until.getTime()]);
   return {

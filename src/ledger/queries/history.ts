@@ -15,9 +15,16 @@ type NumberedRow = [no: number, values: string];
 export class History {
   readonly #tables;
   readonly #overview;
+  readonly #broughtBack;
 
   constructor(db: Database.Database) {
     this.#tables = new Map([...mirrored, leadContents].map((table) => [table.name, prepare(db, table)]));
+    this.#broughtBack = db
+      .prepare<[{ after: number; since: number; limit: number }], number>(
+        `SELECT delivery_no FROM _deliveries INDEXED BY _deliveries_discarded WHERE discarded > 0 AND discarded = 2
+         AND delivery_no > :after AND (settled_at IS NULL OR settled_at >= :since) ORDER BY delivery_no LIMIT :limit`,
+      )
+      .pluck();
     this.#overview = {
       sinks: relationSql(db, 'v_sink_health'),
       sources: relationSql(db, 'v_freshness'),
@@ -36,6 +43,11 @@ export class History {
   /** Returns the present rows with these numbers, in order, and at most one chunk of them. Leaves out deleted rows. */
   now(table: string, numbers: readonly number[]): HistoryText {
     return textOf(this.#sqlOf(table).now.iterate(JSON.stringify(numbers)));
+  }
+
+  /** Returns the numbers of up to `limit` deliveries above `after` that were discarded once, and are not settled or were settled since. */
+  broughtBack(after: number, since: Date, limit: number): number[] {
+    return this.#broughtBack.all({ after, since: since.getTime(), limit });
   }
 
   overview(): Overview {

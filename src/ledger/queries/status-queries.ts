@@ -88,6 +88,7 @@ export class StatusQueries {
       leftOut: this.#sql.leftOut.get(row.sinkNo, row.health.lastDeliveredAt?.getTime() ?? 0, LEFT_OUT) ?? 0,
       dueSince: dateOf(this.#sql.due.get(row.sinkNo, row.sinkNo)),
       retrying: this.#retrying(row.sinkNo),
+      replays: this.#sql.replays.get(row.sinkNo) ?? 0,
     }));
   }
 
@@ -150,6 +151,11 @@ function prepare(db: Database.Database) {
       `SELECT count(*) AS deliveries, min(first_attempt_at) AS since FROM _deliveries
        WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL`,
     ),
+    replays: db
+      .prepare<[number], number>(
+        "SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND replay > 0",
+      )
+      .pluck(),
     nextRetry: db.prepare<[number], { reason: string; at: number }>(
       `SELECT reason, next_attempt_at AS at FROM _deliveries
        WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL ORDER BY next_attempt_at LIMIT 1`,

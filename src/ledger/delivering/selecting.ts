@@ -1,0 +1,66 @@
+import type Database from 'better-sqlite3';
+import type { ActionFilter, SelectedState } from '../contract/ledger-queries.ts';
+import { DeliveryList } from '../queries/delivery-list.ts';
+import { type Cursor, FROM_NEWEST, parseCursor } from '../queries/keyset-page.ts';
+
+/** Maximum deliveries, or ids, of one part. */
+const PART = 500;
+
+/** A part of the deliveries that a filter selects. */
+export interface SelectedPart {
+  readonly numbers: readonly number[];
+  /** The ids of this part that select no delivery. */
+  readonly unmatched: readonly string[];
+  /** The position after this part; undefined at the end. */
+  readonly next: Cursor | undefined;
+}
+
+/** Whether a retry may bring discarded deliveries back: it selects this state, or names deliveries by their ids and selects no state. */
+export function bringsBack({ states, delivery, ids }: ActionFilter): boolean {
+  if (states) return states.includes('discarded');
+  return delivery !== undefined || (ids !== undefined && ids.deliveries.length > 0);
+}
+
+/** Selects the deliveries that an action may change, in parts. Only reads. */
+export class Selecting {
+  readonly #deliveries: DeliveryList;
+
+  constructor(db: Database.Database) {
+    this.#deliveries = new DeliveryList(db);
+  }
+
+  /** Returns the next part of a retry. Without `states`, it selects dead and pending deliveries, and any that is named by its own id. */
+  retry(filter: ActionFilter, after: Cursor | undefined): SelectedPart {
+    return this.#part(filter, filter.states ?? ['dead', 'pending'], after);
+  }
+
+  /** Returns the next part of the dead deliveries that match. */
+  dead(filter: ActionFilter, after: Cursor | undefined): SelectedPart {
+    return this.#part({ ...filter, states: ['dead'] }, ['dead'], after);
+  }
+
+  #part(
+    { ids, ...filter }: ActionFilter,
+    states: readonly SelectedState[],
+    after: Cursor | undefined,
+  ): SelectedPart {
+    const named = filter.states ? { ...filter, states } : filter;
+    if (ids === undefined) {
+      const selected = filter.delivery === undefined ? { ...filter, states } : named;
+      const { rows, next } = this.#deliveries.numbers(selected, PART, after ?? FROM_NEWEST);
+      return { numbers: rows, unmatched: [], next: next === null ? undefined : parseCursor(next) };
+    }
+    const from = after?.no ?? 0;
+    const found = [
+      ...ids.leads.map((lead) => ({ id: String(lead), filter: { ...filter, states, lead } })),
+      ...ids.deliveries.map((delivery) => ({ id: delivery, filter: { ...named, delivery } })),
+    ]
+      .slice(from, from + PART)
+      .map((one) => ({ id: one.id, numbers: this.#deliveries.numbers(one.filter, PART, FROM_NEWEST).rows }));
+    return {
+      numbers: [...new Set(found.flatMap(({ numbers }) => numbers))],
+      unmatched: found.filter(({ numbers }) => numbers.length === 0).map(({ id }) => id),
+      next: found.length < PART ? undefined : { at: 0, no: from + PART },
+    };
+  }
+}
