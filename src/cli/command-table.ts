@@ -141,13 +141,23 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'retry [delivery...]',
-      'makes dead or pending deliveries due now: by id, sink or time',
+      'makes dead or pending deliveries due now: by id, sink, reason or time',
       () => import('./commands/retry.ts'),
+    ),
+    entry(
+      'discard [delivery...]',
+      'gives dead deliveries up, with a note, so that they no longer alarm',
+      () => import('./commands/discard.ts'),
     ),
     entry(
       'replay',
       'delivers leads to a sink again, by time or id, or those that `where` left out',
       () => import('./commands/replay.ts'),
+    ),
+    entry(
+      'cancel-replay <sink>',
+      'skips what replays owe to a sink and is still pending',
+      () => import('./commands/cancel-replay.ts'),
     ),
     entry(
       'reconcile',

@@ -130,6 +130,7 @@ function sinkFacts({ name, config, status }: SinkView) {
     type: config?.type.type ?? null,
     pending: status?.pending ?? 0,
     retrying: status?.retrying?.deliveries ?? 0,
+    replays_pending: status?.replays ?? 0,
     delivered: status?.delivered ?? 0,
     dead: status?.dead ?? 0,
     skipped: status?.skipped ?? 0,
@@ -302,6 +303,7 @@ export function deliveryJson(row: DeliveryRow) {
     owed_at: row.owedAt.toISOString(),
     next_attempt_at: iso(row.nextAttemptAt),
     settled_at: iso(row.settledAt),
+    discarded: row.discarded,
     ref: row.ref ? { ...row.ref, url: row.ref.url ?? null } : null,
   };
 }

@@ -58,7 +58,7 @@ export function deadLeads({ name, dead }: Pick<SinkFacts, 'name' | 'dead'>, { co
     'deliveries_dead',
     name,
     `${name}: ${countOf(dead, 'dead delivery')}.`,
-    `${command(`deliveries --sink ${name} --state dead`)} shows why; ${command(`retry --sink ${name} --state dead`)} tries again once the cause is fixed.`,
+    `${command(`deliveries --sink ${name} --state dead`)} shows why; ${command(`retry --sink ${name} --state dead`)} tries again once the cause is fixed; ${command(`discard --sink ${name} --note TEXT`)} gives them up.`,
   );
 }
 

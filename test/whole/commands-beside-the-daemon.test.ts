@@ -41,7 +41,7 @@ describe.each(carriers)('commands beside a running daemon (%s)', (carrier) => {
       SOON_MS,
     );
 
-    expect((await scene.run('replay', '--sink', 'crm', '--all')).stdout).toBe(
+    expect((await scene.run('replay', '--sink', 'crm', '--all', '--yes')).stdout).toBe(
       '6 leads are owed to crm again.\n',
     );
     const twice = async () => Object.values(await brought(scene)).every((times) => times === 2);
@@ -67,7 +67,7 @@ describe('a replay that is killed in the middle', () => {
     const off = { enabled: false };
     const scene = await aScene('in-process', { stub: { leads }, sinks: { crm: off, warehouse: off } });
     expect(await scene.run('sync')).toMatchObject({ code: 0 });
-    const replay = startLeadsync(['replay', '--sink', 'drop', '--all', '-c', scene.configFile]);
+    const replay = startLeadsync(['replay', '--sink', 'drop', '--all', '--yes', '-c', scene.configFile]);
     await until('a part is owed', () => replayed(scene) > 0);
     expect(await replay.kill('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
     expect(replayed(scene)).toBeLessThan(leads);

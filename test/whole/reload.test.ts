@@ -409,7 +409,7 @@ test("a removed sink's pending deliveries stay until the sink is forgotten", asy
   scene.receiver.answerAlways(503);
   const daemon = await scene.start();
   await until('it was tried', () => scene.receiver.received.length > 0);
-  expect(await scene.run('forget', 'crm')).toMatchObject({
+  expect(await scene.run('forget', 'crm', '--yes')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Remove it first'),
   });
@@ -419,17 +419,17 @@ test("a removed sink's pending deliveries stay until the sink is forgotten", asy
   expect((await scene.run('plan')).stdout).toContain(
     'sink crm is gone: 4 pending deliveries kept until it is back',
   );
-  expect(await scene.run('forget', 'crm')).toMatchObject({
+  expect(await scene.run('forget', 'crm', '--yes')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('leadsync reload'),
   });
   await hangUp(daemon);
   expect((await scene.run('status')).stdout).toMatch(/crm .* orphaned/);
-  expect(await scene.run('forget', 'crm')).toMatchObject({
+  expect(await scene.run('forget', 'crm', '--yes')).toMatchObject({
     code: 0,
     stdout: '4 deliveries of crm skipped.\n',
   });
-  expect(await scene.run('forget', 'crm')).toMatchObject({
+  expect(await scene.run('forget', 'crm', '--yes')).toMatchObject({
     code: 0,
     stdout: '0 deliveries of crm skipped.\n',
   });

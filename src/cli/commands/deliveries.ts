@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { DeliveryState } from '../../leads/delivery.ts';
 import { WAIT_REASONS } from '../../leads/sink-health.ts';
-import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
+import type { LedgerQueries, SelectedState } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
@@ -19,18 +18,25 @@ import {
   withLedger,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../shell/filter.ts';
+import {
+  declareDelivered,
+  declareFilter,
+  declareReason,
+  type FilterOptions,
+  filterOf,
+  requireOrder,
+} from '../shell/filter.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
 import { table } from '../shell/table.ts';
 
 interface Options extends FilterOptions {
-  readonly state?: DeliveryState[];
+  readonly state?: SelectedState[];
   readonly limit: number;
   readonly before?: string;
   readonly json?: boolean;
 }
 
-const STATES = ['pending', 'delivered', 'dead', 'skipped'] as const;
+const STATES = ['pending', 'delivered', 'dead', 'skipped', 'discarded'] as const;
 const MAX_LIMIT = 100_000;
 
 /** `leadsync deliveries`: lists deliveries, newest first, with the reason of each dead one. */
@@ -73,6 +79,8 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
     .option('--sink <name>', 'only deliveries to this sink')
     .addOption(new Option('--state <state...>', 'only deliveries in one of these states').choices(STATES));
   declareFilter(command, surroundings, 'owed');
+  declareDelivered(command, surroundings);
+  declareReason(command);
   command
     .option('--limit <n>', 'maximum number of deliveries, newest first', readLimit, 50)
     .option(
@@ -140,7 +148,7 @@ function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {
   const stored = `${command('trace LEAD --show-data')} shows the destination's answers.`;
   const notStored = 'Answers to an erasure request are not stored: ask the operator of the receiver.';
   const answers = [erased < dead.length && stored, erased > 0 && notStored].filter(Boolean);
-  return `${answers.join(' ')} After fixing the cause, retry one dead delivery with ${command('retry DELIVERY')}, or all of a sink with ${command('retry --sink SINK --state dead')}.\n`;
+  return `${answers.join(' ')} After fixing the cause, retry one dead delivery with ${command('retry DELIVERY')}, or all of a sink with ${command('retry --sink SINK --state dead')}. ${command('discard DELIVERY --note TEXT')} gives one up.\n`;
 }
 
 const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = WAIT_REASONS;

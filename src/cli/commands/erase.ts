@@ -18,6 +18,7 @@ import { subjectOf } from '../shell/subject.ts';
 interface Options {
   readonly source?: string;
   readonly yes?: boolean;
+  readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
@@ -36,6 +37,7 @@ export const command = defineCommand<Options>({
     command
       .option('--source <name>', 'only leads of this source')
       .option('--yes', 'erase; without this option nothing is changed')
+      .option('--dry-run', 'only say what would be erased')
       .option('--json', 'print the certificate as JSON'),
   run: async (options, surroundings, [given]) => {
     const subject = given === undefined ? undefined : await subjectOf(given, surroundings.stdin);
@@ -47,6 +49,10 @@ export const command = defineCommand<Options>({
       const looking = { ledger, clock, signal: new AbortController().signal };
       const person = await personToErase(config.sinks, subject, options.source, looking);
       if (person.leads.length + person.rejected.length === 0) throw noPersonFound(given, person);
+      if (options.dryRun) {
+        stdout.write(`Dry run: this would erase ${namesOf(person)}.${unaskedSinks(person.unasked)}\n`);
+        return ExitCode.done;
+      }
       if (!options.yes) throw unconfirmed(person);
       const stop = listenForStop(() => process.exit(ExitCode.notDone));
       const certificate = await eraseEverywhere(config, person, { ledger, clock, signal: stop.signal });
@@ -81,12 +87,15 @@ function unsearched(sink: string): string {
   return `Sink ${printable(sink)} could not be searched, so it may have more leads of this person, which the ledger does not know. Run the same command again once it answers.`;
 }
 
-function unconfirmed({ leads, rejected, unasked }: PersonToErase): CommandFailure {
+function namesOf({ leads, rejected }: PersonToErase): string {
   const names = leads.map(({ source, leadId }) => `${printable(source)} ${leadId}`);
-  const what = [...names, ...(rejected.length > 0 ? [countOf(rejected.length, 'rejected lead')] : [])];
+  return [...names, ...(rejected.length > 0 ? [countOf(rejected.length, 'rejected lead')] : [])].join(', ');
+}
+
+function unconfirmed(person: PersonToErase): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `Nothing was erased. This command would erase: ${what.join(', ')}.${unaskedSinks(unasked)}`,
+    `Nothing was erased. This command would erase: ${namesOf(person)}.${unaskedSinks(person.unasked)}`,
     'Erasing cannot be undone. To erase, run the same command with --yes.',
   );
 }

@@ -2,26 +2,39 @@ import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
+import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames } from '../shell/names.ts';
 
 /** `leadsync forget SINK`: skips the pending deliveries of a sink that was removed from the configuration. */
-export const command = defineCommand({
-  examples: ['leadsync forget old-crm'],
+export const command = defineCommand<ConfirmOptions>({
+  examples: ['leadsync forget old-crm --dry-run', 'leadsync forget old-crm', 'leadsync forget old-crm --yes'],
   notes:
-    'The ledger keeps the pending deliveries of a removed sink until the sink is back in the configuration. This command records them as skipped. For a renamed sink, set `formerly: OLD-NAME` instead.',
+    'The ledger keeps the pending deliveries of a removed sink until the sink is back in the configuration. This command records them as skipped, which cannot be undone: it asks on a terminal, and needs --yes elsewhere. For a renamed sink, set `formerly: OLD-NAME` instead.',
+  declare: (command) =>
+    command
+      .option('--dry-run', 'only say how many deliveries would be skipped')
+      .option('--yes', 'do not ask'),
   run: async (options, surroundings, [sink = '']) => {
     const config = ledgerConfigOf(options, surroundings);
-    const skipped = await withLedger(config, surroundings, async (ledger) => {
+    const { stdout } = surroundings;
+    return withLedger(config, surroundings, async (ledger) => {
       requireName('sink', sink, sinkNames(config, await ledger.status()));
       if (config.sinks.some(({ name, enabled }) => name === sink && enabled)) throw stillConfigured(sink);
-      const skipped = await ledger.forget(sink);
-      if (skipped === undefined) throw notAppliedYet(sink, commandFormatter(options, surroundings)('reload'));
-      return skipped;
+      const pending = await ledger.forgettable(sink);
+      if (pending === undefined) throw notAppliedYet(sink, commandFormatter(options, surroundings)('reload'));
+      const what = `${countOf(pending, 'pending delivery')} of ${printable(sink)}`;
+      if (options.dryRun) {
+        stdout.write(`Dry run: ${what} would be skipped.\n`);
+        return ExitCode.done;
+      }
+      const effect = `This skips ${what} for good`;
+      if (pending > 0) await confirmAction({ effect, scriptsNeedYes: true }, options, surroundings);
+      const skipped = (await ledger.forget(sink)) ?? 0;
+      stdout.write(`${countOf(skipped, 'delivery')} of ${printable(sink)} skipped.\n`);
+      return ExitCode.done;
     });
-    surroundings.stdout.write(`${countOf(skipped, 'delivery')} of ${printable(sink)} skipped.\n`);
-    return ExitCode.done;
   },
 });
 

@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
+import type { ActionTotals } from '../../ledger/contract/ledger-control.ts';
+import type { ActionFilter, DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
+import { type ConfirmOptions, canAnswer, confirmAction } from '../shell/confirm.ts';
 import {
   commandFormatter,
   ledgerConfigOf,
@@ -16,30 +18,40 @@ import {
 import { ExitCode } from '../shell/exit-code.ts';
 import {
   declareFilter,
+  declareIds,
+  declareReason,
   type FilterOptions,
   filterOf,
   hasSelection,
+  type IdsOption,
   refuseAllWithSelection,
   requireOrder,
 } from '../shell/filter.ts';
+import { readIds } from '../shell/ids.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { ambiguityNote, groupLines, sourcesOf, unmatchedNote } from '../views/action-text.ts';
 import { reportWaitingSinks } from '../views/waiting-sinks.ts';
 
-interface Options extends FilterOptions {
-  readonly state?: ('dead' | 'pending')[];
+interface Options extends FilterOptions, IdsOption, ConfirmOptions {
+  readonly state?: ('dead' | 'pending' | 'discarded')[];
   readonly all?: boolean;
 }
 
-/** `leadsync retry`: makes dead or pending deliveries due now, with a new retry schedule. */
+/** On a terminal, a retry of more deliveries than this asks first. */
+const MAX_UNASKED = 100;
+
+/** `leadsync retry`: makes dead, pending or discarded deliveries due now, with a new retry schedule. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync retry --sink crm --state dead',
     'leadsync retry crm:main:42:1:0a1b2c3d',
     'leadsync retry --state dead --since 1d',
+    'leadsync retry --sink crm --reason 503 --dry-run',
+    'leadsync retry --ids fixed.txt',
     'leadsync retry --all',
   ],
   notes:
-    'Without --state it selects both dead and pending deliveries. Deliveries that are being attempted are not changed.\n`leadsync deliveries` shows the ids of deliveries.',
+    'Without --state it selects both dead and pending deliveries, and discarded ones only by their ids. Deliveries that are being attempted are not changed.\n`leadsync deliveries` shows the ids of deliveries.\nOn a terminal it asks before it makes more than 100 deliveries due. In a script it does not: a retry sends only what has not arrived.',
   declare: declareOptions,
   run: async (options, surroundings, given) => {
     const ids = [...new Set(given)];
@@ -49,14 +61,19 @@ export const command = defineCommand<Options>({
       const status = await ledger.status();
       requireName('sink', options.sink, sinkNames(config, status));
       requireName('source', options.source, sourceNames(config, status));
-      const filter = { ...filterOf(options), states: options.state };
+      const listed = options.ids === undefined ? undefined : await readIds(options.ids, surroundings.stdin);
+      const filter = { ...filterOf(options), states: options.state, ids: listed };
+      const command = commandFormatter(options, surroundings);
+      const named = { ...filter, ids: { leads: [], deliveries: ids } };
+      const totals = await announced(ids.length > 0 ? named : filter, ledger, options, surroundings);
+      if (options.dryRun) return ExitCode.done;
       const code =
         ids.length > 0
-          ? await retryEach(ids, filter, ledger, surroundings, commandFormatter(options, surroundings))
-          : await retryAll(filter, ledger, surroundings, commandFormatter(options, surroundings));
+          ? await retryEach(ids, filter, ledger, surroundings, command)
+          : await retryAll(filter, ledger, surroundings, command);
       const sinks = ids.length > 0 ? ids.map((id) => id.replace(/:.*/, '')) : options.sink && [options.sink];
       await reportWaitingSinks(config, ledger, options, surroundings, sinks || undefined);
-      return code;
+      return totals?.unmatched.length && ids.length === 0 ? ExitCode.notDone : code;
     });
   },
 });
@@ -65,26 +82,74 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
   command
     .option('--sink <name>', 'only deliveries to this sink')
     .addOption(
-      new Option('--state <state...>', 'only deliveries in one of these states').choices(['dead', 'pending']),
+      new Option('--state <state...>', 'only deliveries in one of these states').choices([
+        'dead',
+        'pending',
+        'discarded',
+      ]),
     );
   declareFilter(command, surroundings, 'owed');
-  command.option('--all', 'every dead or pending delivery of every sink');
+  declareReason(command);
+  declareIds(command);
+  command
+    .option('--all', 'every dead or pending delivery of every sink')
+    .option('--dry-run', 'only say what would be due')
+    .option('--yes', 'do not ask');
 }
 
 /** Requires either a selection or `--all`, so that omitting an option does not retry everything. @throws CommandFailure */
 function requireChoice(options: Options, ids: readonly string[]): void {
   requireOrder(options);
-  refuseAllWithSelection(options.all, ids.length > 0 || options.state !== undefined || hasSelection(options));
-  if (options.all || ids.length > 0 || options.state || hasSelection(options)) return;
+  if (ids.length > 0 && options.ids !== undefined)
+    throw new CommandFailure(
+      ExitCode.usage,
+      'Name deliveries either as arguments or in a list (--ids), not both.',
+    );
+  const isSelected =
+    ids.length > 0 || options.ids !== undefined || options.state !== undefined || hasSelection(options);
+  refuseAllWithSelection(options.all, isSelected);
+  if (options.all || isSelected) return;
   throw new CommandFailure(
     ExitCode.usage,
-    'Select deliveries by id, or with --sink, --state, --source, --lead, --since or --until.',
+    'Select deliveries by id, or with --sink, --state, --source, --lead, --reason, --since, --until or --ids.',
     '--all selects every dead or pending delivery of every sink.',
   );
 }
 
+/**
+ * Says what the retry would do, as far as that is requested or not obvious, and asks before a large retry. Returns the counts, or undefined if
+ * nobody needs them. @throws CommandFailure if the person does not confirm
+ */
+async function announced(
+  filter: ActionFilter,
+  ledger: Ledger,
+  options: Options,
+  surroundings: Surroundings,
+): Promise<ActionTotals | undefined> {
+  const { stdout, stderr } = surroundings;
+  const isByLeadId = options.lead !== undefined || Boolean(filter.ids?.leads.length);
+  const isAsked = canAnswer(surroundings) && !options.yes;
+  if (!options.dryRun && !options.ids && !isByLeadId && !isAsked) return undefined;
+  const totals = await ledger.retriable(filter);
+  const notes = [
+    (options.ids || options.dryRun) && unmatchedNote(totals, 'no delivery that can be retried'),
+    ambiguityNote(isByLeadId, options.source, sourcesOf(totals)),
+  ];
+  for (const note of notes) if (note) stderr.write(`${note}\n`);
+  const what = countOf(totals.deliveries, 'delivery');
+  if (options.dryRun)
+    stdout.write(`${[`Dry run: ${what} would be due now.`, ...groupLines(totals)].join('\n')}\n`);
+  else if (totals.deliveries > MAX_UNASKED)
+    await confirmAction(
+      { effect: `This makes ${what} due now`, scriptsNeedYes: false },
+      options,
+      surroundings,
+    );
+  return totals;
+}
+
 async function retryAll(
-  filter: DeliveryFilter,
+  filter: ActionFilter,
   ledger: Ledger,
   { stdout, stderr }: Surroundings,
   command: ShowCommand,
@@ -93,10 +158,9 @@ async function retryAll(
   stdout.write(`${countOf(n, 'delivery')} ${n === 1 ? 'is' : 'are'} due now.\n`);
   if (n > 0) return ExitCode.done;
   // `status` may nevertheless count matching deliveries, so say why none was retried.
-  const [left] = await ledger.deliveries(
-    { ...filter, states: filter.states ?? ['dead', 'pending'] },
-    { limit: 1 },
-  );
+  const { ids, ...selected } = filter;
+  const states = filter.states ?? ['dead', 'pending'];
+  const [left] = ids ? [] : await ledger.deliveries({ ...selected, states }, { limit: 1 });
   if (left) stderr.write(`For example, ${printable(left.delivery)} ${whyLeft(left, command)}\n`);
   return ExitCode.done;
 }
@@ -128,6 +192,8 @@ function whyLeft(row: DeliveryRow | undefined, command: ShowCommand): string {
       return `is not in the ledger; ${command('deliveries')} shows the ids of deliveries.`;
     case 'delivered':
     case 'skipped':
+      if (row.discarded)
+        return `stays discarded: there is a newer delivery of the same lead, its content was removed, or the other options exclude this one; ${replayOf(row, command)} sends the lead's current content.`;
       return `is ${row.state}; ${replayOf(row, command)} sends the lead again.`;
     case 'dead':
       return `stays dead: there is a newer delivery of the same lead, or the other options exclude this one; ${replayOf(row, command)} sends the lead's current content.`;

@@ -15,6 +15,15 @@ export interface FilterOptions {
   readonly lead?: LeadId;
   readonly since?: Date;
   readonly until?: Date;
+  readonly reason?: string;
+  readonly deliveredSince?: Date;
+  readonly deliveredUntil?: Date;
+}
+
+/** The option with which commands select by a list of ids. */
+export interface IdsOption {
+  /** The file with the list; `-` is standard input. */
+  readonly ids?: string;
 }
 
 /** Declares `--source`, `--lead`, `--since` and `--until`. `what` says what happened at these times, such as `owed`. */
@@ -25,6 +34,37 @@ export function declareFilter(command: Command, { clock }: Surroundings, what: s
     .option('--lead <id>', 'only this lead', readOneLeadId)
     .option('--since <time>', `only what was ${what} at this time or later: ${MOMENT_FORMS}`, moment)
     .option('--until <time>', `only what was ${what} before this time`, moment);
+}
+
+/** Declares `--reason`. */
+export function declareReason(command: Command): void {
+  command.option(
+    '--reason <text>',
+    'only deliveries whose reason contains this text, or whose last attempt got this HTTP status, such as 422',
+    readReason,
+  );
+}
+
+/** Declares `--delivered-since` and `--delivered-until`. */
+export function declareDelivered(command: Command, { clock }: Surroundings): void {
+  const moment = (text: string) => readMoment(text, clock.now());
+  command
+    .option('--delivered-since <time>', 'only what was delivered at this time or later', moment)
+    .option('--delivered-until <time>', 'only what was delivered before this time', moment);
+}
+
+/** Declares `--ids`. */
+export function declareIds(command: Command): void {
+  command.option(
+    '--ids <file>',
+    'only these leads and deliveries: a file with one id on each line, or - for standard input',
+  );
+}
+
+/** Refuses an empty reason, which every delivery would contain. @throws CommandFailure */
+function readReason(text: string): string {
+  if (text.trim() !== '') return text.trim();
+  throw new CommandFailure(ExitCode.usage, '--reason needs a text or an HTTP status.');
 }
 
 /** Parses a lead id without loss of precision. @throws CommandFailure */
@@ -57,19 +97,25 @@ export function refuseAllWithSelection(all: boolean | undefined, chosen: boolean
   );
 }
 
-/** Refuses a `--since` that is not before `--until`. @throws CommandFailure */
-export function requireOrder({ since, until }: FilterOptions): void {
+/** Refuses a `--since` that is not before `--until`, and the same of `--delivered-since`. @throws CommandFailure */
+export function requireOrder({ since, until, deliveredSince, deliveredUntil }: FilterOptions): void {
+  requireBefore('', since, until);
+  requireBefore('delivered-', deliveredSince, deliveredUntil);
+}
+
+function requireBefore(what: '' | 'delivered-', since: Date | undefined, until: Date | undefined): void {
   if (since && until && since >= until)
     throw new CommandFailure(
       ExitCode.usage,
-      `There is no time between ${since.toISOString()} (--since) and ${until.toISOString()} (--until).`,
-      '--since must be before --until; durations count back from now.',
+      `There is no time between ${since.toISOString()} (--${what}since) and ${until.toISOString()} (--${what}until).`,
+      `--${what}since must be before --${what}until; durations count back from now.`,
     );
 }
 
 /** Returns the options that the ledger can filter by, without those that are not set. */
-export function filterOf({ sink, source, lead, since, until }: FilterOptions): FilterOptions {
-  const filter = { sink, source, lead, since, until };
+export function filterOf(options: FilterOptions): FilterOptions {
+  const { sink, source, lead, since, until, reason, deliveredSince, deliveredUntil } = options;
+  const filter = { sink, source, lead, since, until, reason, deliveredSince, deliveredUntil };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 

@@ -6,11 +6,16 @@ import type { SinkView } from '../../status/status-view.ts';
 type NoteContext = Pick<ProblemContext, 'now' | 'command'>;
 
 /**
- * Returns lines about a sink that works as configured and may still surprise: `where` lets nothing through, `rate` slows it down, or its
- * destination has a daily limit.
+ * Returns lines about a sink that works as configured and may still surprise: `where` lets nothing through, `rate` slows it down, a replay is
+ * under way, or its destination has a daily limit.
  */
 export function sinkNotes(sink: SinkView, context: NoteContext): string[] {
-  return [...leftOutLines(sink, context), ...rateLines(sink, context), ...quotaLines(sink, context)];
+  return [
+    ...leftOutLines(sink, context),
+    ...rateLines(sink, context),
+    ...replayLines(sink, context),
+    ...quotaLines(sink, context),
+  ];
 }
 
 /** A backlog gets a note if `rate` makes it take this long, in ms. */
@@ -47,6 +52,15 @@ function leftOutLines({ name, config, status }: SinkView, { now, command }: Note
   return [
     `${printable(name)}: \`where\` has left out all leads ${when}: ${printCount(leftOut)}.`,
     `  If that is not meant, ${command(`test ${name} --last 50`)} shows what it does to the last leads.`,
+  ];
+}
+
+/** Returns a note about the deliveries that replays still owe. */
+function replayLines({ name, status }: SinkView, { command }: NoteContext): string[] {
+  if (!status?.replays) return [];
+  return [
+    `${printable(name)}: ${countOf(status.replays, 'delivery')} of a replay ${status.replays === 1 ? 'is' : 'are'} left.`,
+    `  ${command(`cancel-replay ${name}`)} cancels ${status.replays === 1 ? 'it' : 'them'}.`,
   ];
 }
 

@@ -36,6 +36,6 @@ const HAS_REASON = "instr(lower(coalesce(d.reason, '')), :reason) > 0";
 /** The delivery `d` meets the conditions. */
 export const MEETS_RESULT = `(:states IS NULL OR d.state IN (SELECT value FROM json_each(:states))
     OR (d.state = 'skipped' AND d.discarded = 1 AND 'discarded' IN (SELECT value FROM json_each(:states))))
-  AND (:reason IS NULL OR iif(:httpStatus IS NULL, ${HAS_REASON}, coalesce(${LAST_STATUS} = :httpStatus, ${HAS_REASON})))
+  AND (:reason IS NULL OR iif(:httpStatus IS NULL, ${HAS_REASON}, (d.reason IS NOT NULL OR d.state = 'delivered') AND coalesce(${LAST_STATUS} = :httpStatus, ${HAS_REASON})))
   AND (:deliveredSince IS NULL OR (d.state = 'delivered' AND d.settled_at >= :deliveredSince))
   AND (:deliveredUntil IS NULL OR (d.state = 'delivered' AND d.settled_at < :deliveredUntil))`;

@@ -103,6 +103,7 @@ describe('leadsync deliveries', () => {
           owed_at: '2026-11-20T10:00:00.000Z',
           next_attempt_at: null,
           settled_at: '2026-11-20T10:00:00.000Z',
+          discarded: false,
           ref: null,
           replay: false,
         },

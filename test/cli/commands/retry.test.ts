@@ -111,7 +111,7 @@ describe('leadsync retry', () => {
 
   test.each([
     [['--sink', 'cmr'], 'did you mean "crm"'],
-    [['--state', 'delivered'], 'Allowed choices are dead, pending'],
+    [['--state', 'delivered'], 'Allowed choices are dead, pending, discarded'],
     [['--since', 'noon'], 'how long ago'],
   ])('takes %j for wrong usage', async (args, message) => {
     const { install } = await twoDead();
@@ -174,7 +174,7 @@ describe('leadsync replay', () => {
     expect((await install.run(['replay', '--sink', 'crm', '--since', '1h'])).stdout).toBe(
       '1 lead is owed to crm again.\n',
     );
-    expect((await install.run(['replay', '--sink', 'crm', '--until', '1h'])).stdout).toBe(
+    expect((await install.run(['replay', '--sink', 'crm', '--until', '1h', '--yes'])).stdout).toBe(
       '4 leads are owed to crm again.\n',
     );
   });
@@ -196,7 +196,7 @@ describe('leadsync replay', () => {
     const { code, stderr } = await install.run(['replay', '--sink', 'crm']);
     expect(code).toBe(2);
     expect(stderr).toContain('--all sends every lead in the ledger to the sink again.');
-    expect((await install.run(['replay', '--sink', 'crm', '--all'])).stdout).toBe(
+    expect((await install.run(['replay', '--sink', 'crm', '--all', '--yes'])).stdout).toBe(
       '4 leads are owed to crm again.\n',
     );
   });

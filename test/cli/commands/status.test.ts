@@ -535,7 +535,7 @@ describe('leadsync status', () => {
     expect(stdout).toMatch(/^drop +- +orphaned /m);
     expect(stdout).toContain('drop is no longer in the configuration; 1 lead waits');
     await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
-    expect((await install.run(['forget', 'drop'])).stdout).toBe('1 delivery of drop skipped.\n');
+    expect((await install.run(['forget', 'drop', '--yes'])).stdout).toBe('1 delivery of drop skipped.\n');
     // What is owed nothing is history: found by its name, and no longer anybody's concern.
     expect((await install.run(['status'])).stdout).not.toContain('drop');
     expect((await install.run(['top', '--once'])).stdout).not.toContain('drop');

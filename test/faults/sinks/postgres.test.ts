@@ -157,7 +157,7 @@ test.each(carriersOf(31))(
     // Starting again, as the sink's README describes.
     await scene.query(`DROP SCHEMA ${schema} CASCADE`);
     await mustRun(scene, 'resume', 'warehouse');
-    await mustRun(scene, 'replay', '--sink', 'warehouse', '--all');
+    await mustRun(scene, 'replay', '--sink', 'warehouse', '--all', '--yes');
     await until('the leads are everywhere', () => scene.complete(), 60_000);
     await expectCalm(daemon);
     expect(await answersThatAreNotThere(scene)).toEqual([]);

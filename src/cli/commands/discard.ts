@@ -1,0 +1,136 @@
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import type { ActionFilter } from '../../ledger/contract/ledger-queries.ts';
+import { countOf } from '../../platform/text/format.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
+import { commandFormatter, ledgerConfigOf, type Surroundings, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import {
+  declareFilter,
+  declareIds,
+  declareReason,
+  type FilterOptions,
+  filterOf,
+  hasSelection,
+  type IdsOption,
+  refuseAllWithSelection,
+  requireOrder,
+} from '../shell/filter.ts';
+import { readIds } from '../shell/ids.ts';
+import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { ambiguityNote, groupLines, sourcesOf, unmatchedNote } from '../views/action-text.ts';
+
+interface Options extends FilterOptions, IdsOption, ConfirmOptions {
+  readonly note: string;
+  readonly all?: boolean;
+}
+
+/** A command that changes more deliveries than this asks first. */
+const MAX_UNASKED = 100;
+const MAX_NOTE = 200;
+
+/** `leadsync discard`: gives dead deliveries up, with a note. */
+export const command = defineCommand<Options>({
+  examples: [
+    'leadsync discard --sink crm --reason 422 --note "numbers that do not exist"',
+    'leadsync discard crm:main:42:1:0a1b2c3d --note "rung by hand"',
+    'leadsync discard --ids given-up.txt --note "rung by hand" --dry-run',
+  ],
+  notes:
+    'The deliveries become skipped and no longer count as dead in status, alerts and metrics. The note, who wrote it and the reason of the failure become their reason, which `leadsync deliveries`, `leadsync trace` and the pages show. Write no personal data in it: neither retention nor an erasure removes the note.\nThe content of their leads no longer stays beyond `retention`. A later content of such a lead is delivered as usual.\n`leadsync retry DELIVERY` or `leadsync retry --state discarded` brings them back.\nFor more than 100 deliveries it asks on a terminal, and needs --yes elsewhere.',
+  declare: declareOptions,
+  run: async (options, surroundings, given) => {
+    requireChoice(options, given);
+    const note = noteOf(options);
+    const config = ledgerConfigOf(options, surroundings);
+    const filter = await selectionOf(options, given, surroundings);
+    return withLedger(config, surroundings, async (ledger) => {
+      const status = await ledger.status();
+      requireName('sink', options.sink, sinkNames(config, status));
+      requireName('source', options.source, sourceNames(config, status));
+      const { stdout, stderr } = surroundings;
+      const totals = await ledger.discardable(filter);
+      const notes = [
+        unmatchedNote(totals, 'no dead delivery'),
+        ambiguityNote(
+          options.lead !== undefined || Boolean(filter.ids?.leads.length),
+          options.source,
+          sourcesOf(totals),
+        ),
+      ];
+      for (const line of notes) if (line) stderr.write(`${line}\n`);
+      const what = countOf(totals.deliveries, 'dead delivery');
+      if (options.dryRun) {
+        stdout.write(`${[`Dry run: ${what} would be discarded.`, ...groupLines(totals)].join('\n')}\n`);
+        return ExitCode.done;
+      }
+      if (totals.deliveries > MAX_UNASKED)
+        await confirmAction({ effect: `This discards ${what}`, scriptsNeedYes: true }, options, surroundings);
+      const n = await ledger.discard(filter, { by: userName(), note });
+      stdout.write(`${countOf(n, 'delivery')} ${n === 1 ? 'is' : 'are'} discarded.\n`);
+      if (n > 0)
+        stderr.write(
+          `${commandFormatter(options, surroundings)('retry --state discarded')}, or with the id of a delivery, brings them back.\n`,
+        );
+      return totals.unmatched.length > 0 ? ExitCode.notDone : ExitCode.done;
+    });
+  },
+});
+
+function declareOptions(command: Command, surroundings: Surroundings): void {
+  command
+    .requiredOption(
+      '--note <text>',
+      `why they are given up: at most ${MAX_NOTE} characters, without personal data`,
+    )
+    .option('--sink <name>', 'only deliveries to this sink');
+  declareFilter(command, surroundings, 'owed');
+  declareReason(command);
+  declareIds(command);
+  command
+    .option('--all', 'every dead delivery of every sink')
+    .option('--dry-run', 'only say what would be discarded')
+    .option('--yes', 'do not ask');
+}
+
+/** Requires either a selection or `--all`, so that omitting an option does not discard everything. @throws CommandFailure */
+function requireChoice(options: Options, given: readonly string[]): void {
+  requireOrder(options);
+  const isSelected = given.length > 0 || options.ids !== undefined || hasSelection(options);
+  refuseAllWithSelection(options.all, isSelected);
+  if (options.all || isSelected) return;
+  throw new CommandFailure(
+    ExitCode.usage,
+    'Select dead deliveries by id, or with --sink, --source, --lead, --reason, --since, --until or --ids.',
+    '--all selects every dead delivery of every sink.',
+  );
+}
+
+/** Returns the note. @throws CommandFailure if it is empty or too long */
+function noteOf({ note }: Options): string {
+  const text = note.trim();
+  if (text !== '' && text.length <= MAX_NOTE) return text;
+  throw new CommandFailure(ExitCode.usage, `--note needs a text of 1 to ${MAX_NOTE} characters.`);
+}
+
+async function selectionOf(
+  options: Options,
+  given: readonly string[],
+  { stdin }: Surroundings,
+): Promise<ActionFilter> {
+  if (options.ids === undefined && given.length === 0) return filterOf(options);
+  const listed = options.ids === undefined ? undefined : await readIds(options.ids, stdin);
+  const deliveries = [...new Set([...given, ...(listed?.deliveries ?? [])])];
+  return { ...filterOf(options), ids: { leads: listed?.leads ?? [], deliveries } };
+}
+
+/** Returns the name of the user that runs the command, or the user's number if it has no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
