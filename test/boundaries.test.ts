@@ -52,6 +52,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/operations.ts',
       'contract/model.ts',
       'contract/request-error.ts',
+      'contract/actor.ts',
     ],
     because:
       'admin/ serves HTTP and receives its operations as functions; it must not know the rooms that implement them.',

@@ -58,6 +58,17 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   await get('/polls?status=failed');
   await post('/deliveries/retry', { sink: 'crm', state: 'dead' });
   await post('/deliveries/retry', { all: true });
+  await post('/deliveries/retry', { ids: ['42', 'crm:main:42:1:0a1b2c3d'], reason: ' 422 ' });
+  await post('/deliveries/discard', { sink: 'crm', reason: '422', note: ' wrong number ' });
+  await post('/deliveries/discard', { all: true, note: 'all' });
+  const delivered = { delivered_since: '2026-11-20T17:49', delivered_until: '2026-11-20T17:52' };
+  await post('/sinks/crm/replay', { ...delivered, dry_run: true });
+  expect((await post('/sinks/crm/replay', delivered)).body).toEqual({
+    leads: 4,
+    sources: ['main'],
+    unmatched: ['9'],
+  });
+  expect((await post('/sinks/crm/cancel-replay')).body).toEqual({ cancelled: 3, attempted: 1, needed: 0 });
   await post('/leads/main/42/replay', { sink: 'crm' });
   await post('/sinks/crm/pause', { reason: 'moving house' });
   await post('/sinks/crm/pause');
@@ -73,6 +84,15 @@ test('what is asked for reaches the operation, read and filled in', async () => 
     ['polls', { status: 'failed' }, { limit: 50, after: undefined }],
     ['retry', { sink: 'crm', state: 'dead' }],
     ['retry', {}],
+    ['retry', { ids: ['42', 'crm:main:42:1:0a1b2c3d'], reason: '422' }],
+    ['discard', { sink: 'crm', reason: '422' }, 'wrong number'],
+    ['discard', {}, 'all'],
+    [
+      'replayAll',
+      'crm',
+      { delivered_since: '2026-11-20T17:49:00.000Z', delivered_until: '2026-11-20T17:52:00.000Z' },
+    ],
+    ['cancelReplays', 'crm'],
     ['replay', 'crm', 'main', '42'],
     ['pause', 'crm', 'moving house'],
     ['pause', 'crm', 'paused through the API'],
@@ -141,12 +161,25 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
   test.each([
     ['/deliveries/retry', {}, 'must name a filter'],
     ['/deliveries/retry', { all: true, sink: 'crm' }, 'but not both'],
-    ['/deliveries/retry', { state: 'delivered' }, 'must be dead or pending'],
+    ['/deliveries/retry', { state: 'delivered' }, 'must be dead, pending or discarded'],
     ['/deliveries/retry', { sinks: ['crm'] }, 'Unrecognized key'],
     ['/deliveries/retry', { since: 'noon' }, 'since: must be a date'],
     ['/deliveries/retry', { since: 5 }, 'since: '],
     ['/deliveries/retry', [], 'The body is not valid'],
     ['/deliveries/retry', undefined, 'The body is not valid'],
+    ['/deliveries/retry', { ids: [] }, 'ids: '],
+    ['/deliveries/retry', { ids: ['a b'] }, 'must be a lead id or a delivery id'],
+    ['/deliveries/discard', { sink: 'crm' }, 'note: '],
+    ['/deliveries/discard', { sink: 'crm', note: ' ' }, 'note: '],
+    ['/deliveries/discard', { note: 'n' }, 'must name a filter'],
+    ['/deliveries/discard', { state: 'pending', note: 'n' }, 'must be dead'],
+    ['/sinks/crm/replay', { dry_run: true }, 'must name a filter'],
+    ['/sinks/crm/replay', { all: true, lead: '1' }, 'but not both'],
+    [
+      '/sinks/crm/replay',
+      { delivered_since: '1h', delivered_until: '2h' },
+      'must be after `delivered_since`',
+    ],
     ['/leads/main/42/replay', {}, 'sink: '],
     ['/sinks/crm/pause', { reason: 'x'.repeat(201) }, 'reason: '],
   ])('POST %s %j', async (path, given, message) => {
@@ -162,7 +195,7 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
     const post = (type: string, body: string) =>
       ask(server, '/api/v1/deliveries/retry', { method: 'POST', headers: { 'content-type': type }, body });
     expect((await post('application/json', '{')).status).toBe(400);
-    expect((await post('application/json', `"${'x'.repeat(9000)}"`)).status).toBe(413);
+    expect((await post('application/json', `"${'x'.repeat(4_200_000)}"`)).status).toBe(413);
     expect((await post('text/plain', '{"all":true}')).status).toBe(415);
     expect(asked).toEqual([]);
     const { paths } = JSON.parse((await ask(server, '/api/v1/openapi.json')).text);
@@ -335,6 +368,7 @@ describe('/api/v1/openapi.json', () => {
       'get /overview',
       'get /polls',
       'get /sinks',
+      'post /deliveries/discard',
       'post /deliveries/retry',
       'post /expressions/try',
       'post /leads/{source}/{lead}/preview',
@@ -342,7 +376,9 @@ describe('/api/v1/openapi.json', () => {
       'post /leads/{source}/{lead}/reveal',
       'post /leads/{source}/{lead}/versions/{version}/reveal',
       'post /reload',
+      'post /sinks/{sink}/cancel-replay',
       'post /sinks/{sink}/pause',
+      'post /sinks/{sink}/replay',
       'post /sinks/{sink}/resume',
       'post /sinks/{sink}/test',
     ]);

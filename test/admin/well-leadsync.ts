@@ -24,6 +24,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     since: null,
     pending: 0,
     retrying: 0,
+    replays_pending: 0,
     delivered: 1,
     dead: 0,
     skipped: 0,
@@ -89,6 +90,10 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     polls: kept('polls', { rows: [], next: null }),
     configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),
     retry: kept('retry', 3),
+    discard: kept('discard', 2),
+    replayable: async () => ({ leads: 4, sources: ['main'], unmatched: ['9'] }),
+    replayAll: kept('replayAll', 4),
+    cancelReplays: kept('cancelReplays', { cancelled: 3, attempted: 1, needed: 0 }),
     replay: kept('replay', 1),
     pause: async (...args) => {
       asked.push(['pause', ...args]);

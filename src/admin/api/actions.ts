@@ -1,13 +1,23 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { Content, LeadPreviews, ReloadResult, TestResult, TriedExpression } from '../contract/model.ts';
+import {
+  Content,
+  LeadPreviews,
+  ReloadResult,
+  ReplayCancellation,
+  ReplayTotals,
+  TestResult,
+  TriedExpression,
+} from '../contract/model.ts';
 import type { Operations } from '../contract/operations.ts';
 import {
   DEFAULT_PAUSE_REASON,
+  discardBody,
   expressionBody,
   leadPath,
   pauseBody,
+  replayAllBody,
   replayBody,
   retryBody,
   sinkPath,
@@ -18,10 +28,13 @@ import { responses } from './outputs.ts';
 
 /** Maximum size of a body with an expression, whose characters may be escaped. */
 const MAX_EXPRESSION_BYTES = 64 * 1024;
+/** Maximum size of a body with a list of ids. */
+const MAX_IDS_BYTES = 4 * 1024 * 1024;
 
 const Done = z.object({
   deliveries: z.int().nonnegative().describe('Number of deliveries that are due now.'),
 });
+const Discarded = z.object({ deliveries: z.int().nonnegative().describe('Number of discarded deliveries.') });
 const Changed = z.object({ sink: z.string() });
 const Tried = z.object({ result: TriedExpression });
 
@@ -112,6 +125,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/deliveries/retry',
     {
+      bodyLimit: MAX_IDS_BYTES,
       schema: {
         operationId: 'retry',
         summary: 'Make dead or pending deliveries due now, with a new retry schedule',
@@ -122,6 +136,56 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       },
     },
     async ({ body: { all: _, ...filter } }) => ({ deliveries: await operations.retry(filter) }),
+  );
+  app.post(
+    '/deliveries/discard',
+    {
+      bodyLimit: MAX_IDS_BYTES,
+      schema: {
+        operationId: 'discard',
+        summary: 'Discard dead deliveries, with a note',
+        description: 'They become skipped, and no longer count as dead. `retry` can bring them back.',
+        tags: ['deliveries'],
+        body: discardBody,
+        response: responses(Discarded),
+      },
+    },
+    async ({ body: { all: _, note, ...filter } }) => ({ deliveries: await operations.discard(filter, note) }),
+  );
+  app.post(
+    '/sinks/:sink/replay',
+    {
+      bodyLimit: MAX_IDS_BYTES,
+      schema: {
+        operationId: 'replayAll',
+        summary: 'Deliver leads to a sink again, or count them',
+        description:
+          'Creates a new delivery of the current version of each matching lead, marked as a replay.',
+        tags: ['sinks'],
+        params: sinkPath,
+        body: replayAllBody,
+        response: responses(ReplayTotals, 404),
+      },
+    },
+    async ({ params: { sink }, body: { all: _, dry_run, ...filter } }) => {
+      const totals = await operations.replayable(sink, filter);
+      return dry_run ? totals : { ...totals, leads: await operations.replayAll(sink, filter) };
+    },
+  );
+  app.post(
+    '/sinks/:sink/cancel-replay',
+    {
+      schema: {
+        operationId: 'cancelReplay',
+        summary: 'Skip what replays owe to a sink and is still pending',
+        description:
+          'New and changed leads are not affected, and what is being attempted is not interrupted.',
+        tags: ['sinks'],
+        params: sinkPath,
+        response: responses(ReplayCancellation, 404),
+      },
+    },
+    async ({ params: { sink } }) => (await operations.cancelReplays(sink)) ?? noSuchSink(sink),
   );
   app.post(
     '/sinks/:sink/pause',

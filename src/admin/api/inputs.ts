@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
-import { DeliveryFilter, LeadSearch, PollFilter } from '../contract/model.ts';
+import { DeliveryFilter, LeadSearch, PollFilter, ReplayFilter } from '../contract/model.ts';
+import { MAX_NOTE } from '../contract/operations.ts';
 
 /** Inputs of the API: the shapes of the model, parsed from text. Unknown fields are errors. */
 
@@ -27,7 +28,16 @@ const lead = z
 
 const moments = { since: moment.optional(), until: moment.optional() };
 
-const filter = { ...DeliveryFilter.shape, ...moments, lead: lead.optional() };
+const delivered = { delivered_since: moment.optional(), delivered_until: moment.optional() };
+
+const filter = { ...DeliveryFilter.shape, ...moments, ...delivered, lead: lead.optional() };
+
+const ids = z
+  .array(z.string().regex(/^\S{1,300}$/, 'must be a lead id or a delivery id'))
+  .min(1)
+  .max(10_000)
+  .optional()
+  .describe('Ids of leads and of deliveries. Those that select nothing are ignored.');
 
 const page = {
   limit: z.coerce
@@ -52,21 +62,72 @@ export const deliveryCountQuery = inOrder(z.strictObject(filter));
 export const pollQuery = z.strictObject({ ...PollFilter.shape, ...page });
 
 /** Selects the deliveries to retry: by at least one filter, or `all`. */
-export const retryBody = inOrder(
-  z.strictObject({
-    ...filter,
-    state: z
-      .enum(['dead', 'pending'], { error: 'must be dead or pending: leadsync retries no others' })
-      .optional()
-      .describe('If absent, both dead and pending deliveries.'),
-    all: z.literal(true).optional().describe('Selects every dead or pending delivery of every sink.'),
-  }),
-).refine(
-  ({ all, ...filter }) => (all === true) !== Object.values(filter).some((value) => value !== undefined),
-  {
-    error: 'must name a filter, or `all: true` for every dead or pending delivery, but not both',
-  },
+export const retryBody = orAll(
+  inOrder(
+    z.strictObject({
+      ...filter,
+      ids,
+      state: z
+        .enum(['dead', 'pending', 'discarded'], {
+          error: 'must be dead, pending or discarded: leadsync retries no others',
+        })
+        .optional()
+        .describe('If absent, both dead and pending deliveries.'),
+      all: z.literal(true).optional().describe('Selects every dead or pending delivery of every sink.'),
+    }),
+  ),
+  'dead or pending delivery',
 );
+
+/** Selects the dead deliveries to discard: by at least one filter, or `all`. */
+export const discardBody = orAll(
+  inOrder(
+    z.strictObject({
+      ...filter,
+      ids,
+      state: z.literal('dead', { error: 'must be dead: leadsync discards no others' }).optional(),
+      note: note(),
+      all: z.literal(true).optional().describe('Selects every dead delivery of every sink.'),
+    }),
+  ),
+  'dead delivery',
+);
+
+/** Selects the leads to replay to a sink: by at least one filter, or `all`. */
+export const replayAllBody = orAll(
+  inOrder(
+    z.strictObject({
+      ...ReplayFilter.shape,
+      ...moments,
+      ...delivered,
+      lead: lead.optional(),
+      ids,
+      dry_run: z.boolean().optional().describe('Only counts the leads.'),
+      all: z.literal(true).optional().describe('Selects every lead in the ledger.'),
+    }),
+  ),
+  'lead',
+);
+
+function note() {
+  return z
+    .string()
+    .trim()
+    .min(1)
+    .max(MAX_NOTE)
+    .describe('Why they are given up. It is stored with the reason; write no personal data in it.');
+}
+
+/** Requires a filter or `all`, so that a forgotten field does not select everything. */
+function orAll<Shape extends z.ZodType<{ all?: true | undefined }>>(shape: Shape, what: string) {
+  return shape.refine(
+    (body) => {
+      const { all, note: _, dry_run: __, ...filter } = body as Record<string, unknown>;
+      return (all === true) !== Object.values(filter).some((value) => value !== undefined);
+    },
+    { error: `must name a filter, or \`all: true\` for every ${what}, but not both` },
+  );
+}
 
 /** Path parameters of a lead. The lead id has 1 to 19 digits; the operation checks its range. */
 export const leadPath = z.strictObject({ source: z.string(), lead });
@@ -99,11 +160,21 @@ export const pauseBody = z
   .nullish()
   .describe('Reason of the pause, which pages and commands show.');
 
-function inOrder<Shape extends z.ZodType<{ since?: string | undefined; until?: string | undefined }>>(
-  shape: Shape,
-) {
-  return shape.refine(({ since, until }) => !since || !until || since < until, {
-    path: ['until'],
-    error: 'must be after `since`',
-  });
+interface Times {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly delivered_since?: string | undefined;
+  readonly delivered_until?: string | undefined;
+}
+
+function inOrder<Shape extends z.ZodType<Times>>(shape: Shape) {
+  return shape
+    .refine(({ since, until }) => !since || !until || since < until, {
+      path: ['until'],
+      error: 'must be after `since`',
+    })
+    .refine(({ delivered_since: since, delivered_until: until }) => !since || !until || since < until, {
+      path: ['delivered_until'],
+      error: 'must be after `delivered_since`',
+    });
 }

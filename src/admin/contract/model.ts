@@ -17,7 +17,10 @@ export const pageOf = <Row extends z.ZodType>(row: Row) =>
 const PollStatus = z.enum(['running', 'success', 'unchanged', 'partial', 'failed']);
 
 /** State of a delivery. */
-export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
+const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
+
+/** State to select deliveries by. A discarded delivery is skipped, and was dead before. */
+export const SelectedState = z.enum([...DeliveryState.options, 'discarded']);
 
 /** A problem in whole sentences, with its next step. `about` names the source, sink or export. */
 const Problem = z.object({
@@ -55,6 +58,8 @@ export const SinkOverview = z.object({
   since: time.nullable(),
   pending: count,
   retrying: count,
+  /** Pending deliveries that replays owe. */
+  replays_pending: count,
   delivered: count,
   dead: count,
   skipped: count,
@@ -184,6 +189,8 @@ export const DeliveryRow = z.object({
   owed_at: time,
   next_attempt_at: time.nullable(),
   settled_at: time.nullable(),
+  /** Whether it was dead until an operator discarded it. `reason` then has the note, and why it was dead. */
+  discarded: z.boolean(),
   /** What the lead became at the destination; null if the destination did not say. */
   ref: z.object({ object: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
 });
@@ -311,11 +318,35 @@ export const DeliveryFilter = z.object({
   source: z.string().optional(),
   lead: leadId.optional(),
   delivery: z.string().optional(),
-  state: DeliveryState.optional(),
+  state: SelectedState.optional(),
+  /** A part of the reason, in upper or lower case, or the HTTP status of the last attempt. */
+  reason: z.string().trim().min(1).max(200).optional(),
+  /** Inclusive start of the time range in which the delivery was delivered; `delivered_until` is its exclusive end. */
+  delivered_since: time.optional(),
+  delivered_until: time.optional(),
   /** Inclusive start of the time range in which the delivery was owed; `until` is its exclusive end. */
   since: time.optional(),
   until: time.optional(),
 });
+
+/**
+ * Filter for the leads to replay to a sink; a lead must match every field. `since` and `until` compare when the lead was first seen or last
+ * changed. One delivery of the lead to the sink must match `state`, `reason`, `delivered_since` and `delivered_until`.
+ */
+export const ReplayFilter = DeliveryFilter.omit({ sink: true, delivery: true });
+
+/** Number of leads that a replay would owe, their sources, and the given ids that select no lead. */
+export const ReplayTotals = z.object({
+  leads: count,
+  sources: z.array(z.string()).readonly(),
+  unmatched: z.array(z.string()).readonly(),
+});
+
+/**
+ * What the cancellation of a sink's replays did: deliveries that are skipped, that stay because they are being attempted, and that stay
+ * because the sink would otherwise miss a content that it was owed before.
+ */
+export const ReplayCancellation = z.object({ cancelled: count, attempted: count, needed: count });
 
 /** Filter for polls; a poll must match every field. */
 export const PollFilter = z.object({
@@ -377,6 +408,9 @@ export type LeadPreviews = z.infer<typeof LeadPreviews>;
 export type ExpressionLanguage = z.infer<typeof ExpressionLanguage>;
 export type TriedExpression = z.infer<typeof TriedExpression>;
 export type DeliveryFilter = z.infer<typeof DeliveryFilter>;
+export type ReplayFilter = z.infer<typeof ReplayFilter>;
+export type ReplayTotals = z.infer<typeof ReplayTotals>;
+export type ReplayCancellation = z.infer<typeof ReplayCancellation>;
 export type DeliveryRow = z.infer<typeof DeliveryRow>;
 export type SinkOverview = z.infer<typeof SinkOverview>;
 export type PollFilter = z.infer<typeof PollFilter>;

@@ -11,6 +11,9 @@ import type {
   Overview,
   PollFilter,
   PollRow,
+  ReplayCancellation,
+  ReplayFilter,
+  ReplayTotals,
   SinkOverview,
   TestResult,
   TriedExpression,
@@ -36,6 +39,14 @@ export interface ExpressionRequest {
   /** The lead; undefined for the sample lead, which is nobody's data. */
   readonly lead: { readonly source: string; readonly lead: string } | undefined;
 }
+
+/** Ids of leads and of deliveries, as text; undefined if the filter names none. */
+export interface Ids {
+  readonly ids?: readonly string[] | undefined;
+}
+
+/** Maximum characters of the note of a discarded delivery. */
+export const MAX_NOTE = 200;
 
 /** Selects a page: at most `limit` rows after the cursor `after`, which is the `next` of the previous page. */
 export interface PageRequest {
@@ -85,8 +96,16 @@ export interface Operations {
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;
   configuration(): Promise<Configuration>;
 
-  /** Makes matching dead or pending deliveries due now. Returns their number. */
-  retry(filter: DeliveryFilter): Promise<number>;
+  /** Makes matching dead or pending deliveries due now, and discarded ones if the filter names them. Returns their number. */
+  retry(filter: DeliveryFilter & Ids): Promise<number>;
+  /** Discards the matching dead deliveries, with a note. Returns their number. */
+  discard(filter: DeliveryFilter & Ids, note: string): Promise<number>;
+  /** Counts the leads that `replayAll` would send. */
+  replayable(sink: string, filter: ReplayFilter & Ids): Promise<ReplayTotals>;
+  /** Creates replays of all matching leads for a sink. Returns their number. */
+  replayAll(sink: string, filter: ReplayFilter & Ids): Promise<number>;
+  /** Skips what replays owe to a sink and is still pending. Returns undefined if the sink is unknown. */
+  cancelReplays(sink: string): Promise<ReplayCancellation | undefined>;
   /** Creates a replay of a lead for a sink. Returns the number of new deliveries: 0 if the lead is unknown. */
   replay(sink: string, source: string, lead: string): Promise<number>;
   /** Returns false if the sink is unknown. */

@@ -1,6 +1,6 @@
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { type Actor, actor } from '../contract/actor.ts';
-import type { Operations } from '../contract/operations.ts';
+import type { Ids, Operations } from '../contract/operations.ts';
 import { RequestError } from '../contract/request-error.ts';
 
 /** An entry of the audit log: a client and its action. Never holds a lead's content. */
@@ -52,8 +52,20 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       return operations.tryExpression(request);
     },
     retry: async (filter) => {
-      await record('retry', { ...filter });
+      await record('retry', detailsOf(filter));
       return operations.retry(filter);
+    },
+    discard: async (filter, note) => {
+      await record('discard', { ...detailsOf(filter), note });
+      return operations.discard(filter, note);
+    },
+    replayAll: async (sink, filter) => {
+      await record('replay', { sink, ...detailsOf(filter) });
+      return operations.replayAll(sink, filter);
+    },
+    cancelReplays: async (sink) => {
+      await record('cancel-replay', { sink });
+      return operations.cancelReplays(sink);
     },
     replay: async (sink, source, lead) => {
       await record('replay', { sink, source, lead });
@@ -76,4 +88,9 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       return operations.reload();
     },
   };
+}
+
+/** Returns a filter for the audit log, with the number of its ids instead of the ids. */
+function detailsOf<Filter extends Ids>({ ids, ...filter }: Filter) {
+  return ids === undefined ? filter : { ...filter, ids: ids.length };
 }

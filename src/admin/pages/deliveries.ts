@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf, printCount } from '../../platform/text/format.ts';
-import { DeliveryFilter, type DeliveryRow, DeliveryState, type SinkOverview } from '../contract/model.ts';
-import { MAX_COUNTED, type Page } from '../contract/operations.ts';
+import { DeliveryFilter, type DeliveryRow, SelectedState, type SinkOverview } from '../contract/model.ts';
+import { MAX_COUNTED, MAX_NOTE, type Page } from '../contract/operations.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { dialogAttributes } from './parts/confirmation.ts';
@@ -27,6 +27,7 @@ export const addDeliveries: AddPage = (app, site) => {
       ? retrySelected(site, request, reply, selected)
       : retryMatching(site, request, reply);
   });
+  app.post('/deliveries/discard', (request, reply) => discard(site, request, reply));
 };
 
 async function show(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -47,12 +48,15 @@ function fieldsFor(sinks: readonly { readonly sink: string }[]): readonly Field[
     {
       name: 'state',
       label: 'State',
-      choices: DeliveryState.options.map((state) => [state, state] as const),
+      choices: SelectedState.options.map((state) => [state, state] as const),
     },
     { name: 'lead', label: 'Lead', number: true },
     { name: 'source', label: 'Source' },
+    { name: 'reason', label: 'Reason or HTTP status' },
     { name: 'since', label: 'Owed since', time: true },
     { name: 'until', label: 'until', time: true },
+    { name: 'delivered_since', label: 'Delivered since', time: true },
+    { name: 'delivered_until', label: 'Delivered until', time: true },
   ];
 }
 
@@ -76,11 +80,18 @@ const words = { noMatch: 'No delivery matches.', noneYet: 'There are no deliveri
 function buttons(input: Filter['input']): VNode {
   const state = input['state'];
   const action = withQuery('/deliveries/retry', input);
-  const retryable = state === undefined || state === 'dead' || state === 'pending';
-  const all = `Retry all ${state === 'pending' ? 'pending' : 'dead'}…`;
+  const discardAction = withQuery('/deliveries/discard', input);
+  const retryable = state === undefined || state === 'dead' || state === 'pending' || state === 'discarded';
+  const all = `Retry all ${state ?? 'dead'}…`;
+  const discardable = state === undefined || state === 'dead';
   return html`<p class="buttons selecting">
     <button data-needs-selection ...${dialogAttributes(action)}>Retry selected…</button>
     ${retryable && html`<button name="all" value="yes" ...${dialogAttributes(action)}>${all}</button>`}
+    ${
+      discardable &&
+      html`<button data-needs-selection formaction=${discardAction} ...${dialogAttributes(discardAction)}>Discard selected…</button>
+        <button name="all" value="yes" formaction=${discardAction} ...${dialogAttributes(discardAction)}>Discard all dead…</button>`
+    }
     <span class="hint" data-selected></span>
   </p>`;
 }
@@ -100,9 +111,9 @@ const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<
   { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },
 ];
 
-/** Returns a checkbox for a dead or pending delivery; others cannot be retried. */
-function selectBox({ delivery_id, lead_id, sink, state }: DeliveryRow): Content {
-  if (state !== 'dead' && state !== 'pending') return null;
+/** Returns a checkbox for a dead, pending or discarded delivery; others cannot be retried. */
+function selectBox({ delivery_id, lead_id, sink, state, discarded }: DeliveryRow): Content {
+  if (state !== 'dead' && state !== 'pending' && !discarded) return null;
   const label = `Select lead ${lead_id} for ${sink}`;
   return html`<input type="checkbox" name="delivery" value=${delivery_id} id=${`select-${delivery_id}`} aria-label=${label} />`;
 }
@@ -171,6 +182,59 @@ function retryAsk(words: string, back: string, count = 1) {
     consequences,
     confirmLabel: `Retry ${words}`,
     back,
+  };
+}
+
+/** Asks for a note, and discards the selected deliveries or all dead ones that match the filter of the address. */
+async function discard(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const query = queryOf(request);
+  const back = withQuery('/deliveries', Object.fromEntries(query));
+  const fields = fieldsOf(request);
+  const refuse = (text: string) =>
+    site.done(reply, back, { kind: 'bad', text: `Nothing was discarded: ${text}.` });
+  const selected = fields.has('all') ? [] : fields.getAll('delivery');
+  if (selected.length === 0 && !fields.has('all')) return refuse('no row is selected');
+  const { sinks } = await site.operations.overview();
+  const { filter } = readFilter(query, fieldsFor(sinks), DeliveryFilter, new Date());
+  if (filter === undefined) return refuse('the filter is not valid');
+  const chosen = selected.length > 0 ? { ids: selected } : { ...filter, state: 'dead' as const };
+  if (fields.has('sure')) {
+    const note = fields.get('note')?.trim() ?? '';
+    if (note === '' || note.length > MAX_NOTE)
+      return refuse(`enter a note of at most ${MAX_NOTE} characters`);
+    const count = await site.operations.discard(chosen, note);
+    if (count === 0) return refuse('none of the deliveries is dead any more');
+    return site.done(reply, back, {
+      kind: 'good',
+      text: `${countOf(count, 'delivery is', 'deliveries are')} discarded.`,
+    });
+  }
+  const count =
+    selected.length > 0
+      ? selected.length
+      : await site.operations.countDeliveries({ ...filter, state: 'dead' });
+  const most = selected.length === 0 && count >= MAX_COUNTED ? 'at least ' : '';
+  const words = `${most}${countOf(count, selected.length > 0 ? 'selected delivery' : 'dead delivery')}`;
+  return site.confirm(request, reply, {
+    ...discardAsk(words, count),
+    back,
+    fields:
+      selected.length > 0 ? selected.map((delivery) => ['delivery', delivery] as const) : [['all', 'yes']],
+  });
+}
+
+function discardAsk(words: string, count: number) {
+  const title = 'Discard deliveries';
+  if (count === 0)
+    return { title, question: 'There is nothing to discard', consequences: `The filter matches ${words}.` };
+  return {
+    title,
+    question: `Discard ${words}?`,
+    consequences:
+      'Dead deliveries become skipped and no longer count as dead. Others stay as they are. A retry can bring them back.',
+    confirmLabel: `Discard ${words}`,
+    form: html`<p class="field"><label for="note">Note (shown as their reason; no personal data)</label>
+      <input id="note" name="note" required maxlength=${MAX_NOTE} autocomplete="off" autofocus /></p>`,
   };
 }
 

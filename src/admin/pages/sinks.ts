@@ -40,6 +40,7 @@ function card(sink: SinkOverview, now: Date, rewriteCommands: Site['rewriteComma
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', printCount(sink.retrying))}
+      ${sink.replays_pending > 0 && fact('Left of replays', printCount(sink.replays_pending))}
       ${fact('Dead', linked(sink, 'dead'))}
       ${fact('Delivered', linked(sink, 'delivered'))}
       ${fact('Skipped', linked(sink, 'skipped'))}
@@ -88,20 +89,21 @@ function linked(sink: SinkOverview, state: 'pending' | 'dead' | 'delivered' | 's
 
 function buttons(sink: SinkOverview): Content {
   if (sink.state === 'orphaned') return null;
-  const { sink: name, state, dead } = sink;
+  const { sink: name, state, dead, replays_pending } = sink;
   return [
     state === 'paused'
       ? confirmButton(sinkAction(name, 'resume'), 'Resume…', { primary: true })
       : confirmButton(sinkAction(name, 'pause'), 'Pause…'),
     state === 'held' && confirmButton(sinkAction(name, 'resume'), 'Try now…', { primary: true }),
     confirmButton(sinkAction(name, 'test'), 'Test…'),
+    replays_pending > 0 && confirmButton(sinkAction(name, 'cancel-replay'), 'Cancel replay…'),
     dead > 0 && confirmButton(sinkAction(name, 'retry'), `Retry ${printCount(dead)} dead…`),
   ];
 }
 
 /** An action on a sink, with its confirmation. */
 interface Action {
-  readonly name: 'pause' | 'resume' | 'test' | 'retry';
+  readonly name: 'pause' | 'resume' | 'test' | 'retry' | 'cancel-replay';
   confirmation(sink: SinkOverview): Omit<Confirmation, 'back'>;
   /** Returns undefined if the sink is unknown. */
   act(site: Site, sink: string, fields: URLSearchParams): Promise<Notice | undefined>;
@@ -186,7 +188,42 @@ const retry: Action = {
   },
 };
 
-const actions = [pause, resume, test, retry] as const;
+const cancelReplay: Action = {
+  name: 'cancel-replay',
+  confirmation: ({ sink, replays_pending }) => {
+    const title = `Cancel the replay to ${sink}`;
+    if (replays_pending === 0)
+      return {
+        title,
+        question: 'There is nothing to cancel',
+        consequences: `No replay to ${sink} is under way.`,
+      };
+    const words = countOf(replays_pending, 'delivery');
+    return {
+      title,
+      question: `Cancel what is left of replays to ${sink}: ${words}?`,
+      consequences:
+        'They are skipped. New and changed leads are not affected, what was sent stays sent, and what is being attempted is not interrupted. Deliveries without which the sink would miss a content that it was owed before the replay stay.',
+      confirmLabel: `Cancel ${words}`,
+    };
+  },
+  act: async (site, sink) => {
+    const result = await site.operations.cancelReplays(sink);
+    if (result === undefined) return undefined;
+    const { cancelled, attempted, needed } = result;
+    const left = attempted + needed;
+    if (cancelled + left === 0) return bad(`Nothing was cancelled: no replay to ${sink} is under way.`);
+    const stays =
+      left === 0
+        ? ''
+        : ` ${countOf(left, 'delivery stays', 'deliveries stay')}: ${printCount(attempted)} being attempted, ${printCount(needed)} that the sink was owed anyway.`;
+    return good(
+      `${countOf(cancelled, 'delivery')} of replays to ${sink} ${cancelled === 1 ? 'is' : 'are'} cancelled.${stays}`,
+    );
+  },
+};
+
+const actions = [pause, resume, test, retry, cancelReplay] as const;
 
 function addAction(app: FastifyInstance, site: Site, action: Action): void {
   app.post(`/sinks/:sink/${action.name}`, async (request, reply) => {

@@ -1,3 +1,4 @@
+import { actor } from '../../admin/contract/actor.ts';
 import type {
   Configuration,
   DeliveryFilter as DeliveryQuery,
@@ -5,13 +6,13 @@ import type {
   Overview,
   PollFilter,
 } from '../../admin/contract/model.ts';
-import { MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
+import { type Ids, MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { filesOf } from '../../config/contract/config.ts';
 import { isBackup } from '../../exports/contract/options.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
+import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { MAX_EXPRESSION } from '../../mapping/definition.ts';
@@ -125,6 +126,22 @@ export function operationsOf(context: OperationParts): Operations {
       wakes.notify(sink);
       return owed;
     },
+    discard: async (filter, note) => {
+      await requireNames(context, query, filter);
+      const by = `an admin client (${actor.getStore()?.who ?? 'unknown'})`;
+      return ledger.discard(filterOf(filter), { by, note });
+    },
+    replayable: async (sink, filter) => {
+      await requireNames(context, query, { sink, source: filter.source });
+      return ledger.replayable(sink, filterOf(filter));
+    },
+    replayAll: async (sink, filter) => {
+      await requireNames(context, query, { sink, source: filter.source });
+      const owed = await ledger.replay(sink, filterOf(filter));
+      wakes.notify(sink);
+      return owed;
+    },
+    cancelReplays: (sink) => ledger.cancelReplays(sink),
     pause: (sink, reason) => ledger.pause(sink, reason),
     resume: async (sink) => {
       const known = await ledger.resume(sink);
@@ -233,13 +250,24 @@ function searchOf({ lead, since, until, ...search }: LeadSearch) {
   return { ...search, ...timesOf({ since, until }), lead: lead === undefined ? undefined : leadIdOf(lead) };
 }
 
-function filterOf({ lead, state, since, until, ...filter }: DeliveryQuery): DeliveryFilter {
+function filterOf(query: DeliveryQuery & Ids): ActionFilter {
+  const { lead, state, since, until, delivered_since, delivered_until, ids, ...filter } = query;
+  const delivered = timesOf({ since: delivered_since, until: delivered_until });
   return {
     ...filter,
     ...timesOf({ since, until }),
+    deliveredSince: delivered.since,
+    deliveredUntil: delivered.until,
+    ids: ids && idsOf(ids),
     lead: lead === undefined ? undefined : leadIdOf(lead),
     states: state === undefined ? undefined : [state],
   };
+}
+
+/** Divides ids into those of leads, which are numbers, and those of deliveries. */
+function idsOf(ids: readonly string[]): SelectedIds {
+  const isLead = (id: string) => /^\d{1,19}$/.test(id) && BigInt(id) <= MAX_LEAD_ID;
+  return { leads: ids.filter(isLead).map(BigInt), deliveries: ids.filter((id) => !isLead(id)) };
 }
 
 function timesOf({ since, until }: { since: string | undefined; until: string | undefined }) {

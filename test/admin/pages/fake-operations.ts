@@ -17,6 +17,7 @@ import type {
 } from '../../../src/admin/contract/model.ts';
 import type {
   ExpressionRequest,
+  Ids,
   Operations,
   Page,
   PageRequest,
@@ -180,6 +181,32 @@ export class FakeOperations implements Operations {
       meant.includes(row) ? { ...row, state: 'pending', reason: null, settled_at: null } : row,
     );
     return meant.length;
+  }
+
+  async discard({ ids, ...filter }: DeliveryFilter & Ids, note: string): Promise<number> {
+    const isNamed = ({ delivery_id }: DeliveryRow) => ids === undefined || ids.includes(delivery_id);
+    const meant = this.#matching({ ...filter, state: 'dead' }).filter(isNamed);
+    this.actions.push(`discard ${JSON.stringify(ids ?? filter)} ${note}: ${meant.length}`);
+    const reason = `discarded by an admin client (session): ${note}.`;
+    this.deliveryRows = this.deliveryRows.map((row) =>
+      meant.includes(row) ? { ...row, state: 'skipped', discarded: true, reason } : row,
+    );
+    return meant.length;
+  }
+
+  async replayable() {
+    return { leads: this.leadRows.length, sources: ['main'], unmatched: [] };
+  }
+
+  async replayAll(sink: string): Promise<number> {
+    this.actions.push(`replay all ${sink}`);
+    return this.leadRows.length;
+  }
+
+  async cancelReplays(sink: string) {
+    this.actions.push(`cancel replays ${sink}`);
+    const cancelled = this.#sink(sink)?.replays_pending ?? 0;
+    return this.#change(sink, { replays_pending: 0 }) ? { cancelled, attempted: 0, needed: 0 } : undefined;
   }
 
   async replay(sink: string, source: string, lead: string): Promise<number> {

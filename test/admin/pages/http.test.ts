@@ -67,13 +67,13 @@ describe('bad input', () => {
     ['/leads?lead=9999999999999999999999', 'Id must be a number of at most 19 digits.'],
     ['/leads?since=2026-13-45', 'First seen or gone since must be an age'],
     ['/leads?since=999999w', 'First seen or gone since must be an age'],
-    ['/deliveries?state=lost', 'State must be one of pending, delivered, dead, skipped.'],
+    ['/deliveries?state=lost', 'State must be one of pending, delivered, dead, skipped, discarded.'],
     ['/polls?status=great', 'Status must be one of running'],
     ['/leads?since=2026-02-30', 'First seen or gone since must be an age'],
     ['/deliveries?state=dead&state=pending', 'State appears more than once.'],
     [
       '/deliveries?stat=dead',
-      'Unknown filter: <bdi>stat</bdi>. This page has: sink, state, lead, source, since, until.',
+      'Unknown filter: <bdi>stat</bdi>. This page has: sink, state, lead, source, reason, since, until, delivered_since, delivered_until.',
     ],
     ['/deliveries?stat=', 'Unknown filter: <bdi>stat</bdi>.'],
     ['/leads?lead=48196&limit=5&Source=main', 'Unknown filters: <bdi>limit, Source</bdi>.'],
@@ -118,7 +118,7 @@ describe('bad input', () => {
     },
   );
 
-  test.each(['pause', 'resume', 'test', 'retry'])(
+  test.each(['pause', 'resume', 'test', 'retry', 'cancel-replay'])(
     '%s of a sink that there is not is answered by 404',
     async (action) => {
       const asked = await post(`/sinks/nobody/${action}`);
@@ -183,6 +183,7 @@ describe('actions', () => {
     ['/sinks/crm/resume', 'Resume crm?'],
     ['/sinks/crm/test', 'Send crm a test event?'],
     ['/sinks/crm/retry', 'Retry 3 dead deliveries of crm?'],
+    ['/sinks/crm/cancel-replay', 'There is nothing to cancel'],
     ['/configuration/reload', 'Reload the configuration file?'],
     ['/leads/main/48196/replay?sink=crm', 'Send lead 48196 to crm again?'],
     ['/leads/main/48196/retry?delivery=x', 'Retry this delivery of lead 48196 now?'],
@@ -198,6 +199,61 @@ describe('actions', () => {
     expect(answer.status).toBe(303);
     expect(answer.headers.get('location')).toBe('/sinks');
     expect(answer.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict; Max-Age=30$/);
+  });
+
+  test('a replay under way is shown with what is left of it, and is cancelled after a question with the number', async () => {
+    const { operations } = pages;
+    operations.sinkRows = operations.sinkRows.map((row) =>
+      row.sink === 'crm' ? { ...row, replays_pending: 1_234 } : row,
+    );
+    const sinks = await (await ask('/sinks')).text();
+    expect(sinks).toContain('<dt>Left of replays</dt><dd>1,234</dd>');
+    const question = await (await post('/sinks/crm/cancel-replay')).text();
+    expect(question).toContain('Cancel what is left of replays to crm: 1,234 deliveries?');
+    expect(operations.actions).toEqual([]);
+    await post('/sinks/crm/cancel-replay', { sure: 'yes' });
+    expect(operations.actions).toEqual(['cancel replays crm']);
+    expect(await (await ask('/sinks')).text()).not.toContain('Cancel replay…');
+  });
+
+  test('dead deliveries are discarded with a note, whose markup is shown as text', async () => {
+    const { operations } = pages;
+    const question = await (await post('/deliveries/discard?sink=crm', { all: 'yes' })).text();
+    expect(question).toContain('Discard 3 dead deliveries?');
+    expect(question).toContain('name="note" required');
+    const note = '<b>rung</b> by hand';
+    const done = await post('/deliveries/discard?sink=crm', { all: 'yes', sure: 'yes', note });
+    expect(done.status).toBe(303);
+    expect(operations.actions).toEqual([`discard {"sink":"crm","state":"dead"} ${note}: 3`]);
+    const shown = await (await ask('/deliveries?sink=crm')).text();
+    expect(shown).toContain('discarded by an admin client (session): &lt;b>rung&lt;/b> by hand.');
+    const nothing = await (await post('/deliveries/discard?sink=crm', { all: 'yes' })).text();
+    expect(nothing).toContain('There is nothing to discard');
+  });
+
+  test('one selected delivery is discarded, and no other', async () => {
+    const { operations } = pages;
+    const dead = operations.deliveryRows.filter(({ state }) => state === 'dead');
+    const delivery = dead[0]?.delivery_id ?? '';
+    expect(await (await post('/deliveries/discard', { delivery })).text()).toContain(
+      'Discard 1 selected delivery?',
+    );
+    await post('/deliveries/discard', { delivery, sure: 'yes', note: 'rung' });
+    expect(operations.deliveryRows.filter(({ state }) => state === 'dead')).toHaveLength(dead.length - 1);
+  });
+
+  test.each([
+    ['', {}],
+    ['', { all: 'yes', sure: 'yes' }],
+    ['', { all: 'yes', sure: 'yes', note: ' ' }],
+    ['', { all: 'yes', sure: 'yes', note: 'x'.repeat(201) }],
+    ['stat=dead', { all: 'yes', sure: 'yes', note: 'n' }],
+    ['state=lost', { all: 'yes', sure: 'yes', note: 'n' }],
+  ])('nothing is discarded by the filter "%s" and the form %j', async (query, form) => {
+    const answer = await post(`/deliveries/discard?${query}`, form as Record<string, string>);
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('set-cookie')).toContain('Nothing%20was%20discarded');
+    expect(pages.operations.actions).toEqual([]);
   });
 
   test('many dead are counted as far as counting goes', async () => {

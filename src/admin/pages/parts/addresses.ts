@@ -27,7 +27,10 @@ export function sinkAddress(sink: string): string {
 }
 
 /** Returns the address to which the form of a sink's action posts. */
-export function sinkAction(sink: string, action: 'pause' | 'resume' | 'test' | 'retry'): string {
+export function sinkAction(
+  sink: string,
+  action: 'pause' | 'resume' | 'test' | 'retry' | 'cancel-replay',
+): string {
   return `/sinks/${encoded(sink)}/${action}`;
 }
 
