@@ -42,7 +42,7 @@ export async function healAndRest(
   if (!plan.healRunning || !daemon.sound) await daemon.end('SIGTERM');
   daemon.start();
   await until('leadsync is ready', async () => (await fetch(`${world.scene.adminUrl}/readyz`)).ok, READY_MS);
-  for (const sink of MAPPED) await resumeIfPaused(world, sink);
+  for (const sink of [...MAPPED, plan.destination]) await resumeIfPaused(world, sink);
   // The troubles may have left them held, and the last changes need leads that are under way.
   for (const sink of SPLIT) await operator.run('resume', sink);
   const undone = await changeOnceMore(world, plan.lastForms.changes);
@@ -51,12 +51,13 @@ export async function healAndRest(
   // The last leads come when no earlier mapping is in force any more, so that each of them must have the last one.
   const notInForce = await lastMappings(world);
   for (const service of Object.values(world.scene.services)) service.addLeads(LAST_LEADS);
-  let account = await rest(world, signal);
-  const seconds = isAtRest(account) ? (performance.now() - startMs) / 1000 : undefined;
-  if (SINKS.some((sink) => account.sinks[sink].dead.length > 0)) {
+  const watched = [...SINKS, plan.destination];
+  let account = await rest(world, watched, signal);
+  const seconds = isAtRest(account, watched) ? (performance.now() - startMs) / 1000 : undefined;
+  if (Object.values(account.sinks).some(({ dead }) => dead.length > 0)) {
     tell('operator', 'retries what is dead');
     await operator.run('retry', '--state', 'dead');
-    account = await rest(world, signal);
+    account = await rest(world, watched, signal);
   }
   await daemon.end('SIGTERM');
   const restless =
@@ -86,7 +87,7 @@ async function resumeIfPaused({ scene, parts }: World, sink: string): Promise<vo
  * Waits until the account is that of an idle leadsync, or until leadsync is stuck: the deliveries owed and the leads that no listing has
  * contained become no fewer for a time. Returns the last account.
  */
-async function rest({ scene }: World, signal: AbortSignal): Promise<Account> {
+async function rest({ scene }: World, sinks: readonly string[], signal: AbortSignal): Promise<Account> {
   let patience = new Patience();
   let fewest = Number.POSITIVE_INFINITY;
   for (;;) {
@@ -100,7 +101,7 @@ async function rest({ scene }: World, signal: AbortSignal): Promise<Account> {
     const isStuck = patience.spentMs > STUCK_AFTER_S * 1000;
     if (!isStuck && (owed !== 0 || left > 0)) continue;
     const account = await accountOf(scene, { raw: CANARIES });
-    if (isStuck || isAtRest(account)) return account;
+    if (isStuck || isAtRest(account, sinks)) return account;
   }
 }
 
@@ -111,9 +112,9 @@ function countUnlisted(scene: Scene): number {
   return shown - scene.served().length;
 }
 
-function isAtRest({ sinks }: Account): boolean {
-  return SINKS.every((sink) => {
-    const { pending, lost, stale } = sinks[sink];
+function isAtRest(account: Account, sinks: readonly string[]): boolean {
+  return sinks.every((sink) => {
+    const { pending = [], lost = [], stale = [] } = account.sinks[sink] ?? {};
     return pending.length + lost.length + stale.length === 0;
   });
 }

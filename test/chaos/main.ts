@@ -14,7 +14,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 const options = readOrExit(readOptions, USAGE);
 
 await runTool(async (opened) => {
-  installServers(missingServers(['redis', 'postgres']));
+  installServers(missingServers(['redis', 'postgres', 'mariadb']));
   // A process that loads few files is up for most of a run, although it is killed often.
   const { bundledCheckout } = await import('../support/program/bundled-checkout.ts');
   process.env['LEADSYNC_TEST_PROGRAM'] ??= await bundledCheckout();

@@ -1,5 +1,5 @@
 import { runLeadsync } from '../support/program/leadsync.ts';
-import { keyOf, type Scene, type SinkName } from '../support/scene/scene.ts';
+import { keyOf, type Scene } from '../support/scene/scene.ts';
 
 /** An operator at the command line. Records which replays were requested, because those repeats are intended. */
 export class Operator {
@@ -34,7 +34,7 @@ export class Operator {
   }
 
   /** Replays one of the served leads, at the fraction `place` of the list. */
-  async replay(sink: SinkName, place: number): Promise<string | undefined> {
+  async replay(sink: string, place: number): Promise<string | undefined> {
     const served = this.#scene.served();
     const chosen = served[Math.floor(place * served.length)];
     if (chosen === undefined) return 'nothing was served yet';

@@ -16,8 +16,9 @@ export const USAGE = `npm run test:chaos -- [--seed N] [--seconds S] [--runs K] 
 
 For a while, everything fails at random and at the same time: leads arrive and change, the service misbehaves, sinks
 fail, disks fill up, Redis and PostgreSQL are killed, frozen and emptied, leadsync is killed, frozen and restarted, an
-operator runs commands, and the mappings of the sinks change. Then everything is healed, and every lead must be accounted
-for at every sink, in the form of a mapping that was in force when its attempt began.
+operator runs commands, and the mappings of the sinks change. The seed chooses two CRMs, and MySQL, Kafka or a program.
+Then everything is healed, and every lead must be accounted for at every sink, in the form of a mapping that was in force
+when its attempt began.
 
   --seed N      selects the run: it determines every action and its time. The state that an action finds differs
                 between runs, so a fault may take several tries to show again. Without it, a random seed, which is printed.
@@ -26,7 +27,7 @@ for at every sink, in the form of a mapping that was in force when its attempt b
   --carrier C   in-process or bullmq; without it, the seed decides
   --help        prints this text
 
-Needs redis-server and PostgreSQL on the machine, and starts its own. As root on Linux, the disks are small file systems
+Needs redis-server, PostgreSQL and MariaDB on the machine, and starts its own. As root on Linux, the disks are small file systems
 of their own; elsewhere they cannot be full or read-only, and the output says so. Actions are printed to standard error,
 the result to standard output. Exit code 0: every promise was kept; 1: a promise was broken, and the ledger, the logs
 and a record are kept; 2: wrong usage.

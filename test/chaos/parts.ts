@@ -1,4 +1,5 @@
 import type { Stub } from '../stub/stub.ts';
+import type { Destination } from '../support/destinations/destination.ts';
 import type { SmallDisk } from '../support/files/small-disk.ts';
 import type { PrivateRedis } from '../support/servers/private-redis.ts';
 import type { Configuration } from './configuration.ts';
@@ -11,6 +12,12 @@ import type { WatchedDisk } from './watched-disk.ts';
 import type { WatchedReceiver } from './watched-receiver.ts';
 import type { WatchedStorage } from './watched-storage.ts';
 
+/** The run's own destination, and the configuration of its sink. */
+export interface ChosenDestination {
+  readonly destination: Destination;
+  readonly configuration: Configuration;
+}
+
 /** The parts of the world that actions affect, by the name in the report. */
 export interface Parts {
   readonly service: Stub;
@@ -22,6 +29,7 @@ export interface Parts {
   readonly 'drop folder': SmallDisk;
   readonly bucket: WatchedStorage;
   readonly CRMs: Crms;
+  readonly destination: ChosenDestination;
   readonly "ledger's disk": WatchedDisk;
   readonly postgres: Database;
   /** Undefined if deliveries run in the process. */

@@ -1,9 +1,12 @@
 import { Chance } from '../simulation/chance.ts';
-import type { CarrierName, SceneOptions } from '../support/scene/scene.ts';
+import { DESTINATION_NAMES, type DestinationName } from '../support/destinations/destinations.ts';
+import { type CarrierName, type SceneOptions, SINKS } from '../support/scene/scene.ts';
+import { CRMS, type CrmName } from './crms/crms.ts';
 import { type Deed, oneOf } from './deed.ts';
 import { drawBucket } from './lanes/bucket.ts';
 import { drawConfiguration, drawLastForms, FIRST_SPLIT } from './lanes/configuration.ts';
 import { drawCrms } from './lanes/crms.ts';
+import { drawDestination } from './lanes/destination.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
 import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';
 import { drawOperator } from './lanes/operator.ts';
@@ -21,6 +24,9 @@ export type Lanes = { readonly [Name in keyof Parts]: readonly Deed<NonNullable<
 /** Everything that a seed determines. */
 export interface Plan {
   readonly lanes: Lanes;
+  /** The CRMs of the run, and its other destination: a run has some of them, so that it does not last longer. */
+  readonly crms: readonly CrmName[];
+  readonly destination: DestinationName;
   readonly scene: Pick<SceneOptions, 'stub' | 'services' | 'sinks' | 'receivers'>;
   /** The options of the sink of files in a bucket, without those of the bucket. */
   readonly bucket: Readonly<Record<string, unknown>>;
@@ -39,6 +45,9 @@ export const WEBHOOK_TIMEOUT_MS = 2_000;
 export const SPLIT = ['even', 'odd'] as const;
 export const SPLIT_RATE = { perSecond: 10, concurrency: 10 };
 
+/** Number of CRMs that a run has. */
+const CRMS_OF_A_RUN = 2;
+
 const RETRY = { schedule: ['1s', '2s', '4s', '8s', '8s', '8s'] };
 
 /** Draws the whole run from the seed before any part of it starts. */
@@ -47,6 +56,8 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
   const endMs = seconds * 1000;
   const queued = carrier === 'bullmq';
   const twoServices = of('other service').oneIn(2);
+  const crms = of('which CRMs').some(CRMS, CRMS_OF_A_RUN);
+  const destination = oneOf(of('which destination'), DESTINATION_NAMES);
   return {
     lanes: {
       service: drawService(of('service'), endMs),
@@ -55,15 +66,18 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       'split receivers': drawSplitReceivers(of('split receivers'), endMs),
       'drop folder': drawDropDisk(of('drop folder'), endMs),
       bucket: drawBucket(of('bucket'), endMs),
-      CRMs: drawCrms(of('CRMs'), endMs),
+      CRMs: drawCrms(of('CRMs'), endMs, crms),
+      destination: drawDestination(of('destination'), endMs, destination),
       "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
       postgres: drawPostgres(of('postgres'), endMs),
       redis: queued ? drawRedis(of('redis'), endMs) : [],
       daemon: drawProcess(of('daemon'), endMs, DAEMON_TROUBLES),
       worker: queued ? drawProcess(of('worker'), endMs, WORKER_TROUBLES) : [],
-      operator: drawOperator(of('operator'), endMs),
+      operator: drawOperator(of('operator'), endMs, [...SINKS, destination]),
       configuration: drawConfiguration(of('configuration'), endMs),
     },
+    crms,
+    destination,
     scene: {
       stub: drawStub(of('stub'), seed),
       services: twoServices ? { other: drawStub(of('other stub'), seed + 1) } : {},

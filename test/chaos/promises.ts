@@ -29,11 +29,19 @@ export async function brokenPromises(world: World, healed: Healed): Promise<stri
     ...tooManyRequests(world),
     ...unexcusedRepeats(world),
     ...wrongReplays(world, healed.account),
+    ...(await atDestination(world)),
     ...world.parts.CRMs.faults([...world.scene.served(), ...canaries]),
     ...shownData(world),
     ...world.reader.changed().map((name) => `${name} changed after it had appeared`),
     ...tooLarge.map(({ name, peakMb }) => `${name} held ${Math.round(peakMb)} MB`),
   ];
+}
+
+/** Returns the first faults of the run's own destination, and the number of the others. */
+async function atDestination({ parts }: World): Promise<string[]> {
+  const all = await parts.destination.destination.faults();
+  const more = all.length > SHOWN ? [`${all.length - SHOWN} more faults`] : [];
+  return [...all.slice(0, SHOWN), ...more].map((fault) => `destination: ${fault}`);
 }
 
 /** Returns the leads that `where` left out of each sink between which the leads are split; `wrongForms` checks whether it had to. */

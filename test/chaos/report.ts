@@ -4,20 +4,23 @@ import type { RunResult } from './run.ts';
 
 /** Returns the report of a run: a line, a table, and the broken promises. */
 export function reportOf(result: RunResult): string {
-  const { account, faults, kept, repeats } = result;
-  const rows = SINKS.map((sink) => {
-    const { delivered, replayed, dead, skipped, lost, pending } = account.sinks[sink];
-    return [
+  const { account, faults, kept, repeats, destination } = result;
+  const rows = [...SINKS, destination].flatMap((sink) => {
+    const one = account.sinks[sink];
+    if (one === undefined) return [];
+    const { delivered, repeated, replayed, dead, skipped, lost, pending } = one;
+    const cells = [
       sink,
       account.served,
       delivered,
-      sink === 'crm' ? countOf(repeats) : '-',
+      sink === 'crm' ? countOf(repeats) : sink === destination ? repeated.length : '-',
       replayed.length,
       dead.length,
       skipped.length,
       lost.length,
       pending.length,
     ];
+    return [cells];
   });
   const head = ['', 'served', 'delivered', 'repeats', 'replays', 'dead', 'skipped', 'lost', 'pending'];
   return [

@@ -14,6 +14,8 @@ export interface RunResult {
   readonly seed: number;
   readonly carrier: CarrierName;
   readonly seconds: number;
+  /** The name of the run's own destination. */
+  readonly destination: string;
   readonly account: Account;
   /** What the webhook received more than once. */
   readonly repeats: Repeats;
@@ -65,6 +67,7 @@ export async function playRun({ seed, carrier, seconds, say, signal }: RunOption
       seed,
       carrier,
       seconds,
+      destination: plan.destination,
       account: healed.account,
       repeats: world.repeats(),
       kills: daemon.kills + worker.kills,
@@ -113,6 +116,7 @@ async function perform(
     lane('drop folder', parts['drop folder'], lanes['drop folder']),
     lane('bucket', parts.bucket, lanes.bucket),
     lane('CRMs', parts.CRMs, lanes.CRMs),
+    lane('destination', parts.destination, lanes.destination),
     lane("ledger's disk", parts["ledger's disk"], lanes["ledger's disk"]),
     lane('postgres', parts.postgres, lanes.postgres),
     ...(parts.redis ? [lane('redis', parts.redis, lanes.redis)] : []),

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DESTINATIONS } from '../support/destinations/destinations.ts';
 import { SmallDisk } from '../support/files/small-disk.ts';
 import { canaryLead } from '../support/scene/canary.ts';
 import { type CarrierName, openScene, type Scene } from '../support/scene/scene.ts';
@@ -8,7 +9,7 @@ import { type PrivatePostgres, startPostgres } from '../support/servers/private-
 import { type PrivateRedis, startRedis } from '../support/servers/private-redis.ts';
 import { until } from '../support/time/until.ts';
 import { Configuration } from './configuration.ts';
-import { Crms } from './crms/crms.ts';
+import { Crms, patient } from './crms/crms.ts';
 import { EagerReader } from './eager-reader.ts';
 import { FIRST_FORMS } from './lanes/configuration.ts';
 import { healRedis } from './lanes/redis.ts';
@@ -72,11 +73,16 @@ export async function openWorld(
     const bucket = new WatchedStorage();
     closes.push(() => bucket.close());
     const ofBucket = { ...plan.bucket, ...(await bucket.start()) };
-    const crms = await Crms.open();
+    const crms = await Crms.open(plan.crms);
     closes.push(() => crms.close());
+    const destination = await DESTINATIONS[plan.destination].open(folder);
+    closes.push(() => destination.close());
     const scene = await openScene(folder, carrier, {
       ...plan.scene,
-      others: crms.sinks,
+      others: {
+        ...crms.sinks,
+        [plan.destination]: { ...destination, options: patient(destination.options) },
+      },
       drops: { bucket: { options: ofBucket, files: () => bucket.files() } },
       databaseUrl: server.url,
       ...(redis ? { redisUrl: redis.url } : {}),
@@ -91,6 +97,7 @@ export async function openWorld(
     const configuration = new Configuration(scene.configFile, scene.adminUrl, inForce);
     closes.push(() => configuration.close());
     await crms.setUp(scene, configuration);
+    await destination.setUp?.(scene);
     const excuse = (sinceMs: number) =>
       disks.data.wasFull(sinceMs) ? "the ledger's disk was full" : undefined;
     const [daemon, worker] = processes(plan, scene, folder, { say, excuse });
@@ -109,6 +116,7 @@ export async function openWorld(
       'drop folder': disks.drop,
       bucket,
       CRMs: crms,
+      destination: { destination, configuration },
       "ledger's disk": disks.data,
       postgres: { server, query: scene.query, schema: scene.schema },
       redis,
@@ -192,6 +200,7 @@ async function heal(parts: Parts): Promise<void> {
   for (const receiver of [parts.receiver, ...Object.values(parts['split receivers'])]) receiver.takeAll();
   parts.bucket.takeAll();
   parts.CRMs.takeAll();
+  await parts.destination.destination.behave();
   parts['drop folder'].heal();
   parts["ledger's disk"].heal();
   const { server } = parts.postgres;

@@ -1,19 +1,25 @@
-import type { Scene } from '../../support/scene/scene.ts';
+import type { OtherSink, Scene } from '../../support/scene/scene.ts';
 import type { Configuration } from '../configuration.ts';
 import { type Crm, repeated } from './crm.ts';
 import { openHubSpot } from './hubspot.ts';
 import { openPipedrive } from './pipedrive.ts';
 import { openSalesforce } from './salesforce.ts';
 
-/** Starts an account of each type. */
-const OPENERS = [openHubSpot, openSalesforce, openPipedrive] as const;
+/** Starts an account of each type, by the name of the sink. */
+const OPENERS = { hubspot: openHubSpot, salesforce: openSalesforce, pipedrive: openPipedrive } as const;
+export type CrmName = keyof typeof OPENERS;
 /** The names of the sinks. */
-export const CRMS = ['hubspot', 'salesforce', 'pipedrive'] as const;
+export const CRMS: readonly CrmName[] = ['hubspot', 'salesforce', 'pipedrive'];
 
 /** Number of broken promises of one kind that are listed. */
 const SHOWN = 10;
-/** Long enough for every trouble of a run, so that only leads that a CRM refuses die. */
+/** Long enough for every trouble of a run, so that only leads that a destination refuses die. */
 const RETRY = { schedule: Array.from({ length: 100 }, () => '1s') };
+
+/** Returns the options of a sink that gives no lead up. */
+export function patient(options: OtherSink['options']): OtherSink['options'] {
+  return { timeout: '3s', retry: RETRY, ...options };
+}
 
 /** The CRMs of a run. */
 export class Crms {
@@ -24,17 +30,16 @@ export class Crms {
     this.#crms = crms;
   }
 
-  static async open(): Promise<Crms> {
-    return new Crms(await Promise.all(OPENERS.map((open) => open())));
+  static async open(names: readonly CrmName[]): Promise<Crms> {
+    return new Crms(await Promise.all(names.map((name) => OPENERS[name]())));
   }
 
   /** The options of the sinks, by name. */
-  get sinks(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
-    const shared = { timeout: '3s', retry: RETRY };
+  get sinks(): Readonly<Record<string, OtherSink>> {
     return Object.fromEntries(
       this.#crms.map(({ sink, options, oneIn }, index) => [
         sink,
-        { ...shared, ...options, where: `lead.id % ${oneIn} == ${index}` },
+        { options: { ...patient(options), where: `lead.id % ${oneIn} == ${index}` } },
       ]),
     );
   }

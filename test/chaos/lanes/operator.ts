@@ -1,17 +1,19 @@
 import type { Chance } from '../../simulation/chance.ts';
-import { SINKS } from '../../support/scene/scene.ts';
 import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
 import type { Operator } from '../operator.ts';
 
 /** Draws the operator's commands during the run. */
-export function drawOperator(chance: Chance, endMs: number): Deed<Operator>[] {
+export function drawOperator(chance: Chance, endMs: number, sinks: readonly string[]): Deed<Operator>[] {
   return spells(chance, endMs, [500, 2_500], [300, 4_000]).flatMap((spell) =>
-    oneOf(chance, [replay, replay, retry, pause, resume, resume, resume, look])(chance, spell),
+    oneOf(chance, [replay, replay, retry, pause, resume, resume, resume, look])(
+      chance,
+      spell,
+      oneOf(chance, sinks),
+    ),
   );
 }
 
-function replay(chance: Chance, { fromMs: atMs }: Spell): Deed<Operator>[] {
-  const sink = oneOf(chance, SINKS);
+function replay(chance: Chance, { fromMs: atMs }: Spell, sink: string): Deed<Operator>[] {
   const place = chance.random();
   return [{ atMs, text: `replays a lead to ${sink}`, act: (operator) => operator.replay(sink, place) }];
 }
@@ -21,16 +23,14 @@ function retry(_: Chance, { fromMs: atMs }: Spell): Deed<Operator>[] {
   return [{ atMs, text: 'retries what is dead', act: (operator) => operator.run(...args) }];
 }
 
-function pause(chance: Chance, spell: Spell): Deed<Operator>[] {
-  const sink = oneOf(chance, SINKS);
+function pause(_: Chance, spell: Spell, sink: string): Deed<Operator>[] {
   return [
     { atMs: spell.fromMs, text: `pauses ${sink} for ${lengthOf(spell)}`, act: (it) => it.run('pause', sink) },
     { atMs: spell.toMs, text: `resumes ${sink}`, act: (it) => it.run('resume', sink) },
   ];
 }
 
-function resume(chance: Chance, { fromMs: atMs }: Spell): Deed<Operator>[] {
-  const sink = oneOf(chance, SINKS);
+function resume(_: Chance, { fromMs: atMs }: Spell, sink: string): Deed<Operator>[] {
   return [{ atMs, text: `resumes ${sink}`, act: (operator) => operator.run('resume', sink) }];
 }
 

@@ -17,6 +17,8 @@ export type ProduceAnswer =
   | 'vague'
   /** Stores the records, and names every partition but the first. */
   | 'half'
+  /** Stores the records, and answers with this error code for every partition. */
+  | { readonly storedBut: string }
   /** Stores those of each partition for which it returns nothing, and answers with the error code that it returns for another one. */
   | ((topic: string, partition: number, records: readonly StubRecord[]) => string | undefined);
 
@@ -53,6 +55,14 @@ export interface KafkaStub {
   createCode: string;
   /** Answers the next requests for records in these ways, one after the other, and then by storing. */
   answerProduce(...answers: readonly ProduceAnswer[]): void;
+  /** Answers requests for records from now on as `next` says for each of them; stores every record if absent. */
+  answerAlways(next?: () => ProduceAnswer): void;
+  /** Ends every connection and refuses new ones until `start`. What it has stored stays. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Reads nothing until `thaw`, and then everything that has been sent to it. */
+  freeze(): void;
+  thaw(): void;
   close(): Promise<void>;
 }
 
@@ -79,25 +89,45 @@ export async function startKafkaStub(
 ): Promise<KafkaStub> {
   const sockets = new Set<Socket>();
   const state = new StubState(options.login);
+  let isFrozen = false;
   const serve = (socket: Socket) => {
     sockets.add(socket);
     state.connections += 1;
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
     serveConnection(socket, state);
+    if (isFrozen) socket.pause();
   };
   const server = options.certificate ? createTlsServer(options.certificate, serve) : createServer(serve);
   server.on('tlsClientError', () => undefined);
-  server.listen(options.port ?? 0, '127.0.0.1');
-  await once(server, 'listening');
+  const listen = async (port: number) => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  await listen(options.port ?? 0);
   const { port } = server.address() as AddressInfo;
   state.advertised = { host: '127.0.0.1', port };
-  const close = async () => {
+  const stop = async () => {
     const closed = new Promise((resolve) => server.close(resolve));
     for (const socket of sockets) socket.destroy();
     await closed;
   };
-  return Object.assign(state, { address: `127.0.0.1:${port}`, close });
+  return Object.assign(state, {
+    address: `127.0.0.1:${port}`,
+    stop,
+    close: stop,
+    start: async () => {
+      if (!server.listening) await listen(port);
+    },
+    freeze: () => {
+      isFrozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw: () => {
+      isFrozen = false;
+      for (const socket of sockets) socket.resume();
+    },
+  });
 }
 
 class StubState {
@@ -112,6 +142,7 @@ class StubState {
   createCode = 'NONE';
   throttleMs = 0;
   #answers: ProduceAnswer[] = [];
+  #next: () => ProduceAnswer = () => 'store';
 
   constructor(login: Login | undefined) {
     this.login = login;
@@ -121,8 +152,12 @@ class StubState {
     this.#answers = [...answers];
   }
 
+  answerAlways(next: () => ProduceAnswer = () => 'store'): void {
+    this.#next = next;
+  }
+
   nextAnswer(): ProduceAnswer {
-    return this.#answers.shift() ?? 'store';
+    return this.#answers.shift() ?? this.#next();
   }
 
   /** Returns the offset of the next record of a partition. */
@@ -260,7 +295,8 @@ function produce({ reader, writer, version, state, socket }: Exchange): boolean 
     const offset = state.offset(topic, partition);
     const records = readBatch(topic, partition, batch);
     if (code === undefined) state.stored.push(...records);
-    return { topic, partition, code: code ?? 'NONE', offset };
+    const told = code ?? (typeof how === 'object' ? how.storedBut : 'NONE');
+    return { topic, partition, code: told, offset };
   });
   if (how === 'cut') {
     socket.destroy();

@@ -5,10 +5,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface Proxy {
   /** The server's address, by way of the proxy. */
   readonly url: string;
-  /** Cuts the line once, after the server has answered the next COMMIT of a transaction that writes leads, and swallows that answer. */
-  cutAfterCommit(): void;
-  /** Cuts the line once, before the next COMMIT of a transaction that writes leads reaches the server. */
-  cutBeforeCommit(): void;
+  /** Cuts the line after the server has answered the next COMMITs of transactions that write leads, and swallows these answers. */
+  cutAfterCommit(times?: number): void;
+  /** Cuts the line before the next COMMITs of transactions that write leads reach the server. */
+  cutBeforeCommit(times?: number): void;
   close(): void;
 }
 
@@ -18,7 +18,7 @@ const WRITES_LEADS = /INSERT INTO `\w+`\.`leads`/;
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  let cut: 'no' | 'before' | 'after' = 'no';
+  let cut: { readonly before: boolean; times: number } = { before: true, times: 0 };
   const server = createServer((client) => {
     const upstream = connect(Number(target.port || 3306), target.hostname);
     let [writesLeads, swallow] = [false, false];
@@ -34,10 +34,10 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       const text = data.toString('latin1');
       if (text.includes('START TRANSACTION')) writesLeads = false;
       writesLeads ||= WRITES_LEADS.test(text);
-      if (text.endsWith('\u0003COMMIT') && writesLeads && cut !== 'no') {
-        if (cut === 'before') client.destroy();
+      if (text.endsWith('\u0003COMMIT') && writesLeads && cut.times > 0) {
+        if (cut.before) client.destroy();
         swallow = true;
-        cut = 'no';
+        cut.times -= 1;
         if (client.destroyed) return;
       }
       upstream.write(data);
@@ -50,11 +50,11 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url: url.href,
-    cutAfterCommit: () => {
-      cut = 'after';
+    cutAfterCommit: (times = 1) => {
+      cut = { before: false, times };
     },
-    cutBeforeCommit: () => {
-      cut = 'before';
+    cutBeforeCommit: (times = 1) => {
+      cut = { before: true, times };
     },
     close: () => {
       server.close();

@@ -63,6 +63,14 @@ export interface ExtraDrop {
   files(): NamedFile[];
 }
 
+/** A sink of another type, and what it holds. */
+export interface OtherSink {
+  /** All of its options. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Returns what it holds, in order of arrival and with repeats; absent if `held` of the scene does not read it. */
+  held?(): Promise<Held[]>;
+}
+
 export interface SceneOptions {
   readonly stub?: StubOptions;
   /** Replaces parts of the configuration. */
@@ -75,8 +83,8 @@ export interface SceneOptions {
   readonly receivers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Additional sinks of CSV files by name, with these options, and the files that each has written. */
   readonly drops?: Readonly<Record<string, ExtraDrop>>;
-  /** Other sinks by name, with all of their options. `held` does not read them. */
-  readonly others?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Sinks of other types by name. */
+  readonly others?: Readonly<Record<string, OtherSink>>;
   /** Additional sources by name, each with its own service. Their lead ids may collide; a `seed` makes their texts differ. */
   readonly services?: Readonly<Record<string, StubOptions>>;
   /** The servers that all tests share, if absent. */
@@ -138,7 +146,7 @@ export async function openScene(
       ...Object.fromEntries(
         Object.entries(options.drops ?? {}).map(([name, one]) => [name, { type: 'csv', ...one.options }]),
       ),
-      ...options.others,
+      ...Object.fromEntries(Object.entries(options.others ?? {}).map(([name, one]) => [name, one.options])),
       crm: { type: 'webhook', url: receiver.url, secret: SECRET, ...options.sinks?.crm },
       drop: { type: 'csv', directory: drop, batch: { max: 100, wait: '500ms' }, ...options.sinks?.drop },
       // With the JSON of every lead, so that tests can compare it with what the service listed.
@@ -154,6 +162,7 @@ export async function openScene(
     ...Object.fromEntries(
       Object.entries(options.drops ?? {}).map(([name, one]) => [name, heldInFiles(one.files())]),
     ),
+    ...(await heldByOthers(options.others ?? {})),
     crm: heldByWebhook(receiver),
     drop: heldInFiles(filesIn(drop)),
     warehouse: await heldInTable(schema, query),
@@ -228,6 +237,12 @@ function queueOn(redisUrl: string) {
   return { redis_url: redisUrl, prefix: uniqueName('scene') };
 }
 
+async function heldByOthers(others: Readonly<Record<string, OtherSink>>): Promise<Record<string, Held[]>> {
+  const held: Record<string, Held[]> = {};
+  for (const [name, one] of Object.entries(others)) if (one.held) held[name] = await one.held();
+  return held;
+}
+
 function heldByWebhook(receiver: WebhookReceiver): Held[] {
   return receiver.received.flatMap(({ body, headers, status = 0 }) => {
     if (status < 200 || status > 299) return [];
@@ -289,7 +304,7 @@ async function heldInTable(schema: string, query: Scene['query']): Promise<Held[
 }
 
 /** Reads the version from the lead's text, where the stub writes the number of changes. */
-function versionIn(text: string): number {
+export function versionIn(text: string): number {
   return Number(/Changed (\d+)×/.exec(text)?.[1] ?? 0) + 1;
 }
 

@@ -24,6 +24,9 @@ export interface PrivateMariadb {
   crash(): Promise<void>;
   /** Starts the server again on its data and port, after a crash. */
   restart(): Promise<void>;
+  /** Freezes the server, and resumes it. */
+  freeze(): void;
+  thaw(): void;
   /** Stops the server and removes its folder. */
   close(): Promise<void>;
 }
@@ -82,8 +85,10 @@ export async function startMariadb(
         mariadb.process = start();
         await Promise.race([reachable(port), ended(mariadb.process, 'mariadbd')]);
       },
+      freeze: () => void mariadb.process.kill('SIGSTOP'),
+      thaw: () => void mariadb.process.kill('SIGCONT'),
       close: async () => {
-        mariadb.process.kill('SIGCONT');
+        mariadb.thaw();
         await stopProcess(mariadb.process, 'SIGTERM');
         remove();
       },
