@@ -18,6 +18,7 @@ import {
 import { findProgram } from './find-program.ts';
 import { findRefused } from './find-refused.ts';
 import { type FailedRun, judgeRun, notStarted, runUnavailable } from './judge-run.ts';
+import { LoneFailures } from './lone-failures.ts';
 import { type ExecOptions, execOptions, optionFaults, secretsOf } from './options.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { type Run, runProgram } from './run-program.ts';
@@ -75,6 +76,7 @@ class ExecSink implements Sink {
   readonly #secrets: readonly string[];
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #loneFailures = new LoneFailures();
   #searches = 0;
 
   constructor(options: ExecOptions, parts: SinkParts) {
@@ -154,6 +156,7 @@ class ExecSink implements Sink {
       partMs: this.#parts.timeoutMs + this.#graceMs,
       offset: (this.#searches * GOLDEN) % 1,
       refused: (run) => this.#refused(run),
+      isAtFault: ({ id }) => this.#loneFailures.isAtFault(id),
       unavailable: (run) => runUnavailable(this.#program, run),
     });
   }
@@ -200,7 +203,9 @@ class ExecSink implements Sink {
       const run = await running.catch((error: unknown) => {
         throw codeOf(error) === undefined ? error : notStarted(this.#program, error);
       });
-      return this.#judge(run, speech);
+      const failed = this.#judge(run, speech);
+      if (!failed && !isTest) this.#loneFailures.noteTaken(batch.deliveries.map(({ id }) => id));
+      return failed;
     } finally {
       await folder?.remove();
     }

@@ -5,7 +5,7 @@ import { type AttemptUnderWay, SinkUnavailable } from '../sink.ts';
 import type { FailedRun } from './judge-run.ts';
 
 /** How leads are tried in parts after all of them together failed. */
-interface Search {
+interface Search<Delivery> {
   readonly under: AttemptUnderWay;
   /** Maximum time of one run, in ms. */
   readonly partMs: number;
@@ -13,6 +13,8 @@ interface Search {
   readonly offset: number;
   /** Returns the outcome of a lead that the program does not take while it takes others. */
   readonly refused: (run: FailedRun) => Refused;
+  /** Notes that the program failed for a lead alone. Returns whether earlier attempts have shown that the lead is at fault. */
+  readonly isAtFault: (delivery: Delivery) => boolean;
   /** Returns the error if the program takes none. */
   readonly unavailable: (run: FailedRun) => SinkUnavailable;
 }
@@ -28,20 +30,19 @@ type Attempt<Delivery> = (part: readonly Delivery[]) => Promise<FailedRun | unde
  * one, it works, and halving finds the leads that it does not take.
  *
  * The program may also fail for a while, or break down during the search. So a lead is refused only if the program fails for it alone,
- * then takes another one, and then fails for it again; or if the program itself blames the lead. One lead is kept back to be that other
- * one at the end.
+ * then takes another one, and then fails for it again; if earlier attempts have shown the same; or if the program itself blames the lead.
+ * One lead is kept back to be that other one at the end.
  * @throws SinkUnavailable if the program took none of the leads and blamed none of them
  */
 export async function findRefused<Delivery>(
   leads: readonly (readonly Delivery[])[],
   failed: FailedRun,
   attempt: Attempt<Delivery>,
-  search: Search,
+  search: Search<Delivery>,
 ): Promise<ReadonlyMap<Delivery, Outcome>> {
   const [first] = leads;
-  if (leads.length === 1 && first && !failed.blamesLead) throw search.unavailable(failed);
   const finder = new Finder(attempt, search);
-  if (leads.length === 1 && first) finder.note(first, failed);
+  if (leads.length === 1 && first) finder.noteOnly(first, failed);
   else await finder.searchParts(leads);
   return finder.outcomes();
 }
@@ -52,6 +53,8 @@ interface Suspect<Delivery> {
   readonly run: FailedRun;
   /** How often the program had taken something before. */
   readonly successes: number;
+  /** Whether it is certain already that the lead is at fault. */
+  readonly isAtFault: boolean;
 }
 
 const UNSURE: Untried = { kind: 'untried', mayHaveArrived: true };
@@ -59,7 +62,7 @@ const UNSURE: Untried = { kind: 'untried', mayHaveArrived: true };
 /** Tries leads and remembers what became of them. */
 class Finder<Delivery> {
   readonly #attempt: Attempt<Delivery>;
-  readonly #search: Search;
+  readonly #search: Search<Delivery>;
   readonly #outcomes = new Map<Delivery, Outcome>();
   readonly #suspects: Suspect<Delivery>[] = [];
   #successes = 0;
@@ -67,14 +70,24 @@ class Finder<Delivery> {
   /** Why the search ended early: the program as a whole became unavailable. */
   #ended: SinkUnavailable | undefined;
 
-  constructor(attempt: Attempt<Delivery>, search: Search) {
+  constructor(attempt: Attempt<Delivery>, search: Search<Delivery>) {
     this.#attempt = attempt;
     this.#search = search;
   }
 
+  /** Notes the only lead of a batch, which the program did not take. @throws SinkUnavailable unless the lead is at fault */
+  noteOnly(lead: readonly Delivery[], run: FailedRun): void {
+    this.#last = run;
+    this.#note(lead, run);
+    this.#requireBlame();
+  }
+
   /** Notes a lead that the program did not take alone. */
-  note(lead: readonly Delivery[], run: FailedRun): void {
-    this.#suspects.push({ lead, run, successes: this.#successes });
+  #note(lead: readonly Delivery[], run: FailedRun): void {
+    const [only, ...others] = lead;
+    const isAlone = only !== undefined && others.length === 0;
+    const isAtFault = isAlone && (run.blamesLead || this.#search.isAtFault(only));
+    this.#suspects.push({ lead, run, successes: this.#successes, isAtFault });
   }
 
   /** Tries leads alone and in halves. @throws SinkUnavailable if the program takes none of those that are tried alone */
@@ -98,10 +111,10 @@ class Finder<Delivery> {
         this.#outcomes.set(delivery, this.#ended ? asUnsure(this.#ended) : UNSURE);
   }
 
-  /** @throws SinkUnavailable unless the program itself blames a lead */
+  /** @throws SinkUnavailable unless the program itself blames a lead, or one is known to be at fault */
   #requireBlame(): void {
     if (this.#ended) throw this.#ended;
-    if (this.#last && !this.#suspects.some(({ run }) => run.blamesLead))
+    if (this.#last && !this.#suspects.some(({ run, isAtFault }) => run.blamesLead || isAtFault))
       throw this.#search.unavailable(this.#last);
   }
 
@@ -119,9 +132,9 @@ class Finder<Delivery> {
     return this.#outcomes;
   }
 
-  async #settled({ lead, run, successes }: Suspect<Delivery>, delivery: Delivery): Promise<Outcome> {
+  async #settled({ run, successes, isAtFault }: Suspect<Delivery>, delivery: Delivery): Promise<Outcome> {
     const { refused, unavailable, under, partMs } = this.#search;
-    if (run.blamesLead && lead.length === 1) return refused(run);
+    if (isAtFault) return refused(run);
     if (this.#ended) return asUnsure(this.#ended);
     const tookOther = () => this.#successes > successes;
     if (!run.blamesLead && !tookOther()) return asUnsure(unavailable(run));
@@ -148,7 +161,7 @@ class Finder<Delivery> {
         const run = await this.#attempt(part.flat());
         if (run) this.#last = run;
         const [lead] = part;
-        if (run && part.length === 1 && lead) this.note(lead, run);
+        if (run && part.length === 1 && lead) this.#note(lead, run);
         if (run) return refused(run);
       } catch (error) {
         if (error instanceof SinkUnavailable) this.#ended = error;

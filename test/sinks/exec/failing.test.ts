@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { mayHaveArrived, type Outcome } from '../../../src/leads/outcome.ts';
-import { type AttemptUnderWay, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { type AttemptUnderWay, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { type ExecInput, openExec, ProgramFolder } from './open-exec.ts';
 
@@ -270,5 +270,39 @@ describe('a program that cannot be started', () => {
   test('because of the name of a builtin of a shell is not that builtin', async () => {
     const error = await deliverFailing(['exit', '0'], 1);
     expect(error.message).toContain('no program "exit"');
+  });
+});
+
+describe('a lead that the program does not take, and that always comes alone', () => {
+  const batchOf = (...ids: readonly number[]) =>
+    aBatch(ids.map((id) => aDelivery({ id: `d${id}`, leadId: BigInt(id) })));
+  const kindOf = async (sink: Sink, ...ids: readonly number[]) => {
+    const outcomes = await sink
+      .deliver(batchOf(...ids), NEVER)
+      .catch((error: SinkUnavailable) => [error.toOutcome()]);
+    return outcomes.map(({ kind }) => kind).join(' ');
+  };
+
+  test('is refused once the program has failed for it five times, and then taken another lead', async () => {
+    const sink = openExec({ command: folder.node('p', refusing('ids.includes(7)')) });
+    for (let at = 0; at < 5; at += 1) expect(await kindOf(sink, 7)).toBe('unavailable');
+    expect(await kindOf(sink, 1)).toBe('delivered');
+    expect(await kindOf(sink, 7)).toBe('refused');
+    // Whoever retries it gets the same chances again.
+    expect(await kindOf(sink, 7)).toBe('unavailable');
+  });
+
+  test('is not refused after fewer failures, or if the program takes nothing else', async () => {
+    const sink = openExec({ command: folder.node('p', refusing('ids.includes(7)')) });
+    for (let at = 0; at < 4; at += 1) expect(await kindOf(sink, 7)).toBe('unavailable');
+    expect(await kindOf(sink, 1)).toBe('delivered');
+    for (let at = 0; at < 4; at += 1) expect(await kindOf(sink, 7)).toBe('unavailable');
+  });
+
+  test('is refused as well if it comes with others that are no better', async () => {
+    const sink = openExec({ command: folder.node('p', refusing('ids.some((id) => id >= 7)')) });
+    for (let at = 0; at < 5; at += 1) expect(await kindOf(sink, 7, 8)).toBe('unavailable');
+    expect(await kindOf(sink, 1)).toBe('delivered');
+    expect(await kindOf(sink, 7, 8)).toBe('refused refused');
   });
 });
