@@ -171,6 +171,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'overwrite.ts',
       'request-window.ts',
       'stored-parts.ts',
+      'test-records.ts',
       'turns.ts',
     ],
     because: 'sinks/crm/ is what sinks of CRMs have in common; it must not know any of them.',

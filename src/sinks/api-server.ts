@@ -39,6 +39,11 @@ export interface CallLimits {
   readonly onStored?: (() => void) | undefined;
 }
 
+/** Returns the limits of a request that no lease covers. */
+export function withoutLease(stop: AbortSignal): CallLimits {
+  return { stop, confirmLease: () => undefined };
+}
+
 /** The connections of a sink to the server of an API. */
 export class ApiServer {
   /** Scheme, host and port. */

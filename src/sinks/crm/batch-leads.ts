@@ -1,5 +1,6 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
+import type { SinkUnavailable } from '../sink.ts';
 import { keyText } from './lead-key.ts';
 
 /** A lead of a batch, which may have several deliveries there. */
@@ -32,6 +33,15 @@ export function outcomesInOrder(
     leads.flatMap(({ deliveries: own, outcome }) => own.map((delivery) => [delivery, outcome] as const)),
   );
   return deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
+}
+
+/** Gives every lead without an outcome that of a failure. @throws the failure if no lead has an outcome */
+export function settleRest(
+  leads: readonly { outcome: Outcome | undefined }[],
+  failure: SinkUnavailable,
+): void {
+  if (leads.every(({ outcome }) => outcome === undefined)) throw failure;
+  for (const lead of leads) lead.outcome ??= failure.toOutcome();
 }
 
 /** Returns the outcome of a lead that the CRM has, with what was not taken over. */

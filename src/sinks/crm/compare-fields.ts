@@ -1,7 +1,14 @@
 import { type MappedColumn, mappedText } from '../../leads/mapped-fields.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
-import type { DestinationField } from '../destination.ts';
+import type { DestinationField, MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink.ts';
+
+/** Verifies that a destination lacks nothing that leadsync needs there. @throws SinkUnavailable that names what is missing */
+export function requireParts(missing: readonly MissingPart[], destination: string, hint: string): void {
+  if (missing.length === 0) return;
+  const what = missing.map((part) => part.what).join(', ');
+  throw new SinkUnavailable(`${destination} lacks ${what}.`, { hint, unsent: true });
+}
 
 /**
  * Verifies that a destination has every field of a mapping, that a mapping may write them, and that it takes their constants.

@@ -3,11 +3,12 @@ import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
-import type { CallLimits } from '../api-server.ts';
-import { outcomesInOrder } from '../crm/batch-leads.ts';
-import { requireFields } from '../crm/compare-fields.ts';
+import { type CallLimits, withoutLease } from '../api-server.ts';
+import { outcomesInOrder, settleRest } from '../crm/batch-leads.ts';
+import { requireFields, requireParts } from '../crm/compare-fields.ts';
 import { keyText } from '../crm/lead-key.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
+import { makeAndDelete, notTaken } from '../crm/test-records.ts';
 import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
@@ -110,11 +111,7 @@ class HubSpotSink implements Sink {
     const limits = withoutLease(stop);
     await this.#readAccount(limits);
     const missing = await this.missingParts(stop, columns);
-    if (missing.length > 0)
-      throw new SinkUnavailable(`HubSpot lacks ${missing.map(({ what }) => what).join(', ')}.`, {
-        hint: `\`leadsync setup ${this.#parts.name} --yes\` makes what is missing.`,
-        unsent: true,
-      });
+    requireParts(missing, 'HubSpot', `\`leadsync setup ${this.#parts.name} --yes\` makes what is missing.`);
     const names = { sink: this.#parts.name, destination: 'HubSpot' };
     requireFields(columns, await this.destinationFields(stop), names);
   }
@@ -143,18 +140,13 @@ class HubSpotSink implements Sink {
     const limits = withoutLease(stop);
     const [enquiry] = enquiriesOf(deliveries, this.#parts);
     if (!enquiry) throw new Error('a batch is never empty');
-    const written = await this.#write([enquiry], limits).catch((error: unknown) => error);
     const account = { api: this.#api, object: this.#object, limits };
-    await deleteRecords([enquiry.key], 'archive', account).catch((error: unknown) => {
-      throw written ?? error;
-    });
-    if (written) throw written;
+    await makeAndDelete(
+      () => this.#write([enquiry], limits),
+      () => deleteRecords([enquiry.key], 'archive', account),
+    );
     const { outcome } = enquiry;
-    if (outcome?.kind !== 'delivered')
-      return {
-        arrived: false,
-        what: outcome && 'reason' in outcome ? outcome.reason : 'HubSpot did not take it.',
-      };
+    if (outcome?.kind !== 'delivered') return notTaken(outcome, 'HubSpot');
     const made = this.#object === undefined ? 'a contact' : `a contact and a ${this.#options.object}`;
     const withoutEmail = outcome.remark === undefined ? '' : ', without the invented email address';
     const what = `${this.#api.addressee.origin} took the test lead${withoutEmail}: leadsync made ${made}, and deleted what it made.`;
@@ -225,9 +217,7 @@ class HubSpotSink implements Sink {
           );
     } catch (error) {
       if (!(error instanceof SinkUnavailable)) throw error;
-      const failure = stored.judge(error);
-      if (enquiries.every(({ outcome }) => outcome === undefined)) throw failure;
-      for (const enquiry of enquiries) enquiry.outcome ??= failure.toOutcome();
+      settleRest(enquiries, stored.judge(error));
     }
   }
 
@@ -243,9 +233,4 @@ class HubSpotSink implements Sink {
     const url = `https://${domain}/contacts/${portalId}/record/${TYPE_IDS[object]}/${id}`;
     return { object: SINGULAR[object], id, url: /^\d+$/.test(portalId ?? '') ? url : undefined };
   }
-}
-
-/** The limits of a request that no lease covers. */
-function withoutLease(stop: AbortSignal): CallLimits {
-  return { stop, confirmLease: () => undefined };
 }

@@ -1,7 +1,7 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
-import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import { changesOf, type Overwrite, overwriteOf } from '../crm/overwrite.ts';
 import { type Enquiry, KEY, namesOf } from './enquiry.ts';
 import type { HubSpotApi, ObjectName, RecordInput, Written } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';
@@ -55,11 +55,10 @@ export async function writeRecords(
   const created = open.filter(({ existing, mayCreate }) => !existing && mayCreate);
   for (const enquiry of open)
     if (!enquiry.existing && !enquiry.mayCreate) deliver(enquiry, undefined, [DELETED]);
-  const updates = open.flatMap(({ key, existing, mayCreate, record }) => {
+  const updates = open.flatMap((enquiry) => {
+    const { key, existing, record } = enquiry;
     if (!existing) return [];
-    // An enquiry that comes again fills gaps at most: people may have worked on its record since.
-    const policy = mayCreate && overwrite === 'always' ? 'empty' : overwrite;
-    const changes = changesOf(existing.properties, record, policy);
+    const changes = changesOf(existing.properties, record, overwriteOf(enquiry, overwrite));
     return Object.keys(changes).length === 0
       ? []
       : [{ objectWriteTraceId: key, id: existing.id, properties: changes }];

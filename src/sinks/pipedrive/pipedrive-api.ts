@@ -165,11 +165,6 @@ export class PipedriveApi {
   }
 }
 
-/** The limits of a request that no lease covers. */
-export function withoutLease(stop: AbortSignal): Limits {
-  return { stop, confirmLease: () => undefined };
-}
-
 /** Whether an answer to `write` says why there is no record. */
 export function isFault(result: Json | RecordFault): result is RecordFault {
   return 'kind' in result && typeof result.kind === 'string' && !('id' in result);

@@ -3,8 +3,10 @@ import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { Person as PersonKeys, Subject } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
+import { withoutLease } from '../api-server.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
-import { requireFields } from '../crm/compare-fields.ts';
+import { requireFields, requireParts } from '../crm/compare-fields.ts';
+import { makeAndDelete, notTaken } from '../crm/test-records.ts';
 import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
@@ -14,7 +16,7 @@ import {
   type Preview,
   type Sink,
   type SinkParts,
-  SinkUnavailable,
+  type SinkUnavailable,
   type StoredLead,
   type TestResult,
   WITHOUT_LEASE,
@@ -25,7 +27,7 @@ import { calls, tokensOfLead } from './calls.ts';
 import { type Enquiry, type Person, personsOf } from './enquiry.ts';
 import { PersonFinder } from './find-persons.ts';
 import { fieldFault, type PipedriveOptions, pipedriveOptions, standardFields } from './options.ts';
-import { type Limits, PipedriveApi, withoutLease } from './pipedrive-api.ts';
+import { type Limits, PipedriveApi } from './pipedrive-api.ts';
 import { missingFields } from './prepare-account.ts';
 import { eraseLeads, findPerson, type StoreTools, storedLeads } from './stored-leads.ts';
 import { DAILY_UNIT } from './token-budget.ts';
@@ -92,11 +94,7 @@ class PipedriveSink implements Sink {
   async check(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
     const missing = await this.missingParts(stop, columns);
     const { name } = this.#parts;
-    if (missing.length > 0)
-      throw new SinkUnavailable(`Pipedrive lacks ${missing.map(({ what }) => what).join(', ')}.`, {
-        hint: `\`leadsync setup ${name} --yes\` makes what is missing.`,
-        unsent: true,
-      });
+    requireParts(missing, 'Pipedrive', `\`leadsync setup ${name} --yes\` makes what is missing.`);
     const fields = await this.destinationFields(stop);
     requireFields(columns, fields, { sink: name, destination: 'Pipedrive' });
     this.#api.budget.demand(this.#tokensOfLead, this.#api.addressee.origin);
@@ -129,17 +127,12 @@ class PipedriveSink implements Sink {
     const persons = personsOf(deliveries, object, this.#parts);
     const limits = withoutLease(stop);
     const how = { columns, under: WITHOUT_LEASE, limits };
-    const written = await this.#write(persons, how).catch((error: unknown) => error);
-    await this.#undo(persons, limits).catch((error: unknown) => {
-      throw written ?? error;
-    });
-    if (written) throw written;
+    await makeAndDelete(
+      () => this.#write(persons, how),
+      () => this.#undo(persons, limits),
+    );
     const [outcome] = enquiriesOf(persons).map((enquiry) => enquiry.outcome);
-    if (outcome?.kind !== 'delivered')
-      return {
-        arrived: false,
-        what: outcome && 'reason' in outcome ? outcome.reason : 'Pipedrive did not take it.',
-      };
+    if (outcome?.kind !== 'delivered') return notTaken(outcome, 'Pipedrive');
     const made = object === 'none' ? 'a person' : `a person and a ${object}`;
     const what = `${this.#options.domain} took the test lead: leadsync made ${made}, and deleted what it made.`;
     return {

@@ -1,10 +1,11 @@
 import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
+import { withoutLease } from '../api-server.ts';
 import type { MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { type FieldOwner, fieldName, ownersOf, readFields } from './account-fields.ts';
 import { calls } from './calls.ts';
 import { ENQUIRIES, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
-import { isFault, type Limits, type PipedriveApi, withoutLease } from './pipedrive-api.ts';
+import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
 import { refusedBy } from './write-persons.ts';
 
 /** A custom field to make. */

@@ -1,5 +1,6 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
+import { overwriteOf } from '../crm/overwrite.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
 import { SinkUnavailable } from '../sink.ts';
 import {
@@ -151,8 +152,7 @@ export class EnquiryWriter {
     const parts = this.#parts.get(enquiry);
     if (!parts) return;
     const kept = [KEY, URL_FIELD].flatMap((name) => fields.get(held.object, name)?.code ?? []);
-    // An enquiry that comes again fills gaps at most: people may have worked on its record since.
-    const policy = enquiry.mayCreate && options.overwrite === 'always' ? 'empty' : options.overwrite;
+    const policy = overwriteOf(enquiry, options.overwrite);
     const stored = { own: held.record, custom: customOf(held.object, held.record) };
     const changes = recordChanges(stored, parts, policy, kept);
     const body = held.object === 'lead' ? leadBody(changes) : v2Body(changes);

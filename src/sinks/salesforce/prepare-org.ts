@@ -1,5 +1,5 @@
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
-import type { Answer } from '../api-server.ts';
+import { type Answer, withoutLease } from '../api-server.ts';
 import type { MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { withoutPermission } from './judge-answer.ts';
@@ -7,7 +7,7 @@ import type { LeadFields } from './lead-fields.ts';
 import { KEY } from './options.ts';
 import { fieldCommand, type OwnField, ownFields, permissionSetCommands } from './own-fields.ts';
 import { readErrors } from './read-answer.ts';
-import { API, type Limits, type SalesforceApi, withoutLease } from './salesforce-api.ts';
+import { API, type Limits, type SalesforceApi } from './salesforce-api.ts';
 
 /** The permission set that lets the user of the app write leadsync's fields. */
 const PERMISSION_SET = 'leadsync';

@@ -156,11 +156,6 @@ export class SalesforceApi {
   }
 }
 
-/** Returns the limits of a request outside of an attempt. */
-export function withoutLease(stop: AbortSignal): Limits {
-  return { stop, confirmLease: () => undefined };
-}
-
 function hasEnded(answer: Answer): boolean {
   return answer.httpStatus === 401 && readErrors(answer)[0]?.code === 'INVALID_SESSION_ID';
 }

@@ -3,11 +3,12 @@ import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
-import type { CallLimits } from '../api-server.ts';
-import { outcomesInOrder } from '../crm/batch-leads.ts';
-import { requireFields } from '../crm/compare-fields.ts';
+import { type CallLimits, withoutLease } from '../api-server.ts';
+import { outcomesInOrder, settleRest } from '../crm/batch-leads.ts';
+import { requireFields, requireParts } from '../crm/compare-fields.ts';
 import { keyText } from '../crm/lead-key.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
+import { makeAndDelete, notTaken } from '../crm/test-records.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
@@ -26,7 +27,7 @@ import { type Enquiry, enquiriesOf, newRecord } from './enquiry.ts';
 import type { LeadFields } from './lead-fields.ts';
 import { fieldFault, type SalesforceOptions, salesforceOptions, standardFields } from './options.ts';
 import { missingInOrg, requireUsable } from './prepare-org.ts';
-import { SalesforceApi, withoutLease } from './salesforce-api.ts';
+import { SalesforceApi } from './salesforce-api.ts';
 import { deleteLeads, eraseLeads, storedLeads } from './stored-leads.ts';
 import { LeadWriter } from './write-leads.ts';
 import { collection, MAX_RECORDS, saveHeaders, UPSERT } from './write-records.ts';
@@ -81,11 +82,7 @@ class SalesforceSink implements Sink {
 
   async check(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
     const missing = await this.missingParts(stop, columns);
-    if (missing.length > 0)
-      throw new SinkUnavailable(`Salesforce lacks ${missing.map(({ what }) => what).join(', ')}.`, {
-        hint: this.#setup,
-        unsent: true,
-      });
+    requireParts(missing, 'Salesforce', this.#setup);
     const fields = (await this.#api.fields(withoutLease(stop))).toDestinationFields();
     requireFields(columns, fields, { sink: this.#parts.name, destination: 'Salesforce' });
     const names = new Set(columns.map(({ name }) => name));
@@ -127,17 +124,12 @@ class SalesforceSink implements Sink {
       };
     // Not `update`: the lead that a rule finds is not leadsync's to delete.
     const duplicates = this.#options.duplicates === 'refuse' ? 'refuse' : 'save';
-    const failure = await this.#write([enquiry], limits, duplicates).catch((error: unknown) => error);
-    await deleteLeads(this.#api, [enquiry.key], limits).catch((error: unknown) => {
-      throw failure ?? error;
-    });
-    if (failure) throw failure;
+    await makeAndDelete(
+      () => this.#write([enquiry], limits, duplicates),
+      () => deleteLeads(this.#api, [enquiry.key], limits),
+    );
     const { outcome } = enquiry;
-    if (outcome?.kind !== 'delivered')
-      return {
-        arrived: false,
-        what: outcome && 'reason' in outcome ? outcome.reason : 'Salesforce did not take it.',
-      };
+    if (outcome?.kind !== 'delivered') return notTaken(outcome, 'Salesforce');
     const what = `${this.#options.domain} took the test lead: leadsync made it and deleted it again.`;
     return {
       arrived: true,
@@ -198,9 +190,7 @@ class SalesforceSink implements Sink {
     } catch (error) {
       this.#api.forgetFields();
       if (!(error instanceof SinkUnavailable)) throw error;
-      const failure = stored.judge(error);
-      if (enquiries.every(({ outcome }) => outcome === undefined)) throw failure;
-      for (const enquiry of enquiries) enquiry.outcome ??= failure.toOutcome();
+      settleRest(enquiries, stored.judge(error));
     }
     if (enquiries.some(({ outcome }) => outcome?.kind === 'unavailable')) this.#api.forgetFields();
   }

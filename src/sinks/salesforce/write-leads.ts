@@ -1,6 +1,6 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
-import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import { changesOf, overwriteOf } from '../crm/overwrite.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { deliver, type Enquiry, newRecord, type Values } from './enquiry.ts';
 import { fitValues, heldValues } from './fit-values.ts';
@@ -137,14 +137,9 @@ export class LeadWriter {
     return [creates, updates];
   }
 
-  #changesOf({ values, mayCreate }: Enquiry, existing: ExistingLead): Values {
-    return changesOf(heldValues(existing.values, this.#fields), values, this.#policy(mayCreate));
-  }
-
-  /** A lead that comes again as created fills gaps at most: people may have worked on it since. */
-  #policy(mayCreate: boolean): Overwrite {
-    const { overwrite } = this.#options;
-    return mayCreate && overwrite === 'always' ? 'empty' : overwrite;
+  #changesOf(enquiry: Enquiry, existing: ExistingLead): Values {
+    const held = heldValues(existing.values, this.#fields);
+    return changesOf(held, enquiry.values, overwriteOf(enquiry, this.#options.overwrite));
   }
 
   /** Whether the enquiry is to be sent once more, without the value at fault. Sets its outcome if not. */
