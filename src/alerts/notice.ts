@@ -36,7 +36,7 @@ export interface Message {
   readonly notices: readonly Notice[];
 }
 
-/** The page that shows a condition best, by the room of the condition's subject. Other conditions are shown by the overview. */
+/** The page that shows a condition best. The overview shows the others. */
 const PAGES: Partial<Record<Condition, (about: string) => string>> = {
   no_poll: (source) => `/polls?source=${source}`,
   source_refused: (source) => `/polls?source=${source}`,
