@@ -4,6 +4,9 @@ import type { DeclaredSource, LastDeclaration } from '../contract/declared.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { LEAVE_BATCH } from '../privacy/erasing.ts';
 
+/** Pending deliveries `d` of a sink that no attempt holds, with their batch `b`. Parameters: the sink, and the current time. */
+const IDLE = "d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?)";
+
 const FORGOTTEN = 'its sink was removed from the configuration and forgotten';
 const FORGET_CHUNK = 500;
 
@@ -34,7 +37,7 @@ export class Declaring {
       idle: db
         .prepare<[number, number, number], number>(
           `WITH some AS (SELECT d.delivery_no, d.batch_no FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
-           WHERE d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?) LIMIT +?)
+           WHERE ${IDLE} LIMIT +?)
            SELECT delivery_no FROM some UNION
            SELECT o.delivery_no FROM (SELECT DISTINCT batch_no FROM some WHERE batch_no IS NOT NULL) s CROSS JOIN _deliveries o ON o.batch_no = s.batch_no`,
         )
@@ -42,7 +45,7 @@ export class Declaring {
       countIdle: db
         .prepare<[number, number], number>(
           `SELECT count(*) FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
-           WHERE d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?)`,
+           WHERE ${IDLE}`,
         )
         .pluck(),
       skip: db.prepare(

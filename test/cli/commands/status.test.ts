@@ -578,6 +578,7 @@ describe('leadsync status', () => {
         },
       ],
       exports: [],
+      backups: [],
       sinks: [
         expect.objectContaining({
           sink: 'crm',
