@@ -36,6 +36,12 @@ export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: 
   };
 }
 
+/** Returns the verdict of `status --json`: whether nothing needs attention, and otherwise what does. */
+export function verdictJson(problems: readonly Problem[], faults: readonly string[]) {
+  const healthy = problems.length === 0 && faults.length === 0;
+  return { healthy, problems: problems.map(problemJson), config_faults: faults };
+}
+
 /** Returns a problem for `status --json` and the overview. */
 export function problemJson({ code, severity, about, message, nextStep }: Problem) {
   return { code, severity, about, message, next_step: nextStep, runbook: runbookOf(code) };

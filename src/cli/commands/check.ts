@@ -2,6 +2,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type CheckResult, check as checkAll } from '../../operations/check.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { type Paint, paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -17,6 +18,7 @@ export const command = defineCommand<{ json?: boolean }>({
     const config = configOf(options, surroundings);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     printWarnings(config, surroundings.stderr);
+    const paint = paintFor(surroundings);
     const results: CheckResult[] = [];
     const { clock, random } = surroundings;
     const last = lastDeclaration(config, surroundings).catch(unknownLedger);
@@ -25,7 +27,7 @@ export const command = defineCommand<{ json?: boolean }>({
     for (const pending of checkAll(config, { clock, random, originOfLeads }, stop.signal)) {
       const result = await pending;
       results.push(result);
-      if (!options.json) surroundings.stdout.write(withTypedCommands(line(result), surroundings));
+      if (!options.json) surroundings.stdout.write(withTypedCommands(line(result, paint), surroundings));
     }
     stop.release();
     if (options.json) surroundings.stdout.write(printJson(results));
@@ -39,8 +41,8 @@ function unknownLedger(error: unknown): undefined {
   if (!(error instanceof LedgerError)) throw error;
 }
 
-function line({ kind, name, ok, detail, hint }: CheckResult): string {
+function line({ kind, name, ok, detail, hint }: CheckResult, paint: Paint): string {
   const what = name ? `${kind} ${name}` : kind;
   const next = hint ? ` ${printable(hint)}` : '';
-  return `${ok ? 'ok    ' : 'FAILED'}  ${what}: ${printable(detail)}${next}\n`;
+  return `${ok ? paint('good', 'ok    ') : paint('bad', 'FAILED')}  ${what}: ${printable(detail)}${next}\n`;
 }

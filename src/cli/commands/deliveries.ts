@@ -6,6 +6,7 @@ import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { deliveryJson } from '../../status/json.ts';
 import { allSinks, type SinkState, type SinkView } from '../../status/status-view.ts';
+import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
@@ -121,13 +122,14 @@ function show(
     { head: 'DETAIL' },
   ] as const;
   const now = clock.now();
+  const paint = paintFor(surroundings);
   stdout.write(
     table(
       columns,
       rows.map((row) => [
         printMomentAndAge(row.owedAt, now),
         row.delivery,
-        row.state,
+        paint(row.state === 'dead' ? 'bad' : undefined, row.state),
         String(row.attempts),
         explanation(row, sinks.find(({ name }) => name === row.sink)?.state, now),
       ]),

@@ -4,9 +4,10 @@ import { formatFault } from '../../config/contract/config-error.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
-import { problemJson, statusJson } from '../../status/json.ts';
+import { statusJson, verdictJson } from '../../status/json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
+import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
@@ -82,6 +83,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     queued: config.queue.redisUrl !== undefined,
     command: commandFormatter(options, surroundings),
     columns: widthOf(surroundings),
+    paint: paintFor(surroundings),
     faults,
   };
   return {
@@ -102,14 +104,11 @@ function jsonOf({
   sources,
   sinks,
 }: Awaited<ReturnType<typeof readStatus>>): string {
-  const problems = findProblems(sources, sinks, context);
   return printJson({
     running: context.running,
     unready: context.unready,
-    healthy: problems.length === 0 && context.faults.length === 0,
-    problems: problems.map(problemJson),
     config_stale: stale ?? null,
-    config_faults: context.faults,
+    ...verdictJson(findProblems(sources, sinks, context), context.faults),
     ...statusJson(config, known, context.exports),
   });
 }

@@ -7,6 +7,9 @@ import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
+import { findProblems } from '../../status/find-problems.ts';
+import { verdictJson } from '../../status/json.ts';
+import type { ProblemContext } from '../../status/problem.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askRunningDaemon, NOT_RUNNING, type RunningDaemon } from '../running/running-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -164,14 +167,7 @@ class Watch {
     const faults = this.#holder.stale
       ? undefined
       : faultsNote(this.#config, this.#options, this.#surroundings);
-    const given = {
-      now,
-      ...this.#holder,
-      exports: viewExports(filesOf(this.#config), exportStatesOf(this.#config)),
-      queued: this.#config.queue.redisUrl !== undefined,
-      command: commandFormatter(this.#options, this.#surroundings),
-      columns,
-    };
+    const given = { ...this.#context(now), columns };
     return topFrame({
       sources,
       sinks,
@@ -181,19 +177,31 @@ class Watch {
     });
   }
 
+  #context(now: Date): ProblemContext {
+    return {
+      now,
+      ...this.#holder,
+      exports: viewExports(filesOf(this.#config), exportStatesOf(this.#config)),
+      restoredAt: this.#read.status?.restoredAt,
+      queued: this.#config.queue.redisUrl !== undefined,
+      command: commandFormatter(this.#options, this.#surroundings),
+    };
+  }
+
   /** Returns the frame as JSON; undefined before the first read. */
   json(): object | undefined {
-    const { status, attempts } = this.#read;
+    const { status, attempts, sources, sinks } = this.#read;
     if (status === undefined) return undefined;
     const { running, unready, stale } = this.#holder;
-    const exports = viewExports(filesOf(this.#config), exportStatesOf(this.#config));
-    const throughput = throughputOf(attempts, ATTEMPTS, this.#surroundings.clock.now());
+    const now = this.#surroundings.clock.now();
+    const context = this.#context(now);
+    const throughput = throughputOf(attempts, ATTEMPTS, now);
     return {
       running,
       unready,
       config_stale: stale ?? null,
-      config_faults: (this.#config.faults ?? []).map(formatFault),
-      ...topJson(this.#config, status, exports, throughput),
+      ...verdictJson(findProblems(sources, sinks, context), (this.#config.faults ?? []).map(formatFault)),
+      ...topJson(this.#config, status, context.exports, throughput),
     };
   }
 

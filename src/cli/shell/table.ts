@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 /** A column of a table. `align` is `right` for numbers. */
 export interface Column {
   readonly head: string;
@@ -90,6 +92,7 @@ function sum(widths: readonly number[]): number {
   return widths.reduce((all, each) => all + each, 0) + GAP.length * (widths.length - 1);
 }
 
+/** Returns the number of characters that a terminal shows of a cell, which may be coloured. */
 function width(text: string): number {
-  return [...text].length;
+  return [...stripVTControlCharacters(text)].length;
 }

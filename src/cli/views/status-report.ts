@@ -12,7 +12,8 @@ import { printable } from '../../platform/text/printable.ts';
 import type { ExportView } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
 import type { Problem, ProblemContext } from '../../status/problem.ts';
-import type { SinkView, SourceView } from '../../status/status-view.ts';
+import type { SinkState, SinkView, SourceView } from '../../status/status-view.ts';
+import type { Paint, Tone } from '../shell/colour.ts';
 import { table } from '../shell/table.ts';
 import { sinkNotes } from './sink-notes.ts';
 
@@ -23,6 +24,7 @@ const MAX_NAMES = 10;
 export interface ReportContext extends ProblemContext {
   /** Columns of the terminal; undefined without a terminal, when lines may have any length. */
   readonly columns: number | undefined;
+  readonly paint: Paint;
   /** The faults of the configuration file, each with its position. */
   readonly faults?: readonly string[];
 }
@@ -33,10 +35,10 @@ export function statusReport(
   sinks: readonly SinkView[],
   given: ReportContext,
 ): string {
-  const attention = attentionLines(sources, sinks, given);
+  const attention = attentionLines(sources, sinks, given, given.paint);
   const nothing =
     sinks.length === 0 ? 'No sinks: leads are recorded, but not delivered.\n' : sinkTable(sinks, given);
-  const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
+  const all = attention.length === 0 ? [given.paint('good', 'Nothing needs attention.')] : attention;
   const lines = [...all, ...sinks.flatMap((sink) => sinkNotes(sink, given)), ...faultLines(given)];
   return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${backupTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
 }
@@ -58,11 +60,13 @@ export function attentionLines(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
   given: ProblemContext,
+  paint: Paint = (_, text) => text,
 ): string[] {
   const alike = Map.groupBy(findProblems(sources, sinks, given), withoutName);
   return [...alike.values()].flatMap(([first, ...others]) => {
     const [message = '', ...nextStep] = first ? problemLines(first) : [];
-    return [message, ...othersLine(others), ...nextStep];
+    const tone = first?.severity === 'critical' ? 'bad' : 'warning';
+    return [paint(tone, message), ...othersLine(others), ...nextStep];
   });
 }
 
@@ -106,7 +110,14 @@ function sourceTable(sources: readonly SourceView[], { now, columns: width }: Re
   return table(columns, rows, width);
 }
 
-function sinkTable(sinks: readonly SinkView[], { now, columns: width }: ReportContext): string {
+const SINK_TONES: Partial<Record<SinkState, Tone>> = {
+  held: 'bad',
+  paused: 'warning',
+  retrying: 'warning',
+  orphaned: 'warning',
+};
+
+function sinkTable(sinks: readonly SinkView[], { now, paint, columns: width }: ReportContext): string {
   const columns = [
     { head: 'SINK' },
     { head: 'TYPE', dropOrder: 2 },
@@ -121,8 +132,10 @@ function sinkTable(sinks: readonly SinkView[], { now, columns: width }: ReportCo
   const rows = sinks.map(({ name, state, config, status }) => [
     name,
     config?.type.type ?? '-',
-    state,
-    ...[status?.delivered, status?.pending, status?.dead, status?.skipped].map(count),
+    paint(SINK_TONES[state], state),
+    ...[status?.delivered, status?.pending].map(count),
+    paint(status?.dead ? 'bad' : undefined, count(status?.dead)),
+    count(status?.skipped),
     status?.oldestOwedAt ? printLength(now.getTime() - status.oldestOwedAt.getTime()) : '-',
     status?.health.lastDeliveredAt ? printMomentAndAge(status.health.lastDeliveredAt, now) : 'never',
   ]);

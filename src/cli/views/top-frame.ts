@@ -11,7 +11,7 @@ export interface FrameContent {
   readonly sources: readonly SourceView[];
   readonly sinks: readonly SinkView[];
   readonly throughput: ReadonlyMap<string, Throughput>;
-  readonly given: ReportContext;
+  readonly given: Omit<ReportContext, 'paint'>;
   /** A note above the problems: why the content is out of date, or that the configuration has faults; undefined if neither applies. */
   readonly unread: string | undefined;
 }

@@ -6,7 +6,9 @@ import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { Terminal } from '../../support/program/terminal.ts';
 import { until } from '../../support/time/until.ts';
-import { Install } from '../an-install.ts';
+import { attemptDue, Install } from '../an-install.ts';
+
+const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;
 
 const CTRL_C = '\u0003';
 const FIRST = '[https://leads.example.com]:';
@@ -110,4 +112,40 @@ describe('top at a terminal', () => {
     expect(await terminal.ended).toBe(0);
     expect(terminal.written.trimEnd().endsWith('\u001b[?7h\u001b[?25h\u001b[?1049l')).toBe(true);
   });
+});
+
+describe('colours', () => {
+  /** Returns what a terminal gets of a status with a paused sink and dead deliveries. */
+  const shown = async (env: Record<string, string>) => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2);
+    await attemptDue(ledger, 'crm', install.clock, () => refused);
+    await ledger.pause('drop', 'moving house');
+    const cwd = install.folder;
+    const terminal = await Terminal.run(['status'], {
+      cwd,
+      env: { CI: undefined, FORCE_COLOR: undefined, ...env },
+    });
+    await terminal.ended;
+    return terminal;
+  };
+
+  test('say at a terminal what is bad and what is a warning, and do not move columns', async () => {
+    const { written, text } = await shown({ TERM: 'xterm-256color' });
+    const [red, yellow, end] = [31, 33, 39].map((code) => `\u001b[${code}m`);
+    expect(written).toContain(`${red}No leadsync is running`);
+    expect(written).toContain(`${yellow}drop is paused`);
+    expect(written).toContain(`${yellow}paused${end}`);
+    expect(written).toContain(`${red}2${end}`);
+    expect(text).toMatch(/^crm {3}webhook {2}healthy {10}0 {8}0 {5}2 /m);
+  });
+
+  test.each([{ TERM: 'xterm-256color', NO_COLOR: '1' }, { TERM: 'dumb' }])(
+    'are absent with %o',
+    async (env) => {
+      const { written } = await shown(env);
+      expect(written).toContain('drop is paused');
+      expect(written).not.toContain('\u001b[3');
+    },
+  );
 });

@@ -33,12 +33,21 @@ export class Terminal {
   /** Runs `leadsync ARGUMENT …`; the process ends with the test. */
   static async run(
     args: readonly string[],
-    { cwd = tempDir(), columns = 80, rows = 24 } = {},
+    {
+      cwd = tempDir(),
+      columns = 80,
+      rows = 24,
+      env = {},
+    }: { cwd?: string; columns?: number; rows?: number; env?: NodeJS.ProcessEnv } = {},
   ): Promise<Terminal> {
     const tty = join(tempDir(), 'tty');
     const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
     const line = `tty > '${tty}'; stty cols ${columns} rows ${rows}; exec ${command}`;
-    const child = spawn('script', ['-qefc', line, '/dev/null'], { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn('script', ['-qefc', line, '/dev/null'], {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     onTestFinished(() => void child.kill('SIGKILL'));
     const terminal = new Terminal(child, tty);
     await until('there is a terminal', () => existsSync(tty) && readFileSync(tty, 'utf8') !== '');
