@@ -88,8 +88,16 @@ const others = (alias: string) =>
   `_versions ${alias}v CROSS JOIN _deliveries ${alias} ON ${alias}.version_no = ${alias}v.version_no
    WHERE ${alias}v.source = v.source AND ${alias}v.id = v.id AND ${alias}.sink_no = d.sink_no AND ${alias}.event <> 'erased'`;
 
-/** The replay replaced a delivery that waited for a retry, and nothing else has taken the place of that delivery. */
+/** The delivery, under an alias, has a content that was recorded after its replay was requested. */
+const isOfChange = (alias: string) => `${alias}.version_no > coalesce(
+  (SELECT min(r.bound) FROM _replays r WHERE r.sink_no = ${alias}.sink_no AND r.asked_at = ${alias}.replay), 0)`;
+
+/**
+ * The replay replaced a delivery that waited for a retry, and nothing else has taken the place of that delivery. That delivery was not of a
+ * replay itself, unless it carried a change that the sink was owed.
+ */
 const REPLACED_ANOTHER = `EXISTS (SELECT 1 FROM ${others('o')} AND o.delivery_no < d.delivery_no AND o.state = 'skipped' AND o.reason = '${REPLACED}'
+  AND (o.replay = 0 OR (${isOfChange('o')} AND (:asks OR NOT EXISTS (SELECT 1 FROM ${others('h')} AND h.state = 'delivered'))))
   AND NOT EXISTS (SELECT 1 FROM ${others('f')} AND f.delivery_no > o.delivery_no AND f.delivery_no <> d.delivery_no
     AND (f.state <> 'skipped' OR f.discarded = 1) AND (f.replay = 0 OR f.state = 'delivered')))`;
 
@@ -97,7 +105,7 @@ const REPLACED_ANOTHER = `EXISTS (SELECT 1 FROM ${others('o')} AND o.delivery_no
  * The lead changed after the replay was requested, and the replay carries the new content, which the sink gets in no other delivery. A sink
  * that does not subscribe to updates needs it only if it has no content of the lead.
  */
-const CARRIES_CHANGE = `(d.version_no > coalesce((SELECT min(r.bound) FROM _replays r WHERE r.sink_no = d.sink_no AND r.asked_at = d.replay), 0)
+const CARRIES_CHANGE = `(${isOfChange('d')}
   AND NOT EXISTS (SELECT 1 FROM ${others('g')} AND g.delivery_no <> d.delivery_no
     AND iif(:asks, g.version_no = d.version_no AND g.state <> 'skipped' AND (g.replay = 0 OR g.state = 'delivered'), g.state = 'delivered')))`;
 

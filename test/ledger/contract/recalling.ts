@@ -136,6 +136,40 @@ export function recallingContract(store: () => OpenLedger): void {
       expect((await attemptUntilDone(on, 'crm')).sort()).toEqual([1n, 2n]);
     });
 
+    it('a replay that only replaced another replay can be cancelled, although that one had failed', async () => {
+      const on = await replayed(store(), 2);
+      await on.attemptAll('crm', unavailable);
+      on.clock.jump(1);
+      expect(await on.ledger.replay('crm', {})).toBe(2);
+      expect(await on.ledger.cancelReplays('crm')).toEqual({ cancelled: 2, attempted: 0, needed: 0 });
+      on.clock.jump(HOUR);
+      expect(await attemptUntilDone(on, 'crm')).toEqual([]);
+    });
+
+    it('a failed replay whose lead changed can be cancelled for a sink that has the lead and gets no updates', async () => {
+      const on = await replayed(store(), 1);
+      await on.attemptAll('crm', unavailable);
+      on.clock.jump(1);
+      await on.list([changedLead(1, 'B')]);
+      expect(await on.owed('crm')).toEqual(['1 v1 delivered', '1 v1 skipped', '1 v2 pending']);
+      expect(await on.ledger.cancelReplays('crm')).toEqual({ cancelled: 1, attempted: 0, needed: 0 });
+    });
+
+    it('a replay stays that replaced a replay that carried a change', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1]);
+      await on.attemptAll('crm');
+      on.clock.jump(1);
+      await on.ledger.replay('crm', {});
+      await on.list([changedLead(1, 'B')]);
+      await on.attemptAll('crm', unavailable);
+      on.clock.jump(1);
+      expect(await on.ledger.replay('crm', {})).toBe(1);
+      expect(await on.ledger.cancelReplays('crm')).toEqual({ cancelled: 0, attempted: 0, needed: 1 });
+      on.clock.jump(HOUR);
+      expect(await attemptUntilDone(on, 'crm')).toEqual([1n]);
+    });
+
     it('a cancelled replay of what was left out can be requested again', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
