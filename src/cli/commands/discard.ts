@@ -39,7 +39,7 @@ export const command = defineCommand<Options>({
     'leadsync discard --ids given-up.txt --note "rung by hand" --dry-run',
   ],
   notes:
-    'The deliveries become skipped and no longer count as dead in status, alerts and metrics. The note, who wrote it and the reason of the failure become their reason, which `leadsync deliveries`, `leadsync trace` and the pages show. Write no personal data in it: neither retention nor an erasure removes the note.\nThe content of their leads no longer stays beyond `retention`. A later content of such a lead is delivered as usual.\n`leadsync retry DELIVERY` or `leadsync retry --state discarded` brings them back.\nFor more than 100 deliveries it asks on a terminal, and needs --yes elsewhere.',
+    'The deliveries become skipped and no longer count as dead in status, alerts and metrics. The note, who wrote it and the reason of the failure become their reason, which `leadsync deliveries`, `leadsync trace` and the pages show. Write no personal data in it: retention does not remove the note, only an erasure of the lead does.\nThe content of their leads no longer stays beyond `retention`. A later content of such a lead is delivered as usual.\n`leadsync retry DELIVERY` or `leadsync retry --state discarded` brings them back.\nFor more than 100 deliveries it asks on a terminal, and needs --yes elsewhere.',
   declare: declareOptions,
   run: async (options, surroundings, given) => {
     requireChoice(options, given);

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { HEALTHY } from '../../leads/sink-health.ts';
+import { blanked } from '../../platform/text/printable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ActionGroup, DiscardNote } from '../contract/ledger-control.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
@@ -55,7 +56,7 @@ export class OperatorActions {
   /** Discards those of the deliveries that are dead. Returns how many it discarded. */
   discard(deliveries: readonly number[], { by, note }: DiscardNote): number {
     const now = this.#clock.now().getTime();
-    const said = `discarded by ${by}: ${note}${/[.!?]$/.test(note) ? '' : '.'}`;
+    const said = blanked(`discarded by ${by}: ${note}${/[.!?]$/.test(note) ? '' : '.'}`);
     const discarded = deliveries.flatMap((delivery) => {
       const row = this.#sql.dead.get(delivery);
       if (!row) return [];

@@ -84,6 +84,7 @@ export class Erasing {
     // Before the batches end, because membership in a batch may be the only sign that an attempt was made.
     for (const sink of this.#sql.notify.all(now, now, ERASURE, source, leadId, JSON.stringify(notifySinks)))
       this.#rows.count(sink, 'pending', 1);
+    this.#sql.clearNotes.run(ERASED, now, source, leadId);
     const owed = this.#sql.owed.all(source, leadId);
     const waiting = owed.filter((row) => row.holder === null || (row.leased_until ?? 0) <= now);
     for (const row of waiting) this.#skip(row, now);
@@ -215,6 +216,10 @@ function prepare(db: Database.Database) {
     clearAttempts: db.prepare<[string, bigint]>(
       `UPDATE _attempts SET answer = NULL, error = NULL WHERE delivery_no IN ${OF_LEAD}
        AND (answer IS NOT NULL OR error IS NOT NULL)`,
+    ),
+    // The note of a discarded delivery may name the person. The delivery no longer counts as discarded, and mirrors copy it again.
+    clearNotes: db.prepare<[string, number, string, bigint]>(
+      `UPDATE _deliveries SET reason = ?, settled_at = ?, discarded = 2 WHERE state = 'skipped' AND discarded = 1 AND delivery_no IN ${OF_LEAD}`,
     ),
     // A destination's answer to a whole batch is stored with the attempt of each lead in the batch.
     clearBatchMates: db.prepare<[string, bigint]>(

@@ -53,7 +53,7 @@ describe('leadsync discard', () => {
       '`leadsync retry --state discarded`, or with the id of a delivery, brings them back.',
     );
     expect((await install.run(['status'])).stdout).not.toContain('dead delivery');
-    const said = `discarded by ${userInfo().username}: <b>rung</b> by hand\\u001b[2J. Dead before: The CRM refuses the lead (422).`;
+    const said = `discarded by ${userInfo().username}: <b>rung</b> by hand [2J. Dead before: The CRM refuses the lead (422).`;
     for (const args of [
       ['deliveries', '--state', 'discarded'],
       ['trace', '2'],

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import { LEFT_OUT } from '../../../src/leads/outcome.ts';
+import { ERASED } from '../../../src/ledger/privacy/erasing.ts';
 import {
   aSink,
   changedLead,
@@ -304,6 +305,27 @@ export function recallingContract(store: () => OpenLedger): void {
       await on.ledger.discard({}, NOTE);
       expect(await on.ledger.retry({ states: ['discarded'] })).toBe(1);
       expect((await on.owed('crm')).slice(1)).toEqual(['1 v1 skipped', '1 v2 pending']);
+    });
+
+    it('an erasure removes the note and the reason before it, and the delivery cannot be retried', async () => {
+      const on = await dead(store(), 1);
+      await on.ledger.discard({}, { by: 'anna', note: 'Ms Example has another number' });
+      const before = await statusOf(on);
+      const counts = await on.ledger.erase({ leads: [{ source: 'main', leadId: 1n }], rejected: [] }, []);
+      expect(counts).toMatchObject({ skipped: 0 });
+      const [row] = await on.ledger.deliveries({ lead: 1n }, { limit: 1 });
+      expect(row).toMatchObject({ state: 'skipped', discarded: false, reason: ERASED });
+      expect(await on.ledger.retry({ delivery: row?.delivery })).toBe(0);
+      expect(await statusOf(on)).toMatchObject({ dead: before.dead, skipped: before.skipped });
+    });
+
+    it('a note is stored without characters that a terminal, a page or another database interprets', async () => {
+      const on = await dead(store(), 1);
+      await on.ledger.discard({}, { by: 'an\u0000na', note: 'wrong\u0000 \u001b[31mnumber\nat all' });
+      const [row] = await on.ledger.deliveries({ lead: 1n }, { limit: 1 });
+      expect(row?.reason).toBe(
+        'discarded by an na: wrong  [31mnumber at all. Dead before: It says no.'.replace('  [', '   ['),
+      );
     });
 
     it('retention removes the content of a discarded lead, which then cannot be retried', async () => {
