@@ -3,6 +3,7 @@ import type { Clock } from '../platform/time/clock.ts';
 import type {
   ActionGroup,
   ActionTotals,
+  LeadChoice,
   LedgerControl,
   ReplayCancellation,
 } from './contract/ledger-control.ts';
@@ -89,6 +90,21 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
     };
   };
 
+  /** Finds the leads of a choice's ids, part by part; undefined if the choice has none. */
+  const find = async (sink: string, leads: LeadChoice) => {
+    if (leads.lead === undefined && leads.ids === undefined) return undefined;
+    const [versions, unmatched] = [new Set<number>(), [] as string[]];
+    let after: number | undefined = 0;
+    await runInChunks(async () => {
+      const part = await access.read(() => replaying.find(sink, leads, after ?? 0));
+      for (const version of part.versions) versions.add(version);
+      unmatched.push(...part.unmatched);
+      after = part.next;
+      return after === undefined;
+    });
+    return { versions: [...versions], unmatched };
+  };
+
   const inSteps = async (
     step: (after: number) => Promise<ReplayCancellation & { readonly next: number | undefined }>,
   ): Promise<ReplayCancellation> => {
@@ -166,22 +182,23 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
       ),
 
     replay: async (sink, leads) => {
-      const replay = await access.write(() => replaying.ask(sink, leads));
+      const found = await find(sink, leads);
+      const replay = await access.write(() => replaying.ask(sink, leads, found?.versions));
       return replay === undefined ? 0 : finishReplay(replay);
     },
 
     replayable: async (sink, leads) => {
-      const totals = { leads: 0, sources: new Set<string>(), unmatched: [] as string[] };
+      const totals = { leads: 0, sources: new Set<string>() };
+      const found = await find(sink, leads);
       let after: number | undefined = 0;
       await runInChunks(async () => {
-        const part = await access.read(() => replaying.count(sink, leads, after ?? 0));
+        const part = await access.read(() => replaying.count(sink, leads, found?.versions, after ?? 0));
         totals.leads += part.leads;
         for (const source of part.sources) totals.sources.add(source);
-        totals.unmatched.push(...part.unmatched);
         after = part.next;
         return after === undefined;
       });
-      return { ...totals, sources: [...totals.sources].sort() };
+      return { ...totals, sources: [...totals.sources].sort(), unmatched: found?.unmatched ?? [] };
     },
 
     cancelReplays: async (sink) => {

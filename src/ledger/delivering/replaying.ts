@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { LeadId } from '../../leads/lead.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { LeadChoice, ReplayTotals } from '../contract/ledger-control.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
@@ -16,6 +17,8 @@ import type { Owing } from './owing.ts';
 /** Maximum leads that a step owes, and maximum versions that it reads, so that it holds the write lock for only a few ms. */
 const MAX_OWED_PER_STEP = 300;
 const MAX_READ_PER_STEP = 3_000;
+/** Maximum ids that a step looks up. */
+const IDS_PER_STEP = 300;
 /** A replay that has made no step for this long counts as left unfinished by a process that was killed, in ms. */
 const ABANDONED_MS = 10_000;
 
@@ -33,6 +36,14 @@ interface Selection extends Period {
 interface Part {
   readonly leads: readonly CurrentLead[];
   readonly through: number;
+}
+
+/** The leads of some ids, as the numbers of their current versions, and the ids that belong to no lead or to a delivery of another sink. */
+interface FoundIds {
+  readonly versions: readonly number[];
+  readonly unmatched: readonly string[];
+  /** The number of ids before the next part; undefined at the end. */
+  readonly next: number | undefined;
 }
 
 interface ReplayRow {
@@ -66,6 +77,8 @@ export class Replaying {
   readonly #rows: SinkRows;
   readonly #owing: Owing;
   readonly #sql;
+  /** The statements of `#ofDelivery`, by text: one for each set of conditions. */
+  readonly #ofDeliverySql = new Map<string, Database.Statement<(string | number | bigint)[], number>>();
 
   constructor(db: Database.Database, clock: Clock, rows: SinkRows, owing: Owing) {
     this.#db = db;
@@ -75,11 +88,32 @@ export class Replaying {
     this.#sql = prepare(db);
   }
 
-  /** Stores a replay of all leads that match now. Returns its number, or undefined if there is no such sink. */
-  ask(name: string, choice: LeadChoice): number | undefined {
+  /**
+   * Finds the leads of the next ids of a choice, after the first `after` ids. Without ids, there is nothing to find. Only reads.
+   */
+  find(name: string, choice: LeadChoice, after: number): FoundIds {
+    const { source, lead, ids = { leads: lead === undefined ? [] : [lead], deliveries: [] } } = choice;
+    const isMeant = (id: LeadId) => lead === undefined || id === lead;
+    const part = [...ids.leads, ...ids.deliveries].slice(after, after + IDS_PER_STEP);
+    const found = part.map((id) => {
+      if (typeof id === 'string') return [id, this.#ofDelivery(name, id, choice)] as const;
+      return [String(id), isMeant(id) ? this.#sql.ofLead.all(id, source ?? null) : []] as const;
+    });
+    return {
+      versions: found.flatMap(([, numbers]) => numbers),
+      unmatched: found.filter(([, numbers]) => numbers.length === 0).map(([id]) => id),
+      next: part.length < IDS_PER_STEP ? undefined : after + IDS_PER_STEP,
+    };
+  }
+
+  /**
+   * Stores a replay of all leads that match now. Returns its number, or undefined if there is no such sink.
+   * @param found the versions of the leads with the choice's ids; undefined if the choice has none
+   */
+  ask(name: string, choice: LeadChoice, found: readonly number[] | undefined): number | undefined {
     const sink = this.#rows.get(name);
     if (!sink) return undefined;
-    const { selection } = this.#select(sink, choice);
+    const selection = selectionFor(choice, found);
     const { source, since, until, result, versions } = selection;
     const chosen = result || versions ? JSON.stringify({ result, versions }) : null;
     const [now, leftOut] = [this.#clock.now().getTime(), selection.leftOut ? 1 : 0] as const;
@@ -107,18 +141,19 @@ export class Replaying {
   }
 
   /**
-   * Counts the leads of one step of a replay that is not requested yet. `after` is the `next` of the previous step, 0 at first. `next` is
+   * Counts the leads of one step of a replay that is not requested yet. `found` is as for `ask`. `after` is the `next` of the previous step, 0 at first. `next` is
    * undefined after the last step. Only reads.
    */
   count(
     name: string,
     choice: LeadChoice,
+    found: readonly number[] | undefined,
     after: number,
-  ): ReplayTotals & { readonly next: number | undefined } {
+  ): Omit<ReplayTotals, 'unmatched'> & { readonly next: number | undefined } {
     const sink = this.#rows.get(name);
-    if (!sink) return { leads: 0, sources: [], unmatched: [], next: undefined };
+    if (!sink) return { leads: 0, sources: [], next: undefined };
     const bound = this.#sql.newest.get() ?? 0;
-    const { selection, unmatched } = this.#select(sink, choice);
+    const selection = selectionFor(choice, found);
     const { leads, through } = this.#part(sink, selection, after, bound);
     const matching = leads.filter(({ version_no: versionNo, source, id }) => {
       const lead = { versionNo, source, id: BigInt(id) };
@@ -127,7 +162,6 @@ export class Replaying {
     return {
       leads: matching.length,
       sources: [...new Set(matching.map(({ source }) => source))],
-      unmatched: after === 0 ? unmatched : [],
       next: through < bound ? through : undefined,
     };
   }
@@ -155,39 +189,27 @@ export class Replaying {
     return { leads, through: leads.length < MAX_OWED_PER_STEP ? to : (leads.at(-1)?.at ?? to) };
   }
 
-  /** Returns the selection of a choice, and the ids that belong to no lead, or to a delivery of another sink. */
-  #select(sink: SinkRow, choice: LeadChoice): { selection: Selection; unmatched: readonly string[] } {
-    const { source, lead, since, until, leftOut = false, ids, states } = choice;
-    const named = lead === undefined ? ids : { leads: [lead], deliveries: [] };
-    const found = (named?.leads ?? []).map(
-      (id) => [String(id), this.#sql.ofLead.all(id, source ?? null)] as const,
-    );
-    const ofDeliveries = (named?.deliveries ?? []).map(
-      (id) => [id, this.#ofDelivery(sink, id, source)] as const,
-    );
-    const versions = [...found, ...ofDeliveries];
-    const result = hasResultCondition(choice) || states ? resultParameters(choice) : undefined;
-    const selection = {
-      ...periodOf({ since, until }),
-      source: source ?? null,
-      leftOut,
-      result,
-      versions: named && [...new Set(versions.flatMap(([, numbers]) => numbers))],
-    };
-    return { selection, unmatched: versions.filter(([, numbers]) => numbers.length === 0).map(([id]) => id) };
-  }
-
   /** Returns the current version of the lead of a delivery to the sink; empty if there is no such delivery. */
-  #ofDelivery({ name }: SinkRow, delivery: string, source: string | undefined): number[] {
-    const { where, values } = filterSql({ delivery, sink: name, source });
-    return this.#db
-      .prepare<(string | number | bigint)[], number>(
-        `SELECT l.version_no FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
-         CROSS JOIN _sinks s ON s.sink_no = d.sink_no CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id WHERE ${where}`,
-      )
-      .pluck()
-      .all(...values);
+  #ofDelivery(name: string, delivery: string, { source, lead }: LeadChoice): number[] {
+    const { where, values } = filterSql({ delivery, sink: name, source, lead });
+    const sql = `SELECT l.version_no FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+      CROSS JOIN _sinks s ON s.sink_no = d.sink_no CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id WHERE ${where}`;
+    const statement =
+      this.#ofDeliverySql.get(sql) ?? this.#db.prepare<(string | number | bigint)[], number>(sql).pluck();
+    this.#ofDeliverySql.set(sql, statement);
+    return statement.all(...values);
   }
+}
+
+function selectionFor(choice: LeadChoice, versions: readonly number[] | undefined): Selection {
+  const { source, since, until, leftOut = false, states } = choice;
+  return {
+    ...periodOf({ since, until }),
+    source: source ?? null,
+    leftOut,
+    result: hasResultCondition(choice) || states ? resultParameters(choice) : undefined,
+    versions,
+  };
 }
 
 function selectionOf({ source, since, until, left_out, chosen }: ReplayRow): Selection {

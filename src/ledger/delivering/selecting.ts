@@ -1,10 +1,11 @@
 import type Database from 'better-sqlite3';
-import type { ActionFilter, SelectedState } from '../contract/ledger-queries.ts';
+import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
 import { DeliveryList } from '../queries/delivery-list.ts';
 import { type Cursor, FROM_NEWEST, parseCursor } from '../queries/keyset-page.ts';
 
-/** Maximum deliveries, or ids, of one part. */
+/** Maximum deliveries, and maximum ids, of one part. An id takes longer to find than the next delivery of a list. */
 const PART = 500;
+const IDS_PART = 50;
 
 /** A part of the deliveries that a filter selects. */
 export interface SelectedPart {
@@ -55,12 +56,21 @@ export class Selecting {
       ...ids.leads.map((lead) => ({ id: String(lead), filter: { ...filter, states, lead } })),
       ...ids.deliveries.map((delivery) => ({ id: delivery, filter: { ...named, delivery } })),
     ]
-      .slice(from, from + PART)
-      .map((one) => ({ id: one.id, numbers: this.#deliveries.numbers(one.filter, PART, FROM_NEWEST).rows }));
+      .slice(from, from + IDS_PART)
+      .map((one) => ({ id: one.id, numbers: meets(one.filter, filter) ? this.#numbersOf(one.filter) : [] }));
     return {
       numbers: [...new Set(found.flatMap(({ numbers }) => numbers))],
       unmatched: found.filter(({ numbers }) => numbers.length === 0).map(({ id }) => id),
-      next: found.length < PART ? undefined : { at: 0, no: from + PART },
+      next: found.length < IDS_PART ? undefined : { at: 0, no: from + IDS_PART },
     };
   }
+
+  #numbersOf(filter: DeliveryFilter): readonly number[] {
+    return this.#deliveries.numbers(filter, PART, FROM_NEWEST).rows;
+  }
+}
+
+/** Whether an id is the one that the filter requires, if it requires one. */
+function meets(named: DeliveryFilter, { lead, delivery }: DeliveryFilter): boolean {
+  return (lead ?? named.lead) === named.lead && (delivery ?? named.delivery) === named.delivery;
 }

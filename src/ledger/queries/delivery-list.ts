@@ -34,6 +34,8 @@ const CONDITIONS: Readonly<Record<SelectedState, string>> = {
 /** Every state. Discarded deliveries are among the skipped ones. */
 const STATES: readonly SelectedState[] = ['pending', 'delivered', 'dead', 'skipped'];
 
+/** Maximum deliveries that are read for one part of an action, because the thread that reads them also makes deliveries. */
+const MAX_READ_FOR_ACTION = 3_000;
 /** Maximum deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
 const MAX_OF_ONE_LEAD = 1_000;
 
@@ -46,6 +48,9 @@ type Row = RawDelivery & Cursor & { readonly fits: 0 | 1 };
 export class DeliveryList {
   readonly #db: Database.Database;
   readonly #counted: Readonly<Record<SelectedState, Database.Statement<[CountRange], number>>>;
+
+  /** The statements of `#ofOne`, by text: one for each set of conditions. */
+  readonly #ofOneSql = new Map<string, OfOneSql>();
 
   constructor(db: Database.Database) {
     this.#db = db;
@@ -80,9 +85,10 @@ export class DeliveryList {
     return { rows: rows.map(toDeliveryRow), next };
   }
 
-  /** Returns the same page as `page`, as delivery numbers. */
+  /** Returns the same deliveries as `page`, as numbers, but reads fewer rows, so that a part with few matches is shorter. */
   numbers(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
-    const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#test(filter));
+    const lists = this.#listsOf(filter, after);
+    const { rows, next } = newestRows(lists, limit, this.#test(filter), MAX_READ_FOR_ACTION);
     return { rows: rows.map(({ no }) => no), next };
   }
 
@@ -132,13 +138,18 @@ export class DeliveryList {
   #ofOne(filter: DeliveryFilter): Row[] {
     const { where, values } = filterSql(filter);
     const sources = filter.lead !== undefined && filter.source === undefined;
-    return this.#db
-      .prepare<(string | number | bigint | ResultParameters)[], Row>(
-        `SELECT ${COLUMNS}, 1 AS fits FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
+    return this.#prepareOnce(
+      `SELECT ${COLUMNS}, 1 AS fits FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
          WHERE ${where} AND ${MEETS_RESULT} ${sources ? 'AND v.source IN (SELECT source FROM _sources)' : ''}
          ORDER BY d.owed_at DESC, d.delivery_no DESC LIMIT ${MAX_OF_ONE_LEAD}`,
-      )
-      .all(...values, resultParameters(filter));
+    ).all(...values, resultParameters(filter));
+  }
+
+  /** Returns the statement, which stays prepared, because a list may have thousands of ids. */
+  #prepareOnce(sql: string): OfOneSql {
+    const statement = this.#ofOneSql.get(sql) ?? this.#db.prepare(sql);
+    this.#ofOneSql.set(sql, statement as OfOneSql);
+    return statement as OfOneSql;
   }
 
   #sinksOf({ sink }: DeliveryFilter): number[] {
@@ -161,6 +172,7 @@ export class DeliveryList {
   }
 }
 
+type OfOneSql = Database.Statement<(string | number | bigint | ResultParameters)[], Row>;
 type Range = Cursor & { sinkNo: number; since: number };
 type CountRange = Period & ResultParameters & { sinkNo: number; source: string | null; most: number };
 

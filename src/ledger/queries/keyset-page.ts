@@ -6,7 +6,7 @@ export interface Cursor {
   readonly no: number;
 }
 
-/** Maximum rows that are read for one page. If few of them match, the page is short but has a `next`. */
+/** Maximum rows that are read for one page of a list that a person sees. */
 const MAX_ROWS_READ = 50_000;
 
 /** The cursor of the first page. */
@@ -27,12 +27,13 @@ export function startingAt(after: Cursor, until: Date | undefined): Cursor {
 
 /**
  * Merges lists that are sorted newest first, and returns the first `limit` rows for which `fits` returns true. Reads no more rows than
- * necessary, and at most `MAX_ROWS_READ`.
+ * necessary, and at most `most`. If few of these match, the page is short but has a `next`.
  */
 export function newestRows<Row extends Cursor>(
   lists: readonly Iterator<Row>[],
   limit: number,
   fits: (row: Row) => boolean,
+  most = MAX_ROWS_READ,
 ): Rows<Row> {
   const heads = lists.map((list) => ({ list, row: take(list) }));
   const rows: Row[] = [];
@@ -41,7 +42,7 @@ export function newestRows<Row extends Cursor>(
       const head = heads.reduce((first, one) => (isNewer(one.row, first?.row) ? one : first), heads.at(0));
       if (head?.row === undefined) return { rows, next: null };
       if (rows.length === limit) return { rows, next: cursorText(rows.at(-1)) };
-      if (read === MAX_ROWS_READ) return { rows, next: cursorText({ at: head.row.at, no: head.row.no + 1 }) };
+      if (read === most) return { rows, next: cursorText({ at: head.row.at, no: head.row.no + 1 }) };
       if (fits(head.row)) rows.push(head.row);
       head.row = take(head.list);
     }

@@ -384,6 +384,24 @@ export function recallingContract(store: () => OpenLedger): void {
       expect(await on.ledger.retry({ ids: { leads: [], deliveries: [row?.delivery ?? ''] } })).toBe(1);
     });
 
+    it('ids select only among what the other conditions select', async () => {
+      const on = await dead(store(), 2);
+      const [row] = await on.ledger.deliveries({ lead: 2n }, { limit: 1 });
+      const delivery = row?.delivery ?? '';
+      for (const ids of [
+        { leads: [2n], deliveries: [] },
+        { leads: [], deliveries: [delivery] },
+      ]) {
+        expect(await on.ledger.discardable({ lead: 1n, ids })).toMatchObject({ deliveries: 0 });
+        expect(await on.ledger.replayable('crm', { lead: 1n, ids })).toMatchObject({ leads: 0 });
+        expect(await on.ledger.replay('crm', { lead: 1n, ids })).toBe(0);
+        expect(await on.ledger.replayable('crm', { lead: 2n, ids })).toMatchObject({ leads: 1 });
+        expect(await on.ledger.discardable({ lead: 2n, ids })).toMatchObject({ deliveries: 1 });
+        expect(await on.ledger.discardable({ delivery, ids })).toMatchObject({ deliveries: 1 });
+      }
+      expect(await on.ledger.discard({ lead: 1n, ids: { leads: [2n], deliveries: [] } }, NOTE)).toBe(0);
+    });
+
     it('a list of more ids than one part is used to its end', async () => {
       const on = await dead(store(), 1_200);
       const leads = ids(1, 1_200).map(BigInt);
