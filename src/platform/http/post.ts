@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { DeadlinePassed } from '../time/deadline.ts';
+import { afterReading, DeadlinePassed, type Timer } from '../time/deadline.ts';
 
 /** Maximum bytes of a body that are read, unless the caller says otherwise. */
 const LIMIT_BYTES = 1024;
@@ -58,7 +58,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #limits: PostLimits;
   readonly #result = Promise.withResolvers<Response>();
   /** Ends the wait for the response. */
-  #timer: NodeJS.Timeout;
+  #timer: Timer;
   #controller: Dispatcher.DispatchController | undefined;
   #head: Omit<Response, 'text' | 'isWhole'> | undefined;
   #chunks: Buffer[] = [];
@@ -68,7 +68,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(limits: PostLimits) {
     this.#limits = limits;
-    this.#timer = setTimeout(() => this.#end(new DeadlinePassed()), limits.timeoutMs);
+    this.#timer = afterReading(limits.timeoutMs, () => this.#end(new DeadlinePassed()));
     limits.stop.addEventListener('abort', this.#onStop);
   }
 
@@ -90,8 +90,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (statusCode < 200) return;
     this.#head = { statusCode, headers };
     if (this.#limits.needsBody) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#leaveBody(), READ_MS);
+    this.#timer.cancel();
+    this.#timer = afterReading(READ_MS, () => this.#leaveBody());
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -140,7 +140,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #endWait(): void {
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
     this.#limits.stop.removeEventListener('abort', this.#onStop);
   }
 }

@@ -3,6 +3,30 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
+/** A call that is due at a time. */
+export interface Timer {
+  /** Prevents the call, if it has not been made. */
+  cancel(): void;
+}
+
+/**
+ * Calls `act` after `ms` milliseconds, once what has arrived by then has been read. A process that was busy at that time would otherwise give
+ * up an answer that waits in the socket: Node calls due timers before it reads sockets
+ * (https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick).
+ */
+export function afterReading(ms: number, act: () => void): Timer {
+  let immediate: NodeJS.Immediate | undefined;
+  const timeout = setTimeout(() => {
+    immediate = setImmediate(act);
+  }, ms);
+  return {
+    cancel: () => {
+      clearTimeout(timeout);
+      clearImmediate(immediate);
+    },
+  };
+}
+
 /**
  * Returns the result of `work`, which may take up to `ms` milliseconds. Aborts the signal of `work` at the deadline, or when `stop` aborts.
  * If `work` ignores its signal, it continues, and its result and errors are discarded.
@@ -18,7 +42,7 @@ export async function withinDeadline<T>(
   const { signal } = controller;
   const passOn = () => controller.abort(stop.reason);
   stop.addEventListener('abort', passOn, { once: true });
-  const timer = setTimeout(() => controller.abort(new DeadlinePassed()), ms);
+  const timer = afterReading(ms, () => controller.abort(new DeadlinePassed()));
   const ended = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => ended.reject(signal.reason), { once: true });
   try {
@@ -27,7 +51,7 @@ export async function withinDeadline<T>(
     // Work that obeys its signal may throw an error of its own.
     throw signal.aborted ? signal.reason : error;
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
     stop.removeEventListener('abort', passOn);
   }
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { type Dispatcher, Pool } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { post, READ_MS } from '../../../src/platform/http/post.ts';
@@ -127,4 +129,37 @@ describe('a response whose body is slow', () => {
       expect(await response).toMatchObject({ statusCode: 200, text: '{"begun":', isWhole: false });
     },
   );
+});
+
+test('an answer that came while the process was too busy to read it is read, though the deadline has passed since', async () => {
+  const state = new Int32Array(new SharedArrayBuffer(8));
+  const server = new Worker(
+    `const { createServer } = require('node:http');
+     const { parentPort, workerData: state } = require('node:worker_threads');
+     const server = createServer((request, response) => {
+       parentPort.postMessage('asked');
+       Atomics.wait(state, 0, 0); // until the process is busy
+       response.writeHead(204).end(() => { Atomics.store(state, 1, 1); Atomics.notify(state, 1); });
+     });
+     server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
+    { eval: true, workerData: state },
+  );
+  onTestFinished(async () => void (await server.terminate()));
+  const [port] = await once(server, 'message');
+  const pool = new Pool(`http://127.0.0.1:${port}`);
+  onTestFinished(() => pool.destroy());
+  const timeoutMs = 2_000;
+  const asked = once(server, 'message');
+  const begunMs = performance.now();
+  const response = post(
+    pool,
+    { method: 'POST', path: '/', body: '{}' },
+    { timeoutMs, stop: NEVER, beforeSending: () => undefined },
+  );
+  await asked;
+  Atomics.store(state, 0, 1);
+  Atomics.notify(state, 0);
+  Atomics.wait(state, 1, 0); // the answer has been sent
+  while (performance.now() - begunMs <= timeoutMs) Atomics.wait(state, 1, 1, 50);
+  expect(await response).toMatchObject({ statusCode: 204 });
 });
