@@ -89,17 +89,18 @@ async function write(request: Request, destination: Destination, signal: AbortSi
 }
 
 /**
- * Removes the oldest exports beyond `keep`. An export with a later name than `made` was written while the clock was ahead, and is removed
+ * Removes the oldest exports beyond `keep`; of a backup, only backups, because an export in the same folder may have had its name. An export with a later name than `made` was written while the clock was ahead, and is removed
  * first.
  */
 async function removeOld(
-  { keep }: ExportConfig,
+  { keep, format }: ExportConfig,
   destination: Destination,
   made: string,
   signal: AbortSignal,
 ): Promise<number> {
   if (keep === undefined) return 0;
-  const all = await destination.list(signal);
+  const isOwn = (file: string) => file.endsWith(BACKUP_ENDING) === (format === BACKUP);
+  const all = (await destination.list(signal)).filter(isOwn);
   const ahead = all.filter((file) => file <= made).length;
   const old = [...all.slice(ahead), ...all.slice(0, ahead)].slice(0, -keep);
   for (const file of old) await destination.remove(file, signal);

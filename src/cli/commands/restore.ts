@@ -1,5 +1,6 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
+import { BACKUP_ENDING } from '../../exports/contract/export-format.ts';
 import { openDestination } from '../../exports/destinations/open-destination.ts';
 import { type Restored, RestoreRefused, restoreLedger } from '../../operations/restoring/restore.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
@@ -96,7 +97,9 @@ async function listBackups(config: LedgerConfig, { stdout }: Surroundings): Prom
   for (const backup of config.backups) {
     const destination = await openDestination(backup, exportStatesOf(config).folder);
     try {
-      const files = await destination.list(new AbortController().signal);
+      const files = (await destination.list(new AbortController().signal)).filter((file) =>
+        file.endsWith(BACKUP_ENDING),
+      );
       places.push(...files.toReversed().map((file) => destination.nameOf(file)));
     } catch (error) {
       throw explain(error);

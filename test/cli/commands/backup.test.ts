@@ -100,6 +100,16 @@ describe('leadsync backup', () => {
     ]);
   });
 
+  test('removes with --keep nothing but backups', async () => {
+    const install = await anInstall();
+    const folder = join(install.folder, 'b');
+    mkdirSync(folder);
+    const others = ['leadsync-20261101T000000Z.csv', 'leadsync-20261101T000000Z'];
+    for (const name of others) writeFileSync(join(folder, name), 'of an export with this name');
+    await install.run(['backup', '--to', folder, '--keep', '1']);
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(others));
+  });
+
   test('makes a backup of the configuration, which status then shows and restore lists', async () => {
     const install = await anInstall({
       backups: { nightly: { type: 'directory', directory: './n', at: '03:00' } },
