@@ -107,7 +107,7 @@ async function askSinks(
  * that could not be reached until a later erasure reaches them.
  */
 export async function erase(
-  { sinks, exports, dataDir }: Pick<Config, 'sinks' | 'exports' | 'dataDir'>,
+  { sinks, exports, backups, dataDir }: Pick<Config, 'sinks' | 'exports' | 'backups' | 'dataDir'>,
   person: Person,
   parts: EraseParts,
 ): Promise<Certificate> {
@@ -118,7 +118,7 @@ export async function erase(
   reach('erased');
   const reached: (PlaceReport | undefined)[] = [];
   for (const sink of sinks) reached.push(await eraseFromSink(sink, person, parts));
-  const exported = await searchExports({ exports, dataDir }, person, parts);
+  const exported = await searchExports({ exports, backups, dataDir }, person, parts);
   const scrubbed = await waitUntil(() => ledger.scrub(), parts);
   reach('scrubbed');
   const told = await waitForNotices(person, isDataDirInUse(dataDir) ? NOTIFY_MS : 0, parts);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '../../config/contract/config.ts';
+import { type Config, filesOf } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import type { Destination } from '../../exports/destinations/destination.ts';
@@ -31,7 +31,7 @@ export interface SearchParts {
  * runs left behind.
  */
 export async function searchExports(
-  { exports, dataDir }: Pick<Config, 'exports' | 'dataDir'>,
+  { exports, backups, dataDir }: Pick<Config, 'exports' | 'backups' | 'dataDir'>,
   person: Person,
   parts: SearchParts,
 ): Promise<PlaceReport[]> {
@@ -45,19 +45,19 @@ export async function searchExports(
       ...(await searchExport(config, folder, person, parts)),
     });
   }
-  return [...places, ...(await placesOfFormer(exports, states))];
+  return [...places, ...(await placesOfFormer(filesOf({ exports, backups }), states))];
 }
 
-/** Reports exports that are no longer configured. leadsync does not search their files. */
+/** Reports exports and backups that are no longer configured. leadsync does not search their files. */
 async function placesOfFormer(
-  exports: readonly ExportConfig[],
+  configured: readonly ExportConfig[],
   states: ExportStates,
 ): Promise<PlaceReport[]> {
   const { folder } = states;
   const missed = { type: 'export, not configured', reached: false };
   try {
-    await removeStagedOfOthers(folder, new Set(exports.map(({ name }) => name)));
-    return (await formerExports(exports, states)).map(({ name, place }) => {
+    await removeStagedOfOthers(folder, new Set(configured.map(({ name }) => name)));
+    return (await formerExports(configured, states)).map(({ name, place }) => {
       const state = `${join(folder, name)}.json`;
       const what = place
         ? `Not searched. The last run wrote ${place}: remove the files of this export, then remove ${state}.`

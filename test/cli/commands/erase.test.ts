@@ -51,6 +51,15 @@ test('erases, and certifies what was reached, what was not, and which files stil
     if (existsSync(file)) expect(readFileSync(file).includes('Ada Secret')).toBe(false);
 });
 
+test('does not take a configured backup for an export that is no longer configured', async () => {
+  const install = new Install({ backups: { nightly: { type: 'directory', directory: './n', every: '1d' } } });
+  await install.recorded(people);
+  expect(await install.run(['backup', 'nightly'])).toMatchObject({ code: 0 });
+  const { stdout } = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect(stdout).toContain('Erased at');
+  expect(stdout).not.toContain('not configured');
+});
+
 test.each([
   ['removed or emptied', 'SELECT 1'],
   // As a running leadsync does, which erases at its mirror as well.
