@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../platform/files/files.ts';
 import { acquireLock, isLocked } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 
@@ -9,7 +9,7 @@ const LOOK_MS = 20;
 /** Locks an export against other runs, with a file in `folder`. @throws LockHeld if another process holds the lock, ExportFailed */
 export function lockExport(folder: string, name: string): { release(): void } {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(folder, 0o700);
     return acquireLock(lockFile(folder, name), LOOK_MS);
   } catch (error) {
     throw folderFailure(folder, error) ?? error;

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { copyFile, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -55,7 +55,9 @@ async function unpack(path: string, name: string, output: string, signal: AbortS
   if (start.subarray(0, GZIP.length).equals(GZIP)) return decompress(path, name, output, signal);
   if (!start.equals(SQLITE)) throw notABackup(name);
   // With a write-ahead log beside it, the file alone is not the whole ledger.
-  if ((ledgerSize(`${path}-wal`) ?? 0) === 0) return copyFile(path, output);
+  // Not copyFile, which also copies the mode, so that others could read the ledger.
+  if ((ledgerSize(`${path}-wal`) ?? 0) === 0)
+    return pipeline(createReadStream(path), createWriteStream(output), { signal });
   await backUpLedger(path, output, { signal, onCopied: () => undefined });
 }
 

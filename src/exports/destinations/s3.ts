@@ -15,6 +15,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { openClient, requireRegion } from '../../bucket/bucket-client.ts';
 import { bucketInWords } from '../../bucket/bucket-failure.ts';
 import { objectsIn, uploadsIn } from '../../bucket/bucket-listing.ts';
+import { disk, makeFolderDurably } from '../../platform/files/files.ts';
 import { ExportFailed, folderFailure, nameTaken } from '../contract/export-failed.ts';
 import { inOrder, isOf, isTemporaryName } from '../contract/export-name.ts';
 import type { ExportTarget } from '../contract/options.ts';
@@ -63,7 +64,7 @@ export class S3 implements Destination {
 
   async prepare(): Promise<void> {
     try {
-      await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
+      await makeFolderDurably(disk, this.folder, FOLDER_MODE);
     } catch (error) {
       throw folderFailure(this.folder, error) ?? error;
     }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
@@ -12,7 +12,7 @@ import { removeLedger, restoringFile } from '../../ledger/database/leftovers.ts'
 import { syncFile } from '../../ledger/recovery/build.ts';
 import { exchangeLedger, stateOf } from '../../ledger/recovery/replace-ledger.ts';
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
-import { disk, writeFileDurably } from '../../platform/files/files.ts';
+import { disk, makeFolderDurably, writeFileDurably } from '../../platform/files/files.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -85,7 +85,7 @@ export async function restoreLedger(
   const target = restoringFile(file);
   const held = holdDataDir(dataDir);
   try {
-    if (hasLiveProcess(dataDir)) throw new DataDirInUse(`A worker uses the data directory ${dataDir}.`);
+    requireNoWorker(dataDir);
     removeLedger(target);
     const { attached, ...contents } = await onDisk(target, () =>
       verified(request.source, dataDir, target, signal),
@@ -110,6 +110,7 @@ export async function restoreLedger(
       syncFile(target);
       reach('restore-prepared');
       signal.throwIfAborted();
+      requireNoWorker(dataDir); // again: the verification takes minutes, and a worker may have started in the meantime
       const aside = putInPlace(file, target, clock.now(), found.replaces);
       reach('restored');
       return { ...found, exchanged: true, aside, files };
@@ -118,6 +119,10 @@ export async function restoreLedger(
     removeLedger(target); // unless it was exchanged: it contains personal data
     held.release();
   }
+}
+
+function requireNoWorker(dataDir: string): void {
+  if (hasLiveProcess(dataDir)) throw new DataDirInUse(`A worker uses the data directory ${dataDir}.`);
 }
 
 /** Unpacks the backup beside the ledger, and checks it for damage. */
@@ -212,7 +217,7 @@ async function addMissing(dataDir: string, attached: CopyContents['attached']): 
   for (const { path, content } of attached) {
     const target = join(dataDir, path);
     if (!isCarried(path) || path === ERASURES || existsSync(target)) continue;
-    mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+    await makeFolderDurably(disk, dirname(target), 0o700);
     await writeFileDurably(disk, target, content, 0o600);
     added.push(path);
   }

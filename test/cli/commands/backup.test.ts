@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -6,12 +7,14 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  watch,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { holdOwnProcessLock } from '../../../src/operations/opening/reclaim-leases.ts';
 import { Install } from '../an-install.ts';
 
 const HOUR_MS = 3_600_000;
@@ -247,6 +250,15 @@ describe('leadsync restore', () => {
     expect((await install.run(['query', 'SELECT count(*) FROM leads'])).stdout).toContain('2');
   });
 
+  test('makes the ledger private although the copy is readable by everyone', async () => {
+    const install = await anInstall();
+    const copy = join(install.folder, 'copy.db');
+    within(inData(install, 'ledger.db'), (db) => db.prepare('VACUUM INTO ?').run(copy));
+    chmodSync(copy, 0o644);
+    expect(await install.run(['restore', copy, '--yes', '--replace'])).toMatchObject({ code: 0 });
+    expect(statSync(inData(install, 'ledger.db')).mode & 0o777).toBe(0o600);
+  });
+
   test('rolls an upgrade back to the copy from before it', async () => {
     const install = await anInstall();
     const file = inData(install, 'ledger.db');
@@ -334,6 +346,23 @@ describe('leadsync restore', () => {
     expect(said).toMatch(stderr);
     expect(readFileSync(inData(install, 'ledger.db'))).toEqual(before);
     expect(readdirSync(join(install.folder, 'data')).filter((name) => name.includes('rest'))).toEqual([]);
+  });
+
+  test('notices a worker that starts while the backup is verified', async () => {
+    const install = await anInstall();
+    const backup = await aBackup(install);
+    const before = readFileSync(inData(install, 'ledger.db'));
+    let worker: { release(): void } | undefined;
+    const watcher = watch(inData(install, ''), (_, name) => {
+      if (name === 'ledger.db.restoring') worker ??= holdOwnProcessLock(inData(install, ''), 'worker1');
+    });
+    expect(await install.run(['restore', backup, '--yes', '--replace'])).toMatchObject({
+      code: 75,
+      stderr: expect.stringMatching(/A worker uses the data directory/),
+    });
+    watcher.close();
+    worker?.release();
+    expect(readFileSync(inData(install, 'ledger.db'))).toEqual(before);
   });
 
   test('refuses while leadsync runs, and over a ledger without --replace', async () => {

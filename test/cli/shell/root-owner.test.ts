@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { disk, makeFolderDurably, writeFileDurably } from '../../../src/platform/files/files.ts';
@@ -37,6 +37,24 @@ test('so does what `recover` leaves', async () => {
   expect(await install.run(['recover'])).toMatchObject({ code: 0 });
   expect(new Set(Object.values(owners(dataDir)))).toEqual(new Set([owner]));
   expect(owners(dataDir)).toHaveProperty('lock');
+});
+
+test('so does what `backup` and `restore` leave', async () => {
+  const install = new Install();
+  const { dataDir, owner } = foreign(install.folder);
+  await (await install.listed(1)).close();
+  for (const path of readdirSync(dataDir)) chownSync(join(dataDir, path), owner, statSync(dataDir).gid);
+  mkdirSync(join(dataDir, 'tokens'));
+  writeFileSync(join(dataDir, 'tokens', 'main.login'), 'A person logged in.\n');
+  chownSync(join(dataDir, 'tokens'), owner, statSync(dataDir).gid);
+  const to = join(install.folder, 'backups');
+  expect(await install.run(['backup', '--to', to])).toMatchObject({ code: 0 });
+  rmSync(join(dataDir, 'tokens'), { recursive: true });
+  const backup = join(to, readdirSync(to)[0] ?? '');
+  expect(await install.run(['restore', backup, '--yes', '--replace'])).toMatchObject({ code: 0 });
+  expect(Object.entries(owners(dataDir)).filter(([, one]) => one !== owner)).toEqual([]);
+  expect(owners(dataDir)).toHaveProperty('exports');
+  expect(owners(dataDir)).toHaveProperty(['tokens/main.login']);
 });
 
 test('so do the folder and the file of a token', async () => {
