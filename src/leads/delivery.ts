@@ -41,7 +41,7 @@ export interface Delivery {
   /** The values that the options of `SinkType.perLead` have for the lead; absent if none is configured. */
   readonly perLead?: MappedFields | undefined;
   /**
-   * Whether an earlier attempt may have delivered the lead without leadsync knowing: it ended without an answer, or its process was killed. A
+   * Whether an earlier attempt may have delivered the lead without leadsync knowing: it ended without an answer, its process was killed, or the ledger was restored from a backup that does not know the attempt. A
    * sink whose destination recognises no repeats can then ask the destination before it sends the lead again.
    */
   readonly mayHaveArrived?: boolean | undefined;

@@ -44,7 +44,7 @@ const AFTERWARDS = [
   'After a restore:',
   '- leadsync does not know what it delivered after the last poll of the backup. It delivers that again, under the same ids, as long as the source still lists it with the same content. Receivers recognise the repeats by the id.',
   '- Leads that the source listed only between the backup and now are not in the ledger. `leadsync query` on the former ledger shows them.',
-  '- Erased people stay erased: `leadsync run` erases again who is in data/erased.jsonl.',
+  '- Erased people stay erased: `leadsync run` erases again who is in erased.jsonl. If that file was lost, erase again whom you erased after the backup.',
   '- Requests since the backup are lost: pauses, retries, replays, `forget`. `leadsync status` shows what is paused.',
   '- A person must log in again where the token is not in the data directory: `leadsync check` shows it.',
 ];

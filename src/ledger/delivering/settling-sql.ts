@@ -58,6 +58,14 @@ interface PendingRow {
   mapping_no: number | null;
 }
 
+/**
+ * Whether the lead of the delivery `d` may have arrived: by an attempt whose end is not known, or before the ledger was restored from a
+ * backup that does not know it. In the second case, unlike in the first, the content may still be exchanged for a newer one: it is not known
+ * which content arrived, and an older one must not follow it.
+ */
+const MAY_HAVE_ARRIVED = `(d.unsure_at IS NOT NULL OR EXISTS (SELECT 1 FROM _ledger g
+   WHERE d.owed_at < g.restored_at OR (v.version = 1 AND v.valid_from >= g.restored_at AND v.created_at < g.restored_at)))`;
+
 /** Prepares the statements of `Settling`. */
 export function prepareSettling(db: Database.Database) {
   return {
@@ -74,7 +82,7 @@ export function prepareSettling(db: Database.Database) {
     load: db.prepare<[number], DeliveryRow>(
       `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
        CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
-       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, d.was_left_out, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw, d.unsure_at IS NOT NULL AS unsure,
+       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, d.was_left_out, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw, ${MAY_HAVE_ARRIVED} AS unsure,
        iif(${KEEPS_MAPPING}, d.mapping_no, b.mapping_no) AS mapping_no, b.mapping_no AS batch_mapping_no,
        ${NEEDS_NEW_ID} AS needs_new_id
        FROM _batches b CROSS JOIN _deliveries d ON d.batch_no = b.batch_no JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no

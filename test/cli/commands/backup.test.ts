@@ -15,6 +15,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { holdOwnProcessLock } from '../../../src/operations/opening/reclaim-leases.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import { Install } from '../an-install.ts';
 
 const HOUR_MS = 3_600_000;
@@ -238,6 +239,32 @@ describe('leadsync restore', () => {
     expect(readFileSync(inData(install, 'tokens/sealed.json'), 'utf8')).toContain('bmV3ZXI=');
     const kept = readdirSync(join(install.folder, 'data')).filter((name) => name.includes('replaced'));
     expect(kept).toEqual(['ledger.db.replaced-20261120T100000.000Z']);
+  });
+
+  test('tells sinks of leads that may have arrived since the backup, and lets none of them keep an older content', async () => {
+    const install = await anInstall();
+    const backup = await aBackup(install);
+    install.clock.jump(HOUR_MS);
+    expect(await install.run(['restore', backup, '--yes', '--replace'])).toMatchObject({ code: 0 });
+    const ledger = await install.recorded([
+      aListedLead({ id: 1, client_name: 'changed since' }, 0),
+      aListedLead({ id: 2 }, 1),
+      aListedLead({ id: 3, created_at: '2026-11-20T10:30:00Z' }, 2),
+      aListedLead({ id: 4, created_at: '2026-11-20T11:30:00Z' }, 3),
+    ]);
+    const { refs } = await ledger.claim({ sink: 'crm', window: 1, max: 9, waitMs: 0, leaseMs: HOUR_MS });
+    const batch = (await ledger.begin(refs[0] ?? expect.fail('nothing is due'), HOUR_MS))?.batch;
+    const seen = batch?.deliveries.map(({ leadId, version, mayHaveArrived }) => [
+      Number(leadId),
+      version,
+      mayHaveArrived === true,
+    ]);
+    expect(seen?.sort()).toEqual([
+      [1, 2, true],
+      [2, 1, true],
+      [3, 1, true],
+      [4, 1, false],
+    ]);
   });
 
   test('takes the place of a file that is no ledger any more', async () => {
