@@ -1,6 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { backUpLedger } from '../ledger/database/backup.ts';
@@ -85,7 +86,9 @@ async function firstBytes(path: string, name: string): Promise<Buffer> {
 
 async function decompress(path: string, name: string, output: string, signal: AbortSignal): Promise<void> {
   try {
-    await pipeline(createReadStream(path), createGunzip(), createWriteStream(output), { signal });
+    await pipeline(createReadStream(path), createGunzip(), ledgerBytes(name), createWriteStream(output), {
+      signal,
+    });
   } catch (error) {
     if (!/^Z_/.test(codeOf(error) ?? '')) throw error;
     throw new ExportFailed(
@@ -94,6 +97,34 @@ async function decompress(path: string, name: string, output: string, signal: Ab
       error,
     );
   }
+}
+
+/**
+ * Passes on a ledger, and ends with an error where the content is no ledger or is longer than its header says. Otherwise a small file that
+ * is no backup could fill the disk.
+ */
+function ledgerBytes(name: string): Transform {
+  let [passed, most] = [0, Number.POSITIVE_INFINITY];
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (passed === 0) {
+        if (!chunk.subarray(0, SQLITE.length).equals(SQLITE)) return done(notABackup(name));
+        most = sizeInHeader(chunk);
+      }
+      passed += chunk.length;
+      if (passed <= most) return done(null, chunk);
+      done(
+        new ExportFailed(`${name} is damaged: it is longer than its ledger.`, 'Restore an earlier backup.'),
+      );
+    },
+  });
+}
+
+/** Returns the size of an SQLite file in bytes as its header has it (https://sqlite.org/fileformat.html, section 1.3); infinity if it has none. */
+function sizeInHeader(start: Buffer): number {
+  const isKnown = start.length >= 100 && start.readUInt32BE(24) === start.readUInt32BE(92);
+  const pageSize = start.length >= 100 ? start.readUInt16BE(16) : 0;
+  return isKnown ? start.readUInt32BE(28) * (pageSize === 1 ? 65_536 : pageSize) : Number.POSITIVE_INFINITY;
 }
 
 function notABackup(name: string, what = ''): ExportFailed {

@@ -319,6 +319,15 @@ describe('leadsync restore', () => {
       /is not a backup of leadsync/,
     ],
     [
+      'is longer than its ledger, and would fill the disk',
+      (backup) => {
+        const plain = gunzipSync(readFileSync(backup));
+        writeFileSync(backup, gzipSync(Buffer.concat([plain, Buffer.alloc(20_000_000)])));
+        return backup;
+      },
+      /is damaged: it is longer than its ledger/,
+    ],
+    [
       'is cut in half',
       (backup) => {
         truncateSync(backup, Math.floor(statSync(backup).size / 2));
