@@ -56,7 +56,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     name: 'an erasure removes files that killed runs of former exports left in the data directory',
     without: 'rows of an erased person stay in the data directory, and the certificate does not mention them',
     file: 'src/operations/erasure/search-exports.ts',
-    text: 'await removeStagedOfOthers(folder, new Set(exports.map(({ name }) => name)));',
+    text: 'await removeStagedOfOthers(folder, new Set(configured.map(({ name }) => name)));',
     instead: '',
     tests: ['test/exports/erased.test.ts'],
   },
