@@ -13,11 +13,17 @@ export function carriersOf(turn: number): readonly CarrierName[] {
 
 /** Defines a block of tests once for each carrier; in a run by turns, each of its tests belongs to one of them. */
 export function overCarriers(name: string, define: (carrier: CarrierName, test: DefineTest) => void): void {
-  describe.each(carriers)(name, (carrier) => {
+  for (const carrier of carriers) {
+    const own: Parameters<DefineTest>[] = [];
     let turn = 0;
     define(carrier, (title, run) => {
-      if (carriersOf(turn).includes(carrier)) test(title, run);
+      if (carriersOf(turn).includes(carrier)) own.push([title, run]);
       turn += 1;
     });
-  });
+    // A block without tests would count as failed.
+    if (own.length > 0)
+      describe(name.replace('%s', carrier), () => {
+        for (const [title, run] of own) test(title, run);
+      });
+  }
 }
