@@ -114,43 +114,36 @@ export const backupTypes = [backupDirectory, backupS3] as const;
 
 /** Returns the schema of `exports:` in the configuration. `name` is the schema of an export's name. */
 export function exportOptions(name: z.ZodString) {
-  const entry = z
-    .discriminatedUnion(
-      'type',
-      [
-        z.strictObject({
-          type: z.literal(directory.type).describe(directory.summary),
-          ...directory.options.shape,
-        }),
-        z.strictObject({ type: z.literal(s3.type).describe(s3.summary), ...s3.options.shape }),
-      ],
-      { error: wrongType },
-    )
-    .superRefine((options, context) => {
-      for (const { path, message } of faultsIn(options)) context.addIssue({ code: 'custom', path, message });
-    });
+  const entry = entryOf(directory.options.shape, s3.options.shape).superRefine((options, context) => {
+    for (const { path, message } of faultsIn(options)) context.addIssue({ code: 'custom', path, message });
+  });
   return z.record(name, entry);
 }
 
 /** Returns the schema of `backups:` in the configuration. `name` is the schema of a backup's name. */
 export function backupOptions(name: z.ZodString) {
-  const entry = z
-    .discriminatedUnion(
-      'type',
-      [
-        z.strictObject({
-          type: z.literal(directory.type).describe(directory.summary),
-          ...backupDirectory.options.shape,
-        }),
-        z.strictObject({ type: z.literal(s3.type).describe(s3.summary), ...backupS3.options.shape }),
-      ],
-      { error: wrongType },
-    )
-    .superRefine((options, context) => {
+  const entry = entryOf(backupDirectory.options.shape, backupS3.options.shape).superRefine(
+    (options, context) => {
       for (const { path, message } of faultsIn({ ...options, rows: 'all' }))
         context.addIssue({ code: 'custom', path, message });
-    });
+    },
+  );
   return z.record(name, entry);
+}
+
+/** Returns the schema of an entry: the type of its destination, and the options of that type. */
+function entryOf<ToDirectory extends z.ZodRawShape, ToBucket extends z.ZodRawShape>(
+  toDirectory: ToDirectory,
+  toBucket: ToBucket,
+) {
+  return z.discriminatedUnion(
+    'type',
+    [
+      z.strictObject({ type: z.literal(directory.type).describe(directory.summary), ...toDirectory }),
+      z.strictObject({ type: z.literal(s3.type).describe(s3.summary), ...toBucket }),
+    ],
+    { error: wrongType },
+  );
 }
 
 function wrongType({ code }: { readonly code: string }): string | undefined {

@@ -13,7 +13,8 @@ export const UNBLOCKED = `(d.after_no IS NULL OR NOT EXISTS
   (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no < d.delivery_no AND o.state = 'pending'))`;
 
 /**
- * There is a later delivery of the same lead as `d` that was not skipped, or that an operator discarded and may still retry. Only the last delivery may be made due again. If two were made
- * due, a sink that subscribes only to `created` would receive the lead twice, under two idempotency keys.
+ * There is a later delivery of the same lead as `d` that was not skipped, or that an operator discarded and may still retry. Only the last
+ * delivery may be made due again. If two were made due, a sink that subscribes only to `created` would receive the lead twice, under two
+ * idempotency keys.
  */
 export const OVERTAKEN = `EXISTS (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no > d.delivery_no AND (o.state <> 'skipped' OR o.discarded = 1))`;
