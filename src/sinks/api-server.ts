@@ -60,7 +60,7 @@ export class ApiServer {
         connections: parts.concurrency,
         allowH2: false,
         connect: { timeout: parts.timeoutMs },
-        headersTimeout: parts.timeoutMs,
+        headersTimeout: 0, // `post` has the deadline
       });
     });
   }

@@ -59,6 +59,14 @@ export const sinkSafeguards: readonly Safeguard[] = [
     tests: ['test/sinks/kafka/faults.test.ts'],
   },
   {
+    name: "the timer of Kafka's client is longer than the deadline",
+    without: 'a busy process gives up records whose answer it has, and they arrive twice',
+    file: 'src/sinks/kafka/brokers.ts',
+    text: 'requestTimeout: 2 * timeoutMs,',
+    instead: 'requestTimeout: timeoutMs,',
+    tests: ['test/sinks/kafka/faults.test.ts'],
+  },
+  {
     name: 'MySQL notices that the key of its leads is gone',
     without: 'after somebody drops the key, every update and repeat of a lead is another row',
     file: 'src/sinks/mysql/leads/upsert.ts',

@@ -12,8 +12,9 @@ export function isSmtpUrl(text: string): boolean {
 }
 
 /**
- * Returns a transport to the server of an SMTP URL. It makes a connection for each mail, within `timeoutMs` for each step. With a password,
- * it requires STARTTLS unless the server is on this machine.
+ * Returns a transport to the server of an SMTP URL. It makes a connection for each mail, within `timeoutMs` for each step until the
+ * server has greeted. Later steps are the caller's to limit: a connection only ends after twice that time of silence. With a password, the
+ * transport requires STARTTLS unless the server is on this machine.
  */
 export async function openTransport(
   { protocol, hostname, port, username, password }: URL,
@@ -31,7 +32,7 @@ export async function openTransport(
     ...(user ? { auth: { user, pass: decodeURIComponent(password) } } : {}),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
+    socketTimeout: 2 * timeoutMs,
   });
 }
 

@@ -47,7 +47,8 @@ export class Brokers {
       ...settings.connection,
       // Leaves time for the other brokers, and for the request itself.
       connectTimeout: Math.ceil(timeoutMs / (brokers.length + 1)),
-      requestTimeout: timeoutMs,
+      // Longer than the deadline of a call: the client's timer would give up an answer that waits in the socket of a busy process.
+      requestTimeout: 2 * timeoutMs,
       // Above the number of requests that there can be, so that none waits after its lease was confirmed.
       maxInflights: concurrency + 5,
     });

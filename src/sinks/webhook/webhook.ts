@@ -90,7 +90,7 @@ class WebhookSink implements Sink {
         connections: parts.concurrency,
         allowH2: false,
         connect: { timeout: parts.timeoutMs },
-        headersTimeout: parts.timeoutMs,
+        headersTimeout: 0, // `post` has the deadline
       });
     });
   }

@@ -139,6 +139,18 @@ describe('records', () => {
     expect(error.toOutcome().unsent).toBe(false);
   });
 
+  test('an answer that came while the process was too busy to read it counts, though the deadline has passed since', async () => {
+    const stub = await startStub();
+    const timeoutMs = 2_000;
+    stub.answerProduce((_, partition) => {
+      const blockProcess = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs);
+      if (partition === 0) setImmediate(blockProcess); // once the answer is written
+      return undefined;
+    });
+    const outcomes = await deliver(open(stub, {}, { timeoutMs }));
+    expect(outcomes.every(({ kind }) => kind === 'delivered')).toBe(true);
+  });
+
   test('of partitions that all fail, one that may have its records counts for every lead', async () => {
     const stub = await startStub();
     stub.answerProduce((_, partition) =>
