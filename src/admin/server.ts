@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { AdminAddressError } from './address-error.ts';
 import { addApi } from './api/register.ts';
 import { actor } from './contract/actor.ts';
-import type { Configuration } from './contract/model.ts';
+import type { Configuration } from './contract/configuration.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
 import { Access } from './gate/access.ts';
 import { type Audit, auditRecorder, withAudit } from './gate/audit.ts';

@@ -1,16 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import {
-  Content,
-  LeadPreviews,
-  ReloadResult,
-  ReplayCancellation,
-  ReplayTotals,
-  TestResult,
-  TriedExpression,
-} from '../contract/model.ts';
+import { ReloadResult, TestResult } from '../contract/configuration.ts';
+import { ReplayCancellation, ReplayTotals } from '../contract/deliveries.ts';
+import { Content } from '../contract/leads.ts';
 import type { Operations } from '../contract/operations.ts';
+import { LeadPreviews, TriedExpression } from '../contract/previews.ts';
 import {
   DEFAULT_PAUSE_REASON,
   discardBody,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Overview } from '../contract/model.ts';
+import { Overview } from '../contract/overview.ts';
 
 /** Answer of `/overview`, which repeats `healthy` and `problems` under the names that they had before. */
 export const OverviewAnswer = Overview.extend({

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
-import { DeliveryFilter, LeadSearch, PollFilter, ReplayFilter } from '../contract/model.ts';
+import { DeliveryFilter, ReplayFilter } from '../contract/deliveries.ts';
+import { LeadSearch } from '../contract/leads.ts';
 import { MAX_NOTE } from '../contract/operations.ts';
+import { PollFilter } from '../contract/polls.ts';
 
 /** Inputs of the API: the shapes of the model, parsed from text. Unknown fields are errors. */
 

@@ -2,17 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { printCount } from '../../platform/text/format.ts';
-import {
-  Configuration,
-  DeliveryRow,
-  ExpressionLanguage,
-  LeadDetail,
-  LeadRow,
-  PollRow,
-  pageOf,
-  SinkOverview,
-} from '../contract/model.ts';
+import { Configuration } from '../contract/configuration.ts';
+import { DeliveryRow } from '../contract/deliveries.ts';
+import { LeadDetail, LeadRow } from '../contract/leads.ts';
 import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
+import { SinkOverview } from '../contract/overview.ts';
+import { PollRow } from '../contract/polls.ts';
+import { ExpressionLanguage } from '../contract/previews.ts';
+import { pageOf } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
 import { deliveryCountQuery, deliveryQuery, leadPath, leadQuery, pollQuery } from './inputs.ts';
 import { noSuchLead } from './not-found.ts';

@@ -1,23 +1,15 @@
+import type { Configuration, TestResult } from './configuration.ts';
 import type {
-  Configuration,
-  Content,
   DeliveryFilter,
   DeliveryRow,
-  ExpressionLanguage,
-  LeadDetail,
-  LeadPreviews,
-  LeadRow,
-  LeadSearch,
-  Overview,
-  PollFilter,
-  PollRow,
   ReplayCancellation,
   ReplayFilter,
   ReplayTotals,
-  SinkOverview,
-  TestResult,
-  TriedExpression,
-} from './model.ts';
+} from './deliveries.ts';
+import type { Content, LeadDetail, LeadRow, LeadSearch } from './leads.ts';
+import type { Overview, SinkOverview } from './overview.ts';
+import type { PollFilter, PollRow } from './polls.ts';
+import type { ExpressionLanguage, LeadPreviews, TriedExpression } from './previews.ts';
 
 /** Result of a reload: the changes, or the faults of the configuration. */
 export type ReloadResult = { readonly applied: boolean; readonly generation: number } & Record<

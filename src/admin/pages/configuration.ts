@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Configuration } from '../contract/model.ts';
+import type { Configuration } from '../contract/configuration.ts';
 import type { ReloadResult } from '../contract/operations.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf, printBytes, printCount, printSpan } from '../../platform/text/format.ts';
-import type { Overview } from '../contract/model.ts';
+import type { Overview } from '../contract/overview.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { ago, moment } from './parts/moment.ts';

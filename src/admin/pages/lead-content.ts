@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Content as LeadContent } from '../contract/model.ts';
+import type { Content as LeadContent } from '../contract/leads.ts';
 import { leadAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { LeadPreviews } from '../contract/model.ts';
 import { MAX_PREVIEWED } from '../contract/operations.ts';
+import type { LeadPreviews } from '../contract/previews.ts';
 import { leadAddress, playgroundAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { printCount, printSpan } from '../../platform/text/format.ts';
-import type { LeadDetail } from '../contract/model.ts';
+import type { LeadDetail } from '../contract/leads.ts';
 import { revealVersion } from './lead-content.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';

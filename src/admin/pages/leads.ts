@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { type LeadRow, LeadSearch } from '../contract/model.ts';
+import { type LeadRow, LeadSearch } from '../contract/leads.ts';
 import { leadAddress } from './parts/addresses.ts';
 import type { Field } from './parts/filters.ts';
 import { showList } from './parts/list-page.ts';

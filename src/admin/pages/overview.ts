@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
-import type { Overview, SinkOverview } from '../contract/model.ts';
+import type { Overview, SinkOverview } from '../contract/overview.ts';
 import { backupId, backupSection, exportId, exportSection } from './exports.ts';
 import { goneLeadsAddress, sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { ExpressionLanguage, LeadRow, SinkOverview, TriedExpression } from '../contract/model.ts';
+import type { LeadRow } from '../contract/leads.ts';
 import type { ExpressionRequest } from '../contract/operations.ts';
+import type { SinkOverview } from '../contract/overview.ts';
+import type { ExpressionLanguage, TriedExpression } from '../contract/previews.ts';
 import { RequestError } from '../contract/request-error.ts';
 import { textOfJson } from './lead-previews.ts';
 import { leadAddress } from './parts/addresses.ts';

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { printBytes, printCount, printSpan } from '../../platform/text/format.ts';
-import { PollFilter, type PollRow } from '../contract/model.ts';
+import { PollFilter, type PollRow } from '../contract/polls.ts';
 import { goneLeadsAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';

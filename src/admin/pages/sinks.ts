@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
-import type { SinkOverview } from '../contract/model.ts';
+import type { SinkOverview } from '../contract/overview.ts';
 import { sinkAction, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Confirmation } from './parts/confirmation.ts';

@@ -4,7 +4,7 @@ import type { LedgerQueries, SelectedState } from '../../ledger/contract/ledger-
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import { deliveryJson } from '../../status/json.ts';
+import { deliveryJson } from '../../status/record-json.ts';
 import { allSinks, type SinkState, type SinkView } from '../../status/status-view.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';

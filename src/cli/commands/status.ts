@@ -4,7 +4,7 @@ import { formatFault } from '../../config/contract/config-error.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
-import { statusJson, verdictJson } from '../../status/json.ts';
+import { statusJson, verdictJson } from '../../status/status-json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { paintFor } from '../shell/colour.ts';

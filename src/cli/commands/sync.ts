@@ -5,7 +5,7 @@ import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
-import { statusJson } from '../../status/json.ts';
+import { statusJson } from '../../status/status-json.ts';
 import { defineCommand } from '../shell/command.ts';
 import {
   commandFormatter,

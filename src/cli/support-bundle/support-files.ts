@@ -5,7 +5,7 @@ import { describeConfig } from '../../config/load-config.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { viewExports } from '../../status/export-view.ts';
-import { statusJson } from '../../status/json.ts';
+import { statusJson } from '../../status/status-json.ts';
 import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { buildInfo } from '../shell/build-info.ts';

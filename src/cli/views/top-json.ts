@@ -1,7 +1,7 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import type { ExportView } from '../../status/export-view.ts';
-import { statusJson } from '../../status/json.ts';
+import { statusJson } from '../../status/status-json.ts';
 import type { Throughput } from './throughput.ts';
 
 /** Returns what `top` shows as JSON: the status, with the throughput of each sink. Absent values are null. */

@@ -1,5 +1,5 @@
-import type { LeadPreviews, TriedExpression } from '../../admin/contract/model.ts';
 import { MAX_PREVIEWED } from '../../admin/contract/operations.ts';
+import type { LeadPreviews, TriedExpression } from '../../admin/contract/previews.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { Delivery } from '../../leads/delivery.ts';

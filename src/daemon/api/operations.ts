@@ -1,12 +1,10 @@
 import { actor } from '../../admin/contract/actor.ts';
-import type {
-  Configuration,
-  DeliveryFilter as DeliveryQuery,
-  LeadSearch,
-  Overview,
-  PollFilter,
-} from '../../admin/contract/model.ts';
+import type { Configuration } from '../../admin/contract/configuration.ts';
+import type { DeliveryFilter as DeliveryQuery } from '../../admin/contract/deliveries.ts';
+import type { LeadSearch } from '../../admin/contract/leads.ts';
 import { type Ids, MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
+import type { Overview } from '../../admin/contract/overview.ts';
+import type { PollFilter } from '../../admin/contract/polls.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { filesOf } from '../../config/contract/config.ts';
 import { isBackup } from '../../exports/contract/options.ts';
@@ -20,22 +18,12 @@ import { languageReference } from '../../mapping/language-reference.ts';
 import type { MappingWorker } from '../../mapping/mapping-worker.ts';
 import { testSink } from '../../operations/test-sink.ts';
 import { version } from '../../platform/process/version.ts';
+import { backupOverview, exportOverview } from '../../status/export-json.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
-import {
-  backupOverview,
-  contentJson,
-  deliveryJson,
-  exportOverview,
-  historyJson,
-  leadJson,
-  pollJson,
-  problemJson,
-  sinkOverview,
-  sourceOverview,
-  speedJson,
-} from '../../status/json.ts';
 import { commandInText } from '../../status/problem.ts';
+import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
+import { problemJson, sinkOverview, sourceOverview, speedJson } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadResult } from '../units/reloader.ts';

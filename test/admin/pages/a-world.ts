@@ -1,11 +1,8 @@
-import type {
-  DeliveryRow,
-  LeadDetail,
-  LeadPreviews,
-  LeadRow,
-  PollRow,
-  SinkOverview,
-} from '../../../src/admin/contract/model.ts';
+import type { DeliveryRow } from '../../../src/admin/contract/deliveries.ts';
+import type { LeadDetail, LeadRow } from '../../../src/admin/contract/leads.ts';
+import type { SinkOverview } from '../../../src/admin/contract/overview.ts';
+import type { PollRow } from '../../../src/admin/contract/polls.ts';
+import type { LeadPreviews } from '../../../src/admin/contract/previews.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
 import { aBackupOfEach, anExportOfEach } from './an-export-of-each.ts';
 import type { World } from './fake-operations.ts';

@@ -1,4 +1,4 @@
-import type { Content } from '../../../src/admin/contract/model.ts';
+import type { Content } from '../../../src/admin/contract/leads.ts';
 
 /** What the webhook answered to a lead that it refused. */
 export function anAnswer(answer: string): Content['answers'][number] {

@@ -1,4 +1,4 @@
-import type { Overview } from '../../../src/admin/contract/model.ts';
+import type { Overview } from '../../../src/admin/contract/overview.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

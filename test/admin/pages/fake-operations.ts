@@ -1,20 +1,6 @@
-import type {
-  Configuration,
-  Content,
-  DeliveryFilter,
-  DeliveryRow,
-  ExpressionLanguage,
-  LeadDetail,
-  LeadPreviews,
-  LeadRow,
-  LeadSearch,
-  Overview,
-  PollFilter,
-  PollRow,
-  SinkOverview,
-  TestResult,
-  TriedExpression,
-} from '../../../src/admin/contract/model.ts';
+import type { Configuration, TestResult } from '../../../src/admin/contract/configuration.ts';
+import type { DeliveryFilter, DeliveryRow } from '../../../src/admin/contract/deliveries.ts';
+import type { Content, LeadDetail, LeadRow, LeadSearch } from '../../../src/admin/contract/leads.ts';
 import type {
   ExpressionRequest,
   Ids,
@@ -22,6 +8,13 @@ import type {
   Page,
   PageRequest,
 } from '../../../src/admin/contract/operations.ts';
+import type { Overview, SinkOverview } from '../../../src/admin/contract/overview.ts';
+import type { PollFilter, PollRow } from '../../../src/admin/contract/polls.ts';
+import type {
+  ExpressionLanguage,
+  LeadPreviews,
+  TriedExpression,
+} from '../../../src/admin/contract/previews.ts';
 
 /** A leadsync whose state a test holds in its hands: every list may be changed, and every action is kept. */
 export class FakeOperations implements Operations {

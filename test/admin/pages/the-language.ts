@@ -1,4 +1,4 @@
-import type { ExpressionLanguage } from '../../../src/admin/contract/model.ts';
+import type { ExpressionLanguage } from '../../../src/admin/contract/previews.ts';
 import { MAX_EXPRESSION } from '../../../src/mapping/definition.ts';
 import { languageReference } from '../../../src/mapping/language-reference.ts';
 

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf } from '../../../platform/text/format.ts';
-import type { Overview } from '../../contract/model.ts';
+import type { Overview } from '../../contract/overview.ts';
 import type { AssetName } from './assets.ts';
 import type { Content } from './content.ts';
 import { markup } from './markup.ts';

@@ -1,4 +1,5 @@
-import type { DeliveryRow, SinkOverview } from '../../contract/model.ts';
+import type { DeliveryRow } from '../../contract/deliveries.ts';
+import type { SinkOverview } from '../../contract/overview.ts';
 import type { Content } from './content.ts';
 import { moment } from './moment.ts';
 

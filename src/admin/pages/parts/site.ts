@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Overview } from '../../contract/model.ts';
 import type { Operations } from '../../contract/operations.ts';
+import type { Overview } from '../../contract/overview.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import type { AssetName } from './assets.ts';
 import { type Confirmation, confirmationForm } from './confirmation.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import { sinkOverview } from '../../src/status/json.ts';
+import { sinkOverview } from '../../src/status/status-json.ts';
 import type { SinkView } from '../../src/status/status-view.ts';
 
 const probeAt = new Date('2026-11-20T10:01:00.000Z');

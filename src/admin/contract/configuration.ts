@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { count, time } from './values.ts';
+
+/** A value of the configuration in force, with its origin. Secrets are masked. */
+const ConfigValue = z.object({
+  /** Path of the option, for example `sinks.crm.url`. */
+  path: z.string(),
+  value: z.string(),
+  /** Where the value was set, for example `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x` or `default`. */
+  origin: z.string(),
+});
+
+/** The configuration in force. `stale` is set while the file is not valid. */
+export const Configuration = z.object({
+  generation: count,
+  loaded_at: time,
+  stale: z.object({ since: time, faults: z.array(z.string()) }).nullable(),
+  values: z.array(ConfigValue),
+});
+
+/** Result of a reload. Has the further fields `changes` and `restart` if the file was applied, otherwise `faults`. */
+export const ReloadResult = z.looseObject({ applied: z.boolean(), generation: count });
+
+/** Result of a test event. */
+export const TestResult = z.object({
+  arrived: z.boolean(),
+  duration_ms: z.number(),
+  /** What happened, with the next step if the event did not arrive. */
+  what: z.string(),
+});
+
+export type Configuration = z.infer<typeof Configuration>;
+export type TestResult = z.infer<typeof TestResult>;

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { count, leadId, time } from './values.ts';
+
+/** State of a delivery. */
+const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
+
+/** State to select deliveries by. A discarded delivery is skipped, and was dead before. */
+export const SelectedState = z.enum([...DeliveryState.options, 'discarded']);
+
+/** One attempt, or several consecutive attempts that failed in the same way. */
+export const AttemptRow = z.object({
+  started_at: time,
+  duration_ms: z.number(),
+  outcome: z.string(),
+  http_status: z.int().nullable(),
+  error: z.string().nullable(),
+  times: count,
+  last_started_at: time.nullable(),
+});
+
+/** A delivery: one version of one lead, owed to one sink. */
+export const DeliveryRow = z.object({
+  delivery_id: z.string(),
+  source: z.string(),
+  lead_id: leadId,
+  lead_version: count,
+  sink: z.string(),
+  event: z.string(),
+  state: DeliveryState,
+  reason: z.string().nullable(),
+  attempts: count,
+  replay: z.boolean(),
+  owed_at: time,
+  next_attempt_at: time.nullable(),
+  settled_at: time.nullable(),
+  /** Whether it was dead until an operator discarded it. `reason` then has the note, and why it was dead. */
+  discarded: z.boolean(),
+  /** What the lead became at the destination; null if the destination did not say. */
+  ref: z.object({ object: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
+});
+
+/** Filter for deliveries; a delivery must match every field. A `lead` without a `source` matches in every source. */
+export const DeliveryFilter = z.object({
+  sink: z.string().optional(),
+  source: z.string().optional(),
+  lead: leadId.optional(),
+  delivery: z.string().optional(),
+  state: SelectedState.optional(),
+  /** A part of the reason, in upper or lower case, or the HTTP status of the last attempt. */
+  reason: z.string().trim().min(1).max(200).optional(),
+  /** Inclusive start of the time range in which the delivery was delivered; `delivered_until` is its exclusive end. */
+  delivered_since: time.optional(),
+  delivered_until: time.optional(),
+  /** Inclusive start of the time range in which the delivery was owed; `until` is its exclusive end. */
+  since: time.optional(),
+  until: time.optional(),
+});
+
+/**
+ * Filter for the leads to replay to a sink; a lead must match every field. `since` and `until` compare when the lead was first seen or last
+ * changed. One delivery of the lead to the sink must match `state`, `reason`, `delivered_since` and `delivered_until`.
+ */
+export const ReplayFilter = DeliveryFilter.omit({ sink: true, delivery: true });
+
+/** Number of leads that a replay would owe, their sources, and the given ids that select no lead. */
+export const ReplayTotals = z.object({
+  leads: count,
+  sources: z.array(z.string()).readonly(),
+  unmatched: z.array(z.string()).readonly(),
+});
+
+/**
+ * What the cancellation of a sink's replays did: deliveries that are skipped, that stay because they are being attempted, and that stay
+ * because the sink would otherwise miss a content that it was owed before.
+ */
+export const ReplayCancellation = z.object({ cancelled: count, attempted: count, needed: count });
+
+export type DeliveryRow = z.infer<typeof DeliveryRow>;
+export type DeliveryFilter = z.infer<typeof DeliveryFilter>;
+export type ReplayFilter = z.infer<typeof ReplayFilter>;
+export type ReplayTotals = z.infer<typeof ReplayTotals>;
+export type ReplayCancellation = z.infer<typeof ReplayCancellation>;

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { count, PollStatus, time } from './values.ts';
+
+/** A problem in whole sentences, with its next step. `about` names the source, sink or export. */
+const Problem = z.object({
+  /** Stable id, such as `sink_held`; alerts use the same ids. */
+  code: z.string(),
+  severity: z.enum(['warning', 'critical']),
+  about: z.string().nullable(),
+  message: z.string(),
+  next_step: z.string(),
+  /** Section of the operating manual, as a path in the project. */
+  runbook: z.string(),
+});
+
+const SourceOverview = z.object({
+  source: z.string(),
+  leads: count,
+  leads_listed: count,
+  leads_rejected: count,
+  last_poll_at: time.nullable(),
+  last_poll_status: PollStatus.nullable(),
+  last_success_at: time.nullable(),
+  /** Seconds since the last complete listing. */
+  freshness_seconds: z.number().nullable(),
+  error: z.string().nullable(),
+});
+
+/** State and backlog of a sink. */
+export const SinkOverview = z.object({
+  sink: z.string(),
+  type: z.string().nullable(),
+  /** `orphaned` means that the sink was removed from the configuration while the ledger still has pending deliveries for it. */
+  state: z.enum(['healthy', 'held', 'paused', 'disabled', 'orphaned']),
+  /** Reason of the hold or the pause. */
+  reason: z.string().nullable(),
+  since: time.nullable(),
+  pending: count,
+  retrying: count,
+  /** Pending deliveries that replays owe. */
+  replays_pending: count,
+  delivered: count,
+  dead: count,
+  skipped: count,
+  /** Leads that `where` has left out since a lead was last delivered, of the last 1,000 skipped leads at most. */
+  left_out_since_delivered: count,
+  oldest_owed_at: time.nullable(),
+  last_delivered_at: time.nullable(),
+  next_attempt_at: time.nullable(),
+  /** How much of the destination's daily limit is used, as its last answer said; null if it reports none. */
+  quota: z.object({ unit: z.string(), used: count, limit: count, read_at: time }).nullable(),
+});
+
+/** A scheduled export. */
+const ExportOverview = z.object({
+  export: z.string(),
+  type: z.enum(['directory', 's3']),
+  /** A directory, or `s3://bucket/prefix`. */
+  target: z.string(),
+  /** Interval; null if the export runs daily, at the time `at` in `timezone`. */
+  every_seconds: z.number().nullable(),
+  at: z.string().nullable(),
+  timezone: z.string().nullable(),
+  /** `new` means that no run has finished yet. */
+  state: z.enum(['new', 'made', 'running', 'failed']),
+  /** Start of the last successful run; `place`, `rows` and `bytes` describe its result. */
+  last_success_at: time.nullable(),
+  place: z.string().nullable(),
+  rows: count.nullable(),
+  bytes: count.nullable(),
+  next_at: time.nullable(),
+  /** Consecutive failures since the last successful run. */
+  failures: count,
+  last_error: z.string().nullable(),
+});
+
+/** A scheduled backup. `leads` is the number of leads in the last one. */
+const BackupOverview = ExportOverview.omit({ export: true, rows: true }).extend({
+  backup: z.string(),
+  leads: count.nullable(),
+});
+
+/**
+ * Time in which the leads first seen in the last 24 hours were delivered to a sink: median and 95th percentile, in seconds. Excludes
+ * backfills, and leads that already existed when leadsync first listed their source.
+ */
+const SpeedToLead = z.object({
+  sink: z.string(),
+  leads: count,
+  seen_to_delivered_p50_seconds: z.number().nullable(),
+  seen_to_delivered_p95_seconds: z.number().nullable(),
+  created_to_delivered_p50_seconds: z.number().nullable(),
+  created_to_delivered_p95_seconds: z.number().nullable(),
+});
+
+/** State of the whole installation at the time `at`. leadsync caches the answer for 1 s, so `at` can be earlier than the request. */
+export const Overview = z.object({
+  version: z.string(),
+  at: time,
+  /** The name of the installation. */
+  installation: z.string().nullable(),
+  /** Whether `problems` is empty. */
+  healthy: z.boolean(),
+  problems: z.array(Problem),
+  sources: z.array(SourceOverview),
+  sinks: z.array(SinkOverview),
+  exports: z.array(ExportOverview),
+  backups: z.array(BackupOverview),
+  /** New leads in each of the last 48 hours, oldest first, with 0 for an hour without one. */
+  leads_per_hour: z.array(z.object({ hour: time, leads: count })),
+  speed_to_lead: z.array(SpeedToLead),
+});
+
+export type SinkOverview = z.infer<typeof SinkOverview>;
+export type Overview = z.infer<typeof Overview>;

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { count, PollStatus, time } from './values.ts';
+
+/** Filter for polls; a poll must match every field. */
+export const PollFilter = z.object({
+  source: z.string().optional(),
+  status: PollStatus.optional(),
+});
+
+/** A poll of a source. */
+export const PollRow = z.object({
+  poll_id: z.int(),
+  source: z.string(),
+  started_at: time,
+  finished_at: time.nullable(),
+  duration_ms: z.number().nullable(),
+  status: PollStatus,
+  leads_listed: count,
+  leads_new: count,
+  leads_changed: count,
+  leads_rejected: count,
+  bytes: count,
+  http_status: z.int().nullable(),
+  error: z.string().nullable(),
+});
+
+export type PollFilter = z.infer<typeof PollFilter>;
+export type PollRow = z.infer<typeof PollRow>;

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { count, leadId } from './values.ts';
+
+/** A request, file or row that a sink would send, or the beginning of it. */
+const SinkPreview = z.object({
+  /** Kind and destination; secrets are masked. */
+  target: z.string(),
+  /** Headers of a request, or columns of a row. */
+  fields: z.array(z.object({ name: z.string(), value: z.string() })),
+  /** Body of a request or content of a file; null for a row. */
+  content: z.string().nullable(),
+  /** Whether a text is longer than `MAX_PREVIEWED` and only its beginning is here. */
+  truncated: z.boolean(),
+});
+
+/**
+ * Personal data: what each configured sink would get for a lead now. `leadsync preview` makes the same. The audit log records each client
+ * that reads this data.
+ */
+export const LeadPreviews = z.object({
+  source: z.string(),
+  lead_id: leadId,
+  sinks: z.array(
+    z.object({
+      sink: z.string(),
+      type: z.string(),
+      /** `withheld` means that the sink would not get the lead, for example because its mapping leaves it out or fails for it. */
+      state: z.enum(['sent', 'withheld']),
+      /** Why the sink would not get the lead, in a sentence; null if it would. */
+      reason: z.string().nullable(),
+      /** How the state of the delivery, or of the sink, affects whether this is sent; null if it does not. */
+      note: z.string().nullable(),
+      /** The fields that the mapping makes of the lead, each as JSON text; null if the sink gets the lead as received. */
+      fields: z.array(z.object({ name: z.string(), json: z.string() })).nullable(),
+      previews: z.array(SinkPreview),
+    }),
+  ),
+});
+
+/** What an expression can use. */
+export const ExpressionLanguage = z.object({
+  /** Each variable or field of one, and what it is: `lead.client_name`, `a text`. */
+  variables: z.array(z.object({ name: z.string(), content: z.string() })),
+  /** Each function of leadsync, and what it returns: `email(text)`. */
+  functions: z.array(z.object({ usage: z.string(), result: z.string() })),
+  /** Names of functions of CEL itself. */
+  others: z.array(z.string()),
+  /** Maximum characters of an expression. */
+  max_characters: count,
+});
+
+/** The characters of an expression that cause a fault: offsets in UTF-16 code units, the end exclusive. */
+const Place = z.object({ start: count, end: count });
+
+/**
+ * What an expression makes of a lead. Personal data, if the lead is not the sample lead: the audit log records each client that evaluates an
+ * expression for a lead.
+ */
+export const TriedExpression = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('value'),
+    /** What kind of value it is, in words: `text of 12 characters`. */
+    type: z.string(),
+    /** The value as JSON text, because a JSON number above 2^53 loses digits. */
+    json: z.string(),
+  }),
+  z.object({
+    /** `fault`: the expression is wrong for every lead. `failed`: it is right, and fails for this lead. */
+    kind: z.enum(['fault', 'failed']),
+    message: z.string(),
+    /** Next step; may be empty. */
+    hint: z.string(),
+    /** Null if no part of the expression alone is the cause. */
+    place: Place.nullable(),
+  }),
+]);
+
+export type LeadPreviews = z.infer<typeof LeadPreviews>;
+export type ExpressionLanguage = z.infer<typeof ExpressionLanguage>;
+export type TriedExpression = z.infer<typeof TriedExpression>;

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/**
+ * What the shapes beside this file have in common. The API returns them as JSON, and the pages render them. Fields are named as in the store
+ * (docs/store.md). Only `Content` and `LeadPreviews` hold a lead's content.
+ */
+
+/** A time: UTC, `YYYY-MM-DDTHH:MM:SS.sssZ`. */
+export const time = z.iso.datetime({ precision: 3 });
+
+/** Lead id, up to 2^63 − 1. It is text, because a JSON number above 2^53 loses digits. */
+export const leadId = z.string().regex(/^\d{1,19}$/);
+
+/** A number of things. */
+export const count = z.int().nonnegative();
+
+/** Returns the schema of a page of rows, newest first. `next` is the cursor of the following page, or null at the end. */
+export const pageOf = <Row extends z.ZodType>(row: Row) =>
+  z.object({ rows: z.array(row).readonly(), next: z.string().nullable() });
+
+/** State or result of a poll. */
+export const PollStatus = z.enum(['running', 'success', 'unchanged', 'partial', 'failed']);

@@ -1,0 +1,115 @@
+import type {
+  LeadContent,
+  LeadHistory,
+  LeadRow,
+  StoredAttempt,
+  StoredPoll,
+  StoredVersion,
+} from '../ledger/contract/page-rows.ts';
+import type { DeliveryRow } from '../ledger/contract/status-rows.ts';
+import { iso, isoOf, reasonOf } from './json-values.ts';
+
+/** Returns a lead without its content. Converts times from ms since 1970 to text. */
+export function leadJson({
+  source,
+  lead,
+  service,
+  version,
+  createdAt,
+  firstSeenAt,
+  changedAt,
+  lastListedAt,
+  goneAt,
+}: LeadRow) {
+  return {
+    source,
+    lead_id: lead,
+    service_slug: service,
+    version,
+    created_at: iso(createdAt),
+    first_seen_at: isoOf(firstSeenAt),
+    changed_at: isoOf(changedAt),
+    last_listed_at: iso(lastListedAt),
+    gone_at: iso(goneAt),
+  };
+}
+
+/** Returns the history of a lead, in the order of the ledger, without content and answers of destinations. */
+export function historyJson({ lead, versions, deliveries }: LeadHistory) {
+  return {
+    lead: leadJson(lead),
+    versions: versions.map(versionJson),
+    deliveries: deliveries.map(({ attemptRows, ...delivery }) => ({
+      ...deliveryJson(delivery),
+      attempt_rows: attemptRows.map(attemptJson),
+    })),
+  };
+}
+
+function versionJson({ version, validFrom, poll, changedFields }: StoredVersion) {
+  return {
+    version,
+    valid_from: isoOf(validFrom),
+    poll_id: poll,
+    changed_fields: changedFields === null ? null : [...changedFields],
+  };
+}
+
+function attemptJson({ startedAt, durationMs, outcome, httpStatus, error, times, lastAt }: StoredAttempt) {
+  return {
+    started_at: isoOf(startedAt),
+    duration_ms: durationMs,
+    outcome,
+    http_status: httpStatus,
+    error,
+    times,
+    last_started_at: iso(lastAt),
+  };
+}
+
+/** Returns a version's content and the answers of destinations (personal data). The caller adds the source and the id. */
+export function contentJson(content: LeadContent) {
+  const { raw, rawBefore, answers } = content;
+  return {
+    ...versionJson(content),
+    raw,
+    raw_before: rawBefore,
+    answers: answers.map(({ delivery, sink, startedAt, outcome, httpStatus, answer }) => ({
+      delivery_id: delivery,
+      sink,
+      started_at: isoOf(startedAt),
+      outcome,
+      http_status: httpStatus,
+      answer,
+    })),
+  };
+}
+
+/** Returns a delivery without its attempts. */
+export function deliveryJson(row: DeliveryRow) {
+  return {
+    delivery_id: row.delivery,
+    source: row.source,
+    lead_id: row.lead,
+    lead_version: row.version,
+    sink: row.sink,
+    event: row.event,
+    state: row.state,
+    reason: row.reason ?? null,
+    attempts: row.attempts,
+    replay: row.replay,
+    owed_at: row.owedAt.toISOString(),
+    next_attempt_at: iso(row.nextAttemptAt),
+    settled_at: iso(row.settledAt),
+    discarded: row.discarded,
+    ref: row.ref ? { ...row.ref, url: row.ref.url ?? null } : null,
+  };
+}
+
+/** Returns a poll with its duration in ms, which is null while the poll runs and never negative. Removes the code from the error. */
+export function pollJson(poll: StoredPoll) {
+  const { started_at, finished_at, error } = poll;
+  const durationMs =
+    finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
+  return { ...poll, duration_ms: durationMs, error: reasonOf(error) };
+}
