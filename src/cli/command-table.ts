@@ -115,6 +115,11 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       () => import('./commands/tail.ts'),
     ),
     entry(
+      'find <text>',
+      'finds leads by a part of the name, email address or phone number',
+      () => import('./commands/find.ts'),
+    ),
+    entry(
       'trace <lead>',
       'shows the complete history of one lead as a timeline',
       () => import('./commands/trace.ts'),

@@ -7,6 +7,7 @@ import { ChangeFeed } from './queries/change-feed.ts';
 import { Comparing } from './queries/comparing.ts';
 import { databaseStats, lastPolls } from './queries/database-stats.ts';
 import { DeliveryList } from './queries/delivery-list.ts';
+import { FindLeads } from './queries/find-leads.ts';
 import { History } from './queries/history.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
 import { newestContents } from './queries/newest-contents.ts';
@@ -18,6 +19,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
   const status = new StatusQueries(db, rows);
   const deliveries = new DeliveryList(db);
   const traces = new LeadTrace(db, rows, deliveries);
+  const finding = new FindLeads(db);
   const vitals = new AlertQueries(db, status);
   const upcoming = new UpcomingDeliveries(db);
   const changes = new ChangeFeed(db);
@@ -28,6 +30,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     status: () => access.read(() => status.status()),
     deliveries: (filter, page) => access.read(() => deliveries.newest(filter, page)),
     trace: (lead, source) => access.read(() => traces.of(lead, source)),
+    findLeads: (search, limit) => access.read(() => finding.find(search, limit)),
     vitals: (recent) => access.read(() => vitals.all(recent)),
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),
     upcoming: (sink, lead, source) => access.read(() => upcoming.of(sink, lead, source)),

@@ -1,4 +1,5 @@
 import type {
+  FoundLead,
   LeadContent,
   LeadHistory,
   LeadRow,
@@ -31,6 +32,17 @@ export function leadJson({
     changed_at: isoOf(changedAt),
     last_listed_at: iso(lastListedAt),
     gone_at: iso(goneAt),
+  };
+}
+
+/** Returns a lead with the contact that matched a search: personal data. */
+export function foundLeadJson({ name, email, phone, matchedVersion, ...lead }: FoundLead) {
+  return {
+    ...leadJson(lead),
+    client_name: name,
+    client_email: email,
+    client_phone_number: phone,
+    matched_version: matchedVersion,
   };
 }
 

@@ -208,6 +208,10 @@ describe('the audit log', () => {
         order.push('tried');
         return { kind: 'value' as const, type: 'number', json: '1' };
       },
+      findLeads: async () => {
+        order.push('found');
+        return { rows: [], next: null, searched_until: null };
+      },
     };
     const audit = async ({ what, ...rest }: AuditEntry) => void order.push(`${what} ${JSON.stringify(rest)}`);
     const server = await start({ operations, audit });
@@ -229,12 +233,19 @@ describe('the audit log', () => {
       });
     await expression({ expression: '"Ada Example"', source: 'main', lead: '42' });
     await expression({ expression: 'lead.client_name' }); // of the sample lead
+    await ask(server, '/api/v1/leads/find', {
+      method: 'POST',
+      headers: { ...bearer(TOKEN).headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'Ada Example', source: 'main' }),
+    });
     expect(order).toEqual([
       'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","as":"previews"}',
       'previewed',
       'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","as":"expression"}',
       'tried',
       'tried',
+      'find {"who":"token","address":"127.0.0.1","source":"main"}', // without the text
+      'found',
     ]);
   });
 

@@ -371,6 +371,7 @@ describe('/api/v1/openapi.json', () => {
       'post /deliveries/discard',
       'post /deliveries/retry',
       'post /expressions/try',
+      'post /leads/find',
       'post /leads/{source}/{lead}/preview',
       'post /leads/{source}/{lead}/replay',
       'post /leads/{source}/{lead}/reveal',

@@ -56,6 +56,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       speed_to_lead: [],
     }),
     leads: kept('leads', { rows: [lead], next: null }),
+    findLeads: kept('findLeads', { rows: [], next: null, searched_until: null }),
     lead: async (...args) => {
       asked.push(['lead', ...args]);
       return args[1] === '42' ? { lead, versions: [], deliveries: [] } : undefined;

@@ -8,6 +8,7 @@ import { clockSettingContract } from './contract/clock-setting.ts';
 import { controlContract } from './contract/control.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
+import { findingContract } from './contract/finding.ts';
 import { leftOutReplaysContract } from './contract/left-out-replays.ts';
 import { mappingContract } from './contract/mapping.ts';
 import { newestContentContract } from './contract/newest-content.ts';
@@ -36,6 +37,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     recallingContract(store);
     clockSettingContract(store);
     erasingContract(store);
+    findingContract(store);
     retainingContract(store);
     twoSourcesContract(store);
     upcomingContract(store);

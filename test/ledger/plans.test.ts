@@ -71,6 +71,7 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     'SELECT source, version, valid_from, poll_id, changed_fields FROM _versions',
     'is asked by a person for a trace',
   ],
+  ['WHERE version_no < :before AND', 'reads a bounded number of contents by number, when a person searches'],
   ['SELECT * FROM polls ORDER BY poll_id DESC LIMIT', 'reads the last polls by number'],
 ];
 
@@ -175,6 +176,7 @@ function askForPages(questions: PageQueries, now: Date): void {
     { listing: 'gone' as const, source: 'main' },
   ])
     questions.leads(search, page);
+  questions.findLeads({ text: 'ada' }, 2);
   questions.lead('main', 1n);
   questions.content('main', 1n);
   questions.content('main', 1n, 1);

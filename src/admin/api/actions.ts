@@ -3,13 +3,14 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ReloadResult, TestResult } from '../contract/configuration.ts';
 import { ReplayCancellation, ReplayTotals } from '../contract/deliveries.ts';
-import { Content } from '../contract/leads.ts';
+import { Content, FoundLeads } from '../contract/leads.ts';
 import type { Operations } from '../contract/operations.ts';
 import { LeadPreviews, TriedExpression } from '../contract/previews.ts';
 import {
   DEFAULT_PAUSE_REASON,
   discardBody,
   expressionBody,
+  findBody,
   leadPath,
   pauseBody,
   replayAllBody,
@@ -36,6 +37,21 @@ const Tried = z.object({ result: TriedExpression });
 /** Adds the routes that change something or return personal data. The audit log records each of these actions before it happens. */
 export function addActions(scope: FastifyInstance, operations: Operations): void {
   const app = scope.withTypeProvider<ZodTypeProvider>();
+  app.post(
+    '/leads/find',
+    {
+      schema: {
+        operationId: 'findLeads',
+        summary: 'Find leads by a part of the name, email address or phone number (personal data)',
+        description:
+          'Reads the newest contents first, a bounded number for each answer: continue with `next` as `after` until `next` is null, also after an answer without rows.',
+        tags: ['leads'],
+        body: findBody,
+        response: responses(FoundLeads),
+      },
+    },
+    ({ body: { limit, after, ...search } }) => operations.findLeads(search, { limit, after }),
+  );
   app.post(
     '/leads/:source/:lead/reveal',
     {

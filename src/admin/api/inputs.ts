@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
 import { DeliveryFilter, ReplayFilter } from '../contract/deliveries.ts';
-import { LeadSearch } from '../contract/leads.ts';
+import { LeadSearch, PersonSearch } from '../contract/leads.ts';
 import { MAX_NOTE } from '../contract/operations.ts';
 import { PollFilter } from '../contract/polls.ts';
 
@@ -56,6 +56,15 @@ const page = {
 export const leadQuery = inOrder(
   z.strictObject({ ...LeadSearch.shape, ...moments, lead: lead.optional(), ...page }),
 );
+/** Body of a search for a person. It is no query, because addresses are logged on their way. */
+export const findBody = z.strictObject({
+  text: PersonSearch.shape.text.describe(
+    "Words of the client's name or email address, or at least four digits of the phone number.",
+  ),
+  source: z.string().optional().describe('Only leads of this source.'),
+  limit: page.limit,
+  after: page.after,
+});
 /** Query of `GET /deliveries`. `since` and `until` compare the time when the delivery was owed. */
 export const deliveryQuery = inOrder(z.strictObject({ ...filter, ...page }));
 /** Query of `GET /deliveries/count`: the same filter without paging. */

@@ -33,6 +33,31 @@ export const LeadRow = z.object({
   gone_at: time.nullable(),
 });
 
+/** What to find leads by: personal data. */
+export const PersonSearch = z.object({
+  /** Words of the client's name or email address, or digits of the phone number. */
+  text: z.string().trim().min(2).max(200),
+  source: z.string().optional(),
+});
+
+/** A lead with the contact in its newest content that matches: personal data. */
+const FoundLead = LeadRow.extend({
+  client_name: z.string().nullable(),
+  client_email: z.string().nullable(),
+  client_phone_number: z.string().nullable(),
+  matched_version: count,
+});
+
+/**
+ * Leads that a search for a person found, by when the matching content was recorded, newest first. A search reads a bounded number of
+ * contents: with `next`, older ones are left, which were recorded before `searched_until`.
+ */
+export const FoundLeads = z.object({
+  rows: z.array(FoundLead).readonly(),
+  next: z.string().nullable(),
+  searched_until: time.nullable(),
+});
+
 /** A version of a lead, without its content. */
 const Version = z.object({
   version: count,
@@ -80,3 +105,5 @@ export type LeadSearch = z.infer<typeof LeadSearch>;
 export type LeadRow = z.infer<typeof LeadRow>;
 export type LeadDetail = z.infer<typeof LeadDetail>;
 export type Content = z.infer<typeof Content>;
+export type PersonSearch = z.infer<typeof PersonSearch>;
+export type FoundLeads = z.infer<typeof FoundLeads>;

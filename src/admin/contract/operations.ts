@@ -6,7 +6,7 @@ import type {
   ReplayFilter,
   ReplayTotals,
 } from './deliveries.ts';
-import type { Content, LeadDetail, LeadRow, LeadSearch } from './leads.ts';
+import type { Content, FoundLeads, LeadDetail, LeadRow, LeadSearch, PersonSearch } from './leads.ts';
 import type { Overview, SinkOverview } from './overview.ts';
 import type { PollFilter, PollRow } from './polls.ts';
 import type { ExpressionLanguage, LeadPreviews, TriedExpression } from './previews.ts';
@@ -81,6 +81,11 @@ export interface Operations {
   tryExpression(request: ExpressionRequest): Promise<TriedExpression>;
   /** Returns what an expression can use. */
   expressionLanguage(): Promise<ExpressionLanguage>;
+  /**
+   * Finds leads by a part of the client's name, email address or phone number: personal data. `withAudit` records the client, and not the
+   * text, before it calls this operation.
+   */
+  findLeads(search: PersonSearch, page: PageRequest): Promise<FoundLeads>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** Returns the number of matching deliveries, at most `MAX_COUNTED`. */
   countDeliveries(filter: DeliveryFilter): Promise<number>;

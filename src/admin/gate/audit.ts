@@ -51,6 +51,10 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       if (request.lead) await record('reveal', { ...request.lead, as: 'expression' });
       return operations.tryExpression(request);
     },
+    findLeads: async (search, page) => {
+      await record('find', { source: search.source });
+      return operations.findLeads(search, page);
+    },
     retry: async (filter) => {
       await record('retry', detailsOf(filter));
       return operations.retry(filter);

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import { type LeadRow, LeadSearch } from '../contract/leads.ts';
+import { findForm } from './find-leads.ts';
 import { leadAddress } from './parts/addresses.ts';
 import type { Field } from './parts/filters.ts';
 import { showList } from './parts/list-page.ts';
@@ -14,6 +15,7 @@ export const addLeads: AddPage = (app, site) => {
     showList(site, request, reply, {
       name: 'Leads',
       path: '/leads',
+      above: findForm(),
       fields,
       schema: LeadSearch,
       rows: (search, filtered) => site.operations.leads(search, pageRequest(filtered)),

@@ -4,6 +4,7 @@ import type { RequestError } from '../contract/request-error.ts';
 import { requestErrorFor } from '../http/answer.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
+import { addFindLeads } from './find-leads.ts';
 import { addLead } from './lead.ts';
 import { addLeads } from './leads.ts';
 import { type LoginPage, loginPage } from './login.ts';
@@ -26,6 +27,7 @@ const MAX_FORM_BYTES = 64 * 1024;
 const addPages = [
   addOverview,
   addLeads,
+  addFindLeads,
   addLead,
   addDeliveries,
   addSinks,

@@ -15,7 +15,8 @@ export async function subjectOf(given: string, stdin: Surroundings['stdin']): Pr
   return readSubject(given === '-' ? await firstLine(stdin) : given);
 }
 
-async function firstLine(stdin: Surroundings['stdin']): Promise<string> {
+/** Returns the first line of standard input, without blanks around it. Reads no more than a little over `MAX_CHARACTERS`. */
+export async function firstLine(stdin: Surroundings['stdin']): Promise<string> {
   let text = '';
   for await (const chunk of stdin) {
     text += String(chunk);

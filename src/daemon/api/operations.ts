@@ -27,6 +27,7 @@ import { problemJson, sinkOverview, sourceOverview, speedJson } from '../../stat
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadResult } from '../units/reloader.ts';
+import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 
 /** Period for which new leads are counted, in hours. */
@@ -60,6 +61,10 @@ export function operationsOf(context: OperationParts): Operations {
       await requireNames(context, query, search);
       const { rows, next } = await query('leads', searchOf(search), requireCursor(page));
       return { rows: rows.map(leadJson), next };
+    },
+    findLeads: async (search, page) => {
+      await requireNames(context, query, search);
+      return findLeads(search, page, query);
     },
     lead: async (source, lead) => {
       const history = await query('lead', source, leadIdOf(lead));

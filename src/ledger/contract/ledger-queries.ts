@@ -4,6 +4,7 @@ import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { FeedCursor, FeedPage, RecentAttempt } from './feed-entries.ts';
+import type { FoundLeads, PersonSearch } from './page-rows.ts';
 import type {
   Backlog,
   DatabaseStats,
@@ -69,6 +70,11 @@ export interface LedgerQueries {
   ): Promise<readonly DeliveryRow[]>;
   /** Returns the history of a lead in order of time, even if it was rejected in every listing. Empty if the lead was never listed. */
   trace(lead: LeadId, source?: string): Promise<readonly TraceEntry[]>;
+  /**
+   * Finds leads by a part of the client's name, email address or phone number, in every kept content. Reads a bounded number of contents, so
+   * an answer without rows may have a `next`.
+   */
+  findLeads(search: PersonSearch, limit: number): Promise<FoundLeads>;
   /** Returns the inputs of alerts. Measures delivery times only for leads that are new since `recent`. */
   vitals(recent: Date): Promise<Vitals>;
   /**

@@ -1,3 +1,4 @@
+import type { Contact } from '../../leads/find-contact.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveryRow, PollStatus } from './status-rows.ts';
 
@@ -44,6 +45,30 @@ export interface LeadRow {
   /** When a complete listing last contained the lead, and when a complete listing first did not. Both are null while the lead is listed. */
   readonly lastListedAt: number | null;
   readonly goneAt: number | null;
+}
+
+/** What to find a lead by. */
+export interface PersonSearch {
+  /** Words of the client's name or email address, or digits of the phone number: personal data. */
+  readonly text: string;
+  readonly source?: string | undefined;
+  /** Only contents recorded before this number: `next.before` of the previous answer. */
+  readonly before?: number | undefined;
+}
+
+/** A lead with the contact that matched: personal data. */
+export interface FoundLead extends LeadRow, Contact {
+  /** The newest version of the lead that matches. */
+  readonly matchedVersion: number;
+}
+
+/** Found leads, by when the matching content was recorded, newest first. */
+export interface FoundLeads {
+  readonly rows: readonly FoundLead[];
+  /** The number of contents that were read for this answer. */
+  readonly contents: number;
+  /** Where the next answer begins, and when the last content of this one was recorded, in ms since 1970; undefined at the end. */
+  readonly next: { readonly before: number; readonly at: number } | undefined;
 }
 
 /**

@@ -3,11 +3,13 @@ import type { LeadId } from '../../leads/lead.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
+  FoundLeads,
   LeadContent,
   LeadHistory,
   LeadRow,
   LeadSearch,
   Page,
+  PersonSearch,
   Rows,
   Speed,
   StoredAnswer,
@@ -24,6 +26,7 @@ import {
 } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
 import { DeliveryList } from './delivery-list.ts';
+import { FindLeads } from './find-leads.ts';
 import { type Cursor, newestRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
@@ -43,6 +46,7 @@ export class PageQueries {
   readonly #status: StatusQueries;
   readonly #leads: LeadList;
   readonly #deliveries: DeliveryList;
+  readonly #finding: FindLeads;
   readonly #measures: Measures;
   readonly #upcoming: UpcomingDeliveries;
   readonly #sql;
@@ -52,6 +56,7 @@ export class PageQueries {
     this.#status = new StatusQueries(db, new SinkRows(db));
     this.#leads = new LeadList(db);
     this.#deliveries = new DeliveryList(db);
+    this.#finding = new FindLeads(db);
     this.#measures = new Measures(db);
     this.#upcoming = new UpcomingDeliveries(db);
     this.#sql = prepare(db);
@@ -71,6 +76,10 @@ export class PageQueries {
 
   leads(search: LeadSearch, page: Page): Rows<LeadRow> {
     return this.#leads.page(search, page.limit, cursorOf(page));
+  }
+
+  findLeads(search: PersonSearch, limit: number): FoundLeads {
+    return this.#finding.find(search, limit);
   }
 
   lead(source: string, lead: LeadId): LeadHistory | undefined {

@@ -33,6 +33,7 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   reclaimLeases: true,
   erase: true,
   findPerson: true,
+  findLeads: true,
   finishErasing: true,
   finishPoll: true,
   finishReplays: true,

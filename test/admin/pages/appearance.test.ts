@@ -11,6 +11,7 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const everyPage = [
   '/',
   '/leads',
+  '/leads/find',
   '/leads?lead=x',
   '/leads/main/48205',
   '/deliveries',
@@ -79,6 +80,11 @@ describe('nobody is kept out, in either theme,', () => {
     await page.getByRole('button', { name: 'Show what each sink gets' }).click();
     await page.getByText('POST https://crm.example.com/[secret]').waitFor();
     await page.locator('summary').first().click();
+    expect(await seriousFindings(page)).toEqual([]);
+    await go('/leads');
+    await page.getByLabel('Name, email address or phone number').fill('482');
+    await page.getByRole('button', { name: 'Find' }).click();
+    await page.getByText('Client 48205').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await go('/sinks');
     await page.getByRole('button', { name: 'Pause…' }).first().click();

@@ -1,6 +1,13 @@
 import type { Configuration, TestResult } from '../../../src/admin/contract/configuration.ts';
 import type { DeliveryFilter, DeliveryRow } from '../../../src/admin/contract/deliveries.ts';
-import type { Content, LeadDetail, LeadRow, LeadSearch } from '../../../src/admin/contract/leads.ts';
+import type {
+  Content,
+  FoundLeads,
+  LeadDetail,
+  LeadRow,
+  LeadSearch,
+  PersonSearch,
+} from '../../../src/admin/contract/leads.ts';
 import type {
   ExpressionRequest,
   Ids,
@@ -95,6 +102,27 @@ export class FakeOperations implements Operations {
         (until === undefined || row.first_seen_at < until),
     );
     return cut(rows, page);
+  }
+
+  /** Takes the id of a lead as the client's name. */
+  async findLeads({ text }: PersonSearch, page: PageRequest): Promise<FoundLeads> {
+    this.#mayFail();
+    this.actions.push(`find ${text}`);
+    const { rows, next } = cut(
+      this.leadRows.filter(({ lead_id }) => lead_id.includes(text)),
+      page,
+    );
+    const contact = { client_email: `${text}@example.com`, client_phone_number: null };
+    return {
+      rows: rows.map((row) => ({
+        ...row,
+        ...contact,
+        client_name: `Client ${row.lead_id}`,
+        matched_version: row.version,
+      })),
+      next,
+      searched_until: next === null ? null : (rows.at(-1)?.first_seen_at ?? null),
+    };
   }
 
   async lead(source: string, lead: string): Promise<LeadDetail | undefined> {

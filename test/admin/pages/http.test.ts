@@ -21,6 +21,7 @@ describe('every page', () => {
   test.each([
     '/',
     '/leads',
+    '/leads/find',
     '/deliveries',
     '/sinks',
     '/polls',
@@ -42,6 +43,20 @@ describe('every page', () => {
     const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
     expect(loaded.filter((address) => !address.startsWith('/') && !address.startsWith('#'))).toEqual([]);
     expect(html).not.toContain('Ada Example');
+  });
+
+  test('that finds a person shows the leads, keeps the text out of addresses, and goes on with older leads', async () => {
+    const answer = await post('/leads/find', { text: '4' });
+    expect(answer.status).toBe(200);
+    const html = await answer.text();
+    expect(html).toContain('<bdi>Client 48196</bdi>');
+    expect(html).not.toMatch(/(?:href|action)="[^"]*text=/);
+    expect(/Search older leads|All contents were searched/.exec(html)?.[0]).toBe('Search older leads');
+    const after = /name="after" value="(\d+)"/.exec(html)?.[1] ?? '';
+    const older = await (await post('/leads/find', { text: '4', after })).text();
+    expect(older.includes('found-main-48196')).toBe(false);
+    expect(/<p role="status">50 older leads\./.test(older)).toBe(true);
+    expect(pages.operations.actions).toEqual(['find 4', 'find 4']);
   });
 
   test('of sinks shows the daily limit of a destination, and the leads that `where` left out since the last delivery', async () => {

@@ -22,6 +22,8 @@ import type { Site } from './site.ts';
 export interface ListPage<Filter, Row> {
   readonly name: PageName;
   readonly path: string;
+  /** Content above the filter. */
+  readonly above?: Content;
   readonly fields: readonly Field[];
   readonly schema: z.ZodType<Filter>;
   readonly rows: (filter: Filter, filtered: ParsedFilter<Filter>) => Promise<Rows<Row>>;
@@ -33,10 +35,10 @@ export async function showList<Filter, Row>(
   site: Site,
   request: FastifyRequest,
   reply: FastifyReply,
-  { name, path, fields, schema, rows, body }: ListPage<Filter, Row>,
+  { name, path, above, fields, schema, rows, body }: ListPage<Filter, Row>,
 ): Promise<FastifyReply> {
   const filtered = readFilter(queryOf(request), fields, schema, new Date());
-  const page = { title: name, name, above: filterForm(path, fields, filtered) };
+  const page = { title: name, name, above: [above, filterForm(path, fields, filtered)] };
   if (filtered.filter === undefined)
     return site.show(request, reply, { ...page, still: faultsOf(filtered, fields), status: 400 });
   try {
