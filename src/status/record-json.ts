@@ -21,6 +21,8 @@ export function leadJson({
   changedAt,
   lastListedAt,
   goneAt,
+  owedSinks,
+  deliveredSinks,
 }: LeadRow) {
   return {
     source,
@@ -32,6 +34,8 @@ export function leadJson({
     changed_at: isoOf(changedAt),
     last_listed_at: iso(lastListedAt),
     gone_at: iso(goneAt),
+    sinks: owedSinks,
+    sinks_delivered: deliveredSinks,
   };
 }
 

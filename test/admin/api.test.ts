@@ -364,6 +364,7 @@ describe('/api/v1/openapi.json', () => {
       'get /deliveries/count',
       'get /expressions',
       'get /leads',
+      'get /leads/count',
       'get /leads/{source}/{lead}',
       'get /overview',
       'get /polls',

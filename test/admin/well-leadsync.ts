@@ -15,6 +15,8 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     changed_at: AT,
     last_listed_at: null,
     gone_at: null,
+    sinks: 2,
+    sinks_delivered: 1,
   };
   const sink = {
     sink: 'crm',
@@ -56,6 +58,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       speed_to_lead: [],
     }),
     leads: kept('leads', { rows: [lead], next: null }),
+    countLeads: kept('countLeads', 1),
     findLeads: kept('findLeads', { rows: [], next: null, searched_until: null }),
     lead: async (...args) => {
       asked.push(['lead', ...args]);

@@ -144,6 +144,44 @@ test('a lead whose service changes is found under its current service', async ()
   expect(await found('moving')).toBe(1);
 });
 
+test('a lead says how many of its sinks have its last delivery, without those for which it was skipped', async () => {
+  const { on, queries } = await opened({}, 'crm', 'drop', 'gone');
+  await on.list(ids(1, 3));
+  await on.attemptAll('crm');
+  await on.attemptAll('drop', refused, { max: 2 });
+  await on.declare('crm', 'drop');
+  await on.ledger.forget('gone');
+  const progress = async () =>
+    (await queries.ask('leads', {}, { limit: 10 })).rows.map(
+      ({ lead, deliveredSinks, owedSinks }) => `${lead}: ${deliveredSinks} of ${owedSinks}`,
+    );
+  expect(await progress()).toEqual(['3: 1 of 2', '2: 1 of 2', '1: 1 of 2']);
+  await on.ledger.replay('drop', { lead: 2n });
+  await on.attemptAll('drop');
+  expect(await progress()).toEqual(['3: 1 of 2', '2: 2 of 2', '1: 1 of 2']);
+  await on.ledger.replay('crm', { lead: 2n }); // is owed again
+  expect(await progress()).toEqual(['3: 1 of 2', '2: 1 of 2', '1: 1 of 2']);
+});
+
+test('leads are counted by any filter, up to a maximum', async () => {
+  const { on, queries } = await opened();
+  await on.list(ids(1, 4));
+  const since = on.clock.now();
+  on.clock.jump(HOUR);
+  await on.list([5, 6].map(inService('plumbing')), 'other');
+  await on.list(ids(2, 4));
+  const count = (search: object, most = 100) => queries.ask('countLeads', search, most);
+  expect(await count({})).toBe(6);
+  expect(await count({}, 5)).toBe(5);
+  expect(await count({ source: 'main' })).toBe(4);
+  expect(await count({ since: new Date(since.getTime() + 1) })).toBe(2);
+  expect(await count({ until: new Date(since.getTime() + 1) })).toBe(4);
+  expect(await count({ service: 'plumbing' })).toBe(2);
+  expect(await count({ listing: 'gone' })).toBe(1);
+  expect(await count({ listing: 'current', source: 'main' })).toBe(3);
+  expect(await count({ lead: 5n })).toBe(1);
+});
+
 test('deliveries of several sinks and states come newest first, each once, and are counted', async () => {
   const { on, queries } = await opened({}, 'crm', 'drop');
   await on.list(ids(1, 5));

@@ -52,10 +52,12 @@ const page = {
   after: z.string().max(40).optional().describe('Cursor: the `next` of the previous answer.'),
 };
 
+const leadFilter = { ...LeadSearch.shape, ...moments, lead: lead.optional() };
+
 /** Query of `GET /leads`. A lead must match every parameter. */
-export const leadQuery = inOrder(
-  z.strictObject({ ...LeadSearch.shape, ...moments, lead: lead.optional(), ...page }),
-);
+export const leadQuery = inOrder(z.strictObject({ ...leadFilter, ...page }));
+/** Query of `GET /leads/count`: the same filter without paging. */
+export const leadCountQuery = inOrder(z.strictObject(leadFilter));
 /** Body of a search for a person. It is no query, because addresses are logged on their way. */
 export const findBody = z.strictObject({
   text: PersonSearch.shape.text.describe(

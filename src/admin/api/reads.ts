@@ -11,7 +11,14 @@ import { PollRow } from '../contract/polls.ts';
 import { ExpressionLanguage } from '../contract/previews.ts';
 import { pageOf } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
-import { deliveryCountQuery, deliveryQuery, leadPath, leadQuery, pollQuery } from './inputs.ts';
+import {
+  deliveryCountQuery,
+  deliveryQuery,
+  leadCountQuery,
+  leadPath,
+  leadQuery,
+  pollQuery,
+} from './inputs.ts';
 import { noSuchLead } from './not-found.ts';
 import { responses } from './outputs.ts';
 
@@ -44,6 +51,19 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     ({ query: { limit, after, ...search } }) => operations.leads(search, { limit, after }),
+  );
+  app.get(
+    '/leads/count',
+    {
+      schema: {
+        operationId: 'countLeads',
+        summary: `Number of leads that match a filter, at most ${printCount(MAX_COUNTED)}`,
+        tags: ['leads'],
+        querystring: leadCountQuery,
+        response: responses(z.object({ leads: z.int().nonnegative() })),
+      },
+    },
+    async ({ query }) => ({ leads: await operations.countLeads(query) }),
   );
   app.get(
     '/leads/:source/:lead',

@@ -39,6 +39,9 @@ export const DeliveryRow = z.object({
   ref: z.object({ object: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
 });
 
+/** The fields of a delivery, in order. */
+export const DELIVERY_COLUMNS = DeliveryRow.keyof().options;
+
 /** Filter for deliveries; a delivery must match every field. A `lead` without a `source` matches in every source. */
 export const DeliveryFilter = z.object({
   sink: z.string().optional(),

@@ -31,7 +31,14 @@ export const LeadRow = z.object({
   last_listed_at: time.nullable(),
   /** Time of the first complete listing without the lead; null while it is listed. */
   gone_at: time.nullable(),
+  /** Sinks that the lead is or was owed to, without those for which it was skipped. */
+  sinks: count,
+  /** Those of these sinks for which the last delivery of the lead is delivered. */
+  sinks_delivered: count,
 });
+
+/** The fields of a lead, in order. */
+export const LEAD_COLUMNS = LeadRow.keyof().options;
 
 /** What to find leads by: personal data. */
 export const PersonSearch = z.object({

@@ -17,7 +17,7 @@ export type ReloadResult = { readonly applied: boolean; readonly generation: num
   unknown
 >;
 
-/** Maximum number of deliveries that are counted. A count that reaches it is shown as "at least". */
+/** Maximum number of leads or deliveries that are counted. A count that reaches it is shown as "at least". */
 export const MAX_COUNTED = 10_000;
 
 /** Maximum characters of a text in a preview. The page and the API truncate longer ones. */
@@ -62,6 +62,8 @@ export interface Page<Row> {
 export interface Operations {
   overview(): Promise<Overview>;
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
+  /** Returns the number of matching leads, at most `MAX_COUNTED`. */
+  countLeads(search: LeadSearch): Promise<number>;
   /** Returns undefined if the source never listed the lead. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
   /**

@@ -24,5 +24,8 @@ export const PollRow = z.object({
   error: z.string().nullable(),
 });
 
+/** The fields of a poll, in order. */
+export const POLL_COLUMNS = PollRow.keyof().options;
+
 export type PollFilter = z.infer<typeof PollFilter>;
 export type PollRow = z.infer<typeof PollRow>;

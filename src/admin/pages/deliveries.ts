@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf, printCount } from '../../platform/text/format.ts';
-import { DeliveryFilter, type DeliveryRow, SelectedState } from '../contract/deliveries.ts';
+import { DELIVERY_COLUMNS, DeliveryFilter, type DeliveryRow, SelectedState } from '../contract/deliveries.ts';
 import { MAX_COUNTED, MAX_NOTE, type Page } from '../contract/operations.ts';
 import type { SinkOverview } from '../contract/overview.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
@@ -10,10 +10,10 @@ import { badge } from './parts/badge.ts';
 import { dialogAttributes } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { type Field, type ParsedFilter, queryOf, readFilter } from './parts/filters.ts';
-import { showList } from './parts/list-page.ts';
+import { addList, type ListPage } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
 import { nextAttempt, waitReason } from './parts/next-attempt.ts';
-import { emptyText, pageRequest, pager } from './parts/pager.ts';
+import { emptyText } from './parts/pager.ts';
 import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
@@ -21,7 +21,7 @@ type Filter = ParsedFilter<DeliveryFilter>;
 
 /** Adds the page of deliveries: pending, delivered, dead and skipped. */
 export const addDeliveries: AddPage = (app, site) => {
-  app.get('/deliveries', (request, reply) => show(site, request, reply));
+  addList(app, site, '/deliveries', () => listPage(site));
   app.post('/deliveries/retry', (request, reply) => {
     const selected = fieldsOf(request).getAll('delivery');
     return selected.length > 0
@@ -31,16 +31,19 @@ export const addDeliveries: AddPage = (app, site) => {
   app.post('/deliveries/discard', (request, reply) => discard(site, request, reply));
 };
 
-async function show(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { sinks } = await site.operations.overview();
-  return showList(site, request, reply, {
+async function listPage({ operations }: Site): Promise<ListPage<DeliveryFilter, DeliveryRow>> {
+  const { sinks } = await operations.overview();
+  return {
     name: 'Deliveries',
     path: '/deliveries',
+    noun: 'delivery',
     fields: fieldsFor(sinks),
     schema: DeliveryFilter,
-    rows: (filter, filtered) => site.operations.deliveries(filter, pageRequest(filtered)),
+    rows: (filter, page) => operations.deliveries(filter, page),
+    count: (filter) => operations.countDeliveries(filter),
+    columns: DELIVERY_COLUMNS,
     body: (filtered, deliveries) => body(filtered, deliveries, columnsFor(sinks, new Date())),
-  });
+  };
 }
 
 function fieldsFor(sinks: readonly { readonly sink: string }[]): readonly Field[] {
@@ -72,7 +75,6 @@ function body(
   return html`<form method="post" action=${withQuery('/deliveries/retry', input)} class="rows" data-select>
     ${deliveries.rows.length > 0 && buttons(input)}
     ${rows}
-    ${pager('/deliveries', filtered, deliveries)}
   </form>`;
 }
 

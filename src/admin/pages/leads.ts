@@ -1,36 +1,36 @@
 import { html } from 'htm/preact';
-import { type LeadRow, LeadSearch } from '../contract/leads.ts';
+import { LEAD_COLUMNS, type LeadRow, LeadSearch } from '../contract/leads.ts';
 import { findForm } from './find-leads.ts';
-import { leadAddress } from './parts/addresses.ts';
+import { leadAddress, withQuery } from './parts/addresses.ts';
+import type { Content } from './parts/content.ts';
 import type { Field } from './parts/filters.ts';
-import { showList } from './parts/list-page.ts';
+import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
-import { emptyText, pageRequest, pager } from './parts/pager.ts';
+import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
 /** Adds the page that lists and searches leads. */
 export const addLeads: AddPage = (app, site) => {
-  app.get('/leads', (request, reply) =>
-    showList(site, request, reply, {
-      name: 'Leads',
-      path: '/leads',
-      above: findForm(),
-      fields,
-      schema: LeadSearch,
-      rows: (search, filtered) => site.operations.leads(search, pageRequest(filtered)),
-      body: (search, leads) => [
-        table({
-          name: 'Leads',
-          columns,
-          rows: leads.rows,
-          key: keyOf,
-          empty: emptyText(search, leads, words),
-        }),
-        pager('/leads', search, leads),
-      ],
-    }),
-  );
+  addList(app, site, '/leads', () => ({
+    name: 'Leads',
+    path: '/leads',
+    noun: 'lead',
+    above: findForm(),
+    fields,
+    schema: LeadSearch,
+    rows: (search, page) => site.operations.leads(search, page),
+    count: (search) => site.operations.countLeads(search),
+    columns: LEAD_COLUMNS,
+    body: (filtered, leads) =>
+      table({
+        name: 'Leads',
+        columns,
+        rows: leads.rows,
+        key: keyOf,
+        empty: emptyText(filtered, leads, words),
+      }),
+  }));
 };
 
 const words = {
@@ -61,6 +61,7 @@ const columns: readonly Column<LeadRow>[] = [
   },
   { label: 'Source', of: ({ source }) => source },
   { label: 'Service', of: (lead) => html`<bdi>${lead.service_slug ?? '–'}</bdi>`, text: true },
+  { label: 'Delivered', of: deliveredOf },
   { label: 'First seen', of: (lead) => moment(lead.first_seen_at), number: true },
   { label: 'Created', of: (lead) => moment(lead.created_at), number: true },
   {
@@ -75,6 +76,14 @@ const columns: readonly Column<LeadRow>[] = [
   },
   { label: 'Version', of: ({ version }) => version, number: true },
 ];
+
+/** Returns how many of the sinks that the lead was owed to have it, with a link to the deliveries if some do not. */
+function deliveredOf({ source, lead_id, sinks, sinks_delivered }: LeadRow): Content {
+  if (sinks === 0) return html`<span class="none">–</span>`;
+  const words = `${sinks_delivered} of ${sinks}`;
+  if (sinks_delivered === sinks) return words;
+  return html`<a href=${withQuery('/deliveries', { source, lead: lead_id })}>${words}</a>`;
+}
 
 function keyOf({ source, lead_id }: LeadRow): string {
   return `lead-${source}-${lead_id}`;

@@ -1,38 +1,37 @@
 import { html } from 'htm/preact';
 import { printBytes, printCount, printSpan } from '../../platform/text/format.ts';
-import { PollFilter, type PollRow } from '../contract/polls.ts';
+import { POLL_COLUMNS, PollFilter, type PollRow } from '../contract/polls.ts';
 import { goneLeadsAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import type { Field } from './parts/filters.ts';
-import { showList } from './parts/list-page.ts';
+import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
-import { emptyText, pageRequest, pager } from './parts/pager.ts';
+import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
 /** Adds the page of polls and their results. */
 export const addPolls: AddPage = (app, site) => {
-  app.get('/polls', (request, reply) =>
-    showList(site, request, reply, {
-      name: 'Polls',
-      path: '/polls',
-      fields,
-      schema: PollFilter,
-      rows: (filter, filtered) => site.operations.polls(filter, pageRequest(filtered)),
-      body: (filtered, polls) => [
-        table({
-          name: 'Polls',
-          columns,
-          rows: polls.rows,
-          key: keyOf,
-          empty: emptyText(filtered, polls, words),
-        }),
-        pager('/polls', filtered, polls),
-        toGone(filtered.filter?.source),
-      ],
-    }),
-  );
+  addList(app, site, '/polls', () => ({
+    name: 'Polls',
+    path: '/polls',
+    noun: 'poll',
+    fields,
+    schema: PollFilter,
+    rows: (filter, page) => site.operations.polls(filter, page),
+    columns: POLL_COLUMNS,
+    body: (filtered, polls) => [
+      table({
+        name: 'Polls',
+        columns,
+        rows: polls.rows,
+        key: keyOf,
+        empty: emptyText(filtered, polls, words),
+      }),
+      toGone(filtered.filter?.source),
+    ],
+  }));
 };
 
 function toGone(source: string | undefined): Content {

@@ -62,6 +62,10 @@ export function operationsOf(context: OperationParts): Operations {
       const { rows, next } = await query('leads', searchOf(search), requireCursor(page));
       return { rows: rows.map(leadJson), next };
     },
+    countLeads: async (search) => {
+      await requireNames(context, query, search);
+      return query('countLeads', searchOf(search), MAX_COUNTED);
+    },
     findLeads: async (search, page) => {
       await requireNames(context, query, search);
       return findLeads(search, page, query);

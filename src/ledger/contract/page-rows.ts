@@ -45,6 +45,10 @@ export interface LeadRow {
   /** When a complete listing last contained the lead, and when a complete listing first did not. Both are null while the lead is listed. */
   readonly lastListedAt: number | null;
   readonly goneAt: number | null;
+  /** Number of sinks that the lead is or was owed to, without those for which it was skipped. */
+  readonly owedSinks: number;
+  /** Number of these sinks for which the last delivery of the lead is delivered. */
+  readonly deliveredSinks: number;
 }
 
 /** What to find a lead by. */

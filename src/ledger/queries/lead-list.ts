@@ -1,10 +1,11 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { LeadRow, LeadSearch, Rows } from '../contract/page-rows.ts';
-import { type Cursor, newestRows, startingAt } from './keyset-page.ts';
+import { type Cursor, FROM_NEWEST, newestRows, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 
-type Row = LeadRow & Cursor;
+/** A lead as SQL lists it. The progress of its deliveries is read for the rows of the page alone. */
+type Row = Omit<LeadRow, 'owedSinks' | 'deliveredSinks'> & Cursor;
 type Range = Cursor & { source: string; since: number };
 type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
 
@@ -20,12 +21,28 @@ export class LeadList {
 
   page(search: LeadSearch, limit: number, after: Cursor): Rows<LeadRow> {
     const { rows, next } = newestRows(this.#listsOf(search, after), limit, (row) => fits(row, search));
-    return { rows: rows.map(shown), next };
+    return { rows: rows.map((row) => this.#shown(row)), next };
   }
 
   one(source: string, lead: LeadId): LeadRow | undefined {
     const row = this.#sql.one.get(source, lead);
-    return row && shown(row);
+    return row && this.#shown(row);
+  }
+
+  /** Returns the number of matching leads, but counts at most `most`. */
+  count(search: LeadSearch, most: number): number {
+    const { source, lead, service, listing } = search;
+    if (lead !== undefined || service !== undefined || listing !== undefined)
+      return newestRows(this.#listsOf(search, FROM_NEWEST), most, (row) => fits(row, search)).rows.length;
+    let counted = 0;
+    for (const one of this.#sources(source))
+      counted += this.#sql.count.get({ source: one, ...periodOf(search), most: most - counted }) ?? 0;
+    return counted;
+  }
+
+  #shown({ at: _, no: __, ...row }: Row): LeadRow {
+    const { owed = 0, delivered = 0 } = this.#sql.progress.get(row.source, BigInt(row.lead)) ?? {};
+    return { ...row, owedSinks: owed, deliveredSinks: delivered };
   }
 
   #listsOf(search: LeadSearch, after: Cursor): Iterator<Row>[] {
@@ -111,6 +128,18 @@ function prepare(db: Database.Database) {
          AND e.version < f.version AND e.service_slug = f.service_slug))
        ORDER BY f.version_no DESC`,
     ),
+    count: db
+      .prepare<[Period & { source: string; most: number }], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM _versions INDEXED BY _versions_first WHERE version = 1 AND source = :source
+         AND valid_from >= :since AND valid_from < :until LIMIT :most)`,
+      )
+      .pluck(),
+    // SQLite takes the bare column `state` from the row with the maximum.
+    progress: db.prepare<[string, bigint], { owed: number; delivered: number }>(
+      `SELECT count(*) AS owed, coalesce(sum(state = 'delivered'), 0) AS delivered FROM (
+         SELECT d.state, max(d.delivery_no) FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+         WHERE v.source = ? AND v.id = ? GROUP BY d.sink_no) WHERE state <> 'skipped'`,
+    ),
     newest: db.prepare<[], number>('SELECT max(version_no) FROM _versions').pluck(),
     cameAt: db
       .prepare<[number], number>(
@@ -121,7 +150,7 @@ function prepare(db: Database.Database) {
 }
 
 /** Whether a lead meets the conditions that the SQL of the lists does not check. */
-function fits(row: LeadRow, search: LeadSearch): boolean {
+function fits(row: Row, search: LeadSearch): boolean {
   const { source, lead, service, listing } = search;
   if (source !== undefined && row.source !== source) return false;
   const isGone = row.lastListedAt !== null;
@@ -130,8 +159,4 @@ function fits(row: LeadRow, search: LeadSearch): boolean {
   const { since, until } = periodOf(search);
   const at = listing === 'gone' ? (row.goneAt ?? 0) : row.firstSeenAt;
   return since <= at && at < until && (service === undefined || row.service === service);
-}
-
-function shown({ at: _, no: __, ...row }: Row): LeadRow {
-  return row;
 }

@@ -78,6 +78,10 @@ export class PageQueries {
     return this.#leads.page(search, page.limit, cursorOf(page));
   }
 
+  countLeads(search: LeadSearch, most: number): number {
+    return this.#leads.count(search, most);
+  }
+
   findLeads(search: PersonSearch, limit: number): FoundLeads {
     return this.#finding.find(search, limit);
   }

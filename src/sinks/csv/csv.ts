@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { printStamp } from '../../platform/text/format.ts';
+import { neutraliseCell } from '../../platform/text/formulas.ts';
 import type { Drop } from '../drop/drop.ts';
 import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
@@ -15,7 +16,6 @@ import {
   type TestResult,
 } from '../sink.ts';
 import { csvFile } from './csv-file.ts';
-import { neutraliseCell } from './formulas.ts';
 import { storedFormat } from './stored-leads.ts';
 
 /**

@@ -28,6 +28,8 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
       changed_at: before(changed ? seen / 2 : seen),
       last_listed_at: at % 31 === 7 ? before(seen / 3 + 30_000) : null,
       gone_at: at % 31 === 7 ? before(seen / 3) : null,
+      sinks: 4,
+      sinks_delivered: at % 11 === 0 ? 3 : 4,
     };
   });
   const deliveries = leads.flatMap((lead, at) => deliveriesOf(lead, at, before));

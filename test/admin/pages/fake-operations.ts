@@ -87,12 +87,17 @@ export class FakeOperations implements Operations {
     };
   }
 
-  async leads(
-    { lead, service, source, listing, since, until }: LeadSearch,
-    page: PageRequest,
-  ): Promise<Page<LeadRow>> {
+  async leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>> {
     this.#mayFail();
-    const rows = this.leadRows.filter(
+    return cut(this.#matchingLeads(search), page);
+  }
+
+  async countLeads(search: LeadSearch): Promise<number> {
+    return this.#matchingLeads(search).length;
+  }
+
+  #matchingLeads({ lead, service, source, listing, since, until }: LeadSearch): readonly LeadRow[] {
+    return this.leadRows.filter(
       (row) =>
         (lead === undefined || row.lead_id === lead) &&
         (service === undefined || row.service_slug === service) &&
@@ -101,7 +106,6 @@ export class FakeOperations implements Operations {
         (since === undefined || row.first_seen_at >= since) &&
         (until === undefined || row.first_seen_at < until),
     );
-    return cut(rows, page);
   }
 
   /** Takes the id of a lead as the client's name. */

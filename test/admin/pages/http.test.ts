@@ -45,6 +45,27 @@ describe('every page', () => {
     expect(html).not.toContain('Ada Example');
   });
 
+  test('of a list has the number of matching rows, and all of them as CSV, with texts that are no formulas', async () => {
+    const { operations } = pages;
+    const page = await (await ask('/leads?source=main')).text();
+    const main = operations.leadRows.filter(({ source }) => source === 'main');
+    const summary = `<span>${main.length} leads</span> <a href="/leads.csv?source=main"`;
+    expect(page.includes(summary)).toBe(true);
+    const answer = await ask('/leads.csv?source=main');
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="leads-main.csv"');
+    const lines = (await answer.text()).split('\r\n');
+    expect(lines[0]).toBe(
+      'source,lead_id,service_slug,version,created_at,first_seen_at,changed_at,last_listed_at,gone_at,sinks,sinks_delivered',
+    );
+    expect(lines.slice(1, -1).map((line) => line.split(',')[1])).toEqual(main.map(({ lead_id }) => lead_id));
+    const [dead] = operations.deliveryRows.filter(({ state }) => state === 'dead');
+    Object.assign(dead ?? {}, { reason: '=1+1, "so"' });
+    expect(await (await ask('/deliveries.csv?state=dead')).text()).toContain(`,"'=1+1, ""so""",`);
+    expect((await (await ask('/polls.csv')).text()).startsWith('poll_id,source,started_at,')).toBe(true);
+    expect((await ask('/deliveries.csv?state=gone')).status).toBe(400);
+  });
+
   test('that finds a person shows the leads, keeps the text out of addresses, and goes on with older leads', async () => {
     const answer = await post('/leads/find', { text: '4' });
     expect(answer.status).toBe(200);

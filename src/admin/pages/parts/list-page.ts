@@ -1,8 +1,13 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
 import type { z } from 'zod';
-import type { Page as Rows } from '../../contract/operations.ts';
+import { countOf } from '../../../platform/text/format.ts';
+import { MAX_COUNTED, type PageRequest, type Page as Rows } from '../../contract/operations.ts';
 import { RequestError } from '../../contract/request-error.ts';
+import { withQuery } from './addresses.ts';
 import type { Content } from './content.ts';
+import { sendCsv } from './csv-list.ts';
 import {
   errorText,
   type Field,
@@ -13,39 +18,77 @@ import {
   readFilter,
 } from './filters.ts';
 import type { PageName } from './layout.ts';
+import { pageRequest, pager } from './pager.ts';
 import type { Site } from './site.ts';
 
 /**
  * A page that lists the rows of a filter. If `rows` rejects with a RequestError below status 500, the text of the error replaces the rows
  * below the form.
  */
-export interface ListPage<Filter, Row> {
+export interface ListPage<Filter, Row extends object> {
   readonly name: PageName;
-  readonly path: string;
+  readonly path: `/${string}`;
+  /** What a row is: `lead`. */
+  readonly noun: string;
   /** Content above the filter. */
   readonly above?: Content;
   readonly fields: readonly Field[];
   readonly schema: z.ZodType<Filter>;
-  readonly rows: (filter: Filter, filtered: ParsedFilter<Filter>) => Promise<Rows<Row>>;
+  readonly rows: (filter: Filter, page: PageRequest) => Promise<Rows<Row>>;
+  /** Returns the number of matching rows, at most `MAX_COUNTED`. */
+  readonly count?: (filter: Filter) => Promise<number>;
+  /** Fields of a row in a CSV file. */
+  readonly columns: readonly (keyof Row & string)[];
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
 }
 
+/** Adds a page with the rows of a filter, and a CSV file of them at the same address with `.csv`. `pageOf` makes the page for a request. */
+export function addList<Filter, Row extends object>(
+  app: FastifyInstance,
+  site: Site,
+  path: `/${string}`,
+  pageOf: () => ListPage<Filter, Row> | Promise<ListPage<Filter, Row>>,
+): void {
+  app.get(path, async (request, reply) => show(site, request, reply, await pageOf()));
+  app.get(`${path}.csv`, async (request, reply) => sendCsv(request, reply, await pageOf()));
+}
+
 /** Sends the page with the rows that match the filter. For an invalid filter, the page shows the form with the faults, and no rows. */
-export async function showList<Filter, Row>(
+async function show<Filter, Row extends object>(
   site: Site,
   request: FastifyRequest,
   reply: FastifyReply,
-  { name, path, above, fields, schema, rows, body }: ListPage<Filter, Row>,
+  list: ListPage<Filter, Row>,
 ): Promise<FastifyReply> {
+  const { name, path, above, fields, schema } = list;
   const filtered = readFilter(queryOf(request), fields, schema, new Date());
   const page = { title: name, name, above: [above, filterForm(path, fields, filtered)] };
   if (filtered.filter === undefined)
     return site.show(request, reply, { ...page, still: faultsOf(filtered, fields), status: 400 });
   try {
-    const live = body(filtered, await rows(filtered.filter, filtered));
+    const [rows, count] = await Promise.all([
+      list.rows(filtered.filter, pageRequest(filtered)),
+      list.count?.(filtered.filter),
+    ]);
+    const live = [
+      rows.rows.length > 0 && summary(list, filtered, count),
+      list.body(filtered, rows),
+      pager(path, filtered, rows),
+    ];
     return await site.show(request, reply, { ...page, live });
   } catch (error) {
     if (!(error instanceof RequestError) || error.status >= 500) throw error;
     return site.show(request, reply, { ...page, still: errorText(error), status: error.status });
   }
+}
+
+/** Returns the number of matching rows, and a link to a CSV file of them. */
+function summary<Filter, Row extends object>(
+  { path, noun }: ListPage<Filter, Row>,
+  { input }: ParsedFilter<Filter>,
+  count: number | undefined,
+): VNode {
+  const least = count !== undefined && count >= MAX_COUNTED ? 'At least ' : '';
+  const words = count === undefined ? null : html`<span>${least}${countOf(count, noun)}</span>`;
+  return html`<p class="summary">${words} <a href=${withQuery(`${path}.csv`, input)} download>Download as CSV</a></p>`;
 }
