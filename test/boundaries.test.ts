@@ -53,6 +53,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/configuration.ts',
       'contract/deliveries.ts',
       'contract/leads.ts',
+      'contract/log.ts',
       'contract/overview.ts',
       'contract/polls.ts',
       'contract/previews.ts',

@@ -4,6 +4,7 @@ import { blanked } from '../platform/text/printable.ts';
 import type { LogLevel } from './event-kind.ts';
 import type { Event } from './events.ts';
 import { logLine } from './log-line.ts';
+import { type RecentLine, RecentLines } from './recent-lines.ts';
 import { processTime, RepeatThrottle, type Time } from './repeat-throttle.ts';
 
 /** Stream of the log: standard error, because standard output is data. Its writes must be synchronous. */
@@ -13,6 +14,9 @@ export interface LogStream {
   hasColors?(): boolean;
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
+
+/** Lines that are kept in memory. */
+const MAX_RECENT = 500;
 
 /** Options of a logger. `time` is the clock of the throttle alone; the timestamps of lines always come from the system's clock. */
 export interface LoggerOptions {
@@ -34,6 +38,8 @@ export interface Logger {
    * unexpected error can quote a lead.
    */
   fault(doing: string, error: unknown): void;
+  /** Returns the last lines, newest first. */
+  recent(): readonly RecentLine[];
   /** Sets the minimum level. */
   setLevel(level: LogLevel): void;
 }
@@ -41,6 +47,7 @@ export interface Logger {
 /** Creates a logger. It writes each line to the stream before the call returns, so that a crash loses none. */
 export function createLogger({ level, format, stream, time = processTime }: LoggerOptions): Logger {
   const repeats = new RepeatThrottle(time);
+  const recent = new RecentLines(MAX_RECENT);
   // A log reader that has exited (EPIPE) must not stop deliveries.
   stream.on?.('error', () => {});
   const log = pino(
@@ -52,22 +59,28 @@ export function createLogger({ level, format, stream, time = processTime }: Logg
     },
     destination(stream, format ?? (stream.isTTY ? 'pretty' : 'json')),
   );
+  const write = (level: LogLevel, fields: { readonly event: string }, message: string, more: number) => {
+    const [shown, text] = counted(fields, message, more);
+    recent.add({ at: new Date(), level, event: fields.event, message: text });
+    log[level](shown, text);
+  };
   return {
     event(event) {
       const line = logLine(event);
       if (!log.isLevelEnabled(line.level)) return;
       if (event.type === 'stopping') repeats.flush();
       const fields = { event: event.type, ...line.fields };
-      const write = (more: number) => log[line.level](...counted(fields, line.message, more));
-      if (line.repeatKey === undefined) write(0);
-      else repeats.take(line.repeatKey, write, line.state);
+      const writeLine = (more: number) => write(line.level, fields, line.message, more);
+      if (line.repeatKey === undefined) writeLine(0);
+      else repeats.take(line.repeatKey, writeLine, line.state);
     },
     fault(doing, error) {
       const fields = { event: 'fault', doing, ...describe(error) };
       const message = `Internal error while ${doing}; please report it.`;
       const kind = JSON.stringify({ ...fields, doing: undefined });
-      repeats.take(kind, (more) => log.error(...counted(fields, message, more)));
+      repeats.take(kind, (more) => write('error', fields, message, more));
     },
+    recent: () => recent.newestFirst(),
     setLevel(next) {
       log.level = next;
     },

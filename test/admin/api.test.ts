@@ -366,6 +366,7 @@ describe('/api/v1/openapi.json', () => {
       'get /leads',
       'get /leads/count',
       'get /leads/{source}/{lead}',
+      'get /log',
       'get /overview',
       'get /polls',
       'get /sinks',

@@ -92,6 +92,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     countDeliveries: kept('countDeliveries', 7),
     sinks: kept('sinks', [sink]),
     polls: kept('polls', { rows: [], next: null }),
+    log: kept('log', [{ at: AT, level: 'info', event: 'started', message: 'leadsync runs.' }]),
     configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),
     retry: kept('retry', 3),
     discard: kept('discard', 2),

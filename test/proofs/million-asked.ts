@@ -137,6 +137,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     queries,
     mappings,
     unready: async () => [],
+    recentLines: () => [],
     state: () => ({ generation: 1, loadedAt: new Date(), stale: undefined, values: [] }),
     configuration: openOptions.configuration,
     reload: () => Promise.reject(new Error('not asked for')),

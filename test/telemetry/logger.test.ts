@@ -150,3 +150,16 @@ test('a reader of the log that goes away ends nothing', () => {
     stream.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
   ).not.toThrow();
 });
+
+test('keeps the last lines that it wrote, newest first, without those below its level', () => {
+  const { event: write, fault, recent, setLevel } = log({ level: 'info' });
+  for (let n = 0; n < 600; n += 1) write(anEvent('started'));
+  setLevel('warn');
+  write(anEvent('started'));
+  fault('testing', new TypeError('with a lead'));
+  expect(recent()).toHaveLength(500);
+  expect(recent().slice(0, 2)).toMatchObject([
+    { level: 'error', event: 'fault', message: 'Internal error while testing; please report it.' },
+    { level: 'info', event: 'started', at: expect.any(Date) },
+  ]);
+});

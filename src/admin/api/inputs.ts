@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
 import { DeliveryFilter, ReplayFilter } from '../contract/deliveries.ts';
 import { LeadSearch, PersonSearch } from '../contract/leads.ts';
+import { LogFilter } from '../contract/log.ts';
 import { MAX_NOTE } from '../contract/operations.ts';
 import { PollFilter } from '../contract/polls.ts';
 
@@ -73,6 +74,9 @@ export const deliveryQuery = inOrder(z.strictObject({ ...filter, ...page }));
 export const deliveryCountQuery = inOrder(z.strictObject(filter));
 /** Query of `GET /polls`. It has no time range; older polls are on later pages. */
 export const pollQuery = z.strictObject({ ...PollFilter.shape, ...page });
+
+/** Query of `GET /log`. */
+export const logQuery = z.strictObject(LogFilter.shape);
 
 /** Selects the deliveries to retry: by at least one filter, or `all`. */
 export const retryBody = orAll(

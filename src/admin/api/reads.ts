@@ -5,6 +5,7 @@ import { printCount } from '../../platform/text/format.ts';
 import { Configuration } from '../contract/configuration.ts';
 import { DeliveryRow } from '../contract/deliveries.ts';
 import { LeadDetail, LeadRow } from '../contract/leads.ts';
+import { LogLine } from '../contract/log.ts';
 import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
 import { SinkOverview } from '../contract/overview.ts';
 import { PollRow } from '../contract/polls.ts';
@@ -17,6 +18,7 @@ import {
   leadCountQuery,
   leadPath,
   leadQuery,
+  logQuery,
   pollQuery,
 } from './inputs.ts';
 import { noSuchLead } from './not-found.ts';
@@ -128,6 +130,19 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     ({ query: { limit, after, ...filter } }) => operations.polls(filter, { limit, after }),
+  );
+  app.get(
+    '/log',
+    {
+      schema: {
+        operationId: 'log',
+        summary: 'The last lines of the log, newest first',
+        tags: ['watch'],
+        querystring: logQuery,
+        response: responses(z.object({ rows: z.array(LogLine) })),
+      },
+    },
+    async ({ query }) => ({ rows: [...(await operations.log(query))] }),
   );
   app.get(
     '/expressions',

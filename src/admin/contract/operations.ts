@@ -7,6 +7,7 @@ import type {
   ReplayTotals,
 } from './deliveries.ts';
 import type { Content, FoundLeads, LeadDetail, LeadRow, LeadSearch, PersonSearch } from './leads.ts';
+import type { LogFilter, LogLine } from './log.ts';
 import type { Overview, SinkOverview } from './overview.ts';
 import type { PollFilter, PollRow } from './polls.ts';
 import type { ExpressionLanguage, LeadPreviews, TriedExpression } from './previews.ts';
@@ -93,6 +94,8 @@ export interface Operations {
   countDeliveries(filter: DeliveryFilter): Promise<number>;
   sinks(): Promise<readonly SinkOverview[]>;
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;
+  /** Returns the last lines of the log of this process, newest first. */
+  log(filter: LogFilter): Promise<readonly LogLine[]>;
   configuration(): Promise<Configuration>;
 
   /** Makes matching dead or pending deliveries due now, and discarded ones if the filter names them. Returns their number. */

@@ -7,6 +7,7 @@ import { addDeliveries } from './deliveries.ts';
 import { addFindLeads } from './find-leads.ts';
 import { addLead } from './lead.ts';
 import { addLeads } from './leads.ts';
+import { addLog } from './log.ts';
 import { type LoginPage, loginPage } from './login.ts';
 import { addOverview } from './overview.ts';
 import { serveAssets } from './parts/assets.ts';
@@ -32,6 +33,7 @@ const addPages = [
   addDeliveries,
   addSinks,
   addPolls,
+  addLog,
   addPlayground,
   addConfiguration,
 ] as const;

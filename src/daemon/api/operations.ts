@@ -2,6 +2,7 @@ import { actor } from '../../admin/contract/actor.ts';
 import type { Configuration } from '../../admin/contract/configuration.ts';
 import type { DeliveryFilter as DeliveryQuery } from '../../admin/contract/deliveries.ts';
 import type { LeadSearch } from '../../admin/contract/leads.ts';
+import { isLogged } from '../../admin/contract/log.ts';
 import { type Ids, MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
 import type { Overview } from '../../admin/contract/overview.ts';
 import type { PollFilter } from '../../admin/contract/polls.ts';
@@ -25,6 +26,7 @@ import { commandInText } from '../../status/problem.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
 import { problemJson, sinkOverview, sourceOverview, speedJson } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
+import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadResult } from '../units/reloader.ts';
 import { findLeads } from './find-leads.ts';
@@ -43,6 +45,8 @@ export interface OperationParts {
   readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands'>;
   readonly queries: QueryWorker;
   readonly mappings: MappingWorker;
+  /** Returns the last lines of the log, newest first. */
+  readonly recentLines: Logger['recent'];
   /** Returns why leadsync is not ready; empty if it is ready. */
   readonly unready: () => Promise<readonly string[]>;
   readonly state: () => Reloader['state'];
@@ -110,6 +114,11 @@ export function operationsOf(context: OperationParts): Operations {
       const { rows, next } = await query('polls', filter, requireCursor(page));
       return { rows: rows.map(pollJson), next };
     },
+    log: async (filter) =>
+      context
+        .recentLines()
+        .map(({ at, ...line }) => ({ at: at.toISOString(), ...line }))
+        .filter((line) => isLogged(line, filter)),
     configuration,
     retry: async (filter) => {
       await requireNames(context, query, filter);

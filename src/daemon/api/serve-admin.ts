@@ -55,7 +55,14 @@ export async function serveAdmin(
     operations:
       role.kind === 'worker'
         ? undefined
-        : operationsOf({ ...daemon, parts, queries, mappings, configuration }),
+        : operationsOf({
+            ...daemon,
+            parts,
+            queries,
+            mappings,
+            configuration,
+            recentLines: telemetry.logger.recent,
+          }),
     boardQueues: current.config.queue.board ? carrier.boardQueues : undefined,
     rewriteCommands: parts.rewriteCommands,
     audit: (entry) => audit.write(entry),

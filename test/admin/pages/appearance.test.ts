@@ -17,6 +17,7 @@ const everyPage = [
   '/deliveries',
   '/sinks',
   '/polls',
+  '/log',
   '/playground?source=main&lead=48205',
   '/configuration',
   '/login',

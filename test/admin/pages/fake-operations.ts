@@ -8,6 +8,7 @@ import type {
   LeadSearch,
   PersonSearch,
 } from '../../../src/admin/contract/leads.ts';
+import { isLogged, type LogFilter, type LogLine } from '../../../src/admin/contract/log.ts';
 import type {
   ExpressionRequest,
   Ids,
@@ -33,6 +34,26 @@ export class FakeOperations implements Operations {
   sinkRows: SinkOverview[];
   exports: Overview['exports'];
   backups: Overview['backups'];
+  logLines: readonly LogLine[] = [
+    {
+      at: '2026-11-21T14:32:00.120Z',
+      level: 'error',
+      event: 'sink-held',
+      message: 'sink warehouse: held: the database refuses connections.',
+    },
+    {
+      at: '2026-11-21T14:31:31.900Z',
+      level: 'warn',
+      event: 'attempt-failed',
+      message: 'sink crm: it answered 503.',
+    },
+    {
+      at: '2026-11-21T14:31:31.900Z',
+      level: 'info',
+      event: 'poll-finished',
+      message: 'source main: 1 new lead.',
+    },
+  ];
   leadRows: LeadRow[];
   deliveryRows: DeliveryRow[];
   pollRows: PollRow[];
@@ -183,6 +204,10 @@ export class FakeOperations implements Operations {
   async sinks(): Promise<readonly SinkOverview[]> {
     this.#mayFail();
     return this.sinkRows;
+  }
+
+  async log(filter: LogFilter): Promise<readonly LogLine[]> {
+    return this.logLines.filter((line) => isLogged(line, filter));
   }
 
   async polls({ source, status }: PollFilter, page: PageRequest): Promise<Page<PollRow>> {

@@ -25,6 +25,8 @@ describe('every page', () => {
     '/deliveries',
     '/sinks',
     '/polls',
+    '/log',
+    '/log?level=warn',
     '/playground',
     '/playground?source=main&lead=48196&sink=crm',
     '/configuration',
@@ -64,6 +66,16 @@ describe('every page', () => {
     expect(await (await ask('/deliveries.csv?state=dead')).text()).toContain(`,"'=1+1, ""so""",`);
     expect((await (await ask('/polls.csv')).text()).startsWith('poll_id,source,started_at,')).toBe(true);
     expect((await ask('/deliveries.csv?state=gone')).status).toBe(400);
+  });
+
+  test('of the log shows lines of a minimum level, and of the same time in their order', async () => {
+    const html = await (await ask('/log?level=warn')).text();
+    expect(html.match(/id="line-[\d-]+"/g)).toEqual([
+      'id="line-1795271520120-1"',
+      'id="line-1795271491900-1"',
+    ]);
+    expect(html.includes('source main: 1 new lead.')).toBe(false);
+    expect((await (await ask('/log')).text()).includes('id="line-1795271491900-2"')).toBe(true);
   });
 
   test('that finds a person shows the leads, keeps the text out of addresses, and goes on with older leads', async () => {

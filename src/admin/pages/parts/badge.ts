@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 
 type Tone = 'good' | 'calm' | 'warning' | 'bad';
 
-/** Tone of each state of sinks, exports, deliveries, polls, attempts and previews. Other states are calm. */
+/** Tone of each state of sinks, exports, deliveries, polls, attempts and previews, and of each level of the log. Others are calm. */
 const TONES: Readonly<Record<string, Tone>> = {
   healthy: 'good',
   held: 'bad',
@@ -17,6 +17,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   failed: 'bad',
   refused: 'bad',
   unavailable: 'warning',
+  warn: 'warning',
+  error: 'bad',
   'gets the lead': 'good',
   'does not get the lead': 'warning',
 };

@@ -1,14 +1,27 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import { csvLine } from '../../../platform/text/csv-line.ts';
 import { neutraliseCell } from '../../../platform/text/formulas.ts';
-import type { Page } from '../../contract/operations.ts';
+import type { PageRequest, Page as Rows } from '../../contract/operations.ts';
 import { RequestError } from '../../contract/request-error.ts';
-import { queryOf, readFilter } from './filters.ts';
-import type { ListPage } from './list-page.ts';
+import { type Field, queryOf, readFilter } from './filters.ts';
 
 /** Rows that are read at a time. */
 const ROWS = 1_000;
+
+/** The rows of a filter. */
+export interface List<Filter, Row extends object> {
+  /** Address of the page with the list. */
+  readonly path: `/${string}`;
+  /** What a row is: `lead`. */
+  readonly noun: string;
+  readonly fields: readonly Field[];
+  readonly schema: z.ZodType<Filter>;
+  readonly rows: (filter: Filter, page: PageRequest) => Promise<Rows<Row>>;
+  /** Fields of a row in a CSV file. */
+  readonly columns: readonly (keyof Row & string)[];
+}
 
 /** A value of a row: text, a number, a truth value, an object or a list, or null. */
 type Value = string | number | boolean | object | null;
@@ -20,7 +33,7 @@ type Value = string | number | boolean | object | null;
 export async function sendCsv<Filter, Row extends object>(
   request: FastifyRequest,
   reply: FastifyReply,
-  { path, noun, fields, schema, rows, columns }: ListPage<Filter, Row>,
+  { path, noun, fields, schema, rows, columns }: List<Filter, Row>,
 ): Promise<FastifyReply> {
   const { filter, input } = readFilter(queryOf(request), fields, schema, new Date());
   if (filter === undefined)
@@ -42,8 +55,8 @@ export async function sendCsv<Filter, Row extends object>(
 
 async function* linesOf<Row extends object>(
   columns: readonly (keyof Row & string)[],
-  first: Page<Row>,
-  more: (after: string) => Promise<Page<Row>>,
+  first: Rows<Row>,
+  more: (after: string) => Promise<Rows<Row>>,
 ): AsyncGenerator<string> {
   yield csvLine(columns);
   for (let page = first; ; page = await more(page.next)) {

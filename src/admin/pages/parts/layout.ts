@@ -13,6 +13,7 @@ const pages = [
   ['Deliveries', '/deliveries'],
   ['Sinks', '/sinks'],
   ['Polls', '/polls'],
+  ['Log', '/log'],
   ['Playground', '/playground'],
   ['Configuration', '/configuration'],
 ] as const;

@@ -1,22 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { z } from 'zod';
 import { countOf } from '../../../platform/text/format.ts';
-import { MAX_COUNTED, type PageRequest, type Page as Rows } from '../../contract/operations.ts';
+import { MAX_COUNTED, type Page as Rows } from '../../contract/operations.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import { withQuery } from './addresses.ts';
 import type { Content } from './content.ts';
-import { sendCsv } from './csv-list.ts';
-import {
-  errorText,
-  type Field,
-  faultsOf,
-  filterForm,
-  type ParsedFilter,
-  queryOf,
-  readFilter,
-} from './filters.ts';
+import { type List, sendCsv } from './csv-list.ts';
+import { errorText, faultsOf, filterForm, type ParsedFilter, queryOf, readFilter } from './filters.ts';
 import type { PageName } from './layout.ts';
 import { pageRequest, pager } from './pager.ts';
 import type { Site } from './site.ts';
@@ -25,20 +16,12 @@ import type { Site } from './site.ts';
  * A page that lists the rows of a filter. If `rows` rejects with a RequestError below status 500, the text of the error replaces the rows
  * below the form.
  */
-export interface ListPage<Filter, Row extends object> {
+export interface ListPage<Filter, Row extends object> extends List<Filter, Row> {
   readonly name: PageName;
-  readonly path: `/${string}`;
-  /** What a row is: `lead`. */
-  readonly noun: string;
   /** Content above the filter. */
   readonly above?: Content;
-  readonly fields: readonly Field[];
-  readonly schema: z.ZodType<Filter>;
-  readonly rows: (filter: Filter, page: PageRequest) => Promise<Rows<Row>>;
   /** Returns the number of matching rows, at most `MAX_COUNTED`. */
   readonly count?: (filter: Filter) => Promise<number>;
-  /** Fields of a row in a CSV file. */
-  readonly columns: readonly (keyof Row & string)[];
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
 }
 
