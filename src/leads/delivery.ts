@@ -45,6 +45,8 @@ export interface Delivery {
    * sink whose destination recognises no repeats can then ask the destination before it sends the lead again.
    */
   readonly mayHaveArrived?: boolean | undefined;
+  /** Whether the time of its delivery counts as speed to lead: it is no change, replay or backfill, nor a lead that its source listed from the start. */
+  readonly isNewLead?: boolean | undefined;
 }
 
 /** The deliveries of one sink that are attempted together. Every attempt has the same deliveries. */

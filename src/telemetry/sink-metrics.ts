@@ -34,7 +34,7 @@ export class SinkMetrics {
     );
     this.#toDelivery = make.histogram(
       'leadsync_lead_to_delivery_seconds',
-      'Time from the first listing of a version of a lead to its delivery, without replays.',
+      'Time from the first listing of a new lead to its delivery. Without changes, replays, backfills and leads that existed when their source was first listed.',
       by,
       DELIVERY_SECONDS,
     );

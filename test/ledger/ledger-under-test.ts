@@ -130,6 +130,15 @@ export function ids(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
+/** Builds a lead that the client creates now. */
+export function aNewLead(
+  { clock }: LedgerUnderTest,
+  id: number,
+  fields: Record<string, unknown> = {},
+): ListedLead {
+  return aListedLead({ id, created_at: clock.now().toISOString(), ...fields });
+}
+
 /** Builds a lead that differs from the default in one field. */
 export function changedLead(id: number | bigint, client_name: string): ListedLead {
   return aListedLead({ id, client_name });

@@ -86,6 +86,7 @@ const BackupOverview = ExportOverview.omit({ export: true, rows: true }).extend(
  */
 const SpeedToLead = z.object({
   sink: z.string(),
+  /** The number of measured leads: of all leads of these hours, or of at most 1,000 that are spread evenly over them. */
   leads: count,
   seen_to_delivered_p50_seconds: z.number().nullable(),
   seen_to_delivered_p95_seconds: z.number().nullable(),

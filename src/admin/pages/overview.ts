@@ -125,13 +125,13 @@ function speedToLead({ speed_to_lead: speeds }: Overview): VNode {
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source.</p>
+    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day.</p>
   </section>`;
 }
 
 const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
   { label: 'Sink', of: ({ sink }) => sink },
-  { label: 'Leads', of: ({ leads }) => printCount(leads), number: true },
+  { label: 'Measured', of: ({ leads }) => printCount(leads), number: true },
   { label: 'Seen p50', of: (speed) => inSeconds(speed.seen_to_delivered_p50_seconds), number: true },
   { label: 'p95', of: (speed) => inSeconds(speed.seen_to_delivered_p95_seconds), number: true },
   { label: 'Created p50', of: (speed) => inSeconds(speed.created_to_delivered_p50_seconds), number: true },

@@ -175,8 +175,8 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
       durationMs: Math.round(attempt.durationMs),
       reason: attempt.outcomes.find((one) => one.kind === 'refused' || one.kind === 'unavailable')?.reason,
       secondsToDelivery: delivered
-        .filter(({ replay, wasLeftOut, event }) => !replay && !wasLeftOut && event !== 'erased')
-        .map(({ changedAt }) => (now.getTime() - changedAt.getTime()) / 1000),
+        .filter(({ isNewLead }) => isNewLead)
+        .map(({ firstSeenAt }) => (now.getTime() - firstSeenAt.getTime()) / 1000),
     },
   ];
   for (const [index, delivery] of batch.deliveries.entries()) {

@@ -78,6 +78,6 @@ export interface RecentAttempt {
   /** When the attempt ended. For consecutive attempts that failed in the same way, when the last of them ended. */
   readonly at: Date;
   readonly outcome: Outcome['kind'];
-  /** The time from when the lead was first seen until it was delivered, in ms; undefined unless this attempt delivered a new lead. */
+  /** The time from when the lead was first seen until it was delivered, in ms; undefined unless this attempt delivered a new lead: see `Delivery.isNewLead`. */
   readonly speedMs: number | undefined;
 }

@@ -113,8 +113,8 @@ export interface Vitals {
     /** When the most recent of the present dead deliveries became dead. */
     readonly lastDeadAt: Date | undefined;
     /**
-     * How long new leads took from owed to delivered, in ms. Includes those of the last few thousand deliveries of all sinks that were owed
-     * at or after `recent`, and as soon as leadsync first saw the lead.
+     * How long new leads took from first seen to delivered, in ms. Includes those among the last few thousand deliveries of all sinks that
+     * were owed at or after `recent`; see `Delivery.isNewLead`.
      */
     readonly recentMs: readonly number[];
   })[];

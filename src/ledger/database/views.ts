@@ -47,9 +47,16 @@ const FIRST_LISTED = `LEFT JOIN (WITH first AS MATERIALIZED (SELECT source, (SEL
     SELECT * FROM first) o ON o.source = v.source`;
 /**
  * Whether a lead counts as backfill: it is not known to have been created at `first_listed_at` or later, or only a later backfill recorded
- * it as owed to this sink.
+ * it as owed to this sink. `created` has the form of `o.first_listed_at`: text, or ms.
  */
-const IS_BACKFILL = `CAST(NOT coalesce(${at('v.created_at')} >= o.first_listed_at, 0) OR ${OWED_AT} > v.first_seen_at AS INTEGER)`;
+const backfill = (created: string) =>
+  `(NOT coalesce(${created} >= o.first_listed_at, 0) OR ${OWED_AT} > v.first_seen_at)`;
+const IS_BACKFILL = `CAST(${backfill(at('v.created_at'))} AS INTEGER)`;
+/**
+ * Whether the delivery `d` of the version `v` shows how fast leadsync delivers a new lead of the source `o`, a row of `_sources`. A change, a
+ * replay, a lead that its source listed from the start, and a lead that a backfill owes do not. Every speed that leadsync reports has this rule.
+ */
+export const IS_NEW_LEAD = `(d.event = 'created' AND d.replay = 0 AND NOT ${backfill('v.created_at')})`;
 
 /** The public id of a delivery, from the rows `d` (delivery), `v` (version) and `s` (sink). Receivers rely on the form of the id. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END || iif(d.reissued, ':m' || d.reissued, ''))`;

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LeadEvent } from '../../leads/delivery.ts';
-import { changedAt, deliveryId, KEEPS_MAPPING } from '../database/views.ts';
+import { changedAt, deliveryId, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/views.ts';
 import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { OVERTAKEN } from './order-sql.ts';
@@ -32,6 +32,8 @@ export interface DeliveryRow {
   raw: string;
   /** Whether an earlier attempt may have delivered it. */
   unsure: 0 | 1;
+  /** Whether its delivery shows how fast new leads are delivered. */
+  is_new_lead: 0 | 1;
   /** The number of the mapping to use: that of an earlier attempt if the delivery has to keep it, otherwise that of the batch. */
   mapping_no: number | null;
   batch_mapping_no: number | null;
@@ -84,9 +86,9 @@ export function prepareSettling(db: Database.Database) {
        CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
        ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, d.was_left_out, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw, ${MAY_HAVE_ARRIVED} AS unsure,
        iif(${KEEPS_MAPPING}, d.mapping_no, b.mapping_no) AS mapping_no, b.mapping_no AS batch_mapping_no,
-       ${NEEDS_NEW_ID} AS needs_new_id
+       ${NEEDS_NEW_ID} AS needs_new_id, ${IS_NEW_LEAD} AS is_new_lead
        FROM _batches b CROSS JOIN _deliveries d ON d.batch_no = b.batch_no JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
-       LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
+       LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id LEFT JOIN _sources o ON o.source = v.source
        WHERE b.batch_no = +? ORDER BY d.delivery_no`,
     ),
     reissue: db.prepare<[number]>(

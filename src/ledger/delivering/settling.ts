@@ -278,5 +278,6 @@ function toDelivery(row: DeliveryRow): Delivery {
     raw: row.raw,
     ...(row.was_left_out === 1 ? { wasLeftOut: true } : {}),
     ...(row.unsure === 1 ? { mayHaveArrived: true } : {}),
+    ...(row.is_new_lead === 1 ? { isNewLead: true } : {}),
   };
 }

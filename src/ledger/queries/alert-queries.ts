@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
+import { IS_NEW_LEAD } from '../database/views.ts';
 import { dateOf } from './delivery-rows.ts';
 import type { StatusQueries } from './status-queries.ts';
 
@@ -94,13 +95,9 @@ function prepare(db: Database.Database) {
       )
       .pluck(),
     speeds: db.prepare<[number, number], { sink: string; ms: number }>(
-      // Leaves out leads up to the first complete listing. They are a backlog, whose delivery time says nothing about the sink.
-      `WITH first AS MATERIALIZED (SELECT o.source,
-         (SELECT poll_id FROM polls p WHERE p.source = o.source AND p.status = 'success' ORDER BY poll_id LIMIT 1) AS poll_id FROM _sources o)
-       SELECT s.sink, d.settled_at - d.owed_at AS ms FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
-       JOIN first f ON f.source = v.source AND v.poll_id > f.poll_id JOIN _sinks s ON s.sink_no = d.sink_no
-       WHERE d.delivery_no > (SELECT max(delivery_no) FROM _deliveries) - ? AND d.state = 'delivered' AND d.event = 'created'
-         AND d.replay = 0 AND d.owed_at >= ? AND d.owed_at = v.first_seen_at`,
+      `SELECT s.sink, d.settled_at - v.first_seen_at AS ms FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
+       JOIN _sources o ON o.source = v.source JOIN _sinks s ON s.sink_no = d.sink_no
+       WHERE d.delivery_no > (SELECT max(delivery_no) FROM _deliveries) - ? AND d.state = 'delivered' AND d.owed_at >= ? AND ${IS_NEW_LEAD}`,
     ),
     firstSuccess: db
       .prepare<[string], number>(

@@ -10,7 +10,7 @@ import type {
   RecentAttempt,
   RejectionEntry,
 } from '../contract/feed-entries.ts';
-import { deliveryId } from '../database/views.ts';
+import { deliveryId, IS_NEW_LEAD } from '../database/views.ts';
 import { pollRow } from './status-queries.ts';
 
 /** Maximum rows of each kind per page. */
@@ -175,9 +175,9 @@ function prepare(db: Database.Database) {
     ),
     recent: db.prepare<[number], RecentRow>(
       `SELECT s.sink, coalesce(a.last_at, a.started_at) + a.duration_ms AS at, a.outcome,
-         iif(a.outcome = 'delivered' AND d.event = 'created' AND d.replay = 0, d.settled_at - v.first_seen_at, NULL) AS speed_ms
+         iif(a.outcome = 'delivered' AND ${IS_NEW_LEAD}, d.settled_at - v.first_seen_at, NULL) AS speed_ms
        FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
-       JOIN _sinks s ON s.sink_no = d.sink_no ORDER BY a.attempt_no DESC LIMIT ?`,
+       JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _sources o ON o.source = v.source ORDER BY a.attempt_no DESC LIMIT ?`,
     ),
     attempts: db.prepare<[number, number], AttemptRow>(
       `SELECT a.attempt_no AS no, ${deliveryId} AS delivery, s.sink, v.source, CAST(v.id AS TEXT) AS lead, a.started_at,

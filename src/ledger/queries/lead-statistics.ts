@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Percentiles, Speed } from '../contract/page-rows.ts';
+import { IS_NEW_LEAD } from '../database/views.ts';
 
 const HOUR_MS = 3_600_000;
 /** Maximum leads measured. If there are more leads, measures a sample that is spread evenly over the period. */
@@ -29,8 +30,8 @@ export class Measures {
   }
 
   /**
-   * Returns, for each sink, how fast leads that were first seen since a time were delivered. Leaves out leads that were created before the
-   * source was first listed, and leads that only a later backfill recorded as owed, because their age does not show how fast leadsync is.
+   * Returns, for each sink, how fast leads that were first seen since a time were delivered. Measures new leads only, by `IS_NEW_LEAD`:
+   * the age of others does not show how fast leadsync is.
    */
   speed(since: Date): Speed[] {
     const arrivals = this.#sampleSince(since).flatMap((version) => this.#sql.arrivals.all(version));
@@ -85,9 +86,8 @@ function prepare(db: Database.Database) {
       { sinkNo: number; seen: number; created: number | null; delivered: number }
     >(
       `SELECT d.sink_no AS sinkNo, v.first_seen_at AS seen, v.created_at AS created, d.settled_at AS delivered
-       FROM _versions v JOIN _sources s ON s.source = v.source AND v.created_at >= s.first_listed_at
-       CROSS JOIN _deliveries d ON d.version_no = v.version_no AND d.owed_at <= v.first_seen_at
-       WHERE v.version_no = ? AND v.version = 1 AND d.replay = 0 AND d.event = 'created' AND d.state = 'delivered'`,
+       FROM _versions v JOIN _sources o ON o.source = v.source CROSS JOIN _deliveries d ON d.version_no = v.version_no
+       WHERE v.version_no = ? AND v.version = 1 AND d.state = 'delivered' AND ${IS_NEW_LEAD}`,
     ),
   };
 }

@@ -148,14 +148,16 @@ export class Polls {
   #complete(poll: OpenPoll, mark: ListingMark | undefined): void {
     const now = this.#clock.now();
     const kept = mark === undefined ? null : JSON.stringify(mark);
-    this.#sql.complete.run(kept, now.getTime(), poll.id, poll.seen.size, poll.rejected, poll.source);
+    const at = now.getTime();
+    // An empty first listing has recorded nothing, and every lead after it is new.
+    this.#sql.complete.run(kept, at, poll.id, poll.seen.size, poll.rejected, at, poll.source);
     // The previous listing counts for today as well, because it was valid until now.
     this.#recordSize(poll.source, Math.max(poll.seen.size, poll.listedBefore));
     this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
   }
 
   #confirm(poll: OpenPoll, mark: ListingMark | undefined): void {
-    this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
+    this.#sql.stillComplete.run({ now: this.#clock.now().getTime(), source: poll.source });
     this.#recordSize(poll.source, poll.listedBefore);
     if (mark) this.#sql.replaceMark.run(JSON.stringify(mark), poll.source);
   }
@@ -245,14 +247,17 @@ function prepare(db: Database.Database) {
        (SELECT 1 FROM _leads l WHERE l.source = rejected_leads.source AND l.id = rejected_leads.lead_id AND l.last_listed_at IS NULL)`,
     ),
     complete: db.prepare(
-      'UPDATE _sources SET mark = ?, complete_at = ?, complete_poll = ?, listed = ?, rejected = ? WHERE source = ?',
+      `UPDATE _sources SET mark = ?, complete_at = ?, complete_poll = ?, listed = ?, rejected = ?,
+       first_listed_at = coalesce(first_listed_at, ?) WHERE source = ?`,
     ),
     recordSize: db.prepare<[string, number, number]>(
       'INSERT INTO _listing_sizes VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET most = max(most, excluded.most)',
     ),
     deleteSizes: db.prepare<[string, number]>('DELETE FROM _listing_sizes WHERE source = ? AND day < ?'),
     replaceMark: db.prepare('UPDATE _sources SET mark = ? WHERE source = ?'),
-    stillComplete: db.prepare('UPDATE _sources SET complete_at = ? WHERE source = ?'),
+    stillComplete: db.prepare<[{ now: number; source: string }]>(
+      'UPDATE _sources SET complete_at = :now, first_listed_at = coalesce(first_listed_at, :now) WHERE source = :source',
+    ),
     lessCurrent: db.prepare('UPDATE _sources SET current = current - ? WHERE source = ?'),
   };
 }

@@ -25,8 +25,8 @@ export const sinkEvents = {
   }),
 
   /**
-   * `reason` is the reason of the first failed delivery. `secondsToDelivery` has, for each delivered lead, the seconds from the first
-   * listing of its content to the delivery. Replays and erasures are left out.
+   * `reason` is the reason of the first failed delivery. `secondsToDelivery` has, for each delivered new lead, the seconds from
+   * its first listing to the delivery. Other leads are left out: see `Delivery.isNewLead`.
    */
   'batch-settled': eventKind<{
     sink: string;

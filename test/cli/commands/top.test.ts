@@ -3,11 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { throughputOf } from '../../../src/cli/views/throughput.ts';
 import type { RecentAttempt } from '../../../src/ledger/contract/feed-entries.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 const NOW = new Date('2026-11-20T10:00:00.000Z');
 const ENTER = '\u001b[?1049h';
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
+
+function newLead({ clock }: Install, id: number, position: number) {
+  return aListedLead({ id, created_at: clock.now().toISOString() }, position);
+}
 
 function anAttempt(secondsAgo: number, fields: Partial<RecentAttempt> = {}): RecentAttempt {
   const at = new Date(NOW.getTime() - secondsAgo * 1_000);
@@ -52,7 +57,7 @@ describe('the throughput', () => {
 describe('leadsync top --once', () => {
   test('prints one frame without anything that a terminal would obey', async () => {
     const install = new Install().running();
-    const ledger = await install.listed(1, 2);
+    const ledger = await install.recorded([1, 2].map((id, at) => newLead(install, id, at)));
     await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered' }));
     install.clock.jump(10_000);
     const { code, stdout, stderr } = await install.run(['top', '--once']);
@@ -66,7 +71,7 @@ describe('leadsync top --once', () => {
 
   test('prints the same for programs with --json', async () => {
     const install = new Install().running();
-    const ledger = await install.listed(1, 2);
+    const ledger = await install.recorded([1, 2].map((id, at) => newLead(install, id, at)));
     await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered' }));
     install.clock.jump(10_000);
     const { code, stdout, stderr } = await install.run(['top', '--once', '--json']);

@@ -43,6 +43,8 @@ export class Bench {
   readonly wake = new Wake(this.clock);
   /** How often the ledger was asked for what is due. */
   claims = 0;
+  /** Fields of every lead that is listed. */
+  leadFields: Record<string, unknown> = {};
   readonly #stop = new AbortController();
   readonly #loop: Promise<void>;
   #connection: Database.Database | undefined;
@@ -128,7 +130,7 @@ export class Bench {
     const poll = await this.ledger.startPoll('main');
     await this.ledger.record(
       poll,
-      [...this.#listed].map((id) => aListedLead({ id })),
+      [...this.#listed].map((id) => aListedLead({ id, ...this.leadFields })),
     );
     await this.ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined });
     this.wake.notify();
