@@ -231,6 +231,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'options/config-schema.ts',
       'options/sink-options.ts',
       'options/source-entry.ts',
+      'changes/changed-options.ts',
       'changes/compare-configs.ts',
       'changes/describe-changes.ts',
       'initial/new-config.ts',

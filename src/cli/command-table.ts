@@ -91,6 +91,11 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       'polls every source once and delivers everything that is due',
       () => import('./commands/sync.ts'),
     ),
+    entry(
+      'poll [source]',
+      'makes the running leadsync poll now, and prints what it found',
+      () => import('./commands/poll.ts'),
+    ),
     entry('worker', 'only delivers, next to a `run --no-deliver`', () => import('./commands/worker.ts')),
     entry(
       'healthcheck',

@@ -144,6 +144,8 @@ export class Daemon {
       unready: () => this.#unready(),
       state: () => this.#reloader.state,
       reload: () => this.reload('request'),
+      previewReload: () => this.#reloader.preview(),
+      pollNow: (source) => this.#installation.pollNow(source),
     });
   }
 

@@ -1,6 +1,6 @@
 import type { PollRow } from '../ledger/contract/status-rows.ts';
 import { printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
-import { nextCronTime, nextPollAfter } from './cron-times.ts';
+import { nextPollAfter } from './cron-times.ts';
 import { readPollError } from './poll-error.ts';
 import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
 import { failedPoll, rejectedLeads, shrunkListing } from './shared-problems.ts';
@@ -24,20 +24,20 @@ export function findSourceProblems(source: SourceView, context: ProblemContext):
       ),
     ];
   if (!status?.lastPoll)
-    return [problem('never_polled', name, `${name} was never polled.`, firstPoll(source, context))];
+    return [
+      problem(
+        'never_polled',
+        name,
+        `${name} was never polled.`,
+        context.running ? SEE_LOG : `${context.command('run')} starts the polls.`,
+      ),
+    ];
   return [
     ...lastFailure(source, context),
     ...latePoll(source, context),
     ...listOf(shrunkListing(name, status, context)),
     ...listOf(rejectedLeads(name, status.rejected, context)),
   ];
-}
-
-function firstPoll({ config }: SourceView, { now, running, command }: ProblemContext): string {
-  if (!running) return `${command('run')} starts the polls.`;
-  if (config === undefined || 'everyMs' in config.poll) return SEE_LOG;
-  const at = nextCronTime(config.poll, now);
-  return at ? `Its first poll is at ${printMomentAndAge(at, now)}.` : 'Its `poll.cron` never matches.';
 }
 
 function lastFailure({ name, status }: SourceView, context: ProblemContext): Problem[] {

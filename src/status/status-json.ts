@@ -7,6 +7,7 @@ import type { LedgerStatus, PollRow } from '../ledger/contract/status-rows.ts';
 import { backupJson, exportJson } from './export-json.ts';
 import type { ExportView } from './export-view.ts';
 import { iso, reasonOf, seconds } from './json-values.ts';
+import { nextPollAt } from './next-poll.ts';
 import type { Problem } from './problem.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from './status-view.ts';
 
@@ -42,11 +43,15 @@ function sourceJson(view: SourceView) {
     ...sourceFacts(view),
     configured: view.config !== undefined,
     last_poll: poll ? lastPollJson(poll) : null,
+    next_poll_at: iso(nextPollAt(view)),
   };
 }
 
-/** Returns a source for the overview. Its freshness is never negative. */
-export function sourceOverview(view: SourceView, now: Date) {
+/**
+ * Returns a source for the overview. Its freshness is never negative. `retryAt` is when leadsync retries the failed last poll; undefined if
+ * it did not fail.
+ */
+export function sourceOverview(view: SourceView, now: Date, retryAt?: Date) {
   const { lastPoll: poll, lastSuccessAt: successAt } = view.status ?? {};
   return {
     ...sourceFacts(view),
@@ -54,6 +59,7 @@ export function sourceOverview(view: SourceView, now: Date) {
     last_poll_status: poll?.status ?? null,
     freshness_seconds: successAt ? Math.max(0, (now.getTime() - successAt.getTime()) / 1000) : null,
     error: reasonOf(poll?.error),
+    next_poll_at: iso(nextPollAt(view, retryAt)),
   };
 }
 
@@ -68,7 +74,8 @@ function sourceFacts({ name, status }: SourceView) {
   };
 }
 
-function lastPollJson(poll: PollRow) {
+/** Returns a poll without its source, named like the columns of `polls`. */
+export function lastPollJson(poll: PollRow) {
   return {
     poll_id: poll.poll,
     started_at: iso(poll.startedAt),

@@ -70,6 +70,8 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   });
   expect((await post('/sinks/crm/cancel-replay')).body).toEqual({ cancelled: 3, attempted: 1, needed: 0 });
   await post('/leads/main/42/replay', { sink: 'crm' });
+  expect((await post('/sources/main/poll')).body).toEqual({ source: 'main', poll: 'started' });
+  expect((await post('/sources/other/poll')).status).toBe(404);
   await post('/sinks/crm/pause', { reason: 'moving house' });
   await post('/sinks/crm/pause');
   expect(asked).toEqual([
@@ -94,6 +96,8 @@ test('what is asked for reaches the operation, read and filled in', async () => 
     ],
     ['cancelReplays', 'crm'],
     ['replay', 'crm', 'main', '42'],
+    ['poll', 'main'],
+    ['poll', 'other'],
     ['pause', 'crm', 'moving house'],
     ['pause', 'crm', 'paused through the API'],
   ]);
@@ -360,6 +364,7 @@ describe('/api/v1/openapi.json', () => {
     const { all, server } = await operations();
     expect(all.map(({ path, method }) => `${method} ${path.replace('/api/v1', '')}`).sort()).toEqual([
       'get /configuration',
+      'get /configuration/changes',
       'get /deliveries',
       'get /deliveries/count',
       'get /expressions',
@@ -384,6 +389,7 @@ describe('/api/v1/openapi.json', () => {
       'post /sinks/{sink}/replay',
       'post /sinks/{sink}/resume',
       'post /sinks/{sink}/test',
+      'post /sources/{source}/poll',
     ]);
     for (const { path, method } of all) {
       const there = path

@@ -100,6 +100,10 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     replayAll: kept('replayAll', 4),
     cancelReplays: kept('cancelReplays', { cancelled: 3, attempted: 1, needed: 0 }),
     replay: kept('replay', 1),
+    poll: async (...args) => {
+      asked.push(['poll', ...args]);
+      return args[0] === 'main' ? true : undefined;
+    },
     pause: async (...args) => {
       asked.push(['pause', ...args]);
       return args[0] === 'crm';
@@ -110,5 +114,6 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     },
     test: kept('test', { arrived: true, duration_ms: 1, what: 'It arrived.' }),
     reload: kept('reload', { applied: true, generation: 2 }),
+    previewReload: kept('previewReload', { file: '/etc/leadsync.yaml', options: [], faults: [] }),
   };
 }

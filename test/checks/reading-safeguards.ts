@@ -229,8 +229,8 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'a poll that cron has missed is made up',
     without: "if the process restarts or is suspended at eight o'clock, a daily source is polled a day later",
     file: 'src/daemon/joints/cron-timer.ts',
-    text: 'if (last === undefined || last <= now) this.restart(last ?? now);',
-    instead: 'this.restart(now);',
+    text: 'if (last !== undefined && last <= clock.now()) this.restart(last);',
+    instead: 'this.restart(clock.now());',
     tests: ['test/daemon/joints/cron-polling.test.ts'],
   },
   {

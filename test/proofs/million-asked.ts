@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startAdmin } from '../../src/admin/server.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { operationsOf } from '../../src/daemon/api/operations.ts';
+import { PollFailures } from '../../src/daemon/joints/poll-failures.ts';
 import { Wakes } from '../../src/daemon/joints/wake.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
@@ -133,6 +134,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
       clock: systemClock,
       wakes: new Wakes(systemClock),
       exportStates: new ExportStates(disk, folder),
+      pollFailures: new PollFailures(systemClock),
     },
     queries,
     mappings,
@@ -141,6 +143,8 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     state: () => ({ generation: 1, loadedAt: new Date(), stale: undefined, values: [] }),
     configuration: openOptions.configuration,
     reload: () => Promise.reject(new Error('not asked for')),
+    previewReload: () => ({ file: '', options: [] }),
+    pollNow: () => undefined,
   });
   const admin = await opened.add(
     () => startAdmin({ ...openOptions, operations }),

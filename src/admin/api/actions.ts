@@ -17,9 +17,10 @@ import {
   replayBody,
   retryBody,
   sinkPath,
+  sourcePath,
   versionPath,
 } from './inputs.ts';
-import { noSuchLead, noSuchSink, noSuchVersion } from './not-found.ts';
+import { noSuchLead, noSuchSink, noSuchSource, noSuchVersion } from './not-found.ts';
 import { responses } from './outputs.ts';
 
 /** Maximum size of a body with an expression, whose characters may be escaped. */
@@ -32,6 +33,12 @@ const Done = z.object({
 });
 const Discarded = z.object({ deliveries: z.int().nonnegative().describe('Number of discarded deliveries.') });
 const Changed = z.object({ sink: z.string() });
+const Requested = z.object({
+  source: z.string(),
+  poll: z
+    .enum(['started', 'running'])
+    .describe('`running`: a poll was in progress, and no other one follows it.'),
+});
 const Tried = z.object({ result: TriedExpression });
 
 /** Adds the routes that change something or return personal data. The audit log records each of these actions before it happens. */
@@ -197,6 +204,24 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       },
     },
     async ({ params: { sink } }) => (await operations.cancelReplays(sink)) ?? noSuchSink(sink),
+  );
+  app.post(
+    '/sources/:source/poll',
+    {
+      schema: {
+        operationId: 'poll',
+        summary: 'Poll a source now',
+        description: 'Answers when the poll begins. `GET /polls?source=…` shows its result.',
+        tags: ['watch'],
+        params: sourcePath,
+        response: responses(Requested, 404),
+      },
+    },
+    async ({ params: { source } }) => {
+      const begun = await operations.poll(source);
+      if (begun === undefined) return noSuchSource(source);
+      return { source, poll: begun ? ('started' as const) : ('running' as const) };
+    },
   );
   app.post(
     '/sinks/:sink/pause',

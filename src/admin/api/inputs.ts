@@ -154,6 +154,8 @@ export const versionPath = leadPath.extend({
 });
 /** Path parameter of a sink. The operation checks whether the sink exists. */
 export const sinkPath = z.strictObject({ sink: z.string() });
+/** Path parameter of a source. The operation checks whether the source exists. */
+export const sourcePath = z.strictObject({ source: z.string() });
 /** Body of a replay: one sink per request. The operation checks whether the sink exists. */
 export const replayBody = z.strictObject({ sink: z.string().describe('Sink that gets the lead again.') });
 /** Body of an expression to try. The operation checks whether the lead and the sink exist. */

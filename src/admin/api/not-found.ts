@@ -29,3 +29,13 @@ export function noSuchSink(sink: string): never {
     '/api/v1/sinks lists the sinks.',
   );
 }
+
+/** Rejects a request for an unknown source. @throws RequestError with status 404 */
+export function noSuchSource(source: string): never {
+  throw new RequestError(
+    404,
+    'unknown-source',
+    `There is no source "${source}" in the configuration in force.`,
+    '/api/v1/overview lists the sources.',
+  );
+}

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { printCount } from '../../platform/text/format.ts';
-import { Configuration } from '../contract/configuration.ts';
+import { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import { DeliveryRow } from '../contract/deliveries.ts';
 import { LeadDetail, LeadRow } from '../contract/leads.ts';
 import { LogLine } from '../contract/log.ts';
@@ -167,5 +167,18 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     () => operations.configuration(),
+  );
+  app.get(
+    '/configuration/changes',
+    {
+      schema: {
+        operationId: 'previewReload',
+        summary: 'Every option that a reload would change, with the value in force and that of the file',
+        description: 'Compares secrets as well, and does not show them. Changes nothing.',
+        tags: ['configuration'],
+        response: responses(ReloadPreview),
+      },
+    },
+    () => operations.previewReload(),
   );
 }

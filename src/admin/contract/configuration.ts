@@ -21,6 +21,26 @@ export const Configuration = z.object({
 /** Result of a reload. Has the further fields `changes` and `restart` if the file was applied, otherwise `faults`. */
 export const ReloadResult = z.looseObject({ applied: z.boolean(), generation: count });
 
+/** What a reload would change. `options` is null if the file has faults. */
+export const ReloadPreview = z.object({
+  /** The absolute path of the configuration file. */
+  file: z.string(),
+  options: z
+    .array(
+      z.object({
+        path: z.string(),
+        /** The value in force, or null. A secret reads `[secret]`. */
+        before: z.string().nullable(),
+        /** The value in the file, or null. A secret reads `[secret]`. */
+        after: z.string().nullable(),
+        /** Whether it takes effect at the next restart, and not at a reload. */
+        restart: z.boolean(),
+      }),
+    )
+    .nullable(),
+  faults: z.array(z.string()),
+});
+
 /** Result of a test event. */
 export const TestResult = z.object({
   arrived: z.boolean(),
@@ -30,4 +50,5 @@ export const TestResult = z.object({
 });
 
 export type Configuration = z.infer<typeof Configuration>;
+export type ReloadPreview = z.infer<typeof ReloadPreview>;
 export type TestResult = z.infer<typeof TestResult>;

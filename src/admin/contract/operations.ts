@@ -1,4 +1,4 @@
-import type { Configuration, TestResult } from './configuration.ts';
+import type { Configuration, ReloadPreview, TestResult } from './configuration.ts';
 import type {
   DeliveryFilter,
   DeliveryRow,
@@ -110,6 +110,8 @@ export interface Operations {
   cancelReplays(sink: string): Promise<ReplayCancellation | undefined>;
   /** Creates a replay of a lead for a sink. Returns the number of new deliveries: 0 if the lead is unknown. */
   replay(sink: string, source: string, lead: string): Promise<number>;
+  /** Polls a source now, without waiting for the poll's end. Returns false if a poll is in progress; undefined if the source is unknown. */
+  poll(source: string): Promise<boolean | undefined>;
   /** Returns false if the sink is unknown. */
   pause(sink: string, reason: string): Promise<boolean>;
   /** Returns false if the sink is unknown. */
@@ -117,4 +119,6 @@ export interface Operations {
   /** Sends one event that is marked as a test. Returns undefined if the sink is unknown. */
   test(sink: string): Promise<TestResult | undefined>;
   reload(): Promise<ReloadResult>;
+  /** Compares the file with the configuration in force. Changes nothing. */
+  previewReload(): Promise<ReloadPreview>;
 }

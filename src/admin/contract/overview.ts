@@ -24,6 +24,8 @@ const SourceOverview = z.object({
   /** Seconds since the last complete listing. */
   freshness_seconds: z.number().nullable(),
   error: z.string().nullable(),
+  /** When the next poll is due: by the schedule or, after a failure, by the back-off. Null if that is unknown, and while a poll runs. */
+  next_poll_at: time.nullable(),
 });
 
 /** State and backlog of a sink. */

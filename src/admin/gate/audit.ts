@@ -75,6 +75,10 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       await record('replay', { sink, source, lead });
       return operations.replay(sink, source, lead);
     },
+    poll: async (source) => {
+      await record('poll', { source });
+      return operations.poll(source);
+    },
     pause: async (sink, reason) => {
       await record('pause', { sink, reason });
       return operations.pause(sink, reason);

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Configuration } from '../contract/configuration.ts';
+import type { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import type { ReloadResult } from '../contract/operations.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
@@ -26,7 +26,10 @@ export const addConfiguration: AddPage = (app, site) => {
     return site.confirm(request, reply, {
       title: 'Reload the configuration',
       question: 'Reload the configuration file?',
-      consequences: markup(site.rewriteCommands(CONSEQUENCES)),
+      consequences: [
+        changes(await site.operations.previewReload()),
+        html`<p>${markup(site.rewriteCommands(CONSEQUENCES))}</p>`,
+      ],
       confirmLabel: 'Reload',
       back: '/configuration',
     });
@@ -34,7 +37,21 @@ export const addConfiguration: AddPage = (app, site) => {
 };
 
 const CONSEQUENCES =
-  'Work in progress finishes under the old configuration. A file with faults changes nothing. `leadsync plan` shows beforehand what the reload would change.';
+  'Work in progress finishes under the old configuration. `leadsync plan` also shows how many leads a changed sink would get.';
+
+/** Returns what the reload would change. */
+function changes({ options, faults }: ReloadPreview): Content {
+  if (options === null)
+    return html`<p>The file has faults, so a reload changes nothing:</p>
+      <ul>${faults.map((fault) => html`<li><code><bdi>${fault}</bdi></code></li>`)}</ul>`;
+  if (options.length === 0) return html`<p>The file has the values that are in force.</p>`;
+  return html`<ul>${options.map(
+    ({ path, before, after, restart }) => html`<li>
+      <code>${path}</code>: <bdi>${before ?? 'not set'}</bdi> → <bdi>${after ?? 'not set'}</bdi>
+      ${before === after && ' (changed)'}${restart && ', at the next restart'}
+    </li>`,
+  )}</ul>`;
+}
 
 function body({ generation, loaded_at, stale, values }: Configuration, now: Date): Content {
   return [

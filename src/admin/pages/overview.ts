@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
+import { countOf, printAge, printCount, printSpan } from '../../platform/text/format.ts';
 import type { Overview, SinkOverview } from '../contract/overview.ts';
 import { backupId, backupSection, exportId, exportSection } from './exports.ts';
 import { goneLeadsAddress, sinkAddress, withQuery } from './parts/addresses.ts';
@@ -10,6 +10,7 @@ import { markup } from './parts/markup.ts';
 import { ago } from './parts/moment.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
+import { pollButton } from './poll-now.ts';
 
 /** Adds the overview: whether leads flow, and every problem. */
 export const addOverview: AddPage = (app, site) => {
@@ -182,14 +183,26 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
       },
       { label: 'Last polled', of: (source) => ago(source.last_poll_at, now), number: true },
       { label: 'Last complete', of: (source) => ago(source.last_success_at, now), number: true },
+      { label: 'Next poll', of: (source) => nextPoll(source, now), number: true },
       { label: 'Listed', of: (source) => printCount(source.leads_listed), number: true },
       { label: 'Leads known', of: ({ leads }) => printCount(leads), number: true },
       { label: 'Rejected', of: (source) => printCount(source.leads_rejected), number: true },
+      { label: 'Actions', of: ({ source }) => pollButton(source) },
     ],
     rows: sources,
     key: ({ source }) => `source-${source}`,
     empty: 'No source is configured.',
   });
+}
+
+function nextPoll(
+  { next_poll_at: at, last_poll_status: last }: Overview['sources'][number],
+  now: Date,
+): Content {
+  if (at === null) return last === 'running' ? 'running' : '–';
+  return new Date(at) > now
+    ? html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`
+    : 'due';
 }
 
 function latest(times: readonly (string | null)[]): string | undefined {

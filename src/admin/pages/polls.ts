@@ -10,6 +10,7 @@ import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
+import { pollButton } from './poll-now.ts';
 
 /** Adds the page of polls and their results. */
 export const addPolls: AddPage = (app, site) => {
@@ -30,6 +31,7 @@ export const addPolls: AddPage = (app, site) => {
         empty: emptyText(filtered, polls, words),
       }),
       toGone(filtered.filter?.source),
+      filtered.filter?.source !== undefined && pollButton(filtered.filter.source),
     ],
   }));
 };

@@ -15,6 +15,7 @@ import { failureFor } from './parts/failure.ts';
 import { publicFailurePage } from './parts/public-failure-page.ts';
 import { type PageParts, Site } from './parts/site.ts';
 import { addPlayground } from './playground.ts';
+import { addPollNow } from './poll-now.ts';
 import { addPolls } from './polls.ts';
 import { addSinks } from './sinks.ts';
 
@@ -33,6 +34,7 @@ const addPages = [
   addDeliveries,
   addSinks,
   addPolls,
+  addPollNow,
   addLog,
   addPlayground,
   addConfiguration,

@@ -1,8 +1,12 @@
+import { type ChangedOption, describeChangedOption } from '../../config/changes/changed-options.ts';
+import type { Config } from '../../config/contract/config.ts';
 import { describePlan } from '../../operations/describe-plan.ts';
+import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
 import { planOf } from '../../operations/plan.ts';
 import { withRouting } from '../../operations/plan-routing.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, exportStatesOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -11,15 +15,18 @@ import { newestLeads, sentPending } from '../shell/newest-leads.ts';
 
 /** The number of leads by which `plan` shows what a changed mapping does. */
 const TRIED_LEADS = 1_000;
+/** Maximum size of the list of changed options, in bytes. */
+const MAX_BYTES = 4 * 1024 * 1024;
 
-const NOTHING =
-  'No source, sink or export would change. Secrets (such as the url of a webhook) and other options are not compared; `leadsync reload` reports their changes.';
+const NOTHING = 'No source, sink or export would change.';
+const NOT_COMPARED =
+  'Secrets (such as the url of a webhook) and options outside sources, sinks and exports are compared only while leadsync runs with this file and admin.listen is not off.';
 
 /** `leadsync plan`: shows what a changed configuration would do. Changes nothing. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync plan', 'leadsync plan -c new.yaml', "leadsync plan --json | jq '.sinks'"],
   notes:
-    'Compares the configuration with the one that leadsync last ran with. Changes of secrets are not shown, because the ledger does not store secrets. `leadsync reload` applies the changes.',
+    'Compares the configuration with the one that leadsync last ran with. While leadsync runs, it also shows every option that changes, with its old and new value, and what needs a restart; secrets read "changed". `leadsync reload` applies the changes.',
   declare: (command) => command.option('--json', 'print the plan as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
@@ -31,12 +38,30 @@ export const command = defineCommand<{ json?: boolean }>({
       leads: () => newestLeads(config, surroundings, TRIED_LEADS),
       sentPending: (sink) => sentPending(config, surroundings, sink),
     });
-    if (options.json) surroundings.stdout.write(printJson(planned));
+    const changed = await changedOptions(config);
+    if (options.json) surroundings.stdout.write(printJson({ ...planned, options: changed ?? null }));
     else {
       const lines = describePlan(planned);
-      const text = lines.length > 0 ? lines.map(printable).join('\n') : NOTHING;
-      surroundings.stdout.write(`${withTypedCommands(text, surroundings)}\n`);
+      const text = [...(lines.length > 0 ? lines : [NOTHING]), ...optionLines(changed)].map(printable);
+      surroundings.stdout.write(`${withTypedCommands(text.join('\n'), surroundings)}\n`);
     }
     return ExitCode.done;
   },
 });
+
+/** Asks the running leadsync for the options that would change. Returns undefined if none runs with this file. */
+async function changedOptions(config: Config): Promise<readonly ChangedOption[] | undefined> {
+  const target = isDataDirInUse(config.dataDir) ? daemonTarget(config) : undefined;
+  if (!target) return undefined;
+  const path = '/api/v1/configuration/changes';
+  const answer = await askDaemon(target, path, { token: config.adminToken, maxBytes: MAX_BYTES });
+  if ('failure' in answer || answer.status !== 200) return undefined;
+  const { file, options } = JSON.parse(answer.body) as { file: string; options: ChangedOption[] | null };
+  return file === config.file ? (options ?? undefined) : undefined;
+}
+
+function optionLines(changed: readonly ChangedOption[] | undefined): readonly string[] {
+  if (!changed) return [NOT_COMPARED];
+  if (changed.length === 0) return ['No option would change.'];
+  return ['', 'Options that change:', ...changed.map((one) => `  ${describeChangedOption(one)}`)];
+}

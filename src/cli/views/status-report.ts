@@ -11,6 +11,7 @@ import {
 import { printable } from '../../platform/text/printable.ts';
 import type { ExportView } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
+import { nextPollAt } from '../../status/next-poll.ts';
 import type { Problem, ProblemContext } from '../../status/problem.ts';
 import type { SinkState, SinkView, SourceView } from '../../status/status-view.ts';
 import type { Paint, Tone } from '../shell/colour.ts';
@@ -88,7 +89,10 @@ export function problemLines({ message, nextStep }: Problem): string[] {
   return [printable(message), ...(nextStep ? [`  ${printable(nextStep)}`] : [])];
 }
 
-function sourceTable(sources: readonly SourceView[], { now, columns: width }: ReportContext): string {
+function sourceTable(
+  sources: readonly SourceView[],
+  { now, running, columns: width }: ReportContext,
+): string {
   const columns = [
     { head: 'SOURCE' },
     { head: 'LEADS', align: 'right' },
@@ -96,18 +100,29 @@ function sourceTable(sources: readonly SourceView[], { now, columns: width }: Re
     { head: 'REJECTED', align: 'right', dropOrder: 1 },
     { head: 'COMPLETE LISTING' },
     { head: 'LAST POLL', dropOrder: 3 },
+    { head: 'NEXT POLL', dropOrder: 4 },
   ] as const;
-  const rows = sources.map(({ name, status }) => [
-    name,
-    count(status?.leads),
-    count(status?.listed),
-    count(status?.rejected),
-    status?.lastSuccessAt ? printAge(status.lastSuccessAt, now) : 'never',
-    status?.lastPoll
-      ? `${status.lastPoll.status}, ${printMomentAndAge(status.lastPoll.startedAt, now)}`
-      : 'never',
-  ]);
+  const rows = sources.map((source) => {
+    const { name, status } = source;
+    const last = status?.lastPoll;
+    return [
+      name,
+      count(status?.leads),
+      count(status?.listed),
+      count(status?.rejected),
+      status?.lastSuccessAt ? printAge(status.lastSuccessAt, now) : 'never',
+      last ? `${last.status}, ${printMomentAndAge(last.startedAt, now)}` : 'never',
+      running ? nextPoll(source, now) : '-',
+    ];
+  });
   return table(columns, rows, width);
+}
+
+function nextPoll(source: SourceView, now: Date): string {
+  const at = nextPollAt(source);
+  // Only the running leadsync knows when it retries.
+  if (!at) return source.status?.lastPoll?.status === 'failed' ? 'retrying' : '-';
+  return at > now ? printAge(at, now) : 'due';
 }
 
 const SINK_TONES: Partial<Record<SinkState, Tone>> = {

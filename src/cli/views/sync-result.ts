@@ -29,9 +29,13 @@ export class SyncResult {
   /** Returns what the run read from a source: `50 listed, 3 new`. Undefined if it read nothing. */
   readFrom(source: string): string | undefined {
     const poll = this.#polls.get(source);
-    if (!poll) return undefined;
-    const changed = poll.changed > 0 ? `, ${poll.changed} changed` : '';
-    const rejected = poll.rejected > 0 ? `, ${poll.rejected} rejected` : '';
-    return `${poll.listed} listed, ${poll.new} new${changed}${rejected}`;
+    return poll && countsOf(poll);
   }
+}
+
+/** Returns what a poll found: `50 listed, 3 new`. */
+export function countsOf(poll: PollResult): string {
+  const changed = poll.changed > 0 ? `, ${poll.changed} changed` : '';
+  const rejected = poll.rejected > 0 ? `, ${poll.rejected} rejected` : '';
+  return `${poll.listed} listed, ${poll.new} new${changed}${rejected}`;
 }

@@ -57,7 +57,8 @@ const LIVE: readonly Option[] = [
   { name: 'log.level', of: ({ log }) => log.level },
   { name: 'store.client_key', of: ({ clientKey }) => clientKey },
   { name: 'retention', of: ({ retention }) => retention },
-  { name: 'alerts', of: ({ alerts }) => alerts },
+  { name: 'alerts.to', of: ({ alerts }) => alerts.to },
+  { name: 'alerts.when', of: ({ alerts }) => alerts.when },
   { name: 'admin.token', of: ({ adminToken }) => adminToken },
   { name: 'admin.hosts', of: ({ adminHosts }) => adminHosts },
   { name: 'admin.public_url', of: ({ publicUrl }) => publicUrl },
@@ -76,6 +77,11 @@ const RESTART: readonly Option[] = [
   { name: 'tokens.encryption_key', of: ({ tokenKey }) => tokenKey },
   { name: 'log.format', of: ({ log }) => log.format },
 ];
+
+/** Whether a change of the option takes effect at the next restart, and not at a reload. `path` is that of the option or of a part of it. */
+export function needsRestart(path: string): boolean {
+  return RESTART.some(({ name }) => path === name || path.startsWith(`${name}.`));
+}
 
 function isEnabled({ enabled }: SinkConfig): boolean {
   return enabled;

@@ -28,7 +28,7 @@ import { problemJson, sinkOverview, sourceOverview, speedJson } from '../../stat
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
-import type { Reloader, ReloadResult } from '../units/reloader.ts';
+import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts';
 import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 
@@ -42,7 +42,10 @@ const SPEED_MS = 24 * 3_600_000;
  * `mappings` evaluates expressions in a separate process.
  */
 export interface OperationParts {
-  readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands'>;
+  readonly parts: Pick<
+    Parts,
+    'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands' | 'pollFailures'
+  >;
   readonly queries: QueryWorker;
   readonly mappings: MappingWorker;
   /** Returns the last lines of the log, newest first. */
@@ -52,11 +55,14 @@ export interface OperationParts {
   readonly state: () => Reloader['state'];
   readonly configuration: () => Promise<Configuration>;
   readonly reload: () => Promise<ReloadResult>;
+  readonly previewReload: () => ReloadPreview;
+  /** Polls a source now. Returns false if a poll is in progress; undefined if no source has the name. */
+  readonly pollNow: (source: string) => boolean | undefined;
 }
 
 /** Returns the operations of the pages and the API of a running leadsync. The query thread reads; the daemon's ledger makes changes. */
 export function operationsOf(context: OperationParts): Operations {
-  const { parts, queries, configuration, reload } = context;
+  const { parts, queries, configuration, reload, previewReload, pollNow } = context;
   const { ledger, wakes } = parts;
   const query = withHttpErrors(queries);
   return {
@@ -148,6 +154,7 @@ export function operationsOf(context: OperationParts): Operations {
       return owed;
     },
     cancelReplays: (sink) => ledger.cancelReplays(sink),
+    poll: async (source) => pollNow(source),
     pause: (sink, reason) => ledger.pause(sink, reason),
     resume: async (sink) => {
       const known = await ledger.resume(sink);
@@ -165,6 +172,11 @@ export function operationsOf(context: OperationParts): Operations {
       return { arrived, duration_ms: durationMs, what };
     },
     reload,
+    previewReload: async () => {
+      const preview = previewReload();
+      const { options = null, faults = [] } = { options: undefined, faults: undefined, ...preview };
+      return { file: preview.file, options: options && [...options], faults: [...faults] };
+    },
   };
 }
 
@@ -217,7 +229,9 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
       message: parts.rewriteCommands(message),
       next_step: parts.rewriteCommands(next_step),
     })),
-    sources: sources.map((source) => sourceOverview(source, now)),
+    sources: sources.map((source) =>
+      sourceOverview(source, now, parts.pollFailures.of(source.name)?.retryAt),
+    ),
     sinks: sinks.map(sinkOverview),
     exports: exports.filter((one) => !isBackup(one.config)).map(exportOverview),
     backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),

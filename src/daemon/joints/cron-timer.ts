@@ -23,14 +23,13 @@ export class CronTimer {
   #aheadMs = 0;
 
   /**
-   * `last` is the time that the ledger has for the last complete poll, if any. If that time lies in the future, the clock was set back and
-   * a poll is due now.
+   * `last` is the time that the ledger has for the last complete poll. If there is none, or if it lies in the future because the clock was
+   * set back, a poll is due now.
    */
   constructor(schedule: Extract<PollSchedule, { cron: string }>, clock: Clock, last: Date | undefined) {
     this.#schedule = schedule;
     this.#clock = clock;
-    const now = clock.now();
-    if (last === undefined || last <= now) this.restart(last ?? now);
+    if (last !== undefined && last <= clock.now()) this.restart(last);
   }
 
   /** Computes the next due time after a poll that began at `last`. */

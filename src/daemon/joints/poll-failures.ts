@@ -1,21 +1,35 @@
+import type { Clock } from '../../platform/time/clock.ts';
 import type { PollFailure } from '../../status/shared-problems.ts';
 import type { Emit, EventOf } from '../../telemetry/events.ts';
 
+/** The failed last poll of a source. */
+interface LastFailure extends PollFailure {
+  /** When leadsync retries it, unless an operator requests a poll earlier. */
+  readonly retryAt: Date;
+}
+
 /** The failures of the sources whose last poll failed. */
 export class PollFailures {
-  readonly #last = new Map<string, EventOf<'poll-failed'>>();
+  readonly #clock: Clock;
+  readonly #last = new Map<string, LastFailure>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Receives every event and remembers which sources' last poll failed. */
   readonly observe: Emit = (event) => {
-    if (event.type === 'poll-failed') this.#last.set(event.source, event);
+    if (event.type === 'poll-failed') this.#last.set(event.source, this.#failure(event));
     if (event.type === 'poll-finished') this.#last.delete(event.source);
   };
 
+  #failure({ code, reason, hint, status, retryInMs }: EventOf<'poll-failed'>): LastFailure {
+    const retryAt = new Date(this.#clock.now().getTime() + retryInMs);
+    return { code, reason, hint, isPartial: status === 'partial', retryAt };
+  }
+
   /** Returns the failure of a source; undefined if its last poll succeeded. */
-  of(source: string): PollFailure | undefined {
-    const last = this.#last.get(source);
-    if (!last) return undefined;
-    const { code, reason, hint, status } = last;
-    return { code, reason, hint, isPartial: status === 'partial' };
+  of(source: string): LastFailure | undefined {
+    return this.#last.get(source);
   }
 }

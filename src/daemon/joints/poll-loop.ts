@@ -4,6 +4,7 @@ import type { Random } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import { CronTimer } from './cron-timer.ts';
 import { type PollFailure, type PollParts, poll } from './poll.ts';
+import { PollRequest } from './poll-request.ts';
 
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
@@ -31,21 +32,24 @@ export interface PollLoopParts extends PollParts {
   readonly random: Random;
   /** Aborts when no further poll may begin; the poll in progress continues to its end. Absent: only the stop ends the loop. */
   readonly retired?: AbortSignal;
+  /** Where an operator can request a poll. */
+  readonly request?: PollRequest;
 }
 
 /**
  * Polls a source on its schedule until the signal aborts. Polls never overlap: a poll that takes longer than the interval delays the next.
- * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if a
- * scheduled time has passed since the last complete poll, for example during another poll or while leadsync was not running.
+ * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if no poll was
+ * ever complete, or if a scheduled time has passed since the last complete poll, for example during another poll or while leadsync was not
+ * running. A request of an operator ends any of these waits.
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
-  const { clock, schedule, emit } = parts;
+  const { clock, schedule, emit, request = new PollRequest() } = parts;
   const over = parts.retired ? AbortSignal.any([signal, parts.retired]) : signal;
   const timer =
     'cron' in schedule
       ? new CronTimer(schedule, clock, await parts.ledger.lastCompleteAt(parts.source.name))
       : undefined;
-  await timer?.due(over);
+  if (timer) await request.wait((ended) => timer.due(ended), over);
   let failures = 0;
   while (!over.aborted) {
     const startMs = clock.monotonicMs();
@@ -54,11 +58,13 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
     const failure = await poll(parts, signal);
     if (signal.aborted) return;
     failures = failure ? failures + 1 : 0;
-    if (failure)
-      await backOff(failure, report(failure, failures, parts.random, emit), lastLoginAt, parts, over);
-    else if (timer) await timer.due(over);
-    else if ('everyMs' in schedule)
-      await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), over);
+    const retryInMs = failure && report(failure, failures, parts.random, emit);
+    await request.wait(async (ended) => {
+      if (failure) await backOff(failure, retryInMs ?? 0, lastLoginAt, parts, ended);
+      else if (timer) await timer.due(ended);
+      else if ('everyMs' in schedule)
+        await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), ended);
+    }, over);
   }
 }
 

@@ -110,7 +110,7 @@ export async function compose(
     await waitToStart(options, clock);
   }
   const ledger = await openLedger(current, { ...options, create: polls }, closers);
-  const pollFailures = new PollFailures();
+  const pollFailures = new PollFailures(clock);
   const tracing = await openTracing({
     env: options.env ?? {},
     ledgerId: ledger.id,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ChangedOption } from '../../config/changes/changed-options.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
 import type { Config, ConfigValue } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
@@ -35,6 +36,12 @@ export type ReloadResult =
     }
   | { readonly applied: false; readonly generation: number; readonly faults: readonly string[] };
 
+/** What a reload would change, or the faults of the configuration. */
+export type ReloadPreview = { readonly file: string } & (
+  | { readonly options: readonly ChangedOption[] }
+  | { readonly faults: readonly string[] }
+);
+
 /** Reads the configuration as it is written now. */
 export interface ConfigReader {
   /** @throws ConfigError */
@@ -48,7 +55,7 @@ export type ConfigFiles = Pick<Config, 'file' | 'secretFiles'>;
 
 /** Applies the configuration as it is written now, one reload at a time. A failed reload leaves the last valid configuration in force. */
 export class Reloader {
-  readonly #installation: Pick<Installation, 'apply'>;
+  readonly #installation: Pick<Installation, 'apply' | 'changedOptions'>;
   readonly #read: ConfigReader;
   readonly #clock: Clock;
   readonly #emit: Emit;
@@ -62,7 +69,7 @@ export class Reloader {
    * when that configuration is running.
    */
   constructor(
-    installation: Pick<Installation, 'apply'>,
+    installation: Pick<Installation, 'apply' | 'changedOptions'>,
     read: ConfigReader,
     parts: {
       readonly clock: Clock;
@@ -97,6 +104,16 @@ export class Reloader {
     return this.#loadedStamp;
   }
 
+  /** Returns what a reload would change now. Changes nothing. */
+  preview(): ReloadPreview {
+    const { file } = this.#files;
+    try {
+      return { file, options: this.#installation.changedOptions(this.#read.load()) };
+    } catch (error) {
+      return { file, faults: faultsOf(error) };
+    }
+  }
+
   /** Reloads the configuration. Never rejects: the result and the log say what is wrong. */
   reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const reload = this.#last.then(() => this.#reload(trigger));
@@ -110,7 +127,8 @@ export class Reloader {
       const next = this.#load();
       const { changes, restart } = await this.#installation.apply(next);
       const now = changes.length > 0 ? generation + 1 : generation;
-      this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined, values: next.values };
+      const loadedAt = changes.length > 0 ? this.#clock.now() : this.#state.loadedAt;
+      this.#state = { generation: now, loadedAt, stale: undefined, values: next.values };
       this.#emit({ type: 'reloaded', trigger, generation: now, changes, restart });
       if (changes.length > 0)
         for (const warning of configWarnings(next)) this.#emit({ type: 'config-warning', warning });

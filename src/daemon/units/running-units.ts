@@ -1,3 +1,4 @@
+import { type ChangedOption, changedOptions } from '../../config/changes/changed-options.ts';
 import {
   type ConfigChanges,
   compareConfigs,
@@ -6,7 +7,6 @@ import {
   placeOf,
   withoutRestart,
 } from '../../config/changes/compare-configs.ts';
-
 import { describeChanges } from '../../config/changes/describe-changes.ts';
 import type { Config } from '../../config/contract/config.ts';
 import { textOf } from '../../mapping/definition.ts';
@@ -73,6 +73,11 @@ export class Installation {
     return describePlan(planOf(last, config, exact));
   }
 
+  /** Returns every option that a configuration would change, with its old and new value. */
+  changedOptions(next: Config): readonly ChangedOption[] {
+    return changedOptions(this.#parts.current.config, next);
+  }
+
   /** Starts the sinks and sources of the current configuration. */
   async start(): Promise<void> {
     const { current, carrier, role } = this.#parts;
@@ -113,6 +118,11 @@ export class Installation {
   async pollOnce(signal: AbortSignal): Promise<readonly PollFailure[]> {
     const failures = await Promise.all([...this.#sources.values()].map((source) => source.pollOnce(signal)));
     return failures.filter((failure) => failure !== undefined);
+  }
+
+  /** Polls a source now instead of at its next time. Returns false if a poll is in progress; undefined if no source has the name. */
+  pollNow(source: string): boolean | undefined {
+    return this.#sources.get(source)?.pollNow();
   }
 
   /** Updates every mirror once. */

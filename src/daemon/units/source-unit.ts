@@ -4,6 +4,7 @@ import { openSource } from '../../source/http-source.ts';
 import { Loops } from '../joints/loops.ts';
 import { type PollFailure, type PollParts, poll } from '../joints/poll.ts';
 import { pollLoop } from '../joints/poll-loop.ts';
+import { PollRequest } from '../joints/poll-request.ts';
 import type { Parts } from '../start/compose.ts';
 
 /** One running source under one configuration. */
@@ -12,6 +13,7 @@ export class SourceUnit {
   readonly #parts: Parts;
   readonly #loops: Loops;
   readonly #retired = new AbortController();
+  readonly #request = new PollRequest();
   #source: Source | undefined;
 
   /** Does not open the source; the first poll does. */
@@ -33,8 +35,14 @@ export class SourceUnit {
     this.#loops.start(`polling ${name}`, async (signal) => {
       await after;
       if (signal.aborted || this.#retired.signal.aborted) return;
-      await pollLoop({ ...this.#pollParts(), schedule, random, retired: this.#retired.signal }, signal);
+      const parts = { ...this.#pollParts(), schedule, random, request: this.#request };
+      await pollLoop({ ...parts, retired: this.#retired.signal }, signal);
     });
+  }
+
+  /** Polls now instead of at the next time. Returns false if a poll is in progress. */
+  pollNow(): boolean {
+    return this.#request.pollNow();
   }
 
   /** Polls once. Returns the failure, if any. */

@@ -110,6 +110,7 @@ function aSource(source: string, at: string, status: 'success' | 'unchanged', li
     last_success_at: at,
     freshness_seconds: 12.4,
     error: null,
+    next_poll_at: new Date(Date.parse(at) + 30_000).toISOString(),
   };
 }
 

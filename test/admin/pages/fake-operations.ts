@@ -1,4 +1,4 @@
-import type { Configuration, TestResult } from '../../../src/admin/contract/configuration.ts';
+import type { Configuration, ReloadPreview, TestResult } from '../../../src/admin/contract/configuration.ts';
 import type { DeliveryFilter, DeliveryRow } from '../../../src/admin/contract/deliveries.ts';
 import type {
   Content,
@@ -61,6 +61,7 @@ export class FakeOperations implements Operations {
   speeds: Overview['speed_to_lead'];
   config: Configuration;
   testResult: TestResult = { arrived: true, duration_ms: 143, what: 'It answered 204.' };
+  preview: ReloadPreview = { file: '/etc/leadsync.yaml', options: [], faults: [] };
   reloadResult: Awaited<ReturnType<Operations['reload']>>;
   detailOf: (row: LeadRow, deliveries: readonly DeliveryRow[]) => LeadDetail;
   rawOf: (row: LeadRow) => string;
@@ -264,6 +265,12 @@ export class FakeOperations implements Operations {
     return this.#sink(sink) && this.#row(source, lead) ? 1 : 0;
   }
 
+  async poll(source: string): Promise<boolean | undefined> {
+    this.actions.push(`poll ${source}`);
+    const known = this.sources.find((one) => one.source === source);
+    return known && known.last_poll_status !== 'running';
+  }
+
   async pause(sink: string, reason: string): Promise<boolean> {
     this.actions.push(`pause ${sink}: ${reason}`);
     return this.#change(sink, { state: 'paused', reason, since: this.now.toISOString() });
@@ -282,6 +289,10 @@ export class FakeOperations implements Operations {
   async reload() {
     this.actions.push('reload');
     return this.reloadResult;
+  }
+
+  async previewReload(): Promise<ReloadPreview> {
+    return this.preview;
   }
 
   #mayFail(): void {

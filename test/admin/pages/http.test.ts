@@ -304,6 +304,20 @@ describe('actions', () => {
     expect(pages.operations.actions).toEqual([]);
   });
 
+  test('a poll is requested, and its page says whether one has started', async () => {
+    expect(await (await ask('/')).text()).toContain('action="/sources/main/poll"');
+    const started = await post('/sources/main/poll', {});
+    expect([started.status, started.headers.get('location')]).toEqual([303, '/polls?source=main']);
+    expect(started.headers.get('set-cookie')).toContain('has%20started');
+    pages.operations.sources = pages.operations.sources.map((one) => ({
+      ...one,
+      last_poll_status: 'running',
+    }));
+    expect((await post('/sources/main/poll', {})).headers.get('set-cookie')).toContain('is%20in%20progress');
+    expect((await post('/sources/none/poll', {})).status).toBe(404);
+    expect(pages.operations.actions).toEqual(['poll main', 'poll main', 'poll none']);
+  });
+
   test('many dead are counted as far as counting goes', async () => {
     const [one] = pages.operations.deliveryRows.filter(({ state }) => state === 'dead');
     pages.operations.deliveryRows = Array.from({ length: 10_001 }, () => one as NonNullable<typeof one>);

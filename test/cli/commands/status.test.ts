@@ -378,7 +378,7 @@ describe('leadsync status', () => {
     );
   });
 
-  test('a source that was never polled has its first poll by cron', async () => {
+  test('says when the next poll is due by the schedule, while leadsync runs', async () => {
     const poll = { cron: '0 8 * * *', timezone: 'UTC' };
     const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
     const install = new Install({ sources: { main: source }, sinks: {} });
@@ -386,9 +386,12 @@ describe('leadsync status', () => {
     expect((await install.run(['status'])).stdout).toContain(
       'main was never polled.\n  `leadsync run` starts the polls.',
     );
-    expect((await install.running().run(['status'])).stdout).toContain(
-      'main was never polled.\n  Its first poll is at 2026-11-21T08:00:00Z (in 22 h).',
-    );
+    await install.listed(1);
+    expect((await install.run(['status'])).stdout).toMatch(/^main .* -$/m);
+    const running = install.running();
+    expect((await running.run(['status'])).stdout).toMatch(/^main .* in 22 h$/m);
+    const { sources } = (await running.json('status')) as { sources: { next_poll_at: string | null }[] };
+    expect(sources[0]?.next_poll_at).toBe('2026-11-21T08:00:00.000Z');
   });
 
   test('says that a listing is empty or has lost more than half of its leads, until it is back', async () => {
@@ -575,6 +578,7 @@ describe('leadsync status', () => {
             leads_rejected: 0,
             error: null,
           },
+          next_poll_at: '2026-11-20T10:00:30.000Z',
         },
       ],
       exports: [],

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pollLoop } from '../../../src/daemon/joints/poll-loop.ts';
+import { PollRequest } from '../../../src/daemon/joints/poll-request.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
@@ -17,6 +18,7 @@ class CronPolling {
   readonly clock: HeldClock;
   readonly source: ScriptedSource;
   readonly reported = new Reported();
+  readonly request = new PollRequest();
   readonly #file = join(tempDir(), 'ledger.db');
   readonly #cron: string;
   #stop = async () => {};
@@ -27,18 +29,40 @@ class CronPolling {
     this.source = new ScriptedSource(() => this.clock.monotonicMs());
   }
 
+  /** Starts after a complete poll at this time. */
   static async start(cron: string, now: string): Promise<CronPolling> {
     const polling = new CronPolling(cron, now);
     onTestFinished(() => polling.stop());
+    await polling.hasPolled();
     await polling.start();
     return polling;
   }
 
+  /** Records a complete poll of another process. */
+  async hasPolled(): Promise<void> {
+    const ledger = this.#open();
+    const poll = await ledger.startPoll('main');
+    await ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined });
+    await ledger.close();
+  }
+
+  #open() {
+    return openLedger({ file: this.#file, create: true, clock: this.clock, random, judge });
+  }
+
   async start(): Promise<void> {
-    const { clock, source } = this;
-    const ledger = openLedger({ file: this.#file, create: true, clock, random, judge });
+    const { clock, source, request } = this;
+    const ledger = this.#open();
     const stop = new AbortController();
-    const parts = { source, ledger, clock, emit: this.reported.emit, onOwed: () => undefined, random };
+    const parts = {
+      source,
+      ledger,
+      clock,
+      emit: this.reported.emit,
+      onOwed: () => undefined,
+      random,
+      request,
+    };
     const schedule = { cron: this.#cron, timezone: 'UTC' };
     const loop = pollLoop({ ...parts, schedule }, stop.signal);
     this.#stop = async () => {
@@ -87,6 +111,38 @@ describe('polling by cron', () => {
     expect(polling.source.most).toBe(1);
   });
 
+  it('polls at its start when no poll was ever complete', async () => {
+    const polling = new CronPolling('0 8 * * *', '2026-11-20T10:00:00.000Z');
+    onTestFinished(() => polling.stop());
+    await polling.start();
+    expect(polling.polls).toBe(1);
+    await polling.clock.pass(HOUR);
+    expect(polling.polls).toBe(1);
+  });
+
+  it('polls at once when an operator requests it, and keeps to its times', async () => {
+    const polling = await CronPolling.start('0 * * * *', '2026-11-20T10:20:00.000Z');
+    expect(polling.request.pollNow()).toBe(true);
+    await rest();
+    expect(polling.polls).toBe(1);
+    await polling.clock.pass(39 * MINUTE);
+    expect(polling.polls).toBe(1);
+    await polling.clock.pass(MINUTE + SECOND);
+    expect(polling.polls).toBe(2);
+  });
+
+  it('starts no second poll when an operator requests one during a poll', async () => {
+    const polling = await CronPolling.start('0 * * * *', '2026-11-20T10:20:00.000Z');
+    const listing = Promise.withResolvers<ReturnType<typeof listingOf>>();
+    polling.source.answer = () => listing.promise;
+    polling.request.pollNow();
+    await rest();
+    expect(polling.request.pollNow()).toBe(false);
+    listing.resolve(listingOf([]));
+    await rest();
+    expect(polling.polls).toBe(1);
+  });
+
   it('goes on when the clock is set back, however far', async () => {
     const polling = await CronPolling.start('*/10 * * * * *', '2026-11-20T10:00:01.000Z');
     await polling.clock.pass(10 * SECOND);
@@ -108,6 +164,7 @@ describe('polling by cron', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
         const polling = new CronPolling('*/20 * * * * *', '2026-11-20T10:00:30.000Z');
+        await polling.hasPolled();
         await polling.start();
         for (const { passMs, backMs } of steps) {
           await polling.clock.pass(passMs);

@@ -100,7 +100,10 @@ test('a reload changes who is told of what, and a service that lets nobody in is
   await until('a poll has failed', async () => (await daemon.status()).sources[0]?.lastPoll?.error);
   const to = { ops: { type: 'webhook', url: later.url } };
   write({ sources, alerts: { to, when: { ...OFF, source_refused: '5s' } } });
-  expect(await daemon.reload('request')).toMatchObject({ applied: true, changes: ['alerts'] });
+  expect(await daemon.reload('request')).toMatchObject({
+    applied: true,
+    changes: ['alerts.to', 'alerts.when'],
+  });
   const { body } = await until('somebody is told', () => later.received[0]);
   expect(JSON.parse(String(body)).notices).toMatchObject([
     {

@@ -34,6 +34,11 @@ export function sinkAction(
   return `/sinks/${encoded(sink)}/${action}`;
 }
 
+/** Returns the address to which the button that polls a source posts. */
+export function pollAction(source: string): string {
+  return `/sources/${encoded(source)}/poll`;
+}
+
 /** Returns an address with the parameters that have a value. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const present = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));

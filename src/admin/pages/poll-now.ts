@@ -1,0 +1,36 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { pollAction, withQuery } from './parts/addresses.ts';
+import type { Notice } from './parts/notice.ts';
+import { type AddPage, paramOf } from './parts/site.ts';
+
+/** Returns a button that polls a source now. It asks for no confirmation, because a poll changes nothing at the service. */
+export function pollButton(source: string): VNode {
+  return html`<form method="post" action=${pollAction(source)} class="actions">
+    <button aria-label=${`Poll ${source} now`}>Poll now</button>
+  </form>`;
+}
+
+/** Adds the action of `pollButton`, which leads to the polls of the source. */
+export const addPollNow: AddPage = (app, site) => {
+  app.post('/sources/:source/poll', async (request, reply) => {
+    const source = paramOf(request, 'source');
+    const begun = await site.operations.poll(source);
+    if (begun === undefined)
+      return site.fail(request, reply, {
+        title: 'No such source',
+        what: `The configuration in force has no source ${source}.`,
+        next: 'A reload may have removed or renamed it; see the overview.',
+        status: 404,
+      });
+    return site.done(reply, withQuery('/polls', { source }), begun ? started(source) : running(source));
+  });
+};
+
+function started(source: string): Notice {
+  return { kind: 'good', text: `A poll of ${source} has started.` };
+}
+
+function running(source: string): Notice {
+  return { kind: 'good', text: `A poll of ${source} is in progress, so no other one was started.` };
+}

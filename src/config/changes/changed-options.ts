@@ -1,0 +1,69 @@
+import type { Config, ConfigValue } from '../contract/config.ts';
+import { type Changes, compareConfigs, needsRestart } from './compare-configs.ts';
+
+/** An option that a configuration would change. */
+export interface ChangedOption {
+  /** The path of the option: `sinks.crm.concurrency`. */
+  readonly path: string;
+  /** The former value; null if the option was not in effect. A secret reads `[secret]`. */
+  readonly before: string | null;
+  /** The new value; null if the option is no longer in effect. A secret reads `[secret]`. */
+  readonly after: string | null;
+  /** Whether it takes effect at the next restart, and not at a reload. */
+  readonly restart: boolean;
+}
+
+const SECRET = '[secret]';
+
+/** Returns every option that differs between two configurations, in the order of the option reference. Compares secrets as well. */
+export function changedOptions(before: Config, after: Config): ChangedOption[] {
+  const shown = changedValues(before.values, after.values);
+  const { sources, sinks, exports, live, restart } = compareConfigs(before, after);
+  const altered = (section: string, { altered: entries }: Changes) =>
+    entries.flatMap(({ name, options }) => options.map((option) => `${section}.${name}.${option}`));
+  const backups = new Set(after.backups.map(({ name }) => name));
+  const ofFiles = (isBackup: boolean) => ({
+    ...exports,
+    altered: exports.altered.filter(({ name }) => backups.has(name) === isBackup),
+  });
+  const differing = [
+    ...altered('sources', sources),
+    ...altered('sinks', sinks),
+    ...altered('exports', ofFiles(false)),
+    ...altered('backups', ofFiles(true)),
+    ...live,
+    ...restart,
+  ];
+  // The values show a secret as `[secret]`, whatever it is.
+  const secrets = differing.filter((path) => !shown.some((one) => isWithin(one.path, path)));
+  return [
+    ...shown,
+    ...secrets.map((path) => ({ path, before: SECRET, after: SECRET, restart: needsRestart(path) })),
+  ];
+}
+
+/** Returns the options whose shown values differ. Does not find changed secrets. */
+function changedValues(
+  before: readonly ConfigValue[],
+  after: readonly ConfigValue[],
+): ChangedOption[] {
+  const old = new Map(before.map(({ path, value }) => [path, value]));
+  const names = new Set(after.map(({ path }) => path));
+  const change = (path: string, was: string | null, is: string | null) =>
+    was === is ? [] : [{ path, before: was, after: is, restart: needsRestart(path) }];
+  return [
+    ...after.flatMap(({ path, value }) => change(path, old.get(path) ?? null, value)),
+    ...before.flatMap(({ path, value }) => (names.has(path) ? [] : change(path, value, null))),
+  ];
+}
+
+/** Returns a changed option as a line: `sinks.crm.concurrency: 4 -> 8`. */
+export function describeChangedOption({ path, before, after, restart }: ChangedOption): string {
+  const how =
+    before === SECRET && after === SECRET ? 'changed' : `${before ?? '(not set)'} -> ${after ?? '(not set)'}`;
+  return `${path}: ${how}${restart ? ' (needs a restart)' : ''}`;
+}
+
+function isWithin(path: string, option: string): boolean {
+  return path === option || path.startsWith(`${option}.`) || path.startsWith(`${option}[`);
+}
