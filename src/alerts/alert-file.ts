@@ -21,6 +21,7 @@ const fileContent = z.object({
       sinceMs: z.number(),
       what: z.string(),
       toldMs: z.number().optional(),
+      toldCount: z.number().optional(),
       wellSinceMs: z.number().optional(),
       overMs: z.number().optional(),
       times: z.number(),
@@ -90,4 +91,10 @@ export class AlertFile {
 }
 
 /** Defaults of the fields that JSON omits because they are undefined. */
-const ABSENT = { about: undefined, toldMs: undefined, wellSinceMs: undefined, overMs: undefined };
+const ABSENT = {
+  about: undefined,
+  toldMs: undefined,
+  toldCount: undefined,
+  wellSinceMs: undefined,
+  overMs: undefined,
+};

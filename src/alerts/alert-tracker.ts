@@ -1,3 +1,4 @@
+import { printCount, printMinute } from '../platform/text/format.ts';
 import type { Condition } from './condition.ts';
 import type { Notice } from './notice.ts';
 
@@ -19,6 +20,8 @@ export interface ActiveCondition {
   readonly afterMs: number;
   readonly what: string;
   readonly next: string;
+  /** How many things have the problem, such as dead deliveries. Undefined if they are not counted. */
+  readonly count?: number | undefined;
 }
 
 /** Tracked state of a condition that holds or held recently. Times are in ms since 1970, as in the state file. */
@@ -30,6 +33,8 @@ export interface Entry {
   readonly what: string;
   /** Time of the last notice that the condition holds. Undefined before the first notice. */
   readonly toldMs: number | undefined;
+  /** `count` of the condition at that notice. */
+  readonly toldCount: number | undefined;
   /** Time since which a reported condition has been absent. Undefined while the condition holds. */
   readonly wellSinceMs: number | undefined;
   /** Time of the notice that the condition is over. */
@@ -40,6 +45,10 @@ export interface Entry {
 
 const MINUTE_MS = 60_000;
 const REMIND_MS = 24 * 60 * MINUTE_MS;
+/** Minimum time between two notices of a condition whose count grows, in ms. */
+const GROWTH_MS = 15 * MINUTE_MS;
+/** A count has grown if it has at least doubled since the last notice, and by at least this much. */
+const MIN_GROWTH = 10;
 /**
  * Time for which a condition must have been absent before it counts as over, in ms. Doubles, up to `MAX_CALM_MS`, each time the condition
  * starts again soon after it was over.
@@ -51,7 +60,7 @@ const RECENT_MS = 6 * 60 * MINUTE_MS;
 
 /**
  * Tracks which conditions hold and which of them were reported. Creates a notice when a condition has lasted long enough, a reminder once a
- * day while it lasts, and a notice when it is over. A condition that comes and goes stays one alert. If it starts again soon after it was
+ * day while it lasts, or earlier if its count has grown much, and a notice when it is over. A condition that comes and goes stays one alert. If it starts again soon after it was
  * over, it must be absent for longer before it counts as over again.
  */
 export class AlertTracker {
@@ -118,7 +127,8 @@ function stepActive(
   active: ActiveCondition,
   nowMs: number,
 ): Step {
-  const { what, next } = active;
+  const { next, count } = active;
+  const what = active.what + growthOf(entry, active);
   const again = entry?.overMs !== undefined;
   const found = entry && !again ? entry.sinceMs : nowMs;
   const sinceMs = active.since && active.since.getTime() <= nowMs ? active.since.getTime() : found;
@@ -130,13 +140,15 @@ function stepActive(
     sinceMs: reportedMs === undefined ? sinceMs : Math.min(sinceMs, entry?.sinceMs ?? sinceMs),
     what,
     toldMs: reportedMs,
+    toldCount: reportedMs === undefined ? undefined : entry?.toldCount,
     wellSinceMs: undefined,
     overMs: undefined,
     times: (entry?.times ?? 0) + (again || !entry ? 1 : 0),
   };
   const kind = reportedMs === undefined ? 'begun' : 'lasts';
-  const due = reportedMs === undefined ? nowMs - sinceMs >= active.afterMs : nowMs - reportedMs >= REMIND_MS;
-  if (!due) return { entry: again ? { ...now, toldMs: undefined } : now };
+  const waitMs = hasGrown(now, count) ? GROWTH_MS : REMIND_MS;
+  const due = reportedMs === undefined ? nowMs - sinceMs >= active.afterMs : nowMs - reportedMs >= waitMs;
+  if (!due) return { entry: now };
   const notice = {
     kind,
     condition,
@@ -146,7 +158,18 @@ function stepActive(
     what,
     next,
   } as const;
-  return { entry: { ...now, toldMs: nowMs }, notice };
+  return { entry: { ...now, toldMs: nowMs, toldCount: count }, notice };
+}
+
+function hasGrown({ toldCount }: Entry, count = 0): boolean {
+  return toldCount !== undefined && count >= Math.max(2 * toldCount, toldCount + MIN_GROWTH);
+}
+
+/** Returns a sentence on how many more there are than at the last notice; empty if there are no more. */
+function growthOf(entry: Entry | undefined, { count = 0 }: ActiveCondition): string {
+  if (entry?.overMs !== undefined || entry?.toldMs === undefined || entry.toldCount === undefined) return '';
+  const more = count - entry.toldCount;
+  return more > 0 ? ` ${printCount(more)} more since ${printMinute(new Date(entry.toldMs))}.` : '';
 }
 
 function stepWell(entry: Entry | undefined, { condition, about, over }: Evaluation, nowMs: number): Step {

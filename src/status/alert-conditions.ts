@@ -107,7 +107,8 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
   [
     'leads_rejected',
     "has no lead that violates the service's description in its last complete listing.",
-    ({ name, rejected }, afterMs) => wrong(rejectedLeads(name, rejected, ALERT_TEXT), afterMs),
+    ({ name, rejected }, afterMs) =>
+      counted(wrong(rejectedLeads(name, rejected, ALERT_TEXT), afterMs), rejected),
   ],
 ];
 
@@ -126,7 +127,7 @@ const SINK: readonly Rule<ObservedSink>[] = [
     'deliveries_dead',
     'has had no new dead delivery for an hour; dead deliveries stay dead until `leadsync retry`.',
     (sink, afterMs, { at }) =>
-      wrong(hasRecentlyDied(sink, at) ? deadLeads(sink, ALERT_TEXT) : undefined, afterMs),
+      counted(wrong(hasRecentlyDied(sink, at) ? deadLeads(sink, ALERT_TEXT) : undefined, afterMs), sink.dead),
   ],
   ['backlog_old', 'no longer has an old backlog.', backlogOld],
   ['slow_to_lead', 'gets its leads in time again.', slow],
@@ -159,6 +160,11 @@ function wrong(
   since?: Date,
 ): ActiveCondition | undefined {
   return found && { since, afterMs, what: found.message, next: found.nextStep };
+}
+
+/** Adds how many things have the problem, so that a notice follows when they are many more. */
+function counted(active: ActiveCondition | undefined, count: number): ActiveCondition | undefined {
+  return active && { ...active, count };
 }
 
 /** Whether the last poll failed in a way that needs an operator. */

@@ -55,7 +55,7 @@ function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
 
 function findSinkProblems(sink: SinkView, context: ProblemContext): Problem[] {
   const { name, status } = sink;
-  const died = status && deadLeads({ name, dead: status.dead }, context);
+  const died = status && deadLeads({ ...status, name }, context);
   return [...findStateProblems(sink, context), ...stuck(sink, context), ...listOf(died)];
 }
 

@@ -1,5 +1,6 @@
 import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
+import type { DeadReason } from '../ledger/contract/status-rows.ts';
 import type { FileRuns } from './export-view.ts';
 import type { StaleConfig } from './problem.ts';
 import type { PollFailure } from './shared-problems.ts';
@@ -51,6 +52,7 @@ export interface ObservedSink {
   readonly dead: number;
   /** Time at which the oldest pending delivery was owed. */
   readonly oldestOwedAt: Date | undefined;
+  readonly deadReason: DeadReason | undefined;
   readonly lastDeadAt: Date | undefined;
   /** Time that leads wait on purpose for a batch to fill, in ms. */
   readonly batchWaitMs: number;

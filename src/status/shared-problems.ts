@@ -1,6 +1,14 @@
 import { type ListingSize, sizeBeforeFall } from '../leads/listing-fall.ts';
 import { MAPPING_FAILS, type SinkHealth } from '../leads/sink-health.ts';
-import { countOf, printAge, printMinute, printMomentAndAge, sentence } from '../platform/text/format.ts';
+import type { DeadReason } from '../ledger/contract/status-rows.ts';
+import {
+  countOf,
+  printAge,
+  printCount,
+  printMinute,
+  printMomentAndAge,
+  sentence,
+} from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import type { FileRuns } from './export-view.ts';
 import { type Problem, problem, type StaleConfig, type TextOptions } from './problem.ts';
@@ -52,14 +60,27 @@ export function pausedSink({ name, health, pending }: SinkFacts, options: TextOp
 }
 
 /** Finds dead deliveries. */
-export function deadLeads({ name, dead }: Pick<SinkFacts, 'name' | 'dead'>, { command }: TextOptions): Found {
+export function deadLeads(
+  {
+    name,
+    dead,
+    deadReason,
+  }: Pick<SinkFacts, 'name' | 'dead'> & { readonly deadReason: DeadReason | undefined },
+  { command }: TextOptions,
+): Found {
   if (dead === 0) return undefined;
   return problem(
     'deliveries_dead',
     name,
-    `${name}: ${countOf(dead, 'dead delivery')}.`,
+    `${name}: ${countOf(dead, 'dead delivery')}${reasonPart(dead, deadReason)}`,
     `${command(`deliveries --sink ${name} --state dead`)} shows why; ${command(`retry --sink ${name} --state dead`)} tries again once the cause is fixed; ${command(`discard --sink ${name} --note TEXT`)} gives them up.`,
   );
+}
+
+function reasonPart(dead: number, most: DeadReason | undefined): string {
+  if (!most?.reason) return '.';
+  if (most.deliveries === dead) return `: ${sentence(most.reason)}`;
+  return `. The most frequent reason (${printCount(most.deliveries)}): ${sentence(most.reason)}`;
 }
 
 /** Failure of a poll. */

@@ -48,6 +48,30 @@ describe('the tracker of alerts', () => {
     expect(keeping.told).toEqual(['10 begun', '125 over']);
   });
 
+  test('tells again before the day is over when the count has at least doubled, and how many more there are', () => {
+    const keeping = new Keeping();
+    const whats: string[] = [];
+    const take = (count: number, ms: number) => {
+      keeping.atMs += ms;
+      const state = wrong({ afterMs: MINUTE, what: `${count} are dead.`, count });
+      const judged: Evaluation = { condition: 'deliveries_dead', about: 'crm', state, over: 'over' };
+      const notices = keeping.tracker.take([judged], new Date(START + keeping.atMs));
+      whats.push(...notices.map(({ kind, what }) => `${kind}: ${what}`));
+      keeping.restart();
+    };
+    take(12, 5 * MINUTE);
+    take(23, 20 * MINUTE); // fewer than twice as many
+    take(60, 20 * MINUTE);
+    take(500, 10 * MINUTE); // too soon after the last notice
+    take(500, 5 * MINUTE);
+    take(500, 23 * HOUR);
+    expect(whats).toEqual([
+      'begun: 12 are dead.',
+      'lasts: 60 are dead. 48 more since 2026-11-20 10:05 UTC.',
+      'lasts: 500 are dead. 440 more since 2026-11-20 10:45 UTC.',
+    ]);
+  });
+
   test.each([
     ['since it was first found', undefined],
     ['since a time that now lies ahead', new Date(START)],

@@ -34,6 +34,10 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
   ['SELECT min(next_attempt_at) AS at FROM _deliveries', 'reads the first entry of an index'],
   ['SELECT max(settled_at) FROM _deliveries', 'reads the last entry of an index'],
   ["state = 'pending' AND reason IS NOT NULL", 'has an index of what failed and waits'],
+  [
+    "coalesce(reason, '') AS reason, count(*) AS deliveries",
+    'reads the last 1,000 dead deliveries by an index',
+  ],
   ["p.status <> 'running' ORDER BY poll_id DESC LIMIT 1", 'reads the last entry of an index'],
   [
     'FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v',

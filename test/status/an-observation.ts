@@ -33,6 +33,7 @@ export function aSink(more: Partial<ObservedSink> = {}): ObservedSink {
     health: HEALTHY,
     pending: 0,
     dead: 0,
+    deadReason: undefined,
     oldestOwedAt: undefined,
     lastDeadAt: undefined,
     batchWaitMs: 0,

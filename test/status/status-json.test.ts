@@ -11,6 +11,7 @@ function aView(state: SinkView['state'], isHeld: boolean): SinkView {
     sink: 'crm',
     active: true,
     pending: 2,
+    deadReason: undefined,
     dead: 0,
     delivered: 0,
     skipped: 0,

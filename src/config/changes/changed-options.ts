@@ -43,10 +43,7 @@ export function changedOptions(before: Config, after: Config): ChangedOption[] {
 }
 
 /** Returns the options whose shown values differ. Does not find changed secrets. */
-function changedValues(
-  before: readonly ConfigValue[],
-  after: readonly ConfigValue[],
-): ChangedOption[] {
+function changedValues(before: readonly ConfigValue[], after: readonly ConfigValue[]): ChangedOption[] {
   const old = new Map(before.map(({ path, value }) => [path, value]));
   const names = new Set(after.map(({ path }) => path));
   const change = (path: string, was: string | null, is: string | null) =>

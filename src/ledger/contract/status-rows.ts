@@ -76,8 +76,16 @@ export interface Backlog {
   readonly active: boolean;
 }
 
+/** The most frequent reason among the last 1,000 dead deliveries of a sink, and how many of them have it. */
+export interface DeadReason {
+  readonly reason: string;
+  readonly deliveries: number;
+}
+
 /** The state of a sink in the ledger. */
 export interface SinkStatus extends Backlog {
+  /** Undefined if no delivery is dead. */
+  readonly deadReason: DeadReason | undefined;
   readonly delivered: number;
   readonly skipped: number;
   /** The number of leads that `where` has left out since a lead was last delivered; of the last 1,000 skipped leads at most. */
@@ -110,6 +118,7 @@ export interface Vitals {
     readonly rejected: number;
   })[];
   readonly sinks: readonly (Backlog & {
+    readonly deadReason: DeadReason | undefined;
     /** When the most recent of the present dead deliveries became dead. */
     readonly lastDeadAt: Date | undefined;
     /**

@@ -35,6 +35,7 @@ export class AlertQueries {
       }),
       sinks: this.#status.backlog().map((backlog) => ({
         ...backlog,
+        deadReason: backlog.dead > 0 ? this.#status.deadReason(backlog.sink) : undefined,
         lastDeadAt: dateOf(this.#sql.lastDead.get(backlog.sink)),
         recentMs: (speeds.get(backlog.sink) ?? []).map(({ ms }) => ms),
       })),

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import { LEFT_OUT } from '../../leads/outcome.ts';
 import type {
   Backlog,
+  DeadReason,
   LedgerStatus,
   PollRow,
   PollStatus,
@@ -33,6 +34,11 @@ export class StatusQueries {
     const { pending, dead } = counts;
     const oldestOwedAt = dateOf(this.#sql.oldest.get(sinkNo));
     return { sink: name, pending, dead, oldestOwedAt, health, active };
+  }
+
+  /** Returns the most frequent reason of the dead deliveries of a sink. Counts the last 1,000. */
+  deadReason(sink: string): DeadReason | undefined {
+    return this.#sql.deadReason.get(sink);
   }
 
   status(): LedgerStatus {
@@ -83,6 +89,7 @@ export class StatusQueries {
   #sinks(): SinkStatus[] {
     return this.#rows.all().map((row) => ({
       ...this.#backlog(row),
+      deadReason: row.counts.dead > 0 ? this.deadReason(row.name) : undefined,
       delivered: row.counts.delivered,
       skipped: row.counts.skipped,
       leftOut: this.#sql.leftOut.get(row.sinkNo, row.health.lastDeliveredAt?.getTime() ?? 0, LEFT_OUT) ?? 0,
@@ -150,6 +157,10 @@ function prepare(db: Database.Database) {
     retrying: db.prepare<[number], { deliveries: number; since: number | null }>(
       `SELECT count(*) AS deliveries, min(first_attempt_at) AS since FROM _deliveries
        WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL`,
+    ),
+    deadReason: db.prepare<[string], DeadReason>(
+      `SELECT coalesce(reason, '') AS reason, count(*) AS deliveries FROM (SELECT reason FROM _deliveries
+         WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?) AND state = 'dead' ORDER BY settled_at DESC LIMIT 1000) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1`,
     ),
     replays: db
       .prepare<[number], number>(

@@ -34,7 +34,7 @@ describe('leadsync status', () => {
     expect(stdout).toMatch(/^crm +webhook +healthy +2 +0 +1 +0 /m);
     expect(stdout).toMatch(/^drop +csv +healthy +0 +3 +0 +0 /m);
     expect(stdout).toContain(
-      'crm: 1 dead delivery.\n  `leadsync deliveries --sink crm --state dead` shows why',
+      'crm: 1 dead delivery: The CRM refuses the lead (422).\n  `leadsync deliveries --sink crm --state dead` shows why',
     );
     expect(stdout).toContain('leadsync retry --sink crm --state dead');
   });

@@ -44,6 +44,21 @@ export function alertQueriesContract(store: () => OpenLedger): void {
         sinks: [{ sink: 'crm', dead: 1, lastDeadAt: on.clock.now() }],
       });
     });
+
+    it('they name the most frequent reason of the dead deliveries, as the status does', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const reason = async () => {
+        const [{ deadReason } = {}] = (await on.ledger.vitals(on.clock.in(-HOUR))).sinks;
+        expect((await on.ledger.status()).sinks[0]?.deadReason).toEqual(deadReason);
+        return deadReason;
+      };
+      expect(await reason()).toBeUndefined();
+      await on.list([1, 2]);
+      await on.attemptAll('crm', refused);
+      await on.list([1, 2, 3]);
+      await on.attemptAll('crm', { ...refused, reason: 'It wants a phone number.' });
+      expect(await reason()).toEqual({ reason: 'It says no.', deliveries: 2 });
+    });
   });
 
   describe("the ledger's polls by hour", () => {
