@@ -213,6 +213,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'alert-tracker.ts',
       'condition.ts',
       'destination.ts',
+      'heartbeat.ts',
       'notice.ts',
       'options.ts',
       'registry.ts',

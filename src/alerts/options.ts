@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { duration } from '../platform/options/option-types.ts';
 import type { Clock } from '../platform/time/clock.ts';
+import { webhookOptions } from '../sinks/webhook/options.ts';
 import type { Condition, Limits } from './condition.ts';
 import type { Destination, DestinationType } from './destination.ts';
 import { destinationTypes } from './registry.ts';
 
-const MAX_MS = 30 * 86_400_000;
+const DAY_MS = 86_400_000;
+const MAX_MS = 30 * DAY_MS;
+const MIN_HEARTBEAT_MS = 10_000;
 
 /** Returns the schema of a duration in ms. The text `off` is allowed as well, and becomes undefined. */
 function limit(fallback: string, meaning: string) {
@@ -77,12 +80,26 @@ const when = {
   ),
   carrier_down: limit('2m', 'Redis has not worked for this long.'),
   ledger_fails: limit('1m', 'The ledger could not be read or written for this long.'),
+  disk_low: limit(
+    '5m',
+    'The disk of `data_dir` has had less free space than `ledger.min_free` for this long.',
+  ),
   export_fails: limit('30m', 'An export has failed for this long, in every attempt.'),
   backup_fails: limit(
     '30m',
     'A backup has failed for this long, in every attempt, or has been overdue for this long, counted from an hour after it was due.',
   ),
 } satisfies Record<Condition, z.ZodType>;
+
+const heartbeat = z.strictObject({
+  url: webhookOptions.shape.url.describe(
+    'Address that leadsync requests with GET, such as that of a check at healthchecks.io or of a push monitor in Uptime Kuma. It is a secret: leadsync shows only its scheme, host and port.',
+  ),
+  every: duration()
+    .refine((ms) => ms >= MIN_HEARTBEAT_MS && ms <= DAY_MS, 'must be between 10s and 1d')
+    .prefault('1m')
+    .describe('Interval of the requests. Let the service wait for at least twice as long.'),
+});
 
 /** Returns the schema of `alerts:` in the configuration. `name` is the schema of a destination's name. */
 export function alertOptions(name: z.ZodString) {
@@ -99,13 +116,22 @@ export function alertOptions(name: z.ZodString) {
       .describe(
         'Conditions of alerts. The value of each is its minimum duration or its limit; `off` disables it.',
       ),
+    heartbeat: heartbeat
+      .optional()
+      .describe(
+        'Requests a URL regularly as long as leadsync is ready, so that a service notifies you if leadsync stops or cannot work. Absent: none.',
+      ),
   });
 }
+
+/** Options of the heartbeat. `every` is in ms. */
+export type HeartbeatOptions = z.output<typeof heartbeat>;
 
 /** Destinations and conditions of alerts. */
 export interface AlertOptions {
   readonly to: Readonly<Record<string, z.output<typeof destination>>>;
   readonly when: Limits;
+  readonly heartbeat?: HeartbeatOptions | undefined;
 }
 
 /** Opens a configured destination. Makes no connection yet. */

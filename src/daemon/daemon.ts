@@ -18,6 +18,7 @@ import { computeClientKeys, computeMissingClientKeys } from './upkeep/key-client
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';
 import { inspectLedger, recordProgress, tidyLedger } from './upkeep/tidy-ledger.ts';
+import { sendHeartbeats } from './watching/send-heartbeats.ts';
 import { watchAlerts } from './watching/watch-alerts.ts';
 import { watchClock } from './watching/watch-clock.ts';
 import { stampOf, watchConfig } from './watching/watch-config.ts';
@@ -177,6 +178,9 @@ export class Daemon {
     const { ledger } = this.#parts;
     this.#loops.start('looking for damage', (signal) => inspectLedger(ledger, this.#emit, signal));
     this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloader, signal));
+    this.#loops.start('sending heartbeats', (signal) =>
+      sendHeartbeats(this.#parts, () => this.#unready(), signal),
+    );
     this.#startExporting();
   }
 

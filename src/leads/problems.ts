@@ -37,6 +37,13 @@ export const PROBLEMS = {
     status: false,
     section: 'ledger-fails',
   },
+  disk_low: {
+    severity: 'warning',
+    means: 'The disk of the data directory has little free space.',
+    alert: true,
+    status: true,
+    section: 'disk-low',
+  },
   ledger_restored: {
     severity: 'warning',
     means: 'The ledger is a copy, or was restored from a backup.',

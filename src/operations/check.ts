@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DestinationError } from '../alerts/destination.ts';
+import { checkHeartbeat } from '../alerts/heartbeat.ts';
 import { openDestination } from '../alerts/options.ts';
 import { type Config, filesOf, type SinkConfig, type SourceConfig } from '../config/contract/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
@@ -57,6 +58,7 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
   const { redisUrl } = config.queue;
   const start = (kind: CheckResult['kind'], name: string, run: () => Promise<string>) =>
     runCheck(kind, name, run, signal);
+  const { heartbeat } = config.alerts;
   const checks = [
     start('data_dir', '', () => checkDataDir(config.dataDir)),
     ...(mayHaveLedger(config.dataDir)
@@ -80,6 +82,14 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
           : 'The server answers.';
       }),
     ),
+    ...(heartbeat
+      ? [
+          start('alerts', 'heartbeat', async () => {
+            await checkHeartbeat(heartbeat, signal);
+            return 'The server answers. No heartbeat was sent.';
+          }),
+        ]
+      : []),
   ];
   for (const check of checks) check.catch(() => undefined); // the caller awaits each in turn and handles the rejection
   return checks;

@@ -10,6 +10,7 @@ import {
   failedFiles,
   failedPoll,
   heldSink,
+  lowDisk,
   pausedSink,
   rejectedLeads,
   shrunkListing,
@@ -150,6 +151,11 @@ const PROCESS: readonly Rule<Observation>[] = [
     ({ stale }, afterMs) => wrong(stale && staleConfig(stale, ALERT_TEXT), afterMs, stale?.since),
   ],
   ['carrier_down', 'The queue works again; leadsync delivers the leads that waited.', carrierDown],
+  [
+    'disk_low',
+    'The disk of the data directory has enough free space again.',
+    ({ disk }, afterMs) => wrong(lowDisk(disk), afterMs),
+  ],
   ['ledger_fails', 'The ledger can be written again.', ledgerFails],
 ];
 

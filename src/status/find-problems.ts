@@ -1,7 +1,15 @@
 import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/format.ts';
 import { type ExportView, runsOf } from './export-view.ts';
 import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
-import { deadLeads, failedFiles, heldSink, pausedSink, staleConfig, waiting } from './shared-problems.ts';
+import {
+  deadLeads,
+  failedFiles,
+  heldSink,
+  lowDisk,
+  pausedSink,
+  staleConfig,
+  waiting,
+} from './shared-problems.ts';
 import { findSourceProblems } from './source-problems.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
@@ -23,6 +31,7 @@ export function findProblems(
     ...(context.running ? notReady(context) : [notRunning(context)]),
     ...(context.stale ? [staleConfig(context.stale, context)] : []),
     ...restored(context),
+    ...(context.disk ? listOf(lowDisk(context.disk)) : []),
     ...sources.flatMap((source) => findSourceProblems(source, context)),
     ...sinks.flatMap((sink) => findSinkProblems(sink, context)),
     ...context.exports.flatMap((one) => findExportProblems(one, context)),

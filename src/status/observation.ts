@@ -2,7 +2,7 @@ import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { DeadReason } from '../ledger/contract/status-rows.ts';
 import type { FileRuns } from './export-view.ts';
-import type { StaleConfig } from './problem.ts';
+import type { DiskSpace, StaleConfig } from './problem.ts';
 import type { PollFailure } from './shared-problems.ts';
 
 /** State of the installation at one moment, from which the conditions are evaluated. Holds no data of a lead. */
@@ -13,6 +13,7 @@ export interface Observation {
   readonly sinks: readonly ObservedSink[] | undefined;
   /** The configured exports and backups. */
   readonly exports: readonly FileRuns[];
+  readonly disk: DiskSpace;
   readonly stale: StaleConfig | undefined;
   /** Reason why the carrier does not work; undefined if it works. */
   readonly carrier: string | undefined;

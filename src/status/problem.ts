@@ -27,6 +27,13 @@ export interface StaleConfig {
   readonly faults: readonly string[];
 }
 
+/** The free space on the disk of the data directory, and the space below which it is a problem, in bytes. */
+export interface DiskSpace {
+  /** Undefined if it is not known. */
+  readonly freeBytes: number | undefined;
+  readonly minFreeBytes: number;
+}
+
 /** What `findProblems` knows in addition to the ledger. */
 export interface ProblemContext extends TextOptions {
   readonly now: Date;
@@ -40,6 +47,7 @@ export interface ProblemContext extends TextOptions {
   /** Whether deliveries travel, or can travel, through Redis. */
   readonly queued: boolean;
   readonly exports: readonly ExportView[];
+  readonly disk?: DiskSpace | undefined;
   /** When leadsync found that the ledger is a copy or was restored from a backup. */
   readonly restoredAt?: Date | undefined;
 }

@@ -4,6 +4,7 @@ import type { DeadReason } from '../ledger/contract/status-rows.ts';
 import {
   countOf,
   printAge,
+  printBytes,
   printCount,
   printMinute,
   printMomentAndAge,
@@ -11,7 +12,7 @@ import {
 } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import type { FileRuns } from './export-view.ts';
-import { type Problem, problem, type StaleConfig, type TextOptions } from './problem.ts';
+import { type DiskSpace, type Problem, problem, type StaleConfig, type TextOptions } from './problem.ts';
 
 /**
  * The problems that status, pages and alerts share: the condition, the text and the next step of each. The callers supply the facts and
@@ -81,6 +82,17 @@ function reasonPart(dead: number, most: DeadReason | undefined): string {
   if (!most?.reason) return '.';
   if (most.deliveries === dead) return `: ${sentence(most.reason)}`;
   return `. The most frequent reason (${printCount(most.deliveries)}): ${sentence(most.reason)}`;
+}
+
+/** Finds a disk that will be full. */
+export function lowDisk({ freeBytes, minFreeBytes }: DiskSpace): Found {
+  if (freeBytes === undefined || freeBytes >= minFreeBytes) return undefined;
+  return problem(
+    'disk_low',
+    null,
+    `The disk of the data directory has ${printBytes(freeBytes)} of free space, less than ${printBytes(minFreeBytes)} (\`ledger.min_free\`).`,
+    'Free space, or enlarge the disk: when it is full, leadsync polls and delivers nothing. `retention` limits the growth of the ledger; `keep` limits that of exports and backups.',
+  );
 }
 
 /** Failure of a poll. */

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { BacklogMetrics, type SinkBacklog } from './backlog-metrics.ts';
 import { ConfigMetrics } from './config-metrics.ts';
+import { addDiskMetrics, type DiskSizes } from './disk-metrics.ts';
 import type { Event, EventOf, EventType } from './events.ts';
 import { ExportMetrics, type ExportRuns } from './export-metrics.ts';
 import { Instruments } from './instruments.ts';
@@ -15,6 +16,8 @@ export interface MetricsOptions extends MetricNames {
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
   /** Returns the expiry of a source's access token; called at each scrape. */
   readonly tokenExpiresAt: (source: string) => Date | undefined;
+  /** Returns the sizes on the disk of the data directory; called at each scrape. */
+  readonly disk: () => Promise<DiskSizes>;
   /** Returns the results of the runs of an export or a backup; called at each scrape. */
   readonly exportRuns: (name: string) => ExportRuns;
 }
@@ -69,6 +72,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const carrierUp = make.gauge('leadsync_carrier_up', '0 while the queue does not work.');
   carrierUp.set(1);
   const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Failures of the ledger.');
+  addDiskMetrics(make, options.disk);
   const config = new ConfigMetrics(make, options.now);
   const exports = new ExportMetrics(make, 'export', options.exports, options.exportRuns);
   const backups = new ExportMetrics(make, 'backup', options.backups, options.exportRuns);

@@ -39,6 +39,7 @@ const { registry } = createMetrics({
   sources: ['main'],
   sinks: ['crm'],
   backlog: async () => [],
+  disk: async () => ({ freeBytes: 2_000, ledgerBytes: 100 }),
   tokenExpiresAt: () => undefined,
   exports: ['nightly'],
   backups: ['daily'],

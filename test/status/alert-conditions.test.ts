@@ -90,6 +90,12 @@ const cases: [Condition, Observation, since: Date | undefined, afterMs: number][
     ago(HOUR),
     5 * MINUTE,
   ],
+  [
+    'disk_low',
+    anObservation({ disk: { freeBytes: 499_999_999, minFreeBytes: 500_000_000 } }),
+    undefined,
+    5 * MINUTE,
+  ],
   ['carrier_down', anObservation({ carrier: 'Redis does not answer.' }), undefined, 2 * MINUTE],
   [
     'ledger_fails',

@@ -69,6 +69,7 @@ export function anObservation(more: Partial<Observation> = {}): Observation {
     sources: [aSource()],
     sinks: [aSink()],
     exports: [anExport(), aBackup()],
+    disk: { freeBytes: 2_000_000_000, minFreeBytes: 500_000_000 },
     stale: undefined,
     carrier: undefined,
     ledger: undefined,

@@ -157,6 +157,12 @@ const examples: Examples = {
     hint: 'See whether it runs.',
     retryInMs: 30_000,
   },
+  'heartbeat-failed': {
+    type: 'heartbeat-failed',
+    reason: 'https://hc-ping.com answered 404.',
+    hint: 'Check its address and secret in `alerts.heartbeat`.',
+  },
+  'heartbeat-recovered': { type: 'heartbeat-recovered' },
   'traces-unsent': { type: 'traces-unsent', reason: 'The receiver of traces answered 503.' },
   'alerts-unkept': { type: 'alerts-unkept', reason: 'ENOSPC' },
   'check-failed': { type: 'check-failed', sink: 'crm', reason: 'It answered 401.', hint: 'See the secret.' },

@@ -14,6 +14,7 @@ function metrics(options: Partial<MetricsOptions> = {}) {
     sinks: ['crm', 'drop'],
     now: () => now,
     backlog: async () => [idle],
+    disk: async () => ({ freeBytes: 2_000, ledgerBytes: 100 }),
     tokenExpiresAt: () => undefined,
     exports: ['nightly'],
     backups: ['daily'],

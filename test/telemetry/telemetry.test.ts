@@ -10,6 +10,7 @@ function telemetry(write: (text: string) => void, subscribers: readonly ((event:
     sinks: ['crm'],
     now: () => new Date(),
     backlog: async () => [],
+    disk: async () => ({ freeBytes: 2_000, ledgerBytes: 100 }),
     tokenExpiresAt: () => undefined,
     exports: ['nightly'],
     backups: ['daily'],

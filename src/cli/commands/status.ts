@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { filesOf } from '../../config/contract/config.ts';
 import { formatFault } from '../../config/contract/config-error.ts';
+import { diskSpace } from '../../operations/disk-space.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
@@ -79,6 +80,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     // The report shows the current faults of the file once, at its end.
     stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
     exports: viewExports(filesOf(config), exportStatesOf(config)),
+    disk: await diskSpace(config),
     restoredAt: known.restoredAt,
     queued: config.queue.redisUrl !== undefined,
     command: commandFormatter(options, surroundings),

@@ -3,12 +3,13 @@ import { ConfigError, formatFault } from '../../config/contract/config-error.ts'
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
+import { diskSpace } from '../../operations/disk-space.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
-import type { ProblemContext } from '../../status/problem.ts';
+import type { DiskSpace, ProblemContext } from '../../status/problem.ts';
 import { verdictJson } from '../../status/status-json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askRunningDaemon, NOT_RUNNING, type RunningDaemon } from '../running/running-daemon.ts';
@@ -122,6 +123,7 @@ class Watch {
   #ledger: Ledger | undefined;
   #holder: RunningDaemon = NOT_RUNNING;
   #read: Read = { sources: [], sinks: [], attempts: [], status: undefined };
+  #disk: DiskSpace | undefined;
   #unread: string | undefined;
   #frames = 0;
 
@@ -139,6 +141,7 @@ class Watch {
     const [status, attempts] = [await this.#ledger.status(), await this.#ledger.recentAttempts(ATTEMPTS)];
     const [sources, sinks] = [viewSources(this.#config, status), viewSinks(this.#config, status)];
     this.#read = { sources, sinks, attempts, status };
+    this.#disk = await diskSpace(this.#config);
     this.#unread = undefined;
   }
 
@@ -182,6 +185,7 @@ class Watch {
       now,
       ...this.#holder,
       exports: viewExports(filesOf(this.#config), exportStatesOf(this.#config)),
+      disk: this.#disk,
       restoredAt: this.#read.status?.restoredAt,
       queued: this.#config.queue.redisUrl !== undefined,
       command: commandFormatter(this.#options, this.#surroundings),

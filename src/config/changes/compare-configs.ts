@@ -58,6 +58,7 @@ const LIVE: readonly Option[] = [
   { name: 'store.client_key', of: ({ clientKey }) => clientKey },
   { name: 'retention', of: ({ retention }) => retention },
   { name: 'alerts.to', of: ({ alerts }) => alerts.to },
+  { name: 'alerts.heartbeat', of: ({ alerts }) => alerts.heartbeat },
   { name: 'alerts.when', of: ({ alerts }) => alerts.when },
   { name: 'admin.token', of: ({ adminToken }) => adminToken },
   { name: 'admin.hosts', of: ({ adminHosts }) => adminHosts },
@@ -65,6 +66,7 @@ const LIVE: readonly Option[] = [
   { name: 'admin.trusted_proxies', of: ({ adminProxies }) => adminProxies },
   { name: 'watch', of: ({ watch }) => watch },
   { name: 'ledger.create', of: ({ ledgerCreate }) => ledgerCreate },
+  { name: 'ledger.min_free', of: ({ minFreeBytes }) => minFreeBytes },
   { name: 'stop.grace', of: ({ gracePeriodMs }) => gracePeriodMs },
 ];
 

@@ -34,6 +34,8 @@ export interface Config {
   readonly dataDir: string;
   /** Whether to create a missing ledger. `ask`: only if there is no sign that one existed. */
   readonly ledgerCreate: 'ask' | 'always' | 'never';
+  /** Free space on the disk of `dataDir` below which leadsync warns, in bytes. */
+  readonly minFreeBytes: number;
   readonly sources: readonly SourceConfig[];
   /** Includes disabled sinks. */
   readonly sinks: readonly SinkConfig[];
@@ -72,7 +74,8 @@ export interface Config {
  * The part of a configuration that is enough for commands that neither poll nor deliver. It leaves out the options of sources, and those
  * that belong to the type of a sink, because their secrets may not be available.
  */
-export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' | 'exports' | 'backups'> {
+export interface LedgerConfig
+  extends Pick<Config, 'file' | 'dataDir' | 'minFreeBytes' | 'admin' | 'exports' | 'backups'> {
   readonly sources: readonly Omit<SourceConfig, 'options'>[];
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
   /** `unknown` if there may be a queue whose address is not available. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { alertOptions } from '../../alerts/options.ts';
 import { backupOptions, exportOptions } from '../../exports/contract/options.ts';
 import { lookupsOption } from '../../mapping/options.ts';
-import { secret } from '../../platform/options/option-types.ts';
+import { secret, size } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
@@ -44,6 +44,11 @@ export const daemonOptions = z.strictObject({
         .default('ask')
         .describe(
           'Whether leadsync creates a missing ledger. `ask`: only if there is no sign of an earlier one. If there is, leadsync exits and says what it found, because with a new ledger every lead would go to every sink again. If sinks or Redis do not answer yet, leadsync waits for them before it decides. `always`: leadsync creates it without checking. `never`: only `leadsync ledger accept` creates it, because this installation is not new.',
+        ),
+      min_free: size()
+        .prefault('500mb')
+        .describe(
+          'leadsync warns (`disk_low`) while the disk of `data_dir` has less free space than this. When the disk is full, leadsync polls and delivers nothing.',
         ),
     })
     .prefault({})

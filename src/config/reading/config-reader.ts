@@ -79,6 +79,7 @@ export class ConfigReader {
       name: daemon.name,
       dataDir: resolve(this.#folder, daemon.data_dir),
       ledgerCreate: daemon.ledger.create,
+      minFreeBytes: daemon.ledger.min_free,
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix, board: daemon.queue.board },
@@ -116,6 +117,7 @@ export class ConfigReader {
     return {
       file: this.#file,
       dataDir: resolve(this.#folder, daemon.data_dir),
+      minFreeBytes: daemon.ledger.min_free,
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url ?? this.#hidden(['queue', 'redis_url']) },
@@ -135,11 +137,12 @@ export class ConfigReader {
     const read = <Schema extends z.ZodType>(name: string, schema: Schema) =>
       this.#validate(schema, root[name], [name]) ??
       this.#validate(schema, withoutSecrets(root[name], optionSchema(schema)), [name]);
-    const { data_dir, queue, exports, backups, admin } = daemonOptions.shape;
+    const { data_dir, ledger, queue, exports, backups, admin } = daemonOptions.shape;
     const dataDir = read('data_dir', data_dir);
     if (dataDir === undefined) return undefined;
     return {
       data_dir: dataDir,
+      ledger: read('ledger', ledger) ?? ledger.parse(undefined),
       queue: { redis_url: read('queue', queue)?.redis_url },
       exports: read('exports', exports) ?? {},
       backups: read('backups', backups) ?? {},

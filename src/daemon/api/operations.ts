@@ -17,6 +17,7 @@ import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.
 import { MAX_EXPRESSION } from '../../mapping/definition.ts';
 import { languageReference } from '../../mapping/language-reference.ts';
 import type { MappingWorker } from '../../mapping/mapping-worker.ts';
+import { diskSpace } from '../../operations/disk-space.ts';
 import { testSink } from '../../operations/test-sink.ts';
 import { version } from '../../platform/process/version.ts';
 import { backupOverview, exportOverview } from '../../status/export-json.ts';
@@ -200,11 +201,12 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
   const { clock, current } = parts;
   const { config } = current;
   const now = clock.now();
-  const [status, hours, speeds, reasons] = await Promise.all([
+  const [status, hours, speeds, reasons, disk] = await Promise.all([
     query('status'),
     query('newLeads', now, HOURS),
     query('speed', new Date(now.getTime() - SPEED_MS)),
     unready(),
+    diskSpace(config),
   ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
   const exports = viewExports(filesOf(config), parts.exportStates);
@@ -216,6 +218,7 @@ async function overview({ parts, unready, state }: OperationParts, query: Ask): 
     stale: state().stale,
     queued: config.queue.redisUrl !== undefined,
     exports,
+    disk,
     restoredAt: status.restoredAt,
     command: commandInText,
   });

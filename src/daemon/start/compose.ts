@@ -5,6 +5,7 @@ import type { Carrier } from '../../delivery/carrier.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { CompiledMappings } from '../../mapping/compiled-mappings.ts';
+import { diskSizes } from '../../operations/disk-space.ts';
 import { removeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { holdDataDir, openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
@@ -208,6 +209,7 @@ function openTelemetry(
     backlog: () => ledger.backlog(),
     tokenExpiresAt,
     exportRuns,
+    disk: () => diskSizes(config.dataDir),
     log: { ...config.log, stream: log },
     ...(subscribers ? { subscribers } : {}),
   });

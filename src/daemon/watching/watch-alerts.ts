@@ -4,7 +4,8 @@ import { ArrivalModel } from '../../alerts/arrival-model.ts';
 import { filesOf, type SourceConfig } from '../../config/contract/config.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
-import { disk } from '../../platform/files/files.ts';
+import { diskSpace } from '../../operations/disk-space.ts';
+import { disk as files } from '../../platform/files/files.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import { evaluateConditions } from '../../status/alert-conditions.ts';
 import { type FileRuns, runsOf } from '../../status/export-view.ts';
@@ -36,7 +37,7 @@ export async function watchAlerts(
 ): Promise<void> {
   const { clock, current, telemetry, role, rewriteCommands } = parts;
   const file = join(current.config.dataDir, 'alerts.json');
-  const alerts = await Alerts.open({ clock, files: disk, file, emit: telemetry.emit, rewriteCommands });
+  const alerts = await Alerts.open({ clock, files, file, emit: telemetry.emit, rewriteCommands });
   const observer = new Observer(parts);
   try {
     while (!signal.aborted) {
@@ -70,7 +71,8 @@ class Observer {
   async observe(stale: Observation['stale'], signal: AbortSignal): Promise<Observation> {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
-    const shared = { at, stale, carrier: carrier.unready(), exports: this.#exports(at) };
+    const disk = await diskSpace(current.config);
+    const shared = { at, stale, disk, carrier: carrier.unready(), exports: this.#exports(at) };
     try {
       const vitals = await ledger.vitals(new Date(at.getTime() - RECENT_MS));
       for (const { name } of current.config.sources) await this.#learn(name, signal);

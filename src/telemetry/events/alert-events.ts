@@ -35,6 +35,20 @@ export const alertEvents = {
       `Alerts could not be sent to ${to}. ${reason} ${hint} Next attempt in ${printSeconds(retryInMs)}; deliveries continue.`,
   }),
 
+  /** Reported once, until a heartbeat arrives again. */
+  'heartbeat-failed': eventKind<{ reason: string; hint: string }>({
+    level: 'warn',
+    fields: ['reason', 'hint'],
+    message: ({ reason, hint }) =>
+      `The heartbeat could not be sent. ${reason} ${hint} leadsync continues, and reports when a heartbeat arrives again.`,
+  }),
+
+  'heartbeat-recovered': eventKind<object>({
+    level: 'info',
+    fields: [],
+    message: () => 'Heartbeats arrive again.',
+  }),
+
   /** The file with the state of the alerts cannot be written. Until it can, a restart loses that state. */
   'alerts-unkept': eventKind<{ reason: string }>({
     level: 'warn',

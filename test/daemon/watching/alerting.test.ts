@@ -136,3 +136,12 @@ test('an export that cannot be made is told of once, and so is that it is made a
     /over: export fails \(nightly\)\*\nOver after \d+ (?:min|h|d).*nightly succeeds again/i,
   );
 });
+
+test('a heartbeat is sent regularly while leadsync is ready', async () => {
+  const heart = await aReceiver();
+  const { start, write } = await aScene({});
+  write({ alerts: { heartbeat: { url: heart.url, every: '10s' } } });
+  await start();
+  await until('three heartbeats have arrived', () => heart.received.length >= 3);
+  expect(heart.received.every(({ body }) => body.length === 0)).toBe(true);
+});
