@@ -35,6 +35,16 @@ test('a changed secret is named and not shown', () => {
   expect(linesOf(LOFT, 'coo2')).toEqual(['sinks.loft.password: changed']);
 });
 
+test('a changed secret is named beside other changes of the same section', () => {
+  const heartbeat = (name: string, every: string) =>
+    `${LOFT}alerts: { heartbeat: { url: 'https://hc-ping.com/canary-${name}', every: ${every} } }\n`;
+  const [one, other] = [heartbeat('one', '1m'), heartbeat('two', '2m')].map((text) =>
+    read(text, { PASSWORD: 'coo' }),
+  );
+  const lines = changedOptions(one as typeof before, other as typeof before).map(describeChangedOption);
+  expect(lines).toEqual(['alerts.heartbeat.every: 1m -> 2m', 'alerts.heartbeat.url: changed']);
+});
+
 test('an option that needs a restart is marked', () => {
   expect(linesOf(`${LOFT}admin: { listen: '127.0.0.1:9470' }\n`)).toEqual([
     'admin.listen: 127.0.0.1:9464 -> 127.0.0.1:9470 (needs a restart)',

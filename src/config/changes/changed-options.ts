@@ -1,5 +1,5 @@
 import type { Config, ConfigValue } from '../contract/config.ts';
-import { type Changes, compareConfigs, needsRestart } from './compare-configs.ts';
+import { type Changes, changedSecrets, compareConfigs, needsRestart } from './compare-configs.ts';
 
 /** An option that a configuration would change. */
 export interface ChangedOption {
@@ -35,10 +35,17 @@ export function changedOptions(before: Config, after: Config): ChangedOption[] {
     ...restart,
   ];
   // The values show a secret as `[secret]`, whatever it is.
-  const secrets = differing.filter((path) => !shown.some((one) => isWithin(one.path, path)));
+  const secrets = changedSecrets(before, after).filter((path) => !shown.some((one) => one.path === path));
+  const found = [...shown.map(({ path }) => path), ...secrets];
+  const others = differing.filter((option) => !found.some((path) => isWithin(path, option)));
   return [
     ...shown,
-    ...secrets.map((path) => ({ path, before: SECRET, after: SECRET, restart: needsRestart(path) })),
+    ...[...secrets, ...others].map((path) => ({
+      path,
+      before: SECRET,
+      after: SECRET,
+      restart: needsRestart(path),
+    })),
   ];
 }
 

@@ -80,6 +80,33 @@ const RESTART: readonly Option[] = [
   { name: 'log.format', of: ({ log }) => log.format },
 ];
 
+/** Returns the paths of the secrets that differ: `sinks.crm.secret`. A disabled sink counts as absent. */
+export function changedSecrets(before: Config, after: Config): string[] {
+  const ofEntries = <Entry extends { readonly name: string }>(
+    section: string,
+    [one, other]: readonly [readonly Entry[], readonly Entry[]],
+    optionsOf: (entry: Entry) => Record<string, unknown>,
+  ) =>
+    one.flatMap((entry) => {
+      const now = other.find(({ name }) => name === entry.name);
+      return now ? secretsIn(optionsOf(entry), optionsOf(now), `${section}.${entry.name}`) : [];
+    });
+  return [
+    ...secretsIn(before.alerts, after.alerts, 'alerts'),
+    ...ofEntries('sources', [before.sources, after.sources], sourceOptions),
+    ...ofEntries('sinks', [before.sinks.filter(isEnabled), after.sinks.filter(isEnabled)], sinkOptions),
+    ...ofEntries('exports', [before.exports, after.exports], exportOptions),
+    ...ofEntries('backups', [before.backups, after.backups], exportOptions),
+  ];
+}
+
+function secretsIn(one: unknown, other: unknown, path: string): string[] {
+  if (one instanceof Secret || other instanceof Secret) return isSame(one, other) ? [] : [path];
+  if (!isComposite(one) || !isComposite(other)) return [];
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...keys].flatMap((key) => secretsIn(one[key], other[key], `${path}.${key}`));
+}
+
 /** Whether a change of the option takes effect at the next restart, and not at a reload. `path` is that of the option or of a part of it. */
 export function needsRestart(path: string): boolean {
   return RESTART.some(({ name }) => path === name || path.startsWith(`${name}.`));
