@@ -87,7 +87,8 @@ function tiles(overview: Overview, now: Date): VNode {
   const { sinks, sources } = overview;
   const pending = sinks.reduce((sum, { pending }) => sum + pending, 0);
   const dead = sinks.reduce((sum, sink) => sum + sink.dead, 0);
-  const lastPoll = latest(sources.map((source) => source.last_poll_at));
+  // The source that was polled longest ago: the others would hide that it is not polled.
+  const lastPoll = earliest(sources.map((source) => source.last_poll_at));
   const complete = earliest(sources.map((source) => source.last_success_at));
   const oldest = earliest(sinks.map((sink) => sink.oldest_owed_at));
   const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
@@ -203,13 +204,6 @@ function nextPoll(
   return new Date(at) > now
     ? html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`
     : 'due';
-}
-
-function latest(times: readonly (string | null)[]): string | undefined {
-  return times
-    .filter((time) => time !== null)
-    .sort()
-    .at(-1);
 }
 
 function earliest(times: readonly (string | null)[]): string | undefined {
