@@ -1,3 +1,9 @@
+import {
+  type BreakerPolicy,
+  DEFAULT_BREAKER,
+  failuresToHold,
+  JUDGED_ATTEMPTS,
+} from '../leads/breaker-policy.ts';
 import type { AttemptedDelivery } from '../leads/judgement.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import { HEALTHY, MAPPING_FAILS, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
@@ -6,15 +12,6 @@ import { backOffMs } from './retry-policy.ts';
 
 /** Number of recent attempts to remember: enough to distinguish a failure rate of 10 % from one of 30 %. */
 export const RECENT_ATTEMPTS = 100;
-/** A destination is down if `DOWN_FAILURES` of its last `DOWN_ATTEMPTS` attempts failed. */
-export const DOWN_ATTEMPTS = 20;
-/**
- * A destination that fails half of its attempts at random reaches this number about once in 5,000 attempts; one that fails 30 % practically
- * never does.
- */
-export const DOWN_FAILURES = 18;
-/** A destination is also down if this many attempts in a row failed and no lead was delivered for `SILENT_MS`. */
-export const FAILURES_IN_A_ROW = 5;
 /** Minimum time without a delivered lead, in ms: otherwise a short streak of failures would hold the sink of a busy, flaky destination. */
 export const SILENT_MS = 5_000;
 /** The wait between probes doubles only after this many failed probes: a flaky destination fails one or two by chance. */
@@ -22,8 +19,6 @@ const PROBES_BEFORE_BACK_OFF = 3;
 /** Number of probes for which leadsync waits exactly as long as the destination asks. Later waits are at least as long as the back-off. */
 const PROBES_BELIEVED = 10;
 const FIRST_PROBE_MS = 5_000;
-/** Maximum wait between probes, unless the destination asks for more, in ms. */
-const LAST_PROBE_MS = 60_000;
 /**
  * The lowest limit on concurrent batches, and the limit after a successful probe if there is none yet. Each answered batch raises the
  * limit by one, so each full round of batches doubles the limit.
@@ -49,7 +44,9 @@ export function nextHealth(
   all: readonly AttemptedDelivery[],
   now: Date,
   random: Random,
+  policy: BreakerPolicy = DEFAULT_BREAKER,
 ): SinkHealth {
+  const by = { now, random, policy };
   // While a sink is held, erasure notices count too: they are its probes, and a failed probe keeps it held.
   const attempted = all.filter(
     (one) =>
@@ -67,12 +64,12 @@ export function nextHealth(
     : withRefusals(health, attempted, now);
   if (gone) return { ...next, pausedSince: health.pausedSince ?? now, pausedReason: gone.reason };
   if (isNoProbe(health, attempted, now)) return { ...next, ...lateRetryAfter(health, unavailable, now) };
-  if (gotThrough) return unavailable.some(asksToWait) ? held(next, unavailable, now, random) : answered(next);
-  if (next.refusals >= REFUSALS_BEFORE_HOLD) return held(next, outcomes, now, random);
-  if (unavailable.length > 0) return failed(next, unavailable, now, random);
+  if (gotThrough) return unavailable.some(asksToWait) ? held(next, unavailable, by) : answered(next);
+  if (next.refusals >= REFUSALS_BEFORE_HOLD) return held(next, outcomes, by);
+  if (unavailable.length > 0) return failed(next, unavailable, by);
   // An answer, even a refusal, shows that the destination works again. A lead that leadsync itself refused got no answer.
   if (!outcomes.every(isRefusedUnsent)) return answered(next);
-  return next.heldSince ? held(next, [], now, random) : next;
+  return next.heldSince ? held(next, [], by) : next;
 }
 
 function isRefusedUnsent(outcome: Outcome): boolean {
@@ -146,15 +143,17 @@ function withRefusals(health: SinkHealth, attempted: readonly AttemptedDelivery[
   return { ...health, refusals, refusingSince: health.refusingSince ?? now };
 }
 
-function failed(
-  health: SinkHealth,
-  unavailable: readonly Unavailable[],
-  now: Date,
-  random: Random,
-): SinkHealth {
+/** What the circuit breaker decides by. */
+interface Breaker {
+  readonly now: Date;
+  readonly random: Random;
+  readonly policy: BreakerPolicy;
+}
+
+function failed(health: SinkHealth, unavailable: readonly Unavailable[], by: Breaker): SinkHealth {
   const next = health.heldSince ? health : { ...health, recent: remembered(health, '-') };
-  const hold = health.heldSince || isDown(next, now) || unavailable.some(asksToWait);
-  return hold ? held(next, unavailable, now, random) : next;
+  const hold = health.heldSince || isDown(next, by) || unavailable.some(asksToWait);
+  return hold ? held(next, unavailable, by) : next;
 }
 
 /**
@@ -179,11 +178,15 @@ function remembered({ recent }: SinkHealth, outcome: '+' | '-'): string {
   return (recent + outcome).slice(-RECENT_ATTEMPTS);
 }
 
-function isDown({ recent, lastDeliveredAt }: SinkHealth, now: Date): boolean {
-  if (failuresIn(recent.slice(-DOWN_ATTEMPTS)) >= DOWN_FAILURES) return true;
+function isDown(
+  { recent, lastDeliveredAt }: SinkHealth,
+  { now, policy }: Pick<Breaker, 'now' | 'policy'>,
+): boolean {
+  const judged = recent.slice(-JUDGED_ATTEMPTS);
+  if (failuresIn(judged) >= failuresToHold(policy)) return true;
   // A time in the future means that the clock was set back.
   const silentMs = lastDeliveredAt ? Math.abs(now.getTime() - lastDeliveredAt.getTime()) : SILENT_MS;
-  return silentMs >= SILENT_MS && recent.endsWith('-'.repeat(FAILURES_IN_A_ROW));
+  return silentMs >= SILENT_MS && recent.endsWith('-'.repeat(policy.consecutiveFailures));
 }
 
 function failuresIn(recent: string): number {
@@ -195,15 +198,16 @@ function failuresIn(recent: string): number {
  * before each of the first `PROBES_BELIEVED` probes, and at least that long before later probes. Halves the limit on concurrent batches if
  * the destination asks for a wait while the sink is not held yet and the destination is not down; otherwise removes the limit.
  */
-function held(health: SinkHealth, outcomes: readonly Outcome[], now: Date, random: Random): SinkHealth {
+function held(health: SinkHealth, outcomes: readonly Outcome[], by: Breaker): SinkHealth {
+  const { now, random, policy } = by;
   const probes = health.heldSince ? health.probes + 1 : 0;
   const asked = outcomes.map((outcome) => ('retryAfterMs' in outcome ? (outcome.retryAfterMs ?? 0) : 0));
   const askedMs = limited(Math.max(0, ...asked));
   const before = askedMs > 0 ? PROBES_BELIEVED : PROBES_BEFORE_BACK_OFF;
   const isBelieved = askedMs > 0 && probes < before;
   const step = Math.max(0, probes - before + 1);
-  const backOff = backOffMs(step, FIRST_PROBE_MS, LAST_PROBE_MS, random);
-  const isPause = askedMs > 0 && !health.heldSince && !isDown(health, now);
+  const backOff = backOffMs(step, FIRST_PROBE_MS, policy.maxProbeWaitMs, random);
+  const isPause = askedMs > 0 && !health.heldSince && !isDown(health, by);
   return {
     ...health,
     heldSince: health.heldSince ?? now,

@@ -3,7 +3,7 @@ import type { Refused, Unavailable } from '../leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/time/clock.ts';
 import { isErasedOnly, isExplainedByRate, nextHealth } from './circuit-breaker.ts';
-import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
+import { backOffMs, type RetryPolicy, retryWaitMs, type SinkPolicy } from './retry-policy.ts';
 
 /** Wait after a failure while no lead is delivered, in ms, if the retry schedule is empty. */
 const SOON_MS = 5_000;
@@ -27,10 +27,11 @@ interface Waits {
  * do not count. A sink that refuses lead after lead is held too: the refused leads are owed again, and each later refusal moves its lead
  * along the retry schedule.
  */
-export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random): Judge {
+export function judgeBy(policyOf: (sink: string) => SinkPolicy, random: Random): Judge {
   return (sink, health, attempted, now) => {
-    const after = nextHealth(health, attempted, now, random);
-    const waits = { policy: policyOf(sink), now, random };
+    const policy = policyOf(sink);
+    const after = nextHealth(health, attempted, now, random, policy.breaker);
+    const waits = { policy, now, random };
     const refusing = isHeldBack(after) && after.refusals >= REFUSALS_BEFORE_HOLD;
     const newlyRefusing = refusing && health.refusals < REFUSALS_BEFORE_HOLD;
     return {

@@ -1,3 +1,4 @@
+import type { BreakerPolicy } from '../leads/breaker-policy.ts';
 import type { Random } from '../platform/time/clock.ts';
 
 /** When the next attempt is due after a failed attempt. */
@@ -6,6 +7,11 @@ export interface RetryPolicy {
   readonly scheduleMs: readonly number[];
   /** Maximum random deviation of each wait, as a fraction: 0.2 is ±20 %. */
   readonly jitter: number;
+}
+
+/** The policies by which the attempts of a sink are judged. Without `breaker`, the default applies. */
+export interface SinkPolicy extends RetryPolicy {
+  readonly breaker?: BreakerPolicy | undefined;
 }
 
 /** Returns the wait after `attempts` counted attempts, in ms; undefined at the end of the schedule. */

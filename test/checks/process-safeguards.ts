@@ -14,7 +14,7 @@ export const processSafeguards: readonly Safeguard[] = [
     name: "a reload passes its retry policies to the ledger's thread",
     without: 'leadsync retries failed deliveries by the schedule that was configured when it started',
     file: 'src/daemon/start/threaded-ledger.ts',
-    text: '    updateSettings(retryPolicies(policiesOf));\n',
+    text: '    updateSettings(sinkPolicies(policiesOf));\n',
     instead: '',
     tests: ['test/daemon/start/threaded-ledger.test.ts'],
   },

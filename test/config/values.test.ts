@@ -50,6 +50,7 @@ describe('what is left out has a documented default', () => {
         ),
         jitter: 0.2,
       },
+      breaker: { failureRate: 0.9, consecutiveFailures: 5, maxProbeWaitMs: 60_000 },
       backfill: true,
       mapping: undefined,
       mappingTests: [],
@@ -59,7 +60,7 @@ describe('what is left out has a documented default', () => {
 
 test('every common option of a sink arrives', () => {
   const text = sink(
-    'enabled: false, events: [updated, created], batch: { max: 9, wait: 1m }, concurrency: 4, rate: 100/m, timeout: 3s, retry: { schedule: [1s, 1.5m], jitter: 0 }, backfill: false',
+    'enabled: false, events: [updated, created], batch: { max: 9, wait: 1m }, concurrency: 4, rate: 100/m, timeout: 3s, retry: { schedule: [1s, 1.5m], jitter: 0 }, breaker: { failure_rate: 0.5, consecutive_failures: 3, max_probe_wait: 10s }, backfill: false',
   );
   expect(read(text).sinks[0]).toMatchObject({
     enabled: false,
@@ -69,6 +70,7 @@ test('every common option of a sink arrives', () => {
     rate: { batches: 100, perMs: 60_000 },
     timeoutMs: 3000,
     retry: { scheduleMs: [1000, 90_000], jitter: 0 },
+    breaker: { failureRate: 0.5, consecutiveFailures: 3, maxProbeWaitMs: 10_000 },
     backfill: false,
   });
 });

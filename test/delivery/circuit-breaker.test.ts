@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
-  DOWN_ATTEMPTS,
-  DOWN_FAILURES,
-  FAILURES_IN_A_ROW,
   MAX_EXCUSES,
   MIN_CONCURRENT_BATCHES,
   RECENT_ATTEMPTS,
   SILENT_MS,
 } from '../../src/delivery/circuit-breaker.ts';
 import { EXCUSED_WAIT_MS, judgeBy } from '../../src/delivery/judge.ts';
+import { DEFAULT_BREAKER, failuresToHold, JUDGED_ATTEMPTS } from '../../src/leads/breaker-policy.ts';
 import type { AttemptedDelivery, Verdict } from '../../src/leads/judgement.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY, REFUSALS_BEFORE_HOLD } from '../../src/leads/sink-health.ts';
@@ -47,9 +45,11 @@ describe('an unavailable destination', () => {
     expect(verdicts[0]?.reason).toContain('4 attempts: It is down.');
   });
 
-  it(`its sink is held after ${FAILURES_IN_A_ROW} failures in a row, not earlier`, () => {
+  it(`its sink is held after ${DEFAULT_BREAKER.consecutiveFailures} failures in a row, not earlier`, () => {
     const course = new Course();
-    expect(course.oneByOne(...times(FAILURES_IN_A_ROW - 1, down)).health.heldSince).toBeUndefined();
+    expect(
+      course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures - 1, down)).health.heldSince,
+    ).toBeUndefined();
     const { health, verdicts } = course.oneByOne(down);
     expect(health).toMatchObject({ heldSince: course.now, heldReason: 'It is down.', probes: 0 });
     expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 0, nextAttemptAt: health.probeAt });
@@ -57,9 +57,9 @@ describe('an unavailable destination', () => {
 
   it.each([
     ['failures in a row just after a success', SILENT_MS - 100, 9, false],
-    ['failures in a row long after the last success', SILENT_MS, FAILURES_IN_A_ROW, true],
-    ['so many failures that recent successes do not count', 0, DOWN_FAILURES, true],
-    ['one failure less', 0, DOWN_FAILURES - 1, false],
+    ['failures in a row long after the last success', SILENT_MS, DEFAULT_BREAKER.consecutiveFailures, true],
+    ['so many failures that recent successes do not count', 0, failuresToHold(DEFAULT_BREAKER), true],
+    ['one failure less', 0, failuresToHold(DEFAULT_BREAKER) - 1, false],
   ])('its sink is judged by %s', (_, silentMs, failures, isHeld) => {
     const course = new Course();
     course.oneByOne(...times(RECENT_ATTEMPTS, delivered));
@@ -68,7 +68,7 @@ describe('an unavailable destination', () => {
     expect(course.health.heldSince !== undefined).toBe(isHeld);
   });
 
-  it(`its sink is held when ${DOWN_FAILURES} of its last ${DOWN_ATTEMPTS} attempts failed, although some succeeded`, () => {
+  it(`its sink is held when ${failuresToHold(DEFAULT_BREAKER)} of its last ${JUDGED_ATTEMPTS} attempts failed, although some succeeded`, () => {
     const course = new Course();
     course.oneByOne(delivered, ...times(9, down), delivered, ...times(8, down));
     expect(course.health.heldSince).toBeUndefined();
@@ -80,7 +80,7 @@ describe('an unavailable destination', () => {
     const course = new Course();
     course.oneByOne(delivered);
     course.ms -= HOUR;
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     expect(course.health.heldSince).toEqual(course.now);
   });
 
@@ -124,7 +124,7 @@ describe('an unavailable destination', () => {
 
   it('it is probed three times 5 s apart, then after 10, 20 and 40 s, then every minute; probes use up no attempts', () => {
     const course = new Course();
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     const waits = [course.waitMs];
     for (let probe = 0; probe < 200; probe += 1) {
       course.toProbe();
@@ -138,7 +138,7 @@ describe('an unavailable destination', () => {
 
   it('the first successful probe releases its sink, which then doubles its concurrency in each round', () => {
     const course = new Course();
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     course.toProbe();
     course.settle(delivered);
     const places = MIN_CONCURRENT_BATCHES;
@@ -153,11 +153,11 @@ describe('an unavailable destination', () => {
 
   it('if it fails during recovery, its sink is held again and recovers from the start', () => {
     const course = new Course();
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     course.toProbe();
     course.oneByOne(...times(10, delivered));
     course.ms += SILENT_MS;
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     expect(course.health).toMatchObject({ heldSince: course.now, places: undefined, probes: 0 });
     course.toProbe();
     expect(course.settle(delivered).health.places).toBe(MIN_CONCURRENT_BATCHES);
@@ -165,7 +165,7 @@ describe('an unavailable destination', () => {
 
   it('attempts that were running when its sink was held neither release it nor slow down its probes', () => {
     const course = new Course();
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     const { heldSince, probeAt } = course.health;
     course.oneByOne(delivered, down, down, refused, delivered);
     expect(course.health).toMatchObject({ heldSince, probeAt, probes: 0 });
@@ -174,7 +174,7 @@ describe('an unavailable destination', () => {
   it('an attempt that began before the hold and ends after the probe was due neither releases its sink nor slows down its probes', () => {
     const course = new Course();
     const startedAt = course.now;
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     const { heldSince } = course.health;
     for (const outcome of [down, delivered, down, refused, down, down]) {
       course.toProbe();
@@ -189,7 +189,7 @@ describe('an unavailable destination', () => {
 
   it('a probe releases its sink even if the clock was set back to before the hold', () => {
     const course = new Course();
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     course.toProbe();
     course.health = { ...course.health, heldSince: new Date(course.ms + HOUR) };
     course.settle(anAttempt(delivered, { startedAt: course.now }));
@@ -451,6 +451,54 @@ describe('a destination that fails at random', () => {
       new Date(),
     );
     expect(verdicts[0]).toMatchObject({ state: 'dead', attempts: 1 });
+  });
+});
+
+describe('a breaker with options of its own', () => {
+  const policy = { failureRate: 0.5, consecutiveFailures: 3, maxProbeWaitMs: 8_000 };
+  const judged = (recent: string, lastDeliveredAt?: Date, breaker = policy) => {
+    const now = new Date('2026-11-20T10:00:00Z');
+    const health = { ...HEALTHY, recent, lastDeliveredAt: lastDeliveredAt ?? now };
+    const judge = judgeBy(
+      () => ({ scheduleMs, jitter: 0, breaker }),
+      () => 0.5,
+    );
+    return judge('crm', health, [anAttempt(down)], now).health;
+  };
+
+  it.each([
+    [0.5, 9, true],
+    [0.5, 8, false],
+    [0.7, 13, true], // 0.7 × 20 is a little more than 14
+    [0.7, 12, false],
+    [1, 19, true],
+    [1, 18, false],
+  ])(
+    'with the failure rate %s, one more failure after %s of 19 holds its sink: %s',
+    (failureRate, failed, isHeld) => {
+      const recent = `${'+'.repeat(60)}${'-'.repeat(failed)}${'+'.repeat(19 - failed)}`;
+      expect(judged(recent, undefined, { ...policy, failureRate }).heldSince !== undefined).toBe(isHeld);
+    },
+  );
+
+  it('holds a quiet sink after its own number of failures in a row', () => {
+    const long = new Date('2026-11-20T09:00:00Z');
+    expect(judged('+-', long).heldSince).toBeUndefined();
+    expect(judged('+--', long).heldSince).toBeDefined();
+  });
+
+  it('never waits longer than its maximum between two probes, nor less before a first one that is shorter', () => {
+    const now = new Date('2026-11-20T10:00:00Z');
+    const probed = (probes: number, breaker = policy) => {
+      const judge = judgeBy(
+        () => ({ scheduleMs, jitter: 0, breaker }),
+        () => 0.5,
+      );
+      const health = { ...HEALTHY, heldSince: new Date(0), probeAt: now, probes };
+      return (judge('crm', health, [anAttempt(down)], now).health.probeAt?.getTime() ?? 0) - now.getTime();
+    };
+    expect([0, 2, 3, 20].map((probes) => probed(probes))).toEqual([5_000, 8_000, 8_000, 8_000]);
+    expect(probed(0, { ...policy, maxProbeWaitMs: 1_000 })).toBe(1_000);
   });
 });
 

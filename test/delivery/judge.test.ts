@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FAILURES_IN_A_ROW, RECENT_ATTEMPTS } from '../../src/delivery/circuit-breaker.ts';
+import { RECENT_ATTEMPTS } from '../../src/delivery/circuit-breaker.ts';
 import { backOffMs, retryWaitMs } from '../../src/delivery/retry-policy.ts';
+import { DEFAULT_BREAKER } from '../../src/leads/breaker-policy.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY, REFUSALS_BEFORE_HOLD } from '../../src/leads/sink-health.ts';
 import {
@@ -47,7 +48,9 @@ it.each([
 it('an unreachable endpoint holds the sink, whatever the deliveries contain', () => {
   const course = new Course();
   const unreached = anAttempt({ ...down, httpStatus: undefined }, { ofErased: true });
-  expect(course.oneByOne(...times(FAILURES_IN_A_ROW, unreached)).health.heldSince).toBeDefined();
+  expect(
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, unreached)).health.heldSince,
+  ).toBeDefined();
   course.toProbe();
   const probed = course.settle(anAttempt({ ...down, gone: true }, { ofErased: true }));
   expect(probed.health).toMatchObject({ heldSince: expect.any(Date), probes: 1, pausedSince: undefined });
@@ -117,7 +120,7 @@ describe('a refused lead', () => {
 
   it('refusals that end while the sink is held as unavailable count towards the row', () => {
     const course = new Course();
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     const since = course.ms + 1;
     expect(course.oneByOne(...times(4, refused)).verdicts[0]?.state).toBe('dead');
     const { verdicts, reviveSince } = course.oneByOne(refused);
@@ -195,7 +198,7 @@ describe('a refused lead', () => {
 
   it('a refusal shows that the destination is available and ends a hold for being unavailable', () => {
     const course = new Course();
-    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.oneByOne(...times(DEFAULT_BREAKER.consecutiveFailures, down));
     course.toProbe();
     const { health, verdicts } = course.settle(refused);
     expect(health).toMatchObject({ heldSince: undefined, refusals: 1 });

@@ -1,4 +1,5 @@
 import type { ExportConfig } from '../../exports/contract/options.ts';
+import { DEFAULT_BREAKER } from '../../leads/breaker-policy.ts';
 import { Secret } from '../../platform/options/secret.ts';
 import { type Config, filesOf, type SinkConfig, type SourceConfig } from '../contract/config.ts';
 
@@ -144,10 +145,13 @@ function sinkOptions({
   mapping,
   mappingTests: ____,
   region: _____,
+  breaker,
   ...common
 }: SinkConfig) {
   const { perLead, ...ofLeads } = mapping ?? {};
-  return { ...common, ...ofLeads, ...perLead, ...options, timeout: timeoutMs, type: type.type };
+  // The default is left out, as in the descriptions that earlier versions stored.
+  const set = isSame(breaker, DEFAULT_BREAKER) ? {} : { breaker };
+  return { ...common, ...set, ...ofLeads, ...perLead, ...options, timeout: timeoutMs, type: type.type };
 }
 
 function sourceOptions({ options, poll }: SourceConfig) {

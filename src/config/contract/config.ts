@@ -1,5 +1,6 @@
 import type { AlertOptions } from '../../alerts/options.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
+import type { BreakerPolicy } from '../../leads/breaker-policy.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
 import type { Lookups, MappingDefinition } from '../../mapping/definition.ts';
@@ -125,6 +126,8 @@ export interface SinkConfig {
   readonly rate: { readonly batches: number; readonly perMs: number } | undefined;
   readonly timeoutMs: number;
   readonly retry: { readonly scheduleMs: readonly number[]; readonly jitter: number };
+  /** When the sink is held, and how often it is probed. */
+  readonly breaker: BreakerPolicy;
   readonly backfill: boolean;
   /** Which leads the sink gets, and in which form; undefined if it gets every lead as received. */
   readonly mapping: MappingDefinition | undefined;

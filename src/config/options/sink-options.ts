@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type BreakerPolicy, DEFAULT_BREAKER, JUDGED_ATTEMPTS } from '../../leads/breaker-policy.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { FieldRule } from '../../mapping/definition.ts';
 import { mappingOptions, perLeadOption } from '../../mapping/options.ts';
@@ -32,6 +33,35 @@ const retry = z
     'How to retry a lead that failed while others were delivered. Attempts at an unavailable destination do not count.',
   );
 
+const breaker = z
+  .strictObject({
+    failure_rate: z
+      .number()
+      .min(0.1)
+      .max(1)
+      .default(DEFAULT_BREAKER.failureRate)
+      .describe(
+        `Hold the sink when this share of its last ${JUDGED_ATTEMPTS} attempts has failed: 0.9 is ${JUDGED_ATTEMPTS * 0.9} of them.`,
+      ),
+    consecutive_failures: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(DEFAULT_BREAKER.consecutiveFailures)
+      .describe(
+        'Also hold it after this many failures in a row, if no lead was delivered in the last 5 seconds: for a sink with few leads.',
+      ),
+    max_probe_wait: durationBetween('1s', '1h')
+      .prefault(printDuration(DEFAULT_BREAKER.maxProbeWaitMs))
+      .describe(
+        'Maximum wait between two probes of a held sink, unless the destination asks for more (`Retry-After`). The first probes come after 5 seconds.',
+      ),
+  })
+  .prefault({})
+  .describe(
+    'When leadsync holds the sink because its destination does not work, and how often it then tries again (a circuit breaker).',
+  );
+
 const MAX_RATE = 10_000;
 const WRONG_RATE = `must be a rate such as 5/s, 100/m or 1000/h, from 1 to ${MAX_RATE}`;
 const MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
@@ -63,6 +93,16 @@ export const DEFAULT_RETRY = policyOf(retry.parse(undefined));
 /** Converts the options of `retry` to a policy. */
 export function policyOf({ schedule, jitter }: z.output<typeof retry>) {
   return { scheduleMs: schedule, jitter };
+}
+
+/** Converts the options of `breaker` to a policy. */
+export function breakerOf(options: z.output<typeof breaker>): BreakerPolicy {
+  const { failure_rate, consecutive_failures, max_probe_wait } = options;
+  return {
+    failureRate: failure_rate,
+    consecutiveFailures: consecutive_failures,
+    maxProbeWaitMs: max_probe_wait,
+  };
 }
 
 /** Returns the schema of the options that every sink type has, with the type's defaults. */
@@ -114,6 +154,7 @@ export function sinkOptions({ defaults, perLead = {} }: OptionParts) {
       .prefault(printDuration(defaults.timeoutMs))
       .describe("The deadline of one attempt, including the destination's complete answer."),
     retry,
+    breaker,
     ...mappingOptions,
   });
 }

@@ -3,7 +3,7 @@ import { didYouMean } from '../../platform/text/suggest.ts';
 import { defaultsOf, type SinkType } from '../../sinks/sink.ts';
 import type { LedgerConfig, SinkConfig } from '../contract/config.ts';
 import { absolutePaths } from '../options/absolute-paths.ts';
-import { ANY_TYPE, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';
+import { ANY_TYPE, breakerOf, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';
 import { type MappingParts, MappingReader, mappingOf } from './mapping-reader.ts';
 import { isMap } from './needs.ts';
 import { shallowFields } from './shallow-fields.ts';
@@ -187,6 +187,7 @@ function commonOf(
     rate: shared.rate,
     timeoutMs: shared.timeout,
     retry: policyOf(shared.retry),
+    breaker: breakerOf(shared.breaker),
     backfill: shared.backfill,
     mapping: mappingOf(shared, type, options, mapping),
     mappingTests: shared.tests ?? [],

@@ -3,10 +3,10 @@ import { DEFAULT_RETRY } from '../../config/options/sink-options.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openInThread } from '../../ledger/thread/open-in-thread.ts';
 import {
+  type JudgedSink,
   ledgerFile,
-  type RetriedSink,
-  type RetryPolicies,
-  retryPolicies,
+  type SinkPolicies,
+  sinkPolicies,
 } from '../../operations/opening/open-ledger.ts';
 import { failpointsAskedFor, threadToPark } from '../../platform/process/failpoint.ts';
 import { systemClock } from '../../platform/time/clock.ts';
@@ -18,8 +18,8 @@ export interface ThreadedLedgerParts {
   readonly create: boolean;
   /** Name under which the ledger records the leases of this process. */
   readonly holder: string;
-  /** Returns the current sinks with their retry policies. After each change, the returned array is a different object. */
-  readonly sinks: () => readonly RetriedSink[];
+  /** Returns the current sinks with their policies. After each change, the returned array is a different object. */
+  readonly sinks: () => readonly JudgedSink[];
 }
 
 /**
@@ -37,19 +37,19 @@ export async function openThreadedLedger(
     file,
     create,
     holder,
-    policies: retryPolicies(policiesOf),
+    policies: sinkPolicies(policiesOf),
     defaultPolicy: DEFAULT_RETRY,
     failpoints,
     parking: failpoints ? threadToPark() : undefined,
   };
   const program = new URL(`./ledger-thread${extname(import.meta.filename)}`, import.meta.url);
   const about = { file, clock: systemClock };
-  const { ledger, updateSettings } = await openInThread<ThreadStart, RetryPolicies>(program, begin, about);
+  const { ledger, updateSettings } = await openInThread<ThreadStart, SinkPolicies>(program, begin, about);
 
   const sendPolicies = () => {
     if (sinks() === policiesOf) return;
     policiesOf = sinks();
-    updateSettings(retryPolicies(policiesOf));
+    updateSettings(sinkPolicies(policiesOf));
   };
   return {
     ...ledger,

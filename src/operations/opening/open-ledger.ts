@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { DEFAULT_RETRY } from '../../config/options/sink-options.ts';
 import { judgeBy } from '../../delivery/judge.ts';
-import type { RetryPolicy } from '../../delivery/retry-policy.ts';
+import type { SinkPolicy } from '../../delivery/retry-policy.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
 import { type DiskFailure, diskFailure } from '../../platform/failures/disk-failure.ts';
@@ -98,24 +98,35 @@ export interface LedgerParts {
   readonly create: boolean;
   /** Name under which the ledger records the leases of this process. Absent: this process makes no attempts. */
   readonly holder?: string;
-  /** Returns the current sinks with their retry policies. Absent: those of the configuration. */
+  /** Returns the current sinks with their policies. Absent: those of the configuration. */
   readonly sinks?: () => LedgerConfig['sinks'];
 }
 
 /** The part of a sink's configuration that the ledger uses. */
-export type RetriedSink = Pick<LedgerConfig['sinks'][number], 'name' | 'retry'>;
+export type JudgedSink = Pick<LedgerConfig['sinks'][number], 'name' | 'retry' | 'breaker'>;
 
-/** Retry policies by sink name. */
-export type RetryPolicies = ReadonlyMap<string, RetryPolicy>;
+/** The policies of sinks, by name. */
+export type SinkPolicies = ReadonlyMap<string, SinkPolicy>;
 
-/** Returns the retry policies of these sinks. */
-export function retryPolicies(sinks: readonly RetriedSink[]): RetryPolicies {
-  return new Map(sinks.map(({ name, retry }) => [name, retry]));
+/** Returns the policies of these sinks. */
+export function sinkPolicies(sinks: readonly JudgedSink[]): SinkPolicies {
+  return new Map(sinks.map((sink) => [sink.name, policyOf(sink)]));
 }
 
-/** Opens the ledger of a configuration in this thread, with the retry policies of its sinks. @throws LedgerError */
+function policyOf({ retry, breaker }: JudgedSink): SinkPolicy {
+  return { ...retry, breaker };
+}
+
+/** Opens the ledger of a configuration in this thread, with the policies of its sinks. @throws LedgerError */
 export function openConfiguredLedger(config: LedgerConfig, parts: LedgerParts): Ledger {
   const sinks = parts.sinks ?? (() => config.sinks);
-  const policyOf = (name: string) => sinks().find((sink) => sink.name === name)?.retry ?? DEFAULT_RETRY;
-  return openLedger({ ...parts, file: ledgerFile(config.dataDir), judge: judgeBy(policyOf, parts.random) });
+  const policyNamed = (name: string) => {
+    const sink = sinks().find((one) => one.name === name);
+    return sink ? policyOf(sink) : DEFAULT_RETRY;
+  };
+  return openLedger({
+    ...parts,
+    file: ledgerFile(config.dataDir),
+    judge: judgeBy(policyNamed, parts.random),
+  });
 }
