@@ -87,6 +87,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/feed-entries.ts',
       'contract/ledger-error.ts',
       'contract/page-rows.ts',
+      'contract/sink-activity.ts',
       'contract/status-rows.ts',
       'database/backup.ts',
       'database/backup-contents.ts',

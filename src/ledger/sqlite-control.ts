@@ -9,6 +9,7 @@ import type {
 } from './contract/ledger-control.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import { runInChunks } from './database/run-in-chunks.ts';
+import type { SinkActivity } from './database/sink-activity.ts';
 import type { SinkRows } from './database/sink-rows.ts';
 import { Cancelling } from './delivering/cancelling.ts';
 import { ClockSetting, type MovePosition } from './delivering/clock-setting.ts';
@@ -24,13 +25,18 @@ import type { Cursor } from './queries/keyset-page.ts';
 interface ControlParts {
   readonly clock: Clock;
   readonly rows: SinkRows;
+  readonly activity: SinkActivity;
   readonly owing: Owing;
 }
 
 /** Returns the SQLite implementation of `LedgerControl`. */
-export function controlOf(db: Database.Database, access: LedgerAccess, { clock, rows, owing }: ControlParts) {
+export function controlOf(
+  db: Database.Database,
+  access: LedgerAccess,
+  { clock, rows, activity, owing }: ControlParts,
+) {
   const declaring = new Declaring(db, clock, rows);
-  const actions = new OperatorActions(db, clock, rows);
+  const actions = new OperatorActions(db, clock, rows, activity);
   const clockSetting = new ClockSetting(db, clock, rows);
   const replaying = new Replaying(db, clock, rows, owing);
   const selecting = new Selecting(db);

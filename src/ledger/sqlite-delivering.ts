@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Judge } from '../leads/judgement.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
+import type { SinkActivity } from './database/sink-activity.ts';
 import type { SinkRows } from './database/sink-rows.ts';
 import { Claiming } from './delivering/claiming.ts';
 import type { Owing } from './delivering/owing.ts';
@@ -13,6 +14,7 @@ interface DeliveringParts {
   readonly random: Random;
   readonly judge: Judge;
   readonly rows: SinkRows;
+  readonly activity: SinkActivity;
   readonly owing: Owing;
   /** The name under which this process holds leases. */
   readonly holder: string;
@@ -22,10 +24,10 @@ interface DeliveringParts {
 export function deliveringOf(
   db: Database.Database,
   access: LedgerAccess,
-  { clock, random, judge, rows, owing, holder }: DeliveringParts,
+  { clock, random, judge, rows, activity, owing, holder }: DeliveringParts,
 ) {
   const claiming = new Claiming(db, clock, random, rows);
-  const settling = new Settling(db, clock, rows, judge, owing.newest);
+  const settling = new Settling(db, { clock, rows, activity, judge, newest: owing.newest });
   return {
     claimAndBegin: (request) =>
       access.write(() => {

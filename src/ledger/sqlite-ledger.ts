@@ -7,6 +7,7 @@ import type { Opening } from './contract/ledger-upkeep.ts';
 import { LedgerAccess } from './database/ledger-access.ts';
 import { connect, prepareFile, renewIdOfCopy, requireFile } from './database/ledger-file.ts';
 import { removeLeftovers } from './database/leftovers.ts';
+import { SinkActivity, writeBehindOf } from './database/sink-activity.ts';
 import { SinkRows } from './database/sink-rows.ts';
 import { migrate, recognise, requireCurrentSchema } from './database/upgrading.ts';
 import { Owing } from './delivering/owing.ts';
@@ -69,14 +70,15 @@ export function openEngine(options: LedgerOptions): LedgerEngine {
 function compose(db: Database.Database, options: LedgerOptions, opening: Opening): LedgerEngine {
   const { clock, random, judge, holder = 'nobody' } = options;
   const rows = new SinkRows(db);
-  const access = new LedgerAccess(db, rows, clock);
+  const activity = new SinkActivity(db);
+  const access = new LedgerAccess(db, writeBehindOf(rows, activity), clock);
   const owing = new Owing(db, rows);
   return {
     ...upkeepOf(db, access, opening),
     ...pollingOf(db, access, clock, owing),
-    ...deliveringOf(db, access, { clock, random, judge, rows, owing, holder }),
+    ...deliveringOf(db, access, { clock, random, judge, rows, activity, owing, holder }),
     ...queriesOf(db, access, rows),
-    ...controlOf(db, access, { clock, rows, owing }),
+    ...controlOf(db, access, { clock, rows, activity, owing }),
     ...personsOf(db, access, clock, rows),
   };
 }

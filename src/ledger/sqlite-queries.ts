@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { LedgerQueries } from './contract/ledger-queries.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { SinkRows } from './database/sink-rows.ts';
+import { ActivityQueries } from './queries/activity-queries.ts';
 import { AlertQueries } from './queries/alert-queries.ts';
 import { ChangeFeed } from './queries/change-feed.ts';
 import { Comparing } from './queries/comparing.ts';
@@ -17,6 +18,7 @@ import { UpcomingDeliveries } from './queries/upcoming.ts';
 /** Returns the SQLite implementation of `LedgerQueries`. */
 export function queriesOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
   const status = new StatusQueries(db, rows);
+  const activity = new ActivityQueries(db, rows);
   const deliveries = new DeliveryList(db);
   const traces = new LeadTrace(db, rows, deliveries);
   const finding = new FindLeads(db);
@@ -28,6 +30,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
   return {
     backlog: () => access.read(() => status.backlog()),
     status: () => access.read(() => status.status()),
+    sinkActivity: (sink, request) => access.read(() => activity.of(sink, request)),
     deliveries: (filter, page) => access.read(() => deliveries.newest(filter, page)),
     trace: (lead, source) => access.read(() => traces.of(lead, source)),
     findLeads: (search, limit) => access.read(() => finding.find(search, limit)),

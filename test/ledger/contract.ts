@@ -15,6 +15,7 @@ import { newestContentContract } from './contract/newest-content.ts';
 import { recallingContract } from './contract/recalling.ts';
 import { recordingContract } from './contract/recording.ts';
 import { retainingContract } from './contract/retaining.ts';
+import { sinkActivityContract } from './contract/sink-activity.ts';
 import { speedToLeadContract } from './contract/speed-to-lead.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
 import { upcomingContract } from './contract/upcoming.ts';
@@ -45,5 +46,6 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     changeFeedContract(store);
     alertQueriesContract(store);
     speedToLeadContract(store);
+    sinkActivityContract(store);
   });
 }

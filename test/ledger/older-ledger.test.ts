@@ -24,6 +24,8 @@ const DAY = 24 * HOUR;
 
 /** Turns a ledger into one of the previous schema. */
 const AS_BEFORE = `
+  DROP TABLE _sink_activity;
+  DROP TABLE _sink_holds;
   DROP INDEX _deliveries_discarded;
   DROP INDEX _deliveries_replays;
   DROP INDEX _replays_by_request;

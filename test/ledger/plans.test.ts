@@ -14,6 +14,7 @@ const LARGE = [
   'polls',
   'rejected_leads',
   '_presence',
+  '_sink_activity',
 ] as const;
 
 /** Statements that may read many rows of a large table, each by a part of its text, with the reason. */
@@ -25,6 +26,12 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
   [
     'UPDATE rejected_leads SET resolved_at = ? WHERE source = ?',
     'goes through what is set aside at the end of a poll',
+  ],
+  ['reason FROM _deliveries INDEXED BY', 'reads the first thousands of an index'],
+  ['SELECT min(from_at) FROM _sink_activity', 'reads the first entry of an index'],
+  [
+    "sums ->> '$.last' IS NOT NULL ORDER BY from_at DESC",
+    'goes back through a week until it has enough attempts',
   ],
   ['INDEXED BY _deliveries_discarded', 'reads an index of what operators discarded'],
   ['ORDER BY next_attempt_at LIMIT 100', 'reads the first hundred of an index'],
@@ -154,6 +161,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await ledger.trace(1n);
   await ledger.vitals(clock.in(-1000));
   await ledger.upcoming('crm', 1n);
+  await ledger.sinkActivity('crm', { now: clock.now(), periodMs: 3_600_000, stepMs: 300_000 });
   await ledger.feed(await ledger.feedCursor(), true);
   await ledger.recentAttempts(3);
   await ledger.lastPolls(3);
@@ -170,6 +178,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
 function askForPages(questions: PageQueries, now: Date): void {
   const page = { limit: 2 };
   questions.status();
+  questions.sinkActivity('crm', { now, periodMs: 3_600_000, stepMs: 300_000 });
   questions.newLeads(now, 24);
   questions.speed(now);
   const searches = [{}, { source: 'main' }, { lead: 1n }, { service: 'plumbing' }, { since: now }];

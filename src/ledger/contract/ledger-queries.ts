@@ -5,6 +5,7 @@ import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { FeedCursor, FeedPage, RecentAttempt } from './feed-entries.ts';
 import type { FoundLeads, PersonSearch } from './page-rows.ts';
+import type { ActivityRequest, SinkActivity } from './sink-activity.ts';
 import type {
   Backlog,
   DatabaseStats,
@@ -63,6 +64,8 @@ export interface LedgerQueries {
   backlog(): Promise<readonly Backlog[]>;
   /** Returns the status of every source and sink that was ever configured. */
   status(): Promise<LedgerStatus>;
+  /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
+  sinkActivity(sink: string, request: ActivityRequest): Promise<SinkActivity | undefined>;
   /** Returns one page of deliveries, newest first. `before` is the id of the last delivery of the previous page. */
   deliveries(
     filter: DeliveryFilter,

@@ -312,4 +312,24 @@ export const migrations: readonly string[] = [
   ALTER TABLE _deliveries ADD COLUMN discarded INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX _deliveries_discarded ON _deliveries (sink_no, owed_at) WHERE discarded > 0;
   `,
+  `
+  -- The attempts of a sink in ten minutes, summed up as JSON: see attempt-sums.ts. Kept for a little more than a week.
+  CREATE TABLE _sink_activity (
+    sink_no INTEGER NOT NULL,
+    from_at INTEGER NOT NULL,
+    sums TEXT NOT NULL,
+    PRIMARY KEY (sink_no, from_at)
+  ) STRICT, WITHOUT ROWID;
+  -- When a sink was held or paused, and why. Kept are the last hundred of each sink. Those that follow each other within a minute share a row.
+  CREATE TABLE _sink_holds (
+    hold_no INTEGER PRIMARY KEY,
+    sink_no INTEGER NOT NULL,
+    kind TEXT NOT NULL,                     -- held, paused
+    began_at INTEGER NOT NULL,
+    ended_at INTEGER,                       -- null while it lasts
+    times INTEGER NOT NULL DEFAULT 1,
+    reason TEXT
+  ) STRICT;
+  CREATE INDEX _sink_holds_by_sink ON _sink_holds (sink_no, hold_no);
+  `,
 ];

@@ -1,10 +1,11 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
-import { HEALTHY } from '../../leads/sink-health.ts';
+import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
 import { blanked } from '../../platform/text/printable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ActionGroup, DiscardNote } from '../contract/ledger-control.ts';
-import type { SinkRows } from '../database/sink-rows.ts';
+import type { SinkActivity } from '../database/sink-activity.ts';
+import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { OVERTAKEN } from './order-sql.ts';
 
 /** A delivery that an action changes, as it was before. */
@@ -20,11 +21,13 @@ interface ChangedRow {
 export class OperatorActions {
   readonly #clock: Clock;
   readonly #rows: SinkRows;
+  readonly #activity: SinkActivity;
   readonly #sql;
 
-  constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows, activity: SinkActivity) {
     this.#clock = clock;
     this.#rows = rows;
+    this.#activity = activity;
     this.#sql = prepare(db);
   }
 
@@ -85,13 +88,9 @@ export class OperatorActions {
   pause(name: string, reason: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;
-    if (!sink.health.pausedSince) {
-      this.#rows.setHealth(name, {
-        ...sink.health,
-        pausedSince: this.#clock.now(),
-        pausedReason: reason,
-      });
-    }
+    const now = this.#clock.now();
+    if (!sink.health.pausedSince)
+      this.#setHealth(sink, { ...sink.health, pausedSince: now, pausedReason: reason }, now);
     return true;
   }
 
@@ -106,8 +105,13 @@ export class OperatorActions {
       this.#sql.hurry.run(now, sink.sinkNo, now, probeAt.getTime());
       this.#sql.hurryBatches.run(now, sink.sinkNo, now, probeAt.getTime());
     }
-    this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt, renewedAt, quota });
+    this.#setHealth(sink, { ...HEALTHY, lastDeliveredAt, renewedAt, quota }, renewedAt);
     return true;
+  }
+
+  #setHealth({ name, sinkNo, health }: SinkRow, after: SinkHealth, now: Date): void {
+    this.#rows.setHealth(name, after);
+    this.#activity.changeHealth(sinkNo, health, after, now);
   }
 }
 

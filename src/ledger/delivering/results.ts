@@ -39,16 +39,38 @@ export class Results {
     this.#wholeBatch = prepareWrite(db, 'batch_no');
   }
 
-  /** Writes the results of all deliveries of a batch, in one statement if they are the same. */
-  write(results: readonly Result[], settlement: BatchSettlement): void {
+  /**
+   * Writes the results of all deliveries of a batch, in one statement if they are the same. Returns the numbers of the first and the last row
+   * that it added to `_attempts`; undefined if it added none.
+   */
+  write(
+    results: readonly Result[],
+    settlement: BatchSettlement,
+  ): { readonly first: number; readonly last: number } | undefined {
     const [first] = results;
-    if (first && results.length > 1 && results.every((result) => isLike(result, first)))
-      this.#write(this.#wholeBatch, settlement.batchNo, first, settlement);
-    else for (const result of results) this.#write(this.#oneDelivery, result.deliveryNo, result, settlement);
+    const added =
+      first && results.length > 1 && results.every((result) => isLike(result, first))
+        ? [this.#write(this.#wholeBatch, settlement.batchNo, first, settlement)]
+        : results.map((result) => this.#write(this.#oneDelivery, result.deliveryNo, result, settlement));
+    const rows = added.filter(({ changes }) => changes > 0);
+    const [oldest, newest] = [rows[0], rows.at(-1)];
+    if (!oldest || !newest) return undefined;
+    return {
+      first: Number(oldest.lastInsertRowid) - oldest.changes + 1,
+      last: Number(newest.lastInsertRowid),
+    };
   }
 
-  /** Writes one result, and its attempt, for the deliveries that `sql` finds by `key`. */
-  #write(sql: WriteSql, key: number, result: Result, settlement: BatchSettlement): void {
+  /**
+   * Writes one result, and its attempt, for the deliveries that `sql` finds by `key`. Returns the number of rows added to `_attempts`, and the
+   * number of the last one.
+   */
+  #write(
+    sql: WriteSql,
+    key: number,
+    result: Result,
+    settlement: BatchSettlement,
+  ): Pick<Database.RunResult, 'changes' | 'lastInsertRowid'> {
     const { attempt, now, batchNo, mappingNo, kept, keptUnsure } = settlement;
     const { outcome, verdict } = result;
     const startedAt = attempt.startedAt.getTime();
@@ -61,11 +83,11 @@ export class Results {
         unsureAt,
         mappingNo,
       });
-      return;
+      return NO_ROWS;
     }
     if (outcome.kind === 'left-out') {
       sql.leaveOut.run(outcome.reason, now, key);
-      return;
+      return NO_ROWS;
     }
     const failed = outcome.kind === 'delivered' ? undefined : outcome;
     const isSent = !(outcome.kind === 'refused' && outcome.unsent);
@@ -79,11 +101,9 @@ export class Results {
       error: failed?.reason ?? null,
       answer: failed?.answer ?? null,
     };
-    if (!isUncounted(result)) sql.addAttempts.run(parameters);
-    else {
-      sql.repeatAttempts.run(parameters);
-      sql.addOtherAttempts.run(parameters);
-    }
+    const isRepeatable = isUncounted(result);
+    if (isRepeatable) sql.repeatAttempts.run(parameters);
+    const added = (isRepeatable ? sql.addOtherAttempts : sql.addAttempts).run(parameters);
     sql.settle.run(
       verdict.state,
       verdict.reason ?? null,
@@ -102,8 +122,11 @@ export class Results {
       outcome.kind === 'delivered' && outcome.ref ? JSON.stringify(outcome.ref) : null,
       key,
     );
+    return added;
   }
 }
+
+const NO_ROWS = { changes: 0, lastInsertRowid: 0 };
 
 /** Returns the value of `bound` after an attempt; 0 if the attempt sent nothing, and so changes nothing. */
 function boundBy(outcome: Outcome): 0 | 1 | 2 {

@@ -5,6 +5,7 @@ import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Attempt, BegunAttempt, Settlement } from '../contract/ledger-delivering.ts';
+import type { SinkActivity } from '../database/sink-activity.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { ERASED } from '../privacy/erasing.ts';
 import { batchNumber } from './claiming.ts';
@@ -23,20 +24,31 @@ export interface BegunBatch {
 /** Stands for a mapping whose text was lost. It cannot be compiled, so no lead is sent in another form than before. */
 const LOST_MAPPING = 'lost';
 
+/** What `Settling` works with. */
+interface SettlingParts {
+  readonly clock: Clock;
+  readonly rows: SinkRows;
+  readonly activity: SinkActivity;
+  readonly judge: Judge;
+  readonly newest: NewestContent;
+}
+
 /** Begins, settles and releases the attempts of batches. Runs inside its caller's transaction. */
 export class Settling {
   readonly #clock: Clock;
   readonly #judge: Judge;
   readonly #rows: SinkRows;
+  readonly #activity: SinkActivity;
   readonly #results: Results;
   readonly #newest: NewestContent;
   readonly #sql;
 
-  constructor(db: Database.Database, clock: Clock, rows: SinkRows, judge: Judge, newest: NewestContent) {
+  constructor(db: Database.Database, { clock, rows, activity, judge, newest }: SettlingParts) {
     this.#clock = clock;
     this.#newest = newest;
     this.#judge = judge;
     this.#rows = rows;
+    this.#activity = activity;
     this.#results = new Results(db);
     this.#sql = prepareSettling(db);
   }
@@ -176,10 +188,13 @@ export class Settling {
     const keptUnsure = kept && attempt.outcomes.some(mayHaveArrived);
     const mappingNo = pending[0]?.mapping_no ?? null;
     const times = { attempt, now: now.getTime(), batchNo, mappingNo, kept, keptUnsure };
-    this.#results.write(results, times);
+    const rows = this.#results.write(results, times);
     if (apart.length > 0) this.#setApart(sink, apart, now.getTime());
     const after = attempt.quota ? { ...judgement.health, quota: attempt.quota } : judgement.health;
     this.#rows.setHealth(sink.name, after);
+    const { outcomes, durationMs } = attempt;
+    this.#activity.addBatch(sink.sinkNo, { outcomes, durationMs, rows }, now);
+    this.#activity.changeHealth(sink.sinkNo, sink.health, after, now);
     this.#count(sink.name, judgement.verdicts);
     const failed = results.filter(({ verdict }) => verdict.state !== 'delivered');
     this.#newest.oweNewestOfFailed(

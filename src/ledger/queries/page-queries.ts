@@ -17,6 +17,7 @@ import type {
   StoredPoll,
   StoredVersion,
 } from '../contract/page-rows.ts';
+import type { ActivityRequest, SinkActivity } from '../contract/sink-activity.ts';
 import {
   type DeliveryRow,
   type LedgerStatus,
@@ -25,6 +26,7 @@ import {
   type Upcoming,
 } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
+import { ActivityQueries } from './activity-queries.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { FindLeads } from './find-leads.ts';
 import { type Cursor, newestRows, parseCursor } from './keyset-page.ts';
@@ -44,6 +46,7 @@ const MAX_ANSWERS = 20;
 export class PageQueries {
   readonly #db: Database.Database;
   readonly #status: StatusQueries;
+  readonly #activity: ActivityQueries;
   readonly #leads: LeadList;
   readonly #deliveries: DeliveryList;
   readonly #finding: FindLeads;
@@ -53,7 +56,9 @@ export class PageQueries {
 
   constructor(db: Database.Database) {
     this.#db = db;
-    this.#status = new StatusQueries(db, new SinkRows(db));
+    const rows = new SinkRows(db);
+    this.#status = new StatusQueries(db, rows);
+    this.#activity = new ActivityQueries(db, rows);
     this.#leads = new LeadList(db);
     this.#deliveries = new DeliveryList(db);
     this.#finding = new FindLeads(db);
@@ -64,6 +69,11 @@ export class PageQueries {
 
   status(): LedgerStatus {
     return this.#status.status();
+  }
+
+  /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
+  sinkActivity(sink: string, request: ActivityRequest): SinkActivity | undefined {
+    return this.#activity.of(sink, request);
   }
 
   newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {

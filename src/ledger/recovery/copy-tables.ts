@@ -34,12 +34,15 @@ const TABLES = [
   '_presence',
   '_listing_sizes',
   '_clock_set_back',
+  '_sink_activity',
+  '_sink_holds',
 ] as const;
 
 /** The primary keys of tables that have no row numbers. Other tables are read by row number. */
 const WITHOUT_ROWID: Readonly<Record<string, readonly string[]>> = {
   _sources: ['source'],
   _listing_sizes: ['source', 'day'],
+  _sink_activity: ['sink_no', 'from_at'],
 };
 
 /** Receives the number of rows of a table that have been copied so far. */

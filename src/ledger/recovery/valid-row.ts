@@ -35,6 +35,10 @@ const checks: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>
     ...('former' in row ? { former: jsonOr('[]', row['former'] ?? null) } : {}),
   }),
   _sources: (row) => ({ ...row, mark: null, config: jsonOr(null, row['config'] ?? null) }),
+  _sink_activity: (row) => (parsed(row['sums'] ?? null) === undefined ? undefined : row),
+  // Recovery ends a hold, but not a pause: see `healthAfterRecovery`.
+  _sink_holds: (row) =>
+    row['kind'] === 'held' ? { ...row, ended_at: row['ended_at'] ?? row['began_at'] ?? null } : row,
   // The text must match its hash if a poll may accept it as a lead's content. Other texts are only shown.
   rejected_leads: (row) =>
     row['path'] !== 'id' || row['raw'] === '' || hashOf(row['raw'] ?? null) === row['hash'] ? row : undefined,

@@ -73,6 +73,7 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   retry: true,
   scrub: true,
   settle: true,
+  sinkActivity: true,
   startPoll: true,
   status: true,
   checkpointLog: true,

@@ -1,0 +1,91 @@
+import type { Outcome } from '../../leads/outcome.ts';
+import type { Percentiles } from './page-rows.ts';
+
+/** What kept a sink from receiving leads: the circuit breaker, or an operator or a destination that is gone for good. */
+export type HoldKind = 'held' | 'paused';
+
+/** Which part of a sink's activity to return. The sums are divided into parts of `stepMs`, a multiple of ten minutes. */
+export interface ActivityRequest {
+  readonly now: Date;
+  readonly periodMs: number;
+  readonly stepMs: number;
+}
+
+/** What a sink did in a period, what it is owed, and its last attempts. Contains no text of a lead. */
+export interface SinkActivity {
+  /** When the period begins: up to ten minutes later than requested, because attempts are summed up by ten minutes. */
+  readonly since: Date;
+  /** The first attempts of which the ledger has sums; undefined if it has none. Older attempts do not count in the period. */
+  readonly countedFrom: Date | undefined;
+  readonly total: AttemptTotals;
+  /** Attempts by outcome and HTTP status, most frequent first. */
+  readonly outcomes: readonly {
+    readonly outcome: Outcome['kind'];
+    readonly httpStatus: number | undefined;
+    readonly attempts: number;
+  }[];
+  /** Failed attempts by reason, most frequent first. `reason` is undefined for the reasons that are not told apart. */
+  readonly errors: readonly { readonly reason: string | undefined; readonly attempts: number }[];
+  /** The parts of the period, oldest first, without gaps. */
+  readonly series: readonly (AttemptTotals & { readonly from: Date })[];
+  /** The last holds and pauses, newest first. */
+  readonly holds: readonly Hold[];
+  /** The pending deliveries by age, youngest first. */
+  readonly backlog: readonly AgeGroup[];
+  /** Dead deliveries, and pending ones that failed, by reason, most frequent first. */
+  readonly reasons: readonly ReasonGroup[];
+  /** Whether there are more dead or failed deliveries than were read for `reasons`. */
+  readonly hasMoreReasons: boolean;
+  /** The last attempts, newest first. */
+  readonly recent: readonly SinkAttempt[];
+}
+
+/** Attempts by their outcome, and how long batches took: undefined without batches, and otherwise known within 5 %. */
+export interface AttemptTotals {
+  readonly delivered: number;
+  readonly refused: number;
+  readonly unavailable: number;
+  readonly duration: Percentiles | undefined;
+}
+
+/** A hold or a pause, or several that followed each other within a minute. */
+export interface Hold {
+  readonly kind: HoldKind;
+  readonly since: Date;
+  /** Undefined while it lasts. */
+  readonly until: Date | undefined;
+  readonly times: number;
+  readonly reason: string | undefined;
+}
+
+/** The pending deliveries that were owed at least `fromMs` and less than `toMs` ago. */
+export interface AgeGroup {
+  readonly fromMs: number;
+  /** Undefined for the oldest. */
+  readonly toMs: number | undefined;
+  readonly deliveries: number;
+  /** Whether there are more: counting stops at 50,000. */
+  readonly isAtLeast: boolean;
+}
+
+/** Deliveries in one state for one reason. */
+export interface ReasonGroup {
+  readonly state: 'dead' | 'pending';
+  readonly reason: string;
+  readonly deliveries: number;
+}
+
+/** An attempt of a delivery, or several in a row that failed in the same way. */
+export interface SinkAttempt {
+  readonly delivery: string;
+  readonly source: string;
+  readonly lead: string;
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  readonly outcome: Outcome['kind'];
+  readonly httpStatus: number | undefined;
+  readonly error: string | undefined;
+  readonly times: number;
+  /** When the last of several attempts began. */
+  readonly lastAt: Date | undefined;
+}
