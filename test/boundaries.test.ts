@@ -57,6 +57,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/overview.ts',
       'contract/polls.ts',
       'contract/previews.ts',
+      'contract/sinks.ts',
       'contract/request-error.ts',
       'contract/actor.ts',
     ],

@@ -105,7 +105,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
   ],
   'Inspect and operate, whether leadsync is running or not:': [
     entry(
-      'status',
+      'status [sink]',
       'shows sources, sinks, backlog, dead letters and problems',
       () => import('./commands/status.ts'),
     ),

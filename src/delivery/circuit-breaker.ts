@@ -3,6 +3,7 @@ import {
   DEFAULT_BREAKER,
   failuresToHold,
   JUDGED_ATTEMPTS,
+  MIN_CONCURRENT_BATCHES,
 } from '../leads/breaker-policy.ts';
 import type { AttemptedDelivery } from '../leads/judgement.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
@@ -19,11 +20,6 @@ const PROBES_BEFORE_BACK_OFF = 3;
 /** Number of probes for which leadsync waits exactly as long as the destination asks. Later waits are at least as long as the back-off. */
 const PROBES_BELIEVED = 10;
 const FIRST_PROBE_MS = 5_000;
-/**
- * The lowest limit on concurrent batches, and the limit after a successful probe if there is none yet. Each answered batch raises the
- * limit by one, so each full round of batches doubles the limit.
- */
-export const MIN_CONCURRENT_BATCHES = 2;
 /** Number of concurrent batches assumed for a destination that asks for a pause and has no limit yet; half of it becomes the limit. */
 const PAUSED_PLACES = 16;
 /** A limit that reaches this number is removed, because no sink may have more batches in flight anyway. */

@@ -25,3 +25,9 @@ export const JUDGED_ATTEMPTS = 20;
 export function failuresToHold({ failureRate }: BreakerPolicy): number {
   return Math.max(1, Math.ceil(failureRate * JUDGED_ATTEMPTS - 1e-9)); // 0.7 × 20 is a little more than 14
 }
+
+/**
+ * The lowest limit on concurrent batches, and the limit after a successful probe if there is none yet. Each answered batch raises the
+ * limit by one, so each full round of batches doubles the limit.
+ */
+export const MIN_CONCURRENT_BATCHES = 2;

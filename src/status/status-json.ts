@@ -4,6 +4,7 @@ import { runbookOf } from '../leads/problems.ts';
 import type { Quota } from '../leads/quota.ts';
 import type { Speed } from '../ledger/contract/page-rows.ts';
 import type { LedgerStatus, PollRow } from '../ledger/contract/status-rows.ts';
+import { breakerJson } from './breaker-json.ts';
 import { backupJson, exportJson } from './export-json.ts';
 import type { ExportView } from './export-view.ts';
 import { iso, reasonOf, seconds } from './json-values.ts';
@@ -126,7 +127,8 @@ export function sinkOverview(view: SinkView) {
   };
 }
 
-function sinkFacts({ name, config, status }: SinkView) {
+function sinkFacts(view: SinkView) {
+  const { name, config, status } = view;
   return {
     sink: name,
     type: config?.type.type ?? null,
@@ -139,6 +141,7 @@ function sinkFacts({ name, config, status }: SinkView) {
     left_out_since_delivered: status?.leftOut ?? 0,
     oldest_owed_at: iso(status?.oldestOwedAt),
     last_delivered_at: iso(status?.health.lastDeliveredAt),
+    breaker: breakerJson(view),
     quota: quotaJson(status?.health.quota),
   };
 }

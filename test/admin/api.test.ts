@@ -103,6 +103,24 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   ]);
 });
 
+test('a sink is described for the period that is asked for, a day if none is', async () => {
+  const { get, asked } = await start();
+  expect(await get('/sinks/crm?period=7d')).toMatchObject({
+    status: 200,
+    body: { sink: 'crm', period: '7d', step_seconds: 21_600, attempts: { success_rate: expect.any(Number) } },
+  });
+  expect((await get('/sinks/crm')).body).toMatchObject({ period: '24h' });
+  expect(asked).toEqual([
+    ['sink', 'crm', '7d'],
+    ['sink', 'crm', '24h'],
+  ]);
+  expect(await get('/sinks/nobody')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'unknown-sink' } },
+  });
+  expect((await get('/sinks/crm?period=2h')).status).toBe(400);
+});
+
 test.each(['/leads', '/deliveries', '/deliveries/count'])(
   '%s takes times as the command line does',
   async (path) => {
@@ -375,6 +393,7 @@ describe('/api/v1/openapi.json', () => {
       'get /overview',
       'get /polls',
       'get /sinks',
+      'get /sinks/{sink}',
       'post /deliveries/discard',
       'post /deliveries/retry',
       'post /expressions/try',

@@ -1,4 +1,5 @@
 import type { Operations } from '../../src/admin/contract/operations.ts';
+import { aSinkDetail } from './a-sink-detail.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
 
@@ -34,6 +35,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     oldest_owed_at: null,
     last_delivered_at: AT,
     next_attempt_at: null,
+    breaker: null,
     quota: null,
   };
   const kept =
@@ -91,6 +93,10 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     deliveries: kept('deliveries', { rows: [], next: null }),
     countDeliveries: kept('countDeliveries', 7),
     sinks: kept('sinks', [sink]),
+    sink: async (...args) => {
+      asked.push(['sink', ...args]);
+      return args[0] === 'crm' ? aSinkDetail(sink, args[1]) : undefined;
+    },
     polls: kept('polls', { rows: [], next: null }),
     log: kept('log', [{ at: AT, level: 'info', event: 'started', message: 'leadsync runs.' }]),
     configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),

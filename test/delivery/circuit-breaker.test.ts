@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import {
-  MAX_EXCUSES,
-  MIN_CONCURRENT_BATCHES,
-  RECENT_ATTEMPTS,
-  SILENT_MS,
-} from '../../src/delivery/circuit-breaker.ts';
+import { MAX_EXCUSES, RECENT_ATTEMPTS, SILENT_MS } from '../../src/delivery/circuit-breaker.ts';
 import { EXCUSED_WAIT_MS, judgeBy } from '../../src/delivery/judge.ts';
-import { DEFAULT_BREAKER, failuresToHold, JUDGED_ATTEMPTS } from '../../src/leads/breaker-policy.ts';
+import {
+  DEFAULT_BREAKER,
+  failuresToHold,
+  JUDGED_ATTEMPTS,
+  MIN_CONCURRENT_BATCHES,
+} from '../../src/leads/breaker-policy.ts';
 import type { AttemptedDelivery, Verdict } from '../../src/leads/judgement.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY, REFUSALS_BEFORE_HOLD } from '../../src/leads/sink-health.ts';

@@ -5,6 +5,7 @@ import { LeadSearch, PersonSearch } from '../contract/leads.ts';
 import { LogFilter } from '../contract/log.ts';
 import { MAX_NOTE } from '../contract/operations.ts';
 import { PollFilter } from '../contract/polls.ts';
+import { Period } from '../contract/sinks.ts';
 
 /** Inputs of the API: the shapes of the model, parsed from text. Unknown fields are errors. */
 
@@ -77,6 +78,11 @@ export const pollQuery = z.strictObject({ ...PollFilter.shape, ...page });
 
 /** Query of `GET /log`. */
 export const logQuery = z.strictObject(LogFilter.shape);
+
+/** Query of `GET /sinks/{sink}`. */
+export const sinkQuery = z.strictObject({
+  period: Period.default('24h').describe('Attempts are counted from this long ago until now.'),
+});
 
 /** Selects the deliveries to retry: by at least one filter, or `all`. */
 export const retryBody = orAll(

@@ -10,6 +10,7 @@ import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
 import { SinkOverview } from '../contract/overview.ts';
 import { PollRow } from '../contract/polls.ts';
 import { ExpressionLanguage } from '../contract/previews.ts';
+import { SinkDetail } from '../contract/sinks.ts';
 import { pageOf } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
 import {
@@ -20,8 +21,10 @@ import {
   leadQuery,
   logQuery,
   pollQuery,
+  sinkPath,
+  sinkQuery,
 } from './inputs.ts';
-import { noSuchLead } from './not-found.ts';
+import { noSuchLead, noSuchSink } from './not-found.ts';
 import { responses } from './outputs.ts';
 
 /** Adds the read-only routes. None of them returns a lead's content. */
@@ -117,6 +120,23 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     async () => ({ rows: [...(await operations.sinks())] }),
+  );
+  app.get(
+    '/sinks/:sink',
+    {
+      schema: {
+        operationId: 'sink',
+        summary: 'One sink: its circuit breaker, success rate, durations, errors, backlog and last attempts',
+        description:
+          'Counts attempts of the last hour, day or week. `leadsync status SINK --json` prints the same.',
+        tags: ['sinks'],
+        params: sinkPath,
+        querystring: sinkQuery,
+        response: responses(SinkDetail, 404),
+      },
+    },
+    async ({ params: { sink }, query: { period } }) =>
+      (await operations.sink(sink, period)) ?? noSuchSink(sink),
   );
   app.get(
     '/polls',

@@ -1,96 +1,190 @@
-// Draws leads per hour with uPlot, from the numbers in `data-points`.
+// Draws every chart of a page with uPlot, from `data-chart`: see parts/chart.ts. A pointer, a touch or the arrow keys move its tooltip.
 (() => {
-  const place = document.getElementById('chart');
-  if (!place) return;
-  const HOUR = 3600;
-  let plot;
-  let drawn;
+  const WIDEST_BAR = 40;
+  const grouped = (number) => number.toLocaleString('en');
 
-  function draw() {
-    if (place.dataset.points === drawn && plot) return;
-    drawn = place.dataset.points;
-    const points = JSON.parse(drawn);
-    const data = [points.map(([time]) => time), points.map(([, leads]) => leads)];
-    if (plot) plot.setData(data);
-    else plot = new uPlot(options(), data, place);
-  }
+  function chartIn(place) {
+    let plot;
+    let drawn;
+    let chart;
+    const tip = document.createElement('div');
+    tip.className = 'chart-tip';
+    tip.setAttribute('aria-live', 'polite');
+    tip.hidden = true;
 
-  function options() {
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name) => resolved(style.getPropertyValue(name));
-    const axis = {
-      stroke: colour('--quiet'),
-      font: `11px ${getComputedStyle(document.body).fontFamily}`,
-      grid: { stroke: colour('--line'), width: 1 },
-      ticks: { show: false },
-    };
-    return {
-      ...size(),
-      legend: { show: false },
-      cursor: { y: false, points: { show: false }, drag: { x: false } },
-      // A bar starts at its hour, so the last hour needs room after it.
-      scales: {
-        x: { range: (_plot, min, max) => [min, max + HOUR] },
-        y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] },
-      },
-      axes: [
-        { ...axis, size: 24, gap: 4, grid: { show: false }, values: (_plot, times) => times.map(hourOf) },
-        {
-          ...axis,
-          size: 44,
-          space: 26,
-          incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6],
+    function draw() {
+      if (place.dataset.chart === drawn && plot) return;
+      drawn = place.dataset.chart;
+      chart = JSON.parse(drawn);
+      if (plot) plot.setData(dataOf(chart));
+      else create();
+    }
+
+    function create() {
+      plot = new uPlot(optionsOf(), dataOf(chart), place);
+      place.append(tip);
+      for (const type of ['pointerdown', 'pointermove'])
+        plot.over.addEventListener(type, (event) => {
+          if (event.pointerType === 'touch') plot.setCursor({ left: event.offsetX, top: event.offsetY });
+        });
+    }
+
+    function optionsOf() {
+      const axis = {
+        stroke: colour('--quiet'),
+        font: `11px ${getComputedStyle(document.body).fontFamily}`,
+        grid: { stroke: colour('--line'), width: 1 },
+        ticks: { show: false },
+      };
+      const isTime = chart.unit === 'ms';
+      return {
+        ...size(),
+        legend: { show: false },
+        cursor: { y: false, points: { show: chart.kind === 'lines' }, drag: { x: false } },
+        scales: {
+          // A point stands for the time after it, so the last one needs room.
+          x: { range: (_plot, min, max) => [min, max + chart.stepSeconds] },
+          y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] },
         },
-      ],
-      series: [
-        {},
-        {
-          fill: colour('--accent'),
-          stroke: colour('--accent'),
+        axes: [
+          { ...axis, size: 24, gap: 4, grid: { show: false }, values: (_plot, times) => times.map(timeOf) },
+          {
+            ...axis,
+            size: isTime ? 56 : 52,
+            space: 26,
+            values: (_plot, values) => values.map((value) => textOf(value)),
+            ...(isTime ? {} : { incrs: wholeSteps() }),
+          },
+        ],
+        series: [{}, ...inOrder(chart).map(seriesOf)],
+        hooks: { setCursor: [showTip], setData: [showTip] },
+      };
+    }
+
+    function seriesOf({ tone }) {
+      const stroke = colour(`--${tone}`);
+      if (chart.kind === 'bars')
+        return {
+          fill: stroke,
+          stroke,
           width: 0,
           points: { show: false },
-          paths: uPlot.paths.bars({ size: [0.75, 40], align: 1 }),
-        },
-      ],
-      hooks: { setCursor: [showHour] },
+          paths: uPlot.paths.bars({ size: [0.75, WIDEST_BAR], align: 1 }),
+        };
+      return { stroke, width: 2, points: { size: 5, fill: stroke } };
+    }
+
+    function size() {
+      return { width: place.clientWidth - 20, height: place.clientHeight - 14 };
+    }
+
+    /** Returns the computed colour. A canvas does not understand light-dark(), but an element does. */
+    function colour(name) {
+      const probe = document.createElement('span');
+      probe.style.color = getComputedStyle(document.documentElement).getPropertyValue(name);
+      place.append(probe);
+      const { color } = getComputedStyle(probe);
+      probe.remove();
+      return color;
+    }
+
+    function textOf(value) {
+      if (chart.unit !== 'ms') return grouped(value);
+      return value < 1000 ? `${Math.round(value)} ms` : `${Math.round(value / 100) / 10} s`;
+    }
+
+    /** Shows the time under the cursor and its values. */
+    function showTip() {
+      const at = plot?.cursor.idx;
+      const point = at == null ? undefined : chart.points[at];
+      tip.hidden = point === undefined;
+      if (!point) return;
+      const [time, ...values] = point;
+      const words = values.map((value, of) => {
+        const text = value == null ? '–' : textOf(value);
+        return chart.series.length > 1 ? `${chart.series[of].name} ${text}` : `${text} ${chart.unit}`;
+      });
+      const said = `${spanOf(time, chart.stepSeconds)}: ${words.join(', ')}`;
+      if (tip.textContent !== said) tip.textContent = said;
+      const left = plot.valToPos(time, 'x') + plot.over.offsetLeft;
+      tip.classList.toggle('left', left > place.clientWidth / 2);
+      tip.style.setProperty('--at', `${left}px`);
+      tip.style.setProperty('--room', `${place.clientWidth}px`);
+    }
+
+    function moveTo(index) {
+      const last = chart.points.length - 1;
+      const at = Math.min(last, Math.max(0, index));
+      if (at < 0) return;
+      plot.setCursor({ left: plot.valToPos(chart.points[at][0], 'x'), top: 10 });
+    }
+
+    place.addEventListener('keydown', (event) => {
+      const last = chart.points.length - 1;
+      const at = plot.cursor.idx;
+      const to = { ArrowLeft: (at ?? last + 1) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: last }[
+        event.key
+      ];
+      if (event.key === 'Escape') plot.setCursor({ left: -10, top: -10 });
+      if (to === undefined) return;
+      event.preventDefault(); // otherwise the page scrolls
+      moveTo(to);
+    });
+    place.addEventListener('blur', () => plot.setCursor({ left: -10, top: -10 }));
+
+    draw();
+    new ResizeObserver(() => plot?.setSize(size())).observe(place);
+    return {
+      draw,
+      redraw: () => {
+        plot?.destroy();
+        plot = undefined;
+        draw();
+      },
     };
   }
 
-  function size() {
-    return { width: place.clientWidth - 20, height: place.clientHeight - 14 };
+  /** Returns the data for uPlot. Bars are stacked: the first series is in front, and each later one reaches above it. */
+  function dataOf({ kind, points, series }) {
+    const columns = series.map((_, of) =>
+      points.map((point) => (kind === 'bars' ? sum(point.slice(1, of + 2)) : point[of + 1])),
+    );
+    return [points.map(([time]) => time), ...(kind === 'bars' ? columns.reverse() : columns)];
   }
 
-  /** Returns the computed colour. A canvas does not understand light-dark(), but an element does. */
-  function resolved(value) {
-    const probe = document.createElement('span');
-    probe.style.color = value;
-    place.append(probe);
-    const { color } = getComputedStyle(probe);
-    probe.remove();
-    return color;
+  /** Returns the series in the order in which they are drawn. */
+  function inOrder({ kind, series }) {
+    return kind === 'bars' ? series.toReversed() : series;
   }
 
-  function hourOf(time) {
+  function sum(values) {
+    return values.reduce((total, value) => total + (value ?? 0), 0);
+  }
+
+  function wholeSteps() {
+    return [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((step) => [step, 2 * step, 5 * step]);
+  }
+
+  const day = (at) => at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+  const clock = (at) => at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+  function timeOf(time) {
     const at = new Date(time * 1000);
-    const hour = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
-    return at.getHours() === 0 ? at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' }) : hour;
+    return at.getHours() === 0 && at.getMinutes() === 0 ? day(at) : clock(at);
   }
 
-  /** Shows the hour under the pointer and its leads in the tooltip. */
-  function showHour({ cursor, data }) {
-    const at = cursor.idx;
-    place.title = at == null ? '' : `${hourOf(data[0][at])}: ${data[1][at]} leads`;
+  function spanOf(time, seconds) {
+    const [from, to] = [new Date(time * 1000), new Date((time + seconds) * 1000)];
+    return `${day(from)} ${clock(from)}–${clock(to)}`;
   }
 
-  function redraw() {
-    plot?.destroy();
-    plot = undefined;
-    draw();
-  }
-
-  draw();
-  new ResizeObserver(() => plot?.setSize(size())).observe(place);
-  document.addEventListener('htmx:after:swap', draw);
-  document.addEventListener('theme', redraw);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+  const charts = [...document.querySelectorAll('.chart[data-chart]')].map(chartIn);
+  const redrawAll = () => {
+    for (const chart of charts) chart.redraw();
+  };
+  document.addEventListener('htmx:after:swap', () => {
+    for (const chart of charts) chart.draw();
+  });
+  document.addEventListener('theme', redrawAll);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
 })();

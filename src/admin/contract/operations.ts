@@ -11,6 +11,7 @@ import type { LogFilter, LogLine } from './log.ts';
 import type { Overview, SinkOverview } from './overview.ts';
 import type { PollFilter, PollRow } from './polls.ts';
 import type { ExpressionLanguage, LeadPreviews, TriedExpression } from './previews.ts';
+import type { Period, SinkDetail } from './sinks.ts';
 
 /** Result of a reload: the changes, or the faults of the configuration. */
 export type ReloadResult = { readonly applied: boolean; readonly generation: number } & Record<
@@ -93,6 +94,8 @@ export interface Operations {
   /** Returns the number of matching deliveries, at most `MAX_COUNTED`. */
   countDeliveries(filter: DeliveryFilter): Promise<number>;
   sinks(): Promise<readonly SinkOverview[]>;
+  /** Returns a sink and what it did in a period that ends now. Returns undefined if the sink is unknown. */
+  sink(sink: string, period: Period): Promise<SinkDetail | undefined>;
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;
   /** Returns the last lines of the log of this process, newest first. */
   log(filter: LogFilter): Promise<readonly LogLine[]>;

@@ -28,6 +28,26 @@ const SourceOverview = z.object({
   next_poll_at: time.nullable(),
 });
 
+/** State of a sink's circuit breaker, which holds the sink while its destination does not work. */
+const Breaker = z.object({
+  /** The last attempts while the sink was not held, at most 100, and how many of them failed because the destination was unavailable. */
+  recent_attempts: count,
+  recent_failures: count,
+  /** Their quotient; null without attempts. */
+  failure_rate: z.number().nullable(),
+  /** The sink is held when this many of the last `held_at_attempts` fail, or `held_at_consecutive_failures` in a row and none succeeded for 5 s. */
+  held_at_failures: count,
+  held_at_attempts: count,
+  held_at_consecutive_failures: count,
+  /** Null while the sink is not held. */
+  failed_probes: count.nullable(),
+  /** Maximum concurrent batches now, which grows to `max_concurrency` while the sink recovers. Null if the sink is not configured. */
+  concurrency: count.nullable(),
+  max_concurrency: count.nullable(),
+  /** Why the sink is held and how it recovers, or how near it is to a hold, in sentences; null if there is nothing to say. */
+  explanation: z.string().nullable(),
+});
+
 /** State and backlog of a sink. */
 export const SinkOverview = z.object({
   sink: z.string(),
@@ -49,6 +69,8 @@ export const SinkOverview = z.object({
   oldest_owed_at: time.nullable(),
   last_delivered_at: time.nullable(),
   next_attempt_at: time.nullable(),
+  /** Null until leadsync has run with the sink. */
+  breaker: Breaker.nullable(),
   /** How much of the destination's daily limit is used, as its last answer said; null if it reports none. */
   quota: z.object({ unit: z.string(), used: count, limit: count, read_at: time }).nullable(),
 });

@@ -39,9 +39,14 @@ export function shownContent(content: LeadContent): VNode {
     ${changes(content)}
     <dl class="data">${fieldsOf(raw)}</dl>
     <details><summary>As received</summary><pre tabindex="0">${raw}</pre></details>
-    ${answers.length > 0 && html`<h3>Answers of destinations</h3><ul class="answers">${answers.map(answered)}</ul>`}
+    ${answers.length > 0 && [html`<h3>Answers of destinations</h3>`, answerList(answers)]}
     <p class="buttons"><a class="button" href=${leadAddress(source, lead_id)}>Hide</a></p>
   </section>`;
+}
+
+/** Returns the answers of destinations: personal data, because they may repeat the lead. */
+export function answerList(answers: LeadContent['answers']): VNode {
+  return html`<ul class="answers">${answers.map(answered)}</ul>`;
 }
 
 function answered({ sink, started_at, outcome, http_status, answer }: LeadContent['answers'][number]): VNode {

@@ -32,7 +32,7 @@ export function hiddenPreviews(source: string, lead: string): VNode {
 export function shownPreviews({ source, lead_id, sinks }: LeadPreviews): VNode {
   return html`<section id="previews">
     <h2>What each sink gets <small>now, by the configuration in force</small></h2>
-    ${sinks.length === 0 ? html`<p class="empty">There are no sinks.</p>` : html`<div class="cards">${sinks.map((sink) => card(sink, lead_id))}</div>`}
+    ${sinks.length === 0 ? html`<p class="empty">There are no sinks.</p>` : html`<div class="cards">${sinks.map((sink) => previewCard(sink, lead_id))}</div>`}
     <p class="buttons after">
       <a class="button" href=${leadAddress(source, lead_id)}>Hide</a>
       ${tryLink(source, lead_id)}
@@ -44,7 +44,8 @@ function tryLink(source: string, lead: string): VNode {
   return html`<a class="button" href=${playgroundAddress({ source, lead })}>Try an expression on this lead</a>`;
 }
 
-function card(preview: SinkPreviews, lead: string): VNode {
+/** Returns what one sink would get for a lead, or why it would not get it: personal data. */
+export function previewCard(preview: SinkPreviews, lead: string): VNode {
   const { sink, type, state, reason, note, fields, previews } = preview;
   const isSent = state === 'sent';
   return html`<div class="card">

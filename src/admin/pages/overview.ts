@@ -5,6 +5,7 @@ import type { Overview, SinkOverview } from '../contract/overview.ts';
 import { backupId, backupSection, exportId, exportSection } from './exports.ts';
 import { goneLeadsAddress, sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
+import { chart } from './parts/chart.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
 import { ago } from './parts/moment.ts';
@@ -111,9 +112,16 @@ function leadsPerHour({ leads_per_hour: hours }: Overview): VNode {
   const summary = `${countOf(all, 'new lead')} in the last 48 hours, at most ${printCount(most)} per hour`;
   return html`<section>
     <h2>Leads per hour</h2>
-    <div id="chart" class="chart" role="img" aria-label=${`New leads per hour: ${summary}`} data-points=${JSON.stringify(points)} hx-morph-skip-children></div>
+    ${chart({
+      id: 'chart',
+      label: `New leads per hour: ${summary}`,
+      kind: 'bars',
+      unit: 'leads',
+      stepSeconds: 3600,
+      series: [{ name: 'new leads', tone: 'accent' }],
+      points,
+    })}
     <p class="hint">${summary}.</p>
-    <noscript><p class="hint">The chart needs JavaScript.</p></noscript>
   </section>`;
 }
 

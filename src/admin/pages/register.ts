@@ -17,6 +17,8 @@ import { type PageParts, Site } from './parts/site.ts';
 import { addPlayground } from './playground.ts';
 import { addPollNow } from './poll-now.ts';
 import { addPolls } from './polls.ts';
+import { addSink } from './sink.ts';
+import { addSinkActions } from './sink-actions.ts';
 import { addSinks } from './sinks.ts';
 
 /** Lets a page load files from, and send forms to, this server only. Forbids inline scripts and styles. */
@@ -33,6 +35,8 @@ const addPages = [
   addLead,
   addDeliveries,
   addSinks,
+  addSink,
+  addSinkActions,
   addPolls,
   addPollNow,
   addLog,

@@ -5,8 +5,9 @@ import { diskSpace } from '../../operations/disk-space.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
+import { activityRequest, type Period, periods, sinkDetail } from '../../status/sink-detail.ts';
 import { statusJson, verdictJson } from '../../status/status-json.ts';
-import { viewSinks, viewSources } from '../../status/status-view.ts';
+import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -16,33 +17,55 @@ import {
   exportStatesOf,
   type GlobalOptions,
   lenientConfigOf,
+  readableConfigOf,
   type Surroundings,
+  valuesOf,
   widthOf,
   withLedger,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { explainFailure } from '../shell/failure.ts';
+import { requireName, sinkNames } from '../shell/names.ts';
 import { checkReport, unknownReport } from '../views/check-report.ts';
+import { sinkReport } from '../views/sink-report.ts';
 import { type ReportContext, statusReport } from '../views/status-report.ts';
 
-type Options = { json?: boolean; check?: boolean };
+type Options = { json?: boolean; check?: boolean; period?: Period };
 
-/** `leadsync status`: shows sources, sinks, backlog, dead letters and problems. */
+/** The period of `leadsync status SINK`. */
+const DEFAULT_PERIOD = '24h';
+
+/** `leadsync status [SINK]`: shows sources, sinks, backlog, dead letters and problems; or everything about one sink. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync status',
+    'leadsync status crm --period 7d',
     'leadsync status --check',
     "leadsync status --json | jq '.sinks[] | select(.dead > 0)'",
   ],
-  notes: `If the configuration has faults, the status shows everything that can be read, followed by each fault. The exit code is then 78.
+  notes: `With a sink: its circuit breaker, success rate, durations, errors, backlog by age, and last attempts. --json prints what GET /api/v1/sinks/SINK returns.
+If the configuration has faults, the status shows everything that can be read, followed by each fault. The exit code is then 78.
 --check is for monitors such as Nagios, Icinga, Sensu or Consul. Its first line is the state, and its exit code is 0 if nothing needs attention, 1 for warnings, 2 for a critical problem, and 3 if the state cannot be read.`,
   declare: (command) =>
     command
       .option('--json', 'print the status as JSON')
       .addOption(
         new Option('--check', 'print the problems only; exit 0, 1, 2 or 3 by the worst').conflicts('json'),
+      )
+      .addOption(
+        new Option(
+          '--period <period>',
+          `with a sink: count attempts of this long (default: ${DEFAULT_PERIOD})`,
+        ).choices(periods),
       ),
-  run: async (options, surroundings) => {
+  run: async (options, surroundings, [sink]) => {
+    if (sink !== undefined) return showSink(sink, options, surroundings);
+    if (options.period !== undefined)
+      throw new CommandFailure(
+        ExitCode.usage,
+        '--period needs a sink.',
+        'For example: `leadsync status crm --period 7d`.',
+      );
     if (options.check) return check(options, surroundings);
     const read = await readStatus(options, surroundings);
     surroundings.stdout.write(
@@ -51,6 +74,34 @@ export const command = defineCommand<Options>({
     return read.context.faults.length === 0 ? ExitCode.done : ExitCode.configuration;
   },
 });
+
+/** Prints everything about one sink. @throws CommandFailure if there is no such sink */
+async function showSink(
+  name: string,
+  options: Options & GlobalOptions,
+  surroundings: Surroundings,
+): Promise<number> {
+  if (options.check)
+    throw new CommandFailure(ExitCode.usage, '--check is for all sinks.', 'Leave the sink out.');
+  const config = readableConfigOf(options, surroundings);
+  const now = surroundings.clock.now();
+  const period = options.period ?? DEFAULT_PERIOD;
+  const { status, activity } = await withLedger(config, surroundings, async (ledger) => {
+    const known = await ledger.status();
+    requireName('sink', name, sinkNames(config, known));
+    return { status: known, activity: await ledger.sinkActivity(name, activityRequest(period, now)) };
+  });
+  const view = allSinks(config, status).find((one) => one.name === name);
+  if (!view) throw new Error(`the sink ${name} is known and has no view`);
+  // The values of a file with faults are not known.
+  const values = config.faults?.length ? [] : valuesOf(options, surroundings);
+  const detail = sinkDetail(view, { period, now, activity, values });
+  const columns = widthOf(surroundings);
+  surroundings.stdout.write(
+    options.json ? printJson(detail) : sinkReport(detail, { now, columns, paint: paintFor(surroundings) }),
+  );
+  return ExitCode.done;
+}
 
 /** Prints the state for a monitor and returns its exit code, also if the ledger or the configuration cannot be read. */
 async function check(options: Options & GlobalOptions, surroundings: Surroundings): Promise<number> {

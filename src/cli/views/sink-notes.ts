@@ -1,21 +1,36 @@
 import { countOf, printAge, printCount, printLength } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
+import { breakerJson } from '../../status/breaker-json.ts';
 import type { ProblemContext } from '../../status/problem.ts';
 import type { SinkView } from '../../status/status-view.ts';
 
 type NoteContext = Pick<ProblemContext, 'now' | 'command'>;
 
 /**
- * Returns lines about a sink that works as configured and may still surprise: `where` lets nothing through, `rate` slows it down, a replay is
- * under way, or its destination has a daily limit.
+ * Returns lines about a sink that explain what it does: its circuit breaker is open or near it, `where` lets nothing through, `rate` slows it
+ * down, a replay is under way, or its destination has a daily limit.
  */
 export function sinkNotes(sink: SinkView, context: NoteContext): string[] {
   return [
+    ...breakerLines(sink),
     ...leftOutLines(sink, context),
     ...rateLines(sink, context),
     ...replayLines(sink, context),
     ...quotaLines(sink, context),
   ];
+}
+
+/** A sink gets a note if this share of its last attempts failed, or if it is held or recovers from a hold. */
+const NOTED_RATE = 0.1;
+
+/** Returns a note about the circuit breaker of a sink whose destination fails. */
+function breakerLines(sink: SinkView): string[] {
+  const breaker = breakerJson(sink);
+  if (!breaker?.explanation) return [];
+  const { failed_probes, concurrency, max_concurrency, failure_rate } = breaker;
+  const isLimited = concurrency !== null && max_concurrency !== null && concurrency < max_concurrency;
+  if (failed_probes === null && !isLimited && (failure_rate ?? 0) < NOTED_RATE) return [];
+  return [`${printable(sink.name)}: ${breaker.explanation}`];
 }
 
 /** A backlog gets a note if `rate` makes it take this long, in ms. */

@@ -25,6 +25,7 @@ import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
 import { commandInText } from '../../status/problem.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
+import { activityRequest, sinkDetail } from '../../status/sink-detail.ts';
 import { problemJson, sinkOverview, sourceOverview, speedJson } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -116,6 +117,15 @@ export function operationsOf(context: OperationParts): Operations {
       return query('countDeliveries', filterOf(filter), MAX_COUNTED);
     },
     sinks: async () => viewSinks(parts.current.config, await query('status')).map(sinkOverview),
+    sink: async (name, period) => {
+      const now = parts.clock.now();
+      const [status, activity] = await Promise.all([
+        query('status'),
+        query('sinkActivity', name, activityRequest(period, now)),
+      ]);
+      const view = allSinks(parts.current.config, status).find((one) => one.name === name);
+      return view && sinkDetail(view, { period, now, activity, values: context.state().values });
+    },
     polls: async (filter: PollFilter, page) => {
       await requireNames(context, query, filter);
       const { rows, next } = await query('polls', filter, requireCursor(page));

@@ -74,6 +74,18 @@ function twoUnits(total: number, per: number, large: string, small: string): str
   return `${Math.floor(total / per)} ${large}${rest > 0 ? ` ${rest} ${small}` : ''}`;
 }
 
+/** Returns a range of lengths of time, of which the last may be open: `under 1 min`, `1 min to 10 min`, `1 d and more`. */
+export function printSpanRange(fromMs: number, toMs: number | undefined): string {
+  if (toMs === undefined) return `${printSpan(fromMs)} and more`;
+  return fromMs === 0 ? `under ${printSpan(toMs)}` : `${printSpan(fromMs)} to ${printSpan(toMs)}`;
+}
+
+/** Returns a share of a whole in percent, rounded towards the middle, so that 100 % and 0 % are exact: `99.9 %`. */
+export function printShare(share: number): string {
+  const percent = share > 0.5 ? Math.floor(share * 1000) / 10 : Math.ceil(share * 1000) / 10;
+  return `${percent} %`;
+}
+
 const NOTATION = [
   ['d', DAY_MS],
   ['h', HOUR_MS],

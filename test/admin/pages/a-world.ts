@@ -142,6 +142,7 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
     left_out_since_delivered: 0,
     oldest_owed_at: null,
     next_attempt_at: null,
+    breaker: null,
     quota: null,
   };
   return [
@@ -159,6 +160,11 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
       last_delivered_at: before(36_000),
       skipped: 7,
       left_out_since_delivered: 7,
+      breaker: aBreaker({
+        recent_failures: 11,
+        failure_rate: 0.11,
+        explanation: '11 of its last 100 attempts failed. It is held when 18 of the last 20 fail.',
+      }),
       quota: { unit: 'API requests', used: 12_345, limit: 250_000, read_at: before(36_000) },
     },
     {
@@ -183,6 +189,14 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
       delivered: 48_180,
       dead: 0,
       skipped: 112,
+      breaker: aBreaker({
+        recent_failures: 19,
+        failure_rate: 0.19,
+        failed_probes: 41,
+        concurrency: 1,
+        explanation:
+          'It is held because 18 of its last 20 attempts failed. 41 probes have failed since. After the first that succeeds it gets 2 batches at a time, then twice as many with each round of answers, up to 10.',
+      }),
       oldest_owed_at: before(38 * MINUTE),
       next_attempt_at: before(-23_000),
       last_delivered_at: before(38 * MINUTE + 4_000),
@@ -199,6 +213,22 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
       last_delivered_at: before(9 * 24 * HOUR),
     },
   ];
+}
+
+function aBreaker(more: Partial<NonNullable<SinkOverview['breaker']>>): SinkOverview['breaker'] {
+  return {
+    recent_attempts: 100,
+    recent_failures: 0,
+    failure_rate: 0,
+    held_at_failures: 18,
+    held_at_attempts: 20,
+    held_at_consecutive_failures: 5,
+    failed_probes: null,
+    concurrency: 10,
+    max_concurrency: 10,
+    explanation: null,
+    ...more,
+  };
 }
 
 function deliveriesOf(lead: LeadRow, at: number, before: (ms: number) => string): DeliveryRow[] {

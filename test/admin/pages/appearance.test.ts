@@ -16,6 +16,7 @@ const everyPage = [
   '/leads/main/48205',
   '/deliveries',
   '/sinks',
+  '/sinks/crm',
   '/polls',
   '/log',
   '/playground?source=main&lead=48205',

@@ -24,6 +24,9 @@ import type {
   TriedExpression,
 } from '../../../src/admin/contract/previews.ts';
 
+import type { Period, SinkDetail } from '../../../src/admin/contract/sinks.ts';
+import { aSinkDetail } from '../a-sink-detail.ts';
+
 /** A leadsync whose state a test holds in its hands: every list may be changed, and every action is kept. */
 export class FakeOperations implements Operations {
   readonly now: Date;
@@ -209,6 +212,12 @@ export class FakeOperations implements Operations {
 
   async log(filter: LogFilter): Promise<readonly LogLine[]> {
     return this.logLines.filter((line) => isLogged(line, filter));
+  }
+
+  async sink(name: string, period: Period): Promise<SinkDetail | undefined> {
+    this.#mayFail();
+    const sink = this.#sink(name);
+    return sink && aSinkDetail(sink, period, this.now);
   }
 
   async polls({ source, status }: PollFilter, page: PageRequest): Promise<Page<PollRow>> {

@@ -24,6 +24,8 @@ describe('every page', () => {
     '/leads/find',
     '/deliveries',
     '/sinks',
+    '/sinks/crm',
+    '/sinks/warehouse?period=7d',
     '/polls',
     '/log',
     '/log?level=warn',
@@ -107,6 +109,116 @@ describe('every page', () => {
       expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
       expect(asset).toMatch(/-[\w-]{12}\.(css|js|svg)$/);
     }
+  });
+});
+
+describe('the page of a sink', () => {
+  const textOf = async (path: string, more?: RequestInit) =>
+    (await (await ask(path, more)).text()).replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+
+  test('shows its breaker, rates, durations, statuses, errors, backlog, holds and last attempts', async () => {
+    const text = await textOf('/sinks/crm');
+    for (const shown of [
+      '11 of its last 100 attempts failed. It is held when 18 of the last 20 fail.',
+      'Failure rate 11 % of the last 100',
+      'Held at 18 failures in 20 attempts, or 5 in a row',
+      /Success rate [\d.]+ % [\d,]+ of [\d,]+ attempts/,
+      'Duration of a batch, p50 139 ms p95 812 ms',
+      /refused 422 15 1.4 %/,
+      /https:\/\/crm\.example\.com answered with HTTP 503\. 56/,
+      'other reasons 1',
+      'under 1 min 1 10 min to 1 h 12 1 h to 6 h 1,204 6 h to 1 d at least 50,000',
+      'held 3 times 18 min',
+      'unavailable 14 times, the last',
+      'https://crm.example.com/[secret]',
+    ])
+      expect(text).toMatch(
+        typeof shown === 'string' ? new RegExp(shown.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')) : shown,
+      );
+  });
+
+  test('of a held sink says how it recovers and when it is probed', async () => {
+    const text = await textOf('/sinks/warehouse?period=1h');
+    expect(text).toContain('Held since');
+    expect(text).toContain(
+      '41 probes have failed since. After the first that succeeds it gets 2 batches at a time',
+    );
+    expect(text).toContain('Concurrent batches 1 now, grows to 10');
+    expect(text).toMatch(/Next probe 21 Nov 2026, 14:32:30 UTC/);
+    expect(text).toContain('Attempts per 10 minutes');
+  });
+
+  test('links to the deliveries of a reason, and offers to retry or discard all of them', async () => {
+    const html = await (await ask('/sinks/crm')).text();
+    const query =
+      'sink=crm&amp;state=dead&amp;reason=https%3A%2F%2Fcrm.example.com+refused+the+lead+%28HTTP+422%29.';
+    expect(html).toContain(`href="/deliveries?${query}"`);
+    expect(html).toContain(`action="/deliveries/retry?${query}"`);
+    expect(html).toContain(`action="/deliveries/discard?${query}"`);
+    const asked = await post(`/deliveries/discard?${query.replaceAll('&amp;', '&')}`, { all: 'yes' });
+    expect(await asked.text()).toContain('Discard');
+  });
+
+  test('an action leads back to it, and one of the list to the list', async () => {
+    expect(await textOf('/sinks/crm/pause?from=page', { method: 'POST' })).toContain('Pause crm?');
+    const done = await post('/sinks/crm/pause?from=page', { sure: 'yes', reason: 'moving house' });
+    expect(done.headers.get('location')).toBe('/sinks/crm');
+    const listed = await post('/sinks/drop/pause', { sure: 'yes', reason: 'moving house' });
+    expect(listed.headers.get('location')).toBe('/sinks');
+  });
+
+  test('shows a request and its answers only when asked, to a recorded reader', async () => {
+    pages.operations.answers = [
+      {
+        delivery_id: 'crm:main:48205:1:0a1b2c3d',
+        sink: 'crm',
+        started_at: '2026-11-21T14:30:00.000Z',
+        outcome: 'refused',
+        http_status: 422,
+        answer: 'no such Ada',
+      },
+      {
+        delivery_id: 'drop:main:48205:1:0a1b2c3d',
+        sink: 'drop',
+        started_at: '2026-11-21T14:30:00.000Z',
+        outcome: 'refused',
+        http_status: null,
+        answer: 'of another sink',
+      },
+    ];
+    expect(await textOf('/sinks/crm')).not.toContain('Ada');
+    expect(pages.operations.actions).toEqual([]);
+    const [row] = pages.operations.leadRows;
+    const text = await textOf('/sinks/crm/request', {
+      method: 'POST',
+      body: new URLSearchParams({ lead: `main:${row?.lead_id}` }),
+    });
+    expect(text).toContain('POST https://crm.example.com/[secret]');
+    expect(text).toContain('no such Ada');
+    expect(text).not.toContain('of another sink');
+    expect(text).not.toContain('row of leads');
+    expect(pages.operations.actions).toEqual([
+      `previews main ${row?.lead_id}`,
+      `reveal main ${row?.lead_id}`,
+    ]);
+  });
+
+  test.each([
+    ['/sinks/nobody', 404, 'has no sink nobody'],
+    ['/sinks/crm?period=2h', 400, 'The period must be one of 1h, 24h, 7d.'],
+  ])('%s is answered by %s and why', async (path, status, why) => {
+    const answer = await ask(path);
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).toContain(why);
+  });
+
+  test.each([
+    ['main:1', 404],
+    ['main', 400],
+    ['<b>:1', 400],
+  ])('the request of the lead %j is answered by %s', async (lead, status) => {
+    expect((await post('/sinks/crm/request', { lead })).status).toBe(status);
+    expect(pages.operations.actions).toEqual([]);
   });
 });
 

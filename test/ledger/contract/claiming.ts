@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MIN_CONCURRENT_BATCHES } from '../../../src/delivery/circuit-breaker.ts';
+import { MIN_CONCURRENT_BATCHES } from '../../../src/leads/breaker-policy.ts';
 import type { BatchRef, Delivery } from '../../../src/leads/delivery.ts';
 import {
   aSink,

@@ -21,17 +21,18 @@ export function goneLeadsAddress(source: string): string {
   return withQuery('/leads', { listing: 'gone', source });
 }
 
-/** Returns the address of a sink's card on the page of sinks. */
+/** Returns the address of a sink's page. */
 export function sinkAddress(sink: string): string {
-  return `/sinks#sink-${encoded(sink)}`;
+  return `/sinks/${encoded(sink)}`;
 }
 
-/** Returns the address to which the form of a sink's action posts. */
+/** Returns the address to which the form of a sink's action posts. `from` says on which page the form is; absent: the list of sinks. */
 export function sinkAction(
   sink: string,
-  action: 'pause' | 'resume' | 'test' | 'retry' | 'cancel-replay',
+  action: 'pause' | 'resume' | 'test' | 'retry' | 'cancel-replay' | 'request',
+  from: 'list' | 'page' = 'list',
 ): string {
-  return `/sinks/${encoded(sink)}/${action}`;
+  return withQuery(`/sinks/${encoded(sink)}/${action}`, { from: from === 'page' ? from : undefined });
 }
 
 /** Returns the address to which the button that polls a source posts. */

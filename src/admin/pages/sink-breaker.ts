@@ -1,0 +1,57 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { printCount, printShare, printSpan } from '../../platform/text/format.ts';
+import type { SinkDetail } from '../contract/sinks.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import { moment } from './parts/moment.ts';
+import { table } from './parts/table.ts';
+
+/** Returns the state of a sink's circuit breaker: its failure rate, its limits, its next probe, and how it recovers. */
+export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDetail): Content {
+  if (breaker === null) return null;
+  const {
+    failure_rate: rate,
+    recent_attempts: attempts,
+    failed_probes: probes,
+    concurrency,
+    max_concurrency: most,
+  } = breaker;
+  return html`<section><h2>Circuit breaker</h2>
+    ${breaker.explanation !== null && html`<p>${breaker.explanation}</p>`}
+    <dl class="facts">
+      ${fact('Failure rate', rate === null ? 'no attempt yet' : `${printShare(rate)} of the last ${printCount(attempts)}`)}
+      ${fact('Held at', `${breaker.held_at_failures} failures in ${breaker.held_at_attempts} attempts, or ${breaker.held_at_consecutive_failures} in a row`)}
+      ${concurrency !== null && fact('Concurrent batches', concurrency === most ? printCount(concurrency) : `${printCount(concurrency)} now, grows to ${printCount(most ?? 0)}`)}
+      ${probes !== null && fact('Failed probes', printCount(probes))}
+      ${state === 'held' && fact('Next probe', moment(next))}
+    </dl>
+  </section>`;
+}
+
+function fact(label: string, value: Content): VNode {
+  return html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
+}
+
+type Hold = SinkDetail['holds'][number];
+
+/** Returns when the sink was held or paused, why, and for how long. */
+export function holdTable({ holds, at }: SinkDetail): VNode {
+  return html`<section><h2>Held and paused <small>the last times</small></h2>${table<Hold>({
+    name: 'When the sink was held or paused',
+    columns: [
+      { label: 'Since', of: ({ since }) => moment(since) },
+      { label: 'State', of: ({ kind, times }) => [badge(kind), times > 1 && ` ${printCount(times)} times`] },
+      { label: 'For', of: (hold) => lengthOf(hold, at) },
+      { label: 'Reason', of: ({ reason }) => reason !== null && html`<bdi>${reason}</bdi>`, text: true },
+    ],
+    rows: holds,
+    key: ({ since, kind }) => `hold-${kind}-${since}`,
+    empty: 'It was neither held nor paused since leadsync records this.',
+  })}</section>`;
+}
+
+function lengthOf({ since, until }: Hold, at: string): string {
+  const length = printSpan(Date.parse(until ?? at) - Date.parse(since));
+  return until === null ? `${length} so far` : length;
+}

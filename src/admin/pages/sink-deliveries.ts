@@ -1,0 +1,111 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { printCount, printSpan, printSpanRange } from '../../platform/text/format.ts';
+import type { SinkDetail } from '../contract/sinks.ts';
+import { leadAddress, withQuery } from './parts/addresses.ts';
+import { badge } from './parts/badge.ts';
+import { dialogAttributes } from './parts/confirmation.ts';
+import type { Content } from './parts/content.ts';
+import { moment } from './parts/moment.ts';
+import { table } from './parts/table.ts';
+
+/** Maximum characters of a reason in a filter. The filter selects every reason that contains the text. */
+const MAX_FILTER = 200;
+
+/** Returns the pending deliveries by age. */
+export function backlogTable({ backlog }: SinkDetail): VNode {
+  return html`<section><h2>Backlog by age</h2>${table({
+    name: 'Pending deliveries by age',
+    columns: [
+      {
+        label: 'Owed for',
+        of: (group) =>
+          printSpanRange(
+            group.from_seconds * 1000,
+            group.to_seconds === null ? undefined : group.to_seconds * 1000,
+          ),
+      },
+      {
+        label: 'Pending',
+        of: ({ deliveries, at_least }) => `${at_least ? 'at least ' : ''}${printCount(deliveries)}`,
+        number: true,
+      },
+    ],
+    rows: backlog.filter(({ deliveries }) => deliveries > 0),
+    key: (group) => `age-${group.from_seconds}`,
+    empty: 'Nothing is pending.',
+  })}</section>`;
+}
+
+type ReasonGroup = SinkDetail['reasons'][number];
+
+/** Returns the dead and the failed deliveries by reason, with links to them and actions on all of a reason. */
+export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VNode {
+  return html`<section><h2>Dead and failed deliveries by reason</h2>
+    ${table<ReasonGroup>({
+      name: 'Dead and failed deliveries by reason',
+      columns: [
+        { label: 'State', of: ({ state }) => badge(state) },
+        {
+          label: 'Deliveries',
+          of: (group) =>
+            html`<a href=${withQuery('/deliveries', filterOf(sink, group))}>${printCount(group.deliveries)}</a>`,
+          number: true,
+        },
+        { label: 'Reason', of: ({ reason }) => html`<bdi>${reason}</bdi>`, text: true },
+        { label: 'Actions', of: (group) => reasonActions(sink, group) },
+      ],
+      rows: reasons,
+      key: (row) => `reason-${reasons.indexOf(row)}`,
+      empty: 'No delivery is dead or has failed.',
+    })}
+    ${!reasons_complete && html`<p class="hint">Counts the newest 5,000 of each state.</p>`}
+  </section>`;
+}
+
+function filterOf(sink: string, { state, reason }: ReasonGroup): Record<string, string> {
+  return { sink, state, reason: reason.slice(0, MAX_FILTER).trim() };
+}
+
+function reasonActions(sink: string, group: ReasonGroup): Content {
+  const filter = filterOf(sink, group);
+  return html`<div class="actions">
+    ${onAll(withQuery('/deliveries/retry', filter), 'Retry…')}
+    ${group.state === 'dead' && onAll(withQuery('/deliveries/discard', filter), 'Discard…')}
+  </div>`;
+}
+
+/** Returns a button that asks before an action on all deliveries that match the filter of its address. */
+function onAll(action: string, label: string): VNode {
+  return html`<form method="post" action=${action}><button name="all" value="yes" ...${dialogAttributes(action)}>${label}</button></form>`;
+}
+
+type Attempt = SinkDetail['recent'][number];
+
+/** Returns the last attempts, newest first. */
+export function recentTable({ recent }: SinkDetail): VNode {
+  return html`<section><h2>Last attempts</h2>${table<Attempt>({
+    name: 'Last attempts',
+    columns: [
+      { label: 'Began', of: (attempt) => moment(attempt.started_at) },
+      {
+        label: 'Lead',
+        of: ({ source, lead_id }) =>
+          html`<a href=${leadAddress(source, lead_id)}>${lead_id}</a> <small>${source}</small>`,
+      },
+      {
+        label: 'Outcome',
+        of: ({ outcome, times, last_started_at }) => [
+          badge(outcome),
+          times > 1 && html` <small>${printCount(times)} times, the last ${moment(last_started_at)}</small>`,
+        ],
+      },
+      { label: 'HTTP status', of: ({ http_status: status }) => status ?? html`<span class="none">–</span>` },
+      { label: 'Duration', of: ({ duration_ms }) => printSpan(duration_ms), number: true },
+      { label: 'Error', of: ({ error }) => error !== null && html`<bdi>${error}</bdi>`, text: true },
+    ],
+    rows: recent,
+    key: ({ delivery_id, started_at }) => `attempt-${delivery_id}-${started_at}`,
+    empty: 'No attempt in the last week.',
+  })}</section>`;
+}

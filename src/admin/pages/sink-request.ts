@@ -1,0 +1,59 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { Content as LeadContent } from '../contract/leads.ts';
+import type { LeadPreviews } from '../contract/previews.ts';
+import type { SinkDetail } from '../contract/sinks.ts';
+import { answerList } from './lead-content.ts';
+import { previewCard } from './lead-previews.ts';
+import { leadAddress, sinkAction, sinkAddress } from './parts/addresses.ts';
+
+/** Maximum leads to choose from. */
+const MAX_LEADS = 20;
+
+/** A lead of a source, as the form names it: `main:4711`. */
+export interface ChosenLead {
+  readonly source: string;
+  readonly lead: string;
+}
+
+/** Returns the lead that a form named; undefined if the text is not of this form. */
+export function chosenLead(text: string): ChosenLead | undefined {
+  const [, source, lead] = /^([a-z0-9][a-z0-9_-]{0,62}):(\d{1,19})$/.exec(text) ?? [];
+  return source === undefined || lead === undefined ? undefined : { source, lead };
+}
+
+/** Returns the choice of a recent lead, with a button that reveals what the sink gets for it and what it answered. */
+export function hiddenRequest({ sink, recent }: SinkDetail): VNode {
+  const action = sinkAction(sink, 'request');
+  const leads = [...new Set(recent.map(({ source, lead_id }) => `${source}:${lead_id}`))].slice(0, MAX_LEADS);
+  return html`<section id="request">
+    <h2>Request and answer</h2>
+    ${
+      leads.length === 0
+        ? html`<p class="empty">There is no recent attempt to choose from.</p>`
+        : html`<p class="masked" aria-hidden="true">••••••••••••  ••••••••  ••••••••••••••••</p>
+          <form method="post" action=${action}>
+            <p class="hint">Personal data: what ${sink} would get for a lead now, and what it answered before. Nothing is sent. The audit log records each reader.</p>
+            <p class="buttons">
+              <label for="request-lead">Lead</label>
+              <select id="request-lead" name="lead">${leads.map((lead) => html`<option value=${lead}>${lead}</option>`)}</select>
+              <button hx-post=${action} hx-select="#request" hx-target="#request" hx-swap="outerHTML" hx-sync="drop">Show request and answer</button>
+            </p>
+          </form>`
+    }
+  </section>`;
+}
+
+/** Returns what a sink would get for a lead now, and what it answered to the lead's attempts. */
+export function shownRequest(sink: string, previews: LeadPreviews, content: LeadContent | undefined): VNode {
+  const preview = previews.sinks.find((one) => one.sink === sink);
+  const answers = (content?.answers ?? []).filter((one) => one.sink === sink);
+  const { source, lead_id: lead } = previews;
+  return html`<section id="request">
+    <h2>Request and answer <small>lead <a href=${leadAddress(source, lead)}>${lead}</a> of ${source}, by the configuration in force</small></h2>
+    ${preview ? previewCard(preview, lead) : html`<p class="empty">The configuration in force has no sink ${sink}.</p>`}
+    <h3>Answers</h3>
+    ${answers.length === 0 ? html`<p class="hint">The ledger has no answer: it keeps those of failed attempts.</p>` : answerList(answers)}
+    <p class="buttons after"><a class="button" href=${sinkAddress(sink)}>Hide</a></p>
+  </section>`;
+}

@@ -1,0 +1,57 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import { printCount } from '../../platform/text/format.ts';
+import type { SinkOverview } from '../contract/overview.ts';
+import { sinkAction } from './parts/addresses.ts';
+import { confirmButton } from './parts/confirmation.ts';
+import type { Content } from './parts/content.ts';
+import { markup } from './parts/markup.ts';
+import { moment } from './parts/moment.ts';
+import type { Site } from './parts/site.ts';
+
+/** Returns what the state of a sink means and what happens to its leads; null if the sink is healthy. */
+export function stateExplanation(
+  { state, reason, since }: SinkOverview,
+  rewriteCommands: Site['rewriteCommands'],
+): Content {
+  const when = since && html` since ${moment(since)}`;
+  const why = reason && html`: <bdi>${reason}</bdi>`;
+  switch (state) {
+    case 'healthy':
+      return null;
+    case 'held':
+      return html`<p class="said">Held${when}${why} Its leads wait without using up attempts, and single probes test whether the destination works again.</p>`;
+    case 'paused':
+      return html`<p class="said">Paused${when}${why} Its leads wait until you resume it.</p>`;
+    case 'disabled':
+      return html`<p class="said">Disabled in the configuration. Its leads wait until you enable it.</p>`;
+    case 'orphaned':
+      return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${markup(rewriteCommands('`leadsync forget`'))} skips them.</p>`;
+  }
+}
+
+/** Returns the buttons of the actions that are possible in a sink's state. Each leads back to where it was: the list, or the sink's page. */
+export function sinkButtons(sink: SinkOverview, from: 'list' | 'page'): Content {
+  if (sink.state === 'orphaned') return null;
+  const { sink: name, state, dead, replays_pending } = sink;
+  const address = (action: Parameters<typeof sinkAction>[1]) => sinkAction(name, action, from);
+  return [
+    state === 'paused'
+      ? confirmButton(address('resume'), 'Resume…', { primary: true })
+      : confirmButton(address('pause'), 'Pause…'),
+    state === 'held' && confirmButton(address('resume'), 'Try now…', { primary: true }),
+    confirmButton(address('test'), 'Test…'),
+    replays_pending > 0 && confirmButton(address('cancel-replay'), 'Cancel replay…'),
+    dead > 0 && confirmButton(address('retry'), `Retry ${printCount(dead)} dead…`),
+  ];
+}
+
+/** Sends the error page for a sink that is not in the configuration. */
+export function noSuchSink(site: Site, request: FastifyRequest, reply: FastifyReply, sink: string) {
+  return site.fail(request, reply, {
+    title: 'No such sink',
+    what: `The configuration in force has no sink ${sink}.`,
+    next: 'A reload may have removed or renamed it; see the page Sinks.',
+    status: 404,
+  });
+}

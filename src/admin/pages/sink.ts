@@ -1,0 +1,94 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { Period, type SinkDetail } from '../contract/sinks.ts';
+import { sinkAddress, withQuery } from './parts/addresses.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import { queryOf } from './parts/filters.ts';
+import { ago } from './parts/moment.ts';
+import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
+import { table } from './parts/table.ts';
+import { breakerFacts, holdTable } from './sink-breaker.ts';
+import { backlogTable, reasonTable, recentTable } from './sink-deliveries.ts';
+import { DEFAULT_PERIOD, figures } from './sink-figures.ts';
+import { chosenLead, hiddenRequest, shownRequest } from './sink-request.ts';
+import { noSuchSink, sinkButtons, stateExplanation } from './sink-state.ts';
+
+/** Adds the page of one sink: its circuit breaker, what it did in a period, what it is owed, and its last attempts. */
+export const addSink: AddPage = (app, site) => {
+  app.get('/sinks/:sink', (request, reply) => show(site, request, reply));
+  app.post('/sinks/:sink/request', async (request, reply) => {
+    const sink = paramOf(request, 'sink');
+    const name = chosenLead(fieldsOf(request).get('lead') ?? '');
+    const previews = name && (await site.operations.previews(name.source, name.lead));
+    if (!name || !previews)
+      return site.fail(request, reply, {
+        title: 'No such lead',
+        what: 'The chosen lead is not in the ledger.',
+        next: 'Choose one of the last attempts on the page of the sink.',
+        status: name ? 404 : 400,
+      });
+    const content = await site.operations.reveal(name.source, name.lead);
+    return show(site, request, reply, shownRequest(sink, previews, content));
+  });
+};
+
+async function show(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  shown?: VNode,
+): Promise<FastifyReply> {
+  const name = paramOf(request, 'sink');
+  const period = Period.safeParse(queryOf(request).get('period') ?? DEFAULT_PERIOD);
+  if (!period.success)
+    return site.fail(request, reply, {
+      title: 'No such period',
+      what: `The period must be one of ${Period.options.join(', ')}.`,
+      next: 'The page of the sink links to each.',
+      status: 400,
+    });
+  const sink = await site.operations.sink(name, period.data);
+  if (sink === undefined) return noSuchSink(site, request, reply, name);
+  return site.show(request, reply, {
+    title: `Sink ${name}`,
+    name: 'Sinks',
+    ownHeading: true,
+    live: body(sink, new Date(sink.at), site.rewriteCommands),
+    still: [shown ?? hiddenRequest(sink), optionTable(sink)],
+    address: withQuery(sinkAddress(name), { period: period.data }),
+    chart: true,
+  });
+}
+
+function body(sink: SinkDetail, now: Date, rewriteCommands: Site['rewriteCommands']): Content {
+  return [
+    html`<div class="heading">
+      <h1>${sink.sink} <small>${sink.type}</small></h1> ${badge(sink.state)}
+      <div class="actions">${sinkButtons(sink, 'page')}</div>
+    </div>`,
+    stateExplanation(sink, rewriteCommands),
+    html`<p class="hint">Last delivered ${ago(sink.last_delivered_at, now)}.</p>`,
+    breakerFacts(sink),
+    figures(sink, now),
+    reasonTable(sink),
+    html`<div class="pair">${backlogTable(sink)}${holdTable(sink)}</div>`,
+    recentTable(sink),
+  ];
+}
+
+/** Returns the options of a sink that are set, such as the address of its destination. */
+function optionTable({ options }: SinkDetail): VNode {
+  return html`<section><h2>Options <small>that are set; secrets are masked</small></h2>${table({
+    name: 'Options of the sink that are set',
+    columns: [
+      { label: 'Option', of: ({ option }) => html`<code>${option}</code>` },
+      { label: 'Value', of: ({ value }) => html`<code><bdi>${value}</bdi></code>`, text: true },
+      { label: 'Origin', of: ({ origin }) => html`<span class="origin">${origin}</span>`, text: true },
+    ],
+    rows: options,
+    key: ({ option }) => `option-${option}`,
+    empty: 'The configuration in force does not have this sink.',
+  })}</section>`;
+}

@@ -1,0 +1,123 @@
+import type { ConfigValue } from '../config/contract/config.ts';
+import type { ActivityRequest, AttemptTotals, SinkActivity } from '../ledger/contract/sink-activity.ts';
+import { iso } from './json-values.ts';
+import { sinkOverview } from './status-json.ts';
+import type { SinkView } from './status-view.ts';
+
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+
+/** The periods of which the activity of a sink can be shown, and the parts into which each is divided. */
+const PERIODS = {
+  '1h': { periodMs: HOUR, stepMs: 10 * MINUTE },
+  '24h': { periodMs: DAY, stepMs: HOUR },
+  '7d': { periodMs: 7 * DAY, stepMs: 6 * HOUR },
+} as const;
+
+/** A period of which the activity of a sink can be shown. */
+export type Period = keyof typeof PERIODS;
+
+/** The names of the periods, shortest first. */
+export const periods = Object.keys(PERIODS) as readonly Period[];
+
+/** Returns what to ask the ledger for a period that ends now. */
+export function activityRequest(period: Period, now: Date): ActivityRequest {
+  return { now, ...PERIODS[period] };
+}
+
+/** What `sinkDetail` describes, apart from the sink. */
+interface DetailParts {
+  readonly period: Period;
+  readonly now: Date;
+  /** Undefined if the ledger does not know the sink yet. */
+  readonly activity: SinkActivity | undefined;
+  /** Every value in effect, of all sinks. */
+  readonly values: readonly ConfigValue[];
+}
+
+/** Returns everything about one sink as JSON, for the API, its page and `leadsync status SINK --json`. */
+export function sinkDetail(view: SinkView, { period, now, activity, values }: DetailParts) {
+  const { total, ...parts } = activity ?? nothing(period, now);
+  return {
+    ...sinkOverview(view),
+    at: now.toISOString(),
+    period,
+    period_start: parts.since.toISOString(),
+    counted_from: iso(parts.countedFrom),
+    options: optionsOf(view.name, values),
+    attempts: totalsJson(total),
+    outcomes: parts.outcomes.map(({ outcome, httpStatus, attempts }) => ({
+      outcome,
+      http_status: httpStatus ?? null,
+      attempts,
+    })),
+    errors: parts.errors.map(({ reason, attempts }) => ({ reason: reason ?? null, attempts })),
+    step_seconds: PERIODS[period].stepMs / 1000,
+    series: parts.series.map(({ from, ...totals }) => ({ from: from.toISOString(), ...totalsJson(totals) })),
+    holds: parts.holds.map(({ kind, since, until, times, reason }) => ({
+      kind,
+      since: since.toISOString(),
+      until: iso(until),
+      times,
+      reason: reason ?? null,
+    })),
+    backlog: parts.backlog.map(({ fromMs, toMs, deliveries, isAtLeast }) => ({
+      from_seconds: fromMs / 1000,
+      to_seconds: toMs === undefined ? null : toMs / 1000,
+      deliveries,
+      at_least: isAtLeast,
+    })),
+    reasons: parts.reasons.map((group) => ({ ...group })),
+    reasons_complete: !parts.hasMoreReasons,
+    recent: parts.recent.map((attempt) => ({
+      delivery_id: attempt.delivery,
+      source: attempt.source,
+      lead_id: attempt.lead,
+      started_at: attempt.startedAt.toISOString(),
+      duration_ms: attempt.durationMs,
+      outcome: attempt.outcome,
+      http_status: attempt.httpStatus ?? null,
+      error: attempt.error ?? null,
+      times: attempt.times,
+      last_started_at: iso(attempt.lastAt),
+    })),
+  };
+}
+
+/** The description of one sink. */
+export type SinkDetail = ReturnType<typeof sinkDetail>;
+
+function totalsJson({ delivered, refused, unavailable, duration }: AttemptTotals) {
+  const all = delivered + refused + unavailable;
+  return {
+    delivered,
+    refused,
+    unavailable,
+    success_rate: all === 0 ? null : delivered / all,
+    duration_p50_ms: duration?.p50 ?? null,
+    duration_p95_ms: duration?.p95 ?? null,
+  };
+}
+
+/** Returns the options of a sink that are set, without their common beginning. Their secrets are masked. */
+function optionsOf(sink: string, values: readonly ConfigValue[]) {
+  const beginning = `sinks.${sink}.`;
+  return values
+    .filter(({ path, origin }) => path.startsWith(beginning) && origin !== 'default')
+    .map(({ path, value, origin }) => ({ option: path.slice(beginning.length), value, origin }));
+}
+
+function nothing(period: Period, now: Date): SinkActivity {
+  return {
+    since: new Date(now.getTime() - PERIODS[period].periodMs),
+    countedFrom: undefined,
+    total: { delivered: 0, refused: 0, unavailable: 0, duration: undefined },
+    outcomes: [],
+    errors: [],
+    series: [],
+    holds: [],
+    backlog: [],
+    reasons: [],
+    hasMoreReasons: false,
+    recent: [],
+  };
+}
