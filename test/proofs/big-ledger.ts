@@ -8,6 +8,8 @@ export const SINKS = ['crm', 'warehouse', 'drop'] as const;
 
 const HOUR_MS = 3_600_000;
 const POLLS = 200_000;
+const SLOT_MS = HOUR_MS / 6;
+const SLOTS = 7 * 24 * 6;
 
 /**
  * Makes a ledger as one looks after two years: so many leads over 90 days, a tenth of them in the last day, three deliveries and
@@ -52,6 +54,14 @@ function fill(db: Database.Database, given: { leads: number; now: number }): voi
       FROM _versions v CROSS JOIN _sinks s) AS v JOIN _sinks s ON s.sink_no = v.sink_no WHERE :now ORDER BY v.version_no`);
   counted(`INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status)
     SELECT delivery_no, delivery_no, first_attempt_at, 12, state, 200 FROM _deliveries WHERE state IN ('delivered', 'dead') AND :leads AND :now`);
+  // A week of sums for each sink. Each leads to a thousand attempts, among which are those of other sinks.
+  counted(`WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${SLOTS}),
+    made(attempts) AS (SELECT max(attempt_no) FROM _attempts)
+    INSERT INTO _sink_activity (sink_no, from_at, sums) SELECT sink_no, CAST(:now / ${SLOT_MS} AS INTEGER) * ${SLOT_MS} - n * ${SLOT_MS}, json_object(
+      'outcomes', json('{"delivered 200":900,"refused 422":12,"unavailable 503":40,"unavailable":3}'), 'reasons', json('{"It says no.":12,"It is down.":43}'),
+      'durations', (SELECT json_group_object(CAST(30 + m.n AS TEXT), m.n) FROM numbers m WHERE m.n < 25),
+      'first', max(1, attempts - n * 1000 - 999), 'last', max(1, attempts - n * 1000))
+    FROM numbers CROSS JOIN _sinks CROSS JOIN made WHERE :leads`);
   counted(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${POLLS})
     INSERT INTO polls (source, started_at, finished_at, status, leads_listed, http_status) SELECT 'main', at, at, iif(n % 5000 = 0, 'failed', 'unchanged'), :leads, 304
     FROM (SELECT n, strftime('%Y-%m-%dT%H:%M:%fZ', (:now - (${POLLS} - n) * 30000) / 1000.0, 'unixepoch') AS at FROM numbers)`);

@@ -44,6 +44,34 @@ test('the chart is drawn anew when an hour has more leads', async () => {
   expect(faults).toEqual([]);
 });
 
+test('the numbers of a chart are shown to the arrow keys and to a touch', async () => {
+  const { page, go, faults } = await openReader(browser, {
+    refreshMs: 60_000,
+    context: { hasTouch: true, timezoneId: 'UTC' },
+  });
+  await go('/sinks/crm');
+  const chart = page.locator('#attempts-chart');
+  const tip = chart.locator('.chart-tip');
+  await chart.locator('canvas').waitFor();
+  expect(await tip.isVisible()).toBe(false);
+  await chart.focus();
+  await page.keyboard.press('End');
+  await page.keyboard.press('ArrowLeft');
+  expect(await tip.innerText()).toBe('21 Nov 12:32–13:32: delivered 66, refused 0, unavailable 1');
+  await page.keyboard.press('Home');
+  expect(await tip.innerText()).toBe('20 Nov 14:32–15:32: delivered 40, refused 3, unavailable 1');
+  await page.keyboard.press('Escape');
+  expect(await tip.isVisible()).toBe(false);
+  const box = await page.locator('#durations-chart .u-over').boundingBox();
+  if (!box) throw new Error('the chart is not drawn');
+  await page.touchscreen.tap(box.x + 2, box.y + box.height / 2);
+  await page.locator('#durations-chart .chart-tip').waitFor();
+  expect(await page.locator('#durations-chart .chart-tip').innerText()).toBe(
+    '20 Nov 14:32–15:32: p50 120 ms, p95 480 ms',
+  );
+  expect(faults).toEqual([]);
+});
+
 test('what a reader has selected, focused and scrolled to survives', async () => {
   const reader = await openReader(browser);
   const { page, go } = reader;
