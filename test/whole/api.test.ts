@@ -101,6 +101,20 @@ test('the API shows what happened to each lead, and retries what failed once the
   expect((await ask('/sinks/crm/test', null)).body).toMatchObject({ arrived: true });
   expect((await ask('/sinks/crm/resume', null)).status).toBe(200);
   await until('the replay has arrived', () => receiver.received.length === before + 2);
+  await until('the replay is settled', async () => (await ask('/sinks/crm')).body.attempts.delivered === 6);
+  const detail = (await ask('/sinks/crm?period=1h')).body;
+  expect(detail).toMatchObject({
+    attempts: { delivered: 6, refused: 1, unavailable: 0, success_rate: 6 / 7 },
+    breaker: { recent_failures: 0, concurrency: 10, max_concurrency: 10 },
+    errors: [{ attempts: 1 }],
+    holds: [{ kind: 'paused', reason: 'moving house', times: 1 }],
+    reasons: [],
+  });
+  expect(detail.recent).toHaveLength(7);
+  expect(detail.options.find(({ option }: { option: string }) => option === 'url').value).toMatch(
+    /^http:\/\/127/,
+  );
+  expect((await ask('/sinks/crn')).status).toBe(404);
 
   for (const path of ['overview', 'deliveries', 'sinks', 'polls', 'configuration'])
     expectNoCanary(JSON.stringify((await ask(`/${path}`)).body), path);
