@@ -42,7 +42,7 @@ const PAGES: Partial<Record<Condition, (about: string) => string>> = {
   source_refused: (source) => `/polls?source=${source}`,
   source_silent: (source) => `/polls?source=${source}`,
   listing_shrunk: (source) => `/polls?source=${source}`,
-  leads_rejected: (source) => `/polls?source=${source}`,
+  leads_rejected: (source) => `/rejected?source=${source}&state=open`,
   sink_held: () => '/sinks',
   sink_paused: () => '/sinks',
   deliveries_dead: (sink) => `/deliveries?sink=${sink}&state=dead`,

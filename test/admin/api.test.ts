@@ -392,6 +392,7 @@ describe('/api/v1/openapi.json', () => {
       'get /log',
       'get /overview',
       'get /polls',
+      'get /rejected-leads',
       'get /sinks',
       'get /sinks/{sink}',
       'post /deliveries/discard',
@@ -402,6 +403,7 @@ describe('/api/v1/openapi.json', () => {
       'post /leads/{source}/{lead}/replay',
       'post /leads/{source}/{lead}/reveal',
       'post /leads/{source}/{lead}/versions/{version}/reveal',
+      'post /rejected-leads/{id}/reveal',
       'post /reload',
       'post /sinks/{sink}/cancel-replay',
       'post /sinks/{sink}/pause',
@@ -415,6 +417,7 @@ describe('/api/v1/openapi.json', () => {
         .replace('{source}', 'main')
         .replace('{lead}', '42')
         .replace('{version}', '1')
+        .replace('{id}', '1')
         .replace('{sink}', 'crm');
       const { status } = await ask(server, there, { method: method.toUpperCase() });
       expect([200, 400], path).toContain(status);

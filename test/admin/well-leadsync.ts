@@ -99,6 +99,11 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     },
     polls: kept('polls', { rows: [], next: null }),
     log: kept('log', [{ at: AT, level: 'info', event: 'started', message: 'leadsync runs.' }]),
+    rejected: kept('rejected', { rows: [], next: null }),
+    revealRejected: async (...args) => {
+      asked.push(['revealRejected', ...args]);
+      return args[0] === '1' ? { rejected_id: 1, source: 'main', raw: '{}' } : undefined;
+    },
     configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),
     retry: kept('retry', 3),
     discard: kept('discard', 2),

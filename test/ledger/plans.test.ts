@@ -45,6 +45,7 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     "coalesce(reason, '') AS reason, count(*) AS deliveries",
     'reads the last 1,000 dead deliveries by an index',
   ],
+  ['FROM rejected_leads r JOIN polls first', 'is read row by row, newest first, until a page is full'],
   ["p.status <> 'running' ORDER BY poll_id DESC LIMIT 1", 'reads the last entry of an index'],
   [
     'FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v',

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { QueryWorker } from '../../src/ledger/queries/query-worker.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
@@ -283,6 +284,31 @@ test('new leads are counted by hour, and their latency is measured without those
   expect(crm).toMatchObject({ sink: 'crm', leads: 4, seenToDelivered: { p50: 10_000, p95: 10_000 } });
   expect(drop).toMatchObject({ sink: 'drop', leads: 0, seenToDelivered: undefined });
   expect(await queries.ask('speed', on.clock.in(HOUR))).toMatchObject([{ leads: 0 }, { leads: 0 }]);
+});
+
+test('rejected leads come newest first, with their polls, and can be found by source and state', async () => {
+  const { on, queries } = await opened();
+  const broken = (id: number | undefined, raw: string): ListedItem => ({
+    kind: 'rejected',
+    position: 0,
+    id: id === undefined ? undefined : BigInt(id),
+    reason: 'must be a number',
+    path: 'id',
+    hash: raw,
+    raw,
+  });
+  await on.list([broken(undefined, '{"id":"x"}')]);
+  await on.list([broken(undefined, '{"id":"x"}'), broken(9, '{"id":9}')]);
+  const rows = await all((after) => queries.ask('rejected', {}, { limit: 1, after }));
+  expect(rows).toMatchObject([
+    { rejected_id: 2, lead_id: '9', poll_id: 2, last_poll_id: 2, resolved_at: null },
+    { rejected_id: 1, lead_id: null, path: 'id', reason: 'must be a number', poll_id: 1, last_poll_id: 2 },
+  ]);
+  expect((await queries.ask('rejected', { state: 'resolved' }, { limit: 9 })).rows).toEqual([]);
+  expect((await queries.ask('rejected', { source: 'other' }, { limit: 9 })).rows).toEqual([]);
+  expect(JSON.stringify(rows)).not.toContain('"x"');
+  expect(await queries.ask('rejectedText', 1)).toEqual({ rejected_id: 1, source: 'main', raw: '{"id":"x"}' });
+  expect(await queries.ask('rejectedText', 3)).toBeUndefined();
 });
 
 test('an invalid cursor is rejected, and the thread continues', async () => {

@@ -6,6 +6,7 @@ import { ReplayCancellation, ReplayTotals } from '../contract/deliveries.ts';
 import { Content, FoundLeads } from '../contract/leads.ts';
 import type { Operations } from '../contract/operations.ts';
 import { LeadPreviews, TriedExpression } from '../contract/previews.ts';
+import { RejectedContent } from '../contract/rejected.ts';
 import {
   DEFAULT_PAUSE_REASON,
   discardBody,
@@ -13,6 +14,7 @@ import {
   findBody,
   leadPath,
   pauseBody,
+  rejectedPath,
   replayAllBody,
   replayBody,
   retryBody,
@@ -20,7 +22,7 @@ import {
   sourcePath,
   versionPath,
 } from './inputs.ts';
-import { noSuchLead, noSuchSink, noSuchSource, noSuchVersion } from './not-found.ts';
+import { noSuchLead, noSuchRejection, noSuchSink, noSuchSource, noSuchVersion } from './not-found.ts';
 import { responses } from './outputs.ts';
 
 /** Maximum size of a body with an expression, whose characters may be escaped. */
@@ -102,6 +104,19 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     },
     async ({ params: { source, lead } }) =>
       (await operations.previews(source, lead)) ?? noSuchLead(source, lead),
+  );
+  app.post(
+    '/rejected-leads/:id/reveal',
+    {
+      schema: {
+        operationId: 'revealRejected',
+        summary: 'Return the text of a rejected lead (personal data)',
+        tags: ['leads'],
+        params: rejectedPath,
+        response: responses(RejectedContent, 404),
+      },
+    },
+    async ({ params: { id } }) => (await operations.revealRejected(id)) ?? noSuchRejection(id),
   );
   app.post(
     '/expressions/try',

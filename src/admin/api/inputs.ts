@@ -5,6 +5,7 @@ import { LeadSearch, PersonSearch } from '../contract/leads.ts';
 import { LogFilter } from '../contract/log.ts';
 import { MAX_NOTE } from '../contract/operations.ts';
 import { PollFilter } from '../contract/polls.ts';
+import { RejectedFilter } from '../contract/rejected.ts';
 import { Period } from '../contract/sinks.ts';
 
 /** Inputs of the API: the shapes of the model, parsed from text. Unknown fields are errors. */
@@ -83,6 +84,10 @@ export const logQuery = z.strictObject(LogFilter.shape);
 export const sinkQuery = z.strictObject({
   period: Period.default('24h').describe('Attempts are counted from this long ago until now.'),
 });
+/** Query of `GET /rejected-leads`. */
+export const rejectedQuery = z.strictObject({ ...RejectedFilter.shape, ...page });
+/** Path parameter of a rejected lead: the `rejected_id` of the list. */
+export const rejectedPath = z.strictObject({ id: z.string().regex(/^\d{1,15}$/, 'must be a whole number') });
 
 /** Selects the deliveries to retry: by at least one filter, or `all`. */
 export const retryBody = orAll(

@@ -39,3 +39,13 @@ export function noSuchSource(source: string): never {
     '/api/v1/overview lists the sources.',
   );
 }
+
+/** Rejects a request for an unknown rejected lead. @throws RequestError with status 404 */
+export function noSuchRejection(id: string): never {
+  throw new RequestError(
+    404,
+    'unknown-rejected-lead',
+    `The ledger has no rejected lead ${id}.`,
+    '/api/v1/rejected-leads lists them; `retention` may have removed it.',
+  );
+}

@@ -10,6 +10,7 @@ import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
 import { SinkOverview } from '../contract/overview.ts';
 import { PollRow } from '../contract/polls.ts';
 import { ExpressionLanguage } from '../contract/previews.ts';
+import { RejectedRow } from '../contract/rejected.ts';
 import { SinkDetail } from '../contract/sinks.ts';
 import { pageOf } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
@@ -21,6 +22,7 @@ import {
   leadQuery,
   logQuery,
   pollQuery,
+  rejectedQuery,
   sinkPath,
   sinkQuery,
 } from './inputs.ts';
@@ -163,6 +165,19 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     async ({ query }) => ({ rows: [...(await operations.log(query))] }),
+  );
+  app.get(
+    '/rejected-leads',
+    {
+      schema: {
+        operationId: 'rejected',
+        summary: 'List leads that could not be recorded, without their text, newest first',
+        tags: ['leads'],
+        querystring: rejectedQuery,
+        response: responses(pageOf(RejectedRow)),
+      },
+    },
+    ({ query: { limit, after, ...filter } }) => operations.rejected(filter, { limit, after }),
   );
   app.get(
     '/expressions',

@@ -11,6 +11,7 @@ import type { LogFilter, LogLine } from './log.ts';
 import type { Overview, SinkOverview } from './overview.ts';
 import type { PollFilter, PollRow } from './polls.ts';
 import type { ExpressionLanguage, LeadPreviews, TriedExpression } from './previews.ts';
+import type { RejectedContent, RejectedFilter, RejectedRow } from './rejected.ts';
 import type { Period, SinkDetail } from './sinks.ts';
 
 /** Result of a reload: the changes, or the faults of the configuration. */
@@ -99,6 +100,13 @@ export interface Operations {
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;
   /** Returns the last lines of the log of this process, newest first. */
   log(filter: LogFilter): Promise<readonly LogLine[]>;
+  /** Returns the leads that could not be recorded, without their texts. */
+  rejected(filter: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>>;
+  /**
+   * Returns the text of a rejected lead: personal data. Returns undefined if there is none of this number. `withAudit` records the client
+   * before it calls this operation.
+   */
+  revealRejected(rejected: string): Promise<RejectedContent | undefined>;
   configuration(): Promise<Configuration>;
 
   /** Makes matching dead or pending deliveries due now, and discarded ones if the filter names them. Returns their number. */

@@ -47,6 +47,10 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       await record('reveal', { source, lead, as: 'previews' });
       return operations.previews(source, lead);
     },
+    revealRejected: async (rejected) => {
+      await record('reveal', { rejected });
+      return operations.revealRejected(rejected);
+    },
     tryExpression: async (request) => {
       if (request.lead) await record('reveal', { ...request.lead, as: 'expression' });
       return operations.tryExpression(request);

@@ -195,7 +195,12 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
       { label: 'Next poll', of: (source) => nextPoll(source, now), number: true },
       { label: 'Listed', of: (source) => printCount(source.leads_listed), number: true },
       { label: 'Leads known', of: ({ leads }) => printCount(leads), number: true },
-      { label: 'Rejected', of: (source) => printCount(source.leads_rejected), number: true },
+      {
+        label: 'Rejected',
+        of: ({ source, leads_rejected }) =>
+          html`<a href=${withQuery('/rejected', { source, state: 'open' })}>${printCount(leads_rejected)}</a>`,
+        number: true,
+      },
       { label: 'Actions', of: ({ source }) => pollButton(source) },
     ],
     rows: sources,

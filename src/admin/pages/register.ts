@@ -17,6 +17,7 @@ import { type PageParts, Site } from './parts/site.ts';
 import { addPlayground } from './playground.ts';
 import { addPollNow } from './poll-now.ts';
 import { addPolls } from './polls.ts';
+import { addRejected } from './rejected.ts';
 import { addSink } from './sink.ts';
 import { addSinkActions } from './sink-actions.ts';
 import { addSinks } from './sinks.ts';
@@ -39,6 +40,7 @@ const addPages = [
   addSinkActions,
   addPolls,
   addPollNow,
+  addRejected,
   addLog,
   addPlayground,
   addConfiguration,

@@ -136,6 +136,12 @@ export function operationsOf(context: OperationParts): Operations {
         .recentLines()
         .map(({ at, ...line }) => ({ at: at.toISOString(), ...line }))
         .filter((line) => isLogged(line, filter)),
+    rejected: async (filter, page) => {
+      await requireNames(context, query, filter);
+      return query('rejected', filter, requireCursor(page));
+    },
+    revealRejected: async (rejected) =>
+      /^\d{1,15}$/.test(rejected) ? query('rejectedText', Number(rejected)) : undefined,
     configuration,
     retry: async (filter) => {
       await requireNames(context, query, filter);

@@ -138,6 +138,27 @@ export interface StoredPoll {
   readonly error: string | null;
 }
 
+/** A rejected lead, without its text. Its columns are those of `rejected_leads`, with the times at which its polls began. */
+export interface StoredRejection {
+  readonly rejected_id: number;
+  readonly source: string;
+  readonly lead_id: string | null;
+  readonly path: string;
+  readonly reason: string;
+  readonly poll_id: number;
+  readonly rejected_at: string;
+  readonly last_poll_id: number;
+  readonly last_rejected_at: string;
+  readonly resolved_at: string | null;
+}
+
+/** The text of a rejected lead: personal data. */
+export interface RejectedText {
+  readonly rejected_id: number;
+  readonly source: string;
+  readonly raw: string;
+}
+
 /** How fast leads were delivered to a sink. The percentiles are undefined if there are no measurements. */
 export interface Speed {
   readonly sink: string;

@@ -10,11 +10,13 @@ import type {
   LeadSearch,
   Page,
   PersonSearch,
+  RejectedText,
   Rows,
   Speed,
   StoredAnswer,
   StoredAttempt,
   StoredPoll,
+  StoredRejection,
   StoredVersion,
 } from '../contract/page-rows.ts';
 import type { ActivityRequest, SinkActivity } from '../contract/sink-activity.ts';
@@ -32,6 +34,7 @@ import { FindLeads } from './find-leads.ts';
 import { type Cursor, newestRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
+import { RejectedList, type RejectedSearch } from './rejected-list.ts';
 import { StatusQueries } from './status-queries.ts';
 import { UpcomingDeliveries } from './upcoming.ts';
 
@@ -50,6 +53,7 @@ export class PageQueries {
   readonly #leads: LeadList;
   readonly #deliveries: DeliveryList;
   readonly #finding: FindLeads;
+  readonly #rejected: RejectedList;
   readonly #measures: Measures;
   readonly #upcoming: UpcomingDeliveries;
   readonly #sql;
@@ -62,6 +66,7 @@ export class PageQueries {
     this.#leads = new LeadList(db);
     this.#deliveries = new DeliveryList(db);
     this.#finding = new FindLeads(db);
+    this.#rejected = new RejectedList(db);
     this.#measures = new Measures(db);
     this.#upcoming = new UpcomingDeliveries(db);
     this.#sql = prepare(db);
@@ -165,6 +170,14 @@ export class PageQueries {
     );
     const { rows, next } = newestRows(lists, page.limit, () => true);
     return { rows: rows.map(({ at: _, no: __, ...poll }) => poll), next };
+  }
+
+  rejected(search: RejectedSearch, page: Page): Rows<StoredRejection> {
+    return this.#rejected.page(search, page.limit, cursorOf(page));
+  }
+
+  rejectedText(rejected: number): RejectedText | undefined {
+    return this.#rejected.text(rejected);
   }
 
   #sources(source: string | undefined): string[] {

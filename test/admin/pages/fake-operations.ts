@@ -23,7 +23,7 @@ import type {
   LeadPreviews,
   TriedExpression,
 } from '../../../src/admin/contract/previews.ts';
-
+import type { RejectedContent, RejectedRow } from '../../../src/admin/contract/rejected.ts';
 import type { Period, SinkDetail } from '../../../src/admin/contract/sinks.ts';
 import { aSinkDetail } from '../a-sink-detail.ts';
 
@@ -64,6 +64,7 @@ export class FakeOperations implements Operations {
   speeds: Overview['speed_to_lead'];
   config: Configuration;
   testResult: TestResult = { arrived: true, duration_ms: 143, what: 'It answered 204.' };
+  rejectedRows: RejectedRow[] = [];
   preview: ReloadPreview = { file: '/etc/leadsync.yaml', options: [], faults: [] };
   reloadResult: Awaited<ReturnType<Operations['reload']>>;
   detailOf: (row: LeadRow, deliveries: readonly DeliveryRow[]) => LeadDetail;
@@ -227,6 +228,17 @@ export class FakeOperations implements Operations {
         (source === undefined || row.source === source) && (status === undefined || row.status === status),
     );
     return cut(rows, page);
+  }
+
+  async rejected(_filter: unknown, page: PageRequest): Promise<Page<RejectedRow>> {
+    this.#mayFail();
+    return cut(this.rejectedRows, page);
+  }
+
+  async revealRejected(rejected: string): Promise<RejectedContent | undefined> {
+    this.actions.push(`reveal rejected ${rejected}`);
+    const row = this.rejectedRows.find(({ rejected_id }) => String(rejected_id) === rejected);
+    return row && { rejected_id: row.rejected_id, source: row.source, raw: '{"id":"<canary>"}' };
   }
 
   async configuration(): Promise<Configuration> {

@@ -430,6 +430,21 @@ describe('actions', () => {
     expect(pages.operations.actions).toEqual(['poll main', 'poll main', 'poll none']);
   });
 
+  test('rejected leads are listed with their faults, and their text is shown only on request', async () => {
+    const at = '2026-11-20T10:00:00.000Z';
+    const row = { rejected_id: 7, source: 'main', lead_id: null, path: 'id', reason: 'must be a <number>' };
+    const polls = { poll_id: 3, rejected_at: at, last_poll_id: 4, last_rejected_at: at, resolved_at: null };
+    pages.operations.rejectedRows = [{ ...row, ...polls }];
+    const list = await (await ask('/rejected?source=main&state=open')).text();
+    expect(list).toContain('must be a &lt;number');
+    expect(list).toContain('action="/rejected/7/data"');
+    expect(list).not.toContain('canary');
+    expect(pages.operations.actions).toEqual([]);
+    expect(await (await post('/rejected/7/data')).text()).toContain('&lt;canary');
+    expect((await post('/rejected/8/data')).status).toBe(404);
+    expect(pages.operations.actions).toEqual(['reveal rejected 7', 'reveal rejected 8']);
+  });
+
   test('many dead are counted as far as counting goes', async () => {
     const [one] = pages.operations.deliveryRows.filter(({ state }) => state === 'dead');
     pages.operations.deliveryRows = Array.from({ length: 10_001 }, () => one as NonNullable<typeof one>);

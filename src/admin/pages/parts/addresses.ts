@@ -35,6 +35,11 @@ export function sinkAction(
   return withQuery(`/sinks/${encoded(sink)}/${action}`, { from: from === 'page' ? from : undefined });
 }
 
+/** Returns the address to which the button that shows the text of a rejected lead posts. */
+export function rejectedAction(rejected: number): string {
+  return `/rejected/${rejected}/data`;
+}
+
 /** Returns the address to which the button that polls a source posts. */
 export function pollAction(source: string): string {
   return `/sources/${encoded(source)}/poll`;

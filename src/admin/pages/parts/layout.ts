@@ -14,6 +14,7 @@ const pages = [
   ['Sinks', '/sinks'],
   ['Polls', '/polls'],
   ['Log', '/log'],
+  ['Rejected', '/rejected'],
   ['Playground', '/playground'],
   ['Configuration', '/configuration'],
 ] as const;

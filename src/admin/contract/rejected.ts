@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { time } from './values.ts';
+
+/** Filter for rejected leads; a rejected lead must match every field. */
+export const RejectedFilter = z.object({
+  source: z.string().optional(),
+  /** `open`: not valid so far. `resolved`: leadsync has recorded it since. */
+  state: z.enum(['open', 'resolved']).optional(),
+});
+
+/** A lead that leadsync could not record, without its text. */
+export const RejectedRow = z.object({
+  rejected_id: z.int(),
+  source: z.string(),
+  /** Null if the lead has no readable id. */
+  lead_id: z.string().nullable(),
+  /** Where the fault is in the lead's JSON; empty for the lead as a whole. */
+  path: z.string(),
+  reason: z.string(),
+  /** The first and the last poll that rejected it, and when they began. */
+  poll_id: z.int(),
+  rejected_at: time,
+  last_poll_id: z.int(),
+  last_rejected_at: time,
+  /** When the lead became valid; null if it did not. */
+  resolved_at: time.nullable(),
+});
+
+/** The fields of a rejected lead, in order. */
+export const REJECTED_COLUMNS = RejectedRow.keyof().options;
+
+/** The text of a rejected lead: personal data. It is empty if it was erased. */
+export const RejectedContent = z.object({ rejected_id: z.int(), source: z.string(), raw: z.string() });
+
+export type RejectedFilter = z.infer<typeof RejectedFilter>;
+export type RejectedRow = z.infer<typeof RejectedRow>;
+export type RejectedContent = z.infer<typeof RejectedContent>;

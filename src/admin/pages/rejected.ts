@@ -1,0 +1,94 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import {
+  REJECTED_COLUMNS,
+  type RejectedContent,
+  RejectedFilter,
+  type RejectedRow,
+} from '../contract/rejected.ts';
+import { rejectedAction, withQuery } from './parts/addresses.ts';
+import type { Field } from './parts/filters.ts';
+import { addList } from './parts/list-page.ts';
+import { moment } from './parts/moment.ts';
+import { emptyText } from './parts/pager.ts';
+import { type AddPage, paramOf } from './parts/site.ts';
+import { type Column, table } from './parts/table.ts';
+
+/** Adds the page of the leads that leadsync could not record, and the page of the text of one. */
+export const addRejected: AddPage = (app, site) => {
+  addList(app, site, '/rejected', () => ({
+    name: 'Rejected',
+    path: '/rejected',
+    noun: 'rejected lead',
+    fields,
+    schema: RejectedFilter,
+    rows: (filter, page) => site.operations.rejected(filter, page),
+    columns: REJECTED_COLUMNS,
+    body: (filtered, rejected) => [
+      html`<p class="hint">Leads that violate the service’s description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault.</p>`,
+      table({
+        name: 'Rejected leads',
+        columns,
+        rows: rejected.rows,
+        key: ({ rejected_id }) => `rejected-${rejected_id}`,
+        empty: emptyText(filtered, rejected, words),
+      }),
+    ],
+  }));
+  app.post('/rejected/:id/data', async (request, reply) => {
+    const content = await site.operations.revealRejected(paramOf(request, 'id'));
+    if (content === undefined)
+      return site.fail(request, reply, {
+        title: 'No such rejected lead',
+        what: 'The ledger has no rejected lead of this number.',
+        next: '`retention` may have removed it.',
+        status: 404,
+      });
+    return site.show(request, reply, {
+      title: `Rejected lead of ${content.source}`,
+      name: 'Rejected',
+      still: shown(content),
+      address: '/rejected',
+    });
+  });
+};
+
+function shown({ raw, source }: RejectedContent): VNode {
+  return html`<section>
+    ${raw === '' ? html`<p class="empty">Its text was erased.</p>` : html`<pre tabindex="0">${raw}</pre>`}
+    <p class="buttons"><a class="button" href=${withQuery('/rejected', { source })}>Hide</a></p>
+  </section>`;
+}
+
+const words = { noMatch: 'No rejected lead matches.', noneYet: 'No lead was ever rejected.' };
+
+const fields: readonly Field[] = [
+  { name: 'source', label: 'Source' },
+  {
+    name: 'state',
+    label: 'State',
+    choices: [
+      ['open', 'open'],
+      ['resolved', 'resolved'],
+    ],
+  },
+];
+
+const columns: readonly Column<RejectedRow>[] = [
+  { label: 'Source', of: ({ source }) => source },
+  { label: 'Lead', of: ({ lead_id }) => lead_id ?? '–', number: true },
+  {
+    label: 'Fault',
+    of: ({ path, reason }) =>
+      html`${path !== '' && html`<code><bdi>${path}</bdi></code> `}<bdi>${reason}</bdi>`,
+    text: true,
+  },
+  { label: 'Since', of: (row) => moment(row.rejected_at) },
+  { label: 'Last poll', of: (row) => moment(row.last_rejected_at) },
+  { label: 'Resolved', of: (row) => moment(row.resolved_at) },
+  {
+    label: 'Actions',
+    of: ({ rejected_id }) =>
+      html`<form method="post" action=${rejectedAction(rejected_id)} class="actions"><button>Show the text</button></form>`,
+  },
+];
