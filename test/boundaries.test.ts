@@ -327,7 +327,6 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-trace': ['telemetry'],
   '@fastify/cookie': ['admin'],
   '@fastify/formbody': ['admin'],
-  '@fastify/rate-limit': ['admin'],
   '@fastify/swagger': ['admin'],
   'better-sqlite3': ['ledger', 'platform'],
   bullmq: ['delivery'],

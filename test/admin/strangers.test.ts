@@ -19,27 +19,31 @@ describe('a wrong token', () => {
     expect(server.entries).toEqual([{ what: 'token refused', address: '127.0.0.1' }]);
   });
 
-  test('can be tried ten times a minute; then the right one is not told from it either, and it is said how long', async () => {
+  test('can be tried ten times a minute; further ones are refused without a record, and it is said how long', async () => {
     let nowMs = 0;
     const server = await start({ token: () => TOKEN, monotonicMs: () => nowMs });
     for (let n = 0; n < 10; n += 1) expect((await show(server, `guess-${n}`)).status).toBe(401);
     nowMs = 15_000;
-    for (const token of ['guess-10', TOKEN]) {
-      const answer = await show(server, token);
-      expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '45' } });
-      expect(answer.text).toContain('Too many wrong tokens');
-    }
-    expect(JSON.parse((await show(server, TOKEN, '/api/v1/overview')).text).error.code).toBe('too-many');
+    const answer = await show(server, 'guess-10');
+    expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '45' } });
+    expect(answer.text).toContain('Too many wrong tokens');
+    const refused = await show(server, 'guess-11', '/api/v1/overview');
+    expect(JSON.parse(refused.text).error.code).toBe('too-many');
     expect(server.entries).toHaveLength(10);
     nowMs = 60_000;
-    expect((await show(server, TOKEN)).status).toBe(200);
+    expect((await show(server, 'guess-12')).status).toBe(401);
   });
 
-  test('is not told from the right one at an address that answers everybody', async () => {
+  test('never locks the right one out, from the same address neither: Prometheus goes on scraping', async () => {
     const server = await start({ token: () => TOKEN, ready: () => ['Redis is away.'] });
-    for (let n = 0; n < 10; n += 1) expect((await show(server, `guess-${n}`, '/readyz')).status).toBe(503);
-    expect((await show(server, TOKEN, '/readyz')).text).toBe('{"ready":false}');
-    expect((await show(server, TOKEN, '/livez')).status).toBe(200);
+    for (let n = 0; n < 20; n += 1) {
+      await show(server, `guess-${n}`);
+      expect((await show(server, TOKEN)).status).toBe(200);
+    }
+    expect((await show(server, 'guess-20')).status).toBe(429);
+    expect((await show(server, 'guess-21', '/readyz')).text).toBe('{"ready":false}');
+    expect((await show(server, 'guess-22', '/livez')).status).toBe(200);
+    expect((await show(server, TOKEN, '/readyz')).text).toContain('Redis is away.');
   });
 
   test('that comes again and again is a mistake: it locks nobody out, and is noted once a minute', async () => {
@@ -106,7 +110,7 @@ describe('what cannot be answered', () => {
       const body = `token=wrong-${n}`;
       const { status, text } = await ask(server, '/login', { method: 'POST', headers, body });
       expect(status).toBe(n < 10 ? 401 : 429);
-      if (n === 10) expect(text).toMatch(/Too many requests[\s\S]*Wait a minute/);
+      if (n === 10) expect(text).toContain('many wrong ones came from your address');
     }
     const headers = { ...BROWSER, host: 'evil.example' };
     expect((await ask(server, '/sinks', { headers })).text).not.toMatch(/Overview|Log out|<nav/);

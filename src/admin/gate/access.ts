@@ -34,7 +34,7 @@ export interface AnonymousClient {
   readonly who?: undefined;
   /** Whether the client sent a wrong token that its address had not yet sent in the current window of `TokenThrottle`. */
   readonly guess: boolean;
-  /** Seconds for which the server rejects all tokens from this address without checking them; 0 if it checks them. */
+  /** Seconds for which the server answers further wrong tokens from this address with 429; 0 if it answers them with 401. */
   readonly waitSeconds: number;
 }
 
@@ -71,18 +71,21 @@ export class Access {
       : NO_CREDENTIAL;
   }
 
-  /** Rejects even the right token while the address is blocked, so that guessing reveals nothing. */
+  /** Checks the token before the throttle, so that wrong tokens from an address never lock out the right one from it. */
   #byToken(sent: string, token: string, address: string): Actor | AnonymousClient {
-    const waitSeconds = this.#throttle.waitSeconds(address);
-    if (waitSeconds > 0) return { waitSeconds, guess: false };
-    if (isSame(sent, token)) return { who: 'token', address };
-    return { waitSeconds, guess: this.#throttle.add(address, sent) };
+    return isSame(sent, token) ? { who: 'token', address } : this.#guess(sent, address);
   }
 
-  /** Returns the id of a new session, or undefined if the token is wrong. */
-  logIn(sent: string): string | undefined {
+  #guess(sent: string, address: string): AnonymousClient {
+    const waitSeconds = this.#throttle.waitSeconds(address);
+    return { waitSeconds, guess: waitSeconds === 0 && this.#throttle.add(address, sent) };
+  }
+
+  /** Returns the id of a new session, or the client if the token is wrong. Call it once per request, because it counts wrong tokens. */
+  logIn(request: FastifyRequest, sent: string): string | AnonymousClient {
     const token = this.#protection.token();
-    return token !== undefined && isSame(sent, token) ? this.#sessions.begin(token) : undefined;
+    if (token === undefined) return NO_CREDENTIAL;
+    return isSame(sent, token) ? this.#sessions.begin(token) : this.#guess(sent, clientAddress(request));
   }
 
   logOut(request: FastifyRequest): void {

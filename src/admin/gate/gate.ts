@@ -43,8 +43,8 @@ const BAD_ADDRESS = new RequestError(
 const TOO_MANY_GUESSES = new RequestError(
   429,
   'too-many',
-  'Too many wrong tokens came from your address.',
-  'Wait a minute, then send the token of admin.token.',
+  'Too many wrong tokens came from your address, and this one is wrong too.',
+  'Send the token of admin.token, which is accepted at any time.',
 );
 
 /**

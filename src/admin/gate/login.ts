@@ -1,9 +1,7 @@
 import formbody from '@fastify/formbody';
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { RequestError } from '../contract/request-error.ts';
 import { clientAddress, isHttps } from '../http/proxies.ts';
-import { type Access, SESSION_COOKIE } from './access.ts';
+import { type Access, type AnonymousClient, SESSION_COOKIE } from './access.ts';
 import type { RecordAudit } from './audit.ts';
 import { SESSION_MS } from './sessions.ts';
 
@@ -13,8 +11,8 @@ export type SendLogin = (
   page: { readonly failure?: string | undefined; readonly next?: string | undefined },
 ) => FastifyReply;
 
-/** Maximum login attempts per minute from one address (brute-force protection). */
-const TRIES_A_MINUTE = 10;
+const TOO_MANY =
+  'This token is wrong, and many wrong ones came from your address. The right one is accepted at any time.';
 const UNSENT = 'Your session had expired, so nothing was done. Log in, then try again.';
 
 /**
@@ -28,24 +26,28 @@ export async function addLogin(
   sendLogin: SendLogin,
 ): Promise<void> {
   await app.register(formbody);
-  await app.register(rateLimit, {
-    global: false,
-    keyGenerator: clientAddress,
-    errorResponseBuilder: () =>
-      new RequestError(429, 'too-many', 'Too many login attempts.', 'Wait a minute, then try again.'),
-  });
-  const limited = { open: true, rateLimit: { max: TRIES_A_MINUTE, timeWindow: 60_000 } };
+  /** Sends the login page again. A further wrong token of an address that has sent too many is not recorded. */
+  const refuse = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { guess, waitSeconds }: AnonymousClient,
+    next: string,
+  ) => {
+    if (guess) await record('login refused', { address: clientAddress(request) });
+    if (waitSeconds === 0) return sendLogin(reply.code(401), { failure: 'This token is wrong.', next });
+    return sendLogin(reply.code(429).header('retry-after', waitSeconds), { failure: TOO_MANY, next });
+  };
   app.get('/login', { config: { open: true } }, async (request, reply) => {
     const { next, unsent } = fieldsOf(request.query);
     if (!access.needed) return reply.redirect(next, 303);
     return sendLogin(reply, { failure: unsent ? UNSENT : undefined, next });
   });
-  app.post('/login', { config: limited }, async (request, reply) => {
+  app.post('/login', { config: { open: true } }, async (request, reply) => {
     const { token, next } = fieldsOf(request.body);
     if (!access.needed) return reply.redirect(next, 303);
-    const session = access.logIn(token);
-    await record(session === undefined ? 'login refused' : 'login', { address: clientAddress(request) });
-    if (session === undefined) return sendLogin(reply.code(401), { failure: 'This token is wrong.', next });
+    const session = access.logIn(request, token);
+    if (typeof session !== 'string') return refuse(request, reply, session, next);
+    await record('login', { address: clientAddress(request) });
     const cookie = { ...cookieFor(request), maxAge: SESSION_MS / 1000 };
     return reply.setCookie(SESSION_COOKIE, session, cookie).redirect(next, 303);
   });

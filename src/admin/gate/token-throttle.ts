@@ -13,8 +13,8 @@ interface Attempts {
 }
 
 /**
- * Limits how many different wrong tokens each address may send. Only different tokens count: a client that repeats one wrong token is
- * misconfigured and not guessing, and must not lock out others behind the same address.
+ * Counts the different wrong tokens of each address, so that guessing is slowed down and does not fill the audit log. A client that repeats
+ * one wrong token is misconfigured and not guessing, so its token counts once. The right token is never subject to this limit.
  */
 export class TokenThrottle {
   readonly #now: () => number;
@@ -25,7 +25,7 @@ export class TokenThrottle {
     this.#now = now;
   }
 
-  /** Returns the remaining seconds for which all tokens from this address are rejected without a check; 0 if they are checked. */
+  /** Returns the remaining seconds for which wrong tokens from this address are neither counted nor recorded; 0 if they are. */
   waitSeconds(address: string): number {
     const tried = this.#of(address);
     return tried && tried.wrong.size >= MAX_WRONG ? Math.ceil((tried.untilMs - this.#now()) / 1000) : 0;

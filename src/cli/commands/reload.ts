@@ -35,7 +35,7 @@ export const command = defineCommand<{ json?: boolean }>({
     const address = hostAndPort(asked.address);
     const result = 'failure' in answer ? undefined : readResult(answer.body);
     if (!result) {
-      const isLocked = !('failure' in answer) && answer.status === 401;
+      const isLocked = !('failure' in answer) && (answer.status === 401 || answer.status === 429);
       if (isLocked && here.length === 0) throw wrongToken(address);
       const other = isLocked ? 'it requires another admin.token' : 'something else answers';
       const why = 'failure' in answer ? answer.failure : `${other} (${answer.status})`;
