@@ -207,6 +207,10 @@ const rooms: Readonly<Record<string, Room>> = {
     because:
       'mapping/ decides which leads a sink gets and in which form; it must not know sinks, the configuration or the ledger.',
   },
+  audit: {
+    imports: ['platform'],
+    because: 'audit/ keeps who did what; it must not know what an action does, nor who may do it.',
+  },
   alerts: {
     imports: ['leads', 'platform', 'sinks/webhook', 'telemetry'],
     doors: [
@@ -270,6 +274,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: [
       'admin',
       'alerts',
+      'audit',
       'catalog',
       'config',
       'delivery',
@@ -291,6 +296,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: [
       'admin',
       'alerts',
+      'audit',
       'catalog',
       'config',
       'daemon',

@@ -5,6 +5,7 @@ import { CommandFailure } from './shell/command-failure.ts';
 import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
 import { requireName } from './shell/names.ts';
+import { recordAction } from './shell/record-action.ts';
 
 /** Runs a configured export now, whether leadsync is running or not. The run counts as a scheduled one. @throws CommandFailure */
 export async function makeScheduled(
@@ -20,6 +21,7 @@ export async function makeScheduled(
     config.exports.map((one) => one.name),
   );
   const chosen = config.exports.find((one) => one.name === name) as (typeof config.exports)[number];
+  await recordAction(config, surroundings, 'export', { name });
   const stop = listenForStop((signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
   const parts = { states: exportStatesOf(config), dataDir: config.dataDir, clock, random, niceness: 0 };
   const { result } = await exportOnce(chosen, parts, stop.signal).finally(() => stop.release());

@@ -15,6 +15,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, exportStatesOf, readableConfigOf, type Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 
 interface Options {
   readonly to?: string;
@@ -46,7 +47,7 @@ export const command = defineCommand<Options>({
       const target = targetOf(options.to, config, surroundings);
       const directory = target.type === 'directory' ? resolve(target.directory) : undefined;
       const place = directory === undefined ? target : { type: 'directory' as const, directory };
-      return backUpOnce(oneBackup(place, options.keep), config, surroundings);
+      return backUpOnce(oneBackup(place, options.keep), options.to, config, surroundings);
     }
     const config = configOf(options, surroundings);
     const names = config.backups.map((one) => one.name);
@@ -68,6 +69,7 @@ async function backUpNamed(
   surroundings: Surroundings,
 ): Promise<void> {
   requireLedger(config);
+  await recordAction(config, surroundings, 'backup', { name: backup.name });
   const { clock, random } = surroundings;
   const parts = { states: exportStatesOf(config), dataDir: config.dataDir, clock, random, niceness: 0 };
   report(
@@ -79,10 +81,12 @@ async function backUpNamed(
 
 async function backUpOnce(
   backup: ExportConfig,
+  to: string,
   config: LedgerConfig,
   surroundings: Surroundings,
 ): Promise<number> {
   requireLedger(config);
+  await recordAction(config, surroundings, 'backup', { to });
   const at = surroundings.clock.now();
   const run = { ledgerFile: ledgerFile(config.dataDir), at, exportedAt: at, since: undefined, first: true };
   const { folder } = exportStatesOf(config);

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { ActionFilter } from '../../ledger/contract/ledger-queries.ts';
 import { countOf } from '../../platform/text/format.ts';
@@ -20,6 +19,7 @@ import {
 } from '../shell/filter.ts';
 import { readIds } from '../shell/ids.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { personOf } from '../shell/record-action.ts';
 import { ambiguityNote, groupLines, sourcesOf, unmatchedNote } from '../views/action-text.ts';
 
 interface Options extends FilterOptions, IdsOption, ConfirmOptions {
@@ -68,7 +68,7 @@ export const command = defineCommand<Options>({
       }
       if (totals.deliveries > MAX_UNASKED)
         await confirmAction({ effect: `This discards ${what}`, scriptsNeedYes: true }, options, surroundings);
-      const n = await ledger.discard(filter, { by: userName(), note });
+      const n = await ledger.discard(filter, { by: personOf(surroundings), note });
       stdout.write(`${countOf(n, 'delivery')} ${n === 1 ? 'is' : 'are'} discarded.\n`);
       if (n > 0)
         stderr.write(
@@ -124,13 +124,4 @@ async function selectionOf(
   const listed = options.ids === undefined ? undefined : await readIds(options.ids, stdin);
   const deliveries = [...new Set([...given, ...(listed?.deliveries ?? [])])];
   return { ...filterOf(options), ids: { leads: listed?.leads ?? [], deliveries } };
-}
-
-/** Returns the name of the user that runs the command, or the user's number if it has no name. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? 'unknown'}`;
-  }
 }

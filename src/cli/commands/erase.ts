@@ -13,6 +13,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { subjectOf } from '../shell/subject.ts';
 
 interface Options {
@@ -55,6 +56,7 @@ export const command = defineCommand<Options>({
       }
       if (!options.yes) throw unconfirmed(person);
       const stop = listenForStop(() => process.exit(ExitCode.notDone));
+      await recordAction(config, surroundings, 'erase', { leads: namesOf(person) });
       const certificate = await eraseEverywhere(config, person, { ledger, clock, signal: stop.signal });
       stop.release();
       stdout.write(options.json ? printJson(certificateJson(certificate)) : certificateText(certificate));

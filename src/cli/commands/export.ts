@@ -1,4 +1,4 @@
-import { extname } from 'node:path';
+import { dirname, extname } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { relations } from '../../catalog/documented.ts';
 import { extractionOf } from '../../catalog/extraction.ts';
@@ -18,6 +18,7 @@ import { readableConfigOf, type Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { readMoment } from '../shell/moment.ts';
 import { outputFailure } from '../shell/output-failure.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { RowProgress } from '../shell/row-progress.ts';
 
 interface Options {
@@ -67,7 +68,9 @@ export const command = defineCommand<Options>({
     }
     if (output === undefined || output === '' || output === '-') throw NO_OUTPUT;
     const request = requestOf(output, options, surroundings);
+    const tables = request.relations.map(({ name }) => name).join(', ');
     const { stdout, stderr } = surroundings;
+    await recordAction({ dataDir: dirname(request.ledgerFile) }, surroundings, 'export', { tables });
     const progress = new RowProgress(stderr);
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     try {

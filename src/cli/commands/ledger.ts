@@ -10,6 +10,7 @@ import {
   withTypedCommands,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
+import { recordAction } from '../shell/record-action.ts';
 
 /** `leadsync ledger ACTION`: creates a new ledger if leadsync refuses to do so by itself. */
 export const command = defineCommand<object>({
@@ -28,9 +29,11 @@ export const command = defineCommand<object>({
   },
 });
 
-function accept(options: GlobalOptions, surroundings: Surroundings): number {
+async function accept(options: GlobalOptions, surroundings: Surroundings): Promise<number> {
   const config = ledgerConfigOf(options, surroundings);
+  const isRecorded = await recordAction(config, surroundings, 'ledger-accept');
   const { made, aside } = acceptNewLedger(config, surroundings);
+  if (!isRecorded) await recordAction(config, surroundings, 'ledger-accept');
   const { stdout } = surroundings;
   for (const path of aside) stdout.write(`${printable(path)} holds what is left of the old ledger.\n`);
   stdout.write(

@@ -11,6 +11,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 
 /** `leadsync login SOURCE`: logs a person in with the authorization code grant, and stores the tokens. */
 export const command = defineCommand({
@@ -39,6 +40,7 @@ export const command = defineCommand({
       stderr.write(login.redirected ? ON_THIS_MACHINE : ELSEWHERE);
       const answer = await answerTo(login, stdin, stderr, stop.signal);
       stop.signal.addEventListener('abort', () => void stderr.write(EXCHANGING), { once: true });
+      await recordAction(config, surroundings, 'source-login', { source: name });
       return await login.finish(answer);
     }).finally(stop.release);
     stderr.write(`${name} is logged in. Its tokens are stored; ${whatFollows(name, loggedIn)}\n`);

@@ -12,6 +12,7 @@ import { commandFormatter, configOf, type ShowCommand, withLedger } from '../she
 import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from '../shell/filter.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { unknownLead } from '../shell/unknown-lead.ts';
 
 interface Options {
@@ -55,6 +56,8 @@ export const command = defineCommand<Options>({
     });
     const upcoming = requireOne(found, lead, source, command);
     requireSent(upcoming, sink, command);
+    const of = { sink: name, source: upcoming.delivery.source, lead: String(lead) };
+    await recordAction(config, surroundings, 'reveal', { ...of, as: 'previews' });
     const result = await previewOf(sink, upcoming.delivery, {
       clock,
       publicUrl: config.publicUrl,

@@ -13,6 +13,7 @@ import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { readableConfigOf, type Surroundings, widthOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { table } from '../shell/table.ts';
 
 interface Options {
@@ -84,12 +85,16 @@ export const command = defineCommand<Options>({
     const query = await queryOf(asked, surroundings);
     const values = readValues(set ?? [], query, surroundings.clock.now());
     const { sql } = query;
-    const file = ledgerFile(readableConfigOf(options, surroundings).dataDir);
+    const config = readableConfigOf(options, surroundings);
+    const file = ledgerFile(config.dataDir);
     const { stdout, stderr } = surroundings;
     const terminal = stdout.isTTY === true;
     const format = options.format ?? (terminal ? 'table' : 'csv');
     const limit = options.limit ?? (terminal || format === 'table' ? DEFAULT_ROWS : Number.POSITIVE_INFINITY);
     const output = { format, limit, terminal, room: widthOf(surroundings) };
+    await recordAction(config, surroundings, 'query', {
+      query: query.name === undefined ? 'SQL' : `@${query.name}`,
+    });
     const { rows, more } = await runQuery(
       { file, sql, values, output, maxBytes: options.memory },
       options.timeout * 1_000,

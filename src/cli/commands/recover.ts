@@ -5,6 +5,7 @@ import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, ledgerConfigOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { RowProgress } from '../shell/row-progress.ts';
 import { recoveryText } from '../views/recovery-text.ts';
 
@@ -25,6 +26,7 @@ export const command = defineCommand<Options>({
   run: async (options, surroundings) => {
     const config = ledgerConfigOf(options, surroundings);
     const { clock, stdout, stderr } = surroundings;
+    if (options.yes) await recordAction(config, surroundings, 'recover');
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const progress = new RowProgress(stderr);
     progress.say('Checking the whole file for damage …');

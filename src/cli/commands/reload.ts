@@ -6,6 +6,7 @@ import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { lenientConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
+import { recordAction } from '../shell/record-action.ts';
 
 /** Maximum time that the command waits for a reload, in ms. A reload waits for sinks and the queue, but not for polls. */
 const RELOAD_MS = 30_000;
@@ -27,6 +28,7 @@ export const command = defineCommand<{ json?: boolean }>({
         'admin.listen is off, so this command cannot reach the running leadsync.',
         'Send it SIGHUP instead: kill -HUP PID.',
       );
+    await recordAction(config, surroundings, 'reload');
     const answer = await askDaemon(asked, '/-/reload', {
       method: 'POST',
       withinMs: RELOAD_MS,

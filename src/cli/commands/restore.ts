@@ -16,6 +16,7 @@ import {
   withTypedCommands,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { restoreJson, restoreText } from '../views/restore-text.ts';
 
 interface Options {
@@ -51,6 +52,9 @@ export const command = defineCommand<Options>({
       replace: options.replace === true,
       foreign: options.otherInstallation === true,
     };
+    const record = () =>
+      recordAction(config, surroundings, 'restore', { from: typed, replace: request.replace });
+    const isRecorded = !request.exchange || (await record());
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const { clock, stdout } = surroundings;
     const restored = await restoreLedger(config, request, { clock, signal: stop.signal })
@@ -58,6 +62,7 @@ export const command = defineCommand<Options>({
         throw stop.signal.aborted ? STOPPED : explain(error);
       })
       .finally(() => stop.release());
+    if (!isRecorded) await record(); // the data directory was empty
     stdout.write(
       options.json
         ? printJson(restoreJson(restored))

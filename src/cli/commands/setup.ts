@@ -8,6 +8,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 
 interface Options {
   readonly yes?: boolean;
@@ -50,6 +51,7 @@ export const command = defineCommand<Options>({
     let isMaking = false;
     const missing = await withMissingParts(config, name, { clock, signal: stop.signal }, async (parts) => {
       isMaking = options.yes === true;
+      if (isMaking && parts?.length) await recordAction(config, surroundings, 'setup', { sink: name });
       if (isMaking)
         for (const part of parts ?? []) {
           await part.make(stop.signal);

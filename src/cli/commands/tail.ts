@@ -6,6 +6,7 @@ import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { feedJson, feedLine, isAbout, isShown } from '../views/feed-entry.ts';
 
 interface Options {
@@ -40,6 +41,7 @@ export const command = defineCommand<Options>({
       requireName('sink', options.sink, sinkNames(config, status));
       requireName('source', options.source, sourceNames(config, status));
     });
+    if (options.showData) await recordAction(config, surroundings, 'reveal', { as: 'tail' });
     const { stdout, clock } = surroundings;
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const unread = new AbortController();

@@ -6,6 +6,7 @@ import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
+import { recordAction } from '../shell/record-action.ts';
 
 /** `leadsync test-alert`: sends a notice that is marked as a test to one alert destination, or to all. */
 export const command = defineCommand<{ json?: boolean }>({
@@ -13,10 +14,12 @@ export const command = defineCommand<{ json?: boolean }>({
   notes: 'Works whether leadsync is running or not. Exit 0 if every destination accepted its test, else 69.',
   declare: (command) => command.option('--json', 'print the results as JSON'),
   run: async ({ json, ...options }, surroundings, [wanted]) => {
-    const { name: installation, publicUrl, alerts } = configOf(options, surroundings);
-    const { to } = alerts;
+    const config = configOf(options, surroundings);
+    const { name: installation, publicUrl } = config;
+    const { to } = config.alerts;
     const from = { name: installation, url: publicUrl };
     const names = namesFrom(Object.keys(to), wanted);
+    await recordAction(config, surroundings, 'test-alert', { to: names.join(', ') });
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const results = await Promise.all(
       Object.entries(to).flatMap(([name, one]) =>

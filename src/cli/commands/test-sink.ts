@@ -5,6 +5,7 @@ import { defineCommand } from '../shell/command.ts';
 import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 
 /** `leadsync test-sink SINK`: sends one test event. */
 export const command = defineCommand<{ json?: boolean }>({
@@ -19,6 +20,7 @@ export const command = defineCommand<{ json?: boolean }>({
       sink,
       config.sinks.map(({ name }) => name),
     );
+    await recordAction(config, surroundings, 'test', { sink });
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const { clock, stdout } = surroundings;
     const { arrived, durationMs, what } = await test(config, sink, { clock, signal: stop.signal });

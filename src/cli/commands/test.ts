@@ -18,6 +18,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from '../shell/filter.ts';
 import { requireName } from '../shell/names.ts';
 import { newestLeads } from '../shell/newest-leads.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { repeatOnSave } from '../shell/repeat-on-save.ts';
 import { unknownLead } from '../shell/unknown-lead.ts';
 
@@ -195,6 +196,12 @@ async function tryLead(
     );
   });
   if (found.length === 0) throw unknownLead(lead, source, commandFormatter(options, surroundings));
+  if (showData)
+    await recordAction(config, surroundings, 'reveal', {
+      ...(source && { source }),
+      lead: String(lead),
+      as: 'mapping',
+    });
   const shown = found.map(({ sink, delivery }) => ({
     sink: sink.name,
     source: delivery.source,

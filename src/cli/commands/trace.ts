@@ -7,6 +7,7 @@ import { commandFormatter, readableConfigOf, widthOf, withLedger } from '../shel
 import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from '../shell/filter.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { table } from '../shell/table.ts';
 import { unknownLead } from '../shell/unknown-lead.ts';
 
@@ -30,6 +31,12 @@ export const command = defineCommand<Options>({
   run: async (options, surroundings, [lead = '']) => {
     const config = readableConfigOf(options, surroundings);
     const id = readLeadId(lead);
+    if (options.showData)
+      await recordAction(config, surroundings, 'reveal', {
+        ...(options.source && { source: options.source }),
+        lead: String(id),
+        as: 'trace',
+      });
     const entries = await withLedger(config, surroundings, async (ledger) => {
       if (options.source !== undefined)
         requireName('source', options.source, sourceNames(config, await ledger.status()));

@@ -1,3 +1,4 @@
+import type { AuditFields } from '../../audit/audit-log.ts';
 import type { Config, ConfigValue, LedgerConfig } from '../../config/contract/config.ts';
 import { describeConfig, loadConfig, loadLedgerConfig, loadLenientConfig } from '../../config/load-config.ts';
 import { ExportStates } from '../../exports/export-states.ts';
@@ -10,7 +11,9 @@ import { printable } from '../../platform/text/printable.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
+import { auditedLedger } from './audited-ledger.ts';
 import { defaultConfigFile } from './default-config.ts';
+import { recordAction } from './record-action.ts';
 
 /** The environment of a command. Standard output is for data, standard error for messages. */
 export interface Surroundings {
@@ -115,17 +118,19 @@ export function lenientConfigOf(options: GlobalOptions, { env }: Surroundings): 
 }
 
 /**
- * Opens the ledger while `use` runs. Needs no lock, so it works whether a daemon is running or not.
- * @throws LedgerError, also if there is no ledger yet
+ * Opens the ledger while `use` runs, and records each action of `use` in the audit log before it happens. Needs no lock, so it works whether a
+ * daemon is running or not. @throws LedgerError, also if there is no ledger yet
  */
 export async function withLedger<T>(
   config: LedgerConfig,
-  { clock, random }: Surroundings,
+  surroundings: Surroundings,
   use: (ledger: Ledger) => Promise<T>,
 ): Promise<T> {
+  const { clock, random } = surroundings;
   const ledger = openConfiguredLedger(config, { clock, random, create: false });
   try {
-    return await use(ledger);
+    const record = (what: string, details: AuditFields) => recordAction(config, surroundings, what, details);
+    return await use(auditedLedger(ledger, record));
   } finally {
     await ledger.close();
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../../admin/server.ts';
+import { AuditLog } from '../../audit/audit-log.ts';
 import { QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { MappingWorker } from '../../mapping/mapping-worker.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
@@ -8,7 +9,6 @@ import { isLoopback } from '../../platform/http/address.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { version } from '../../platform/process/version.ts';
 import type { Parts } from '../start/compose.ts';
-import { AuditLog } from './audit-log.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
 
 /**

@@ -27,7 +27,7 @@ test('what `ledger accept` makes belongs to the owner of the data directory', as
   const install = new Install();
   const { dataDir, owner } = foreign(install.folder);
   expect(await install.run(['ledger', 'accept'])).toMatchObject({ code: 0 });
-  expect(owners(dataDir)).toEqual({ 'ledger.db': owner, lock: owner });
+  expect(owners(dataDir)).toEqual({ 'audit.jsonl': owner, 'ledger.db': owner, lock: owner });
 });
 
 test('so does what `recover` leaves', async () => {

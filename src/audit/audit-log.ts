@@ -1,15 +1,23 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { disk } from '../../platform/files/files.ts';
-import type { Clock } from '../../platform/time/clock.ts';
+import { disk } from '../platform/files/files.ts';
+import { giveToFolderOwner } from '../platform/files/folder-owner.ts';
+import type { Clock } from '../platform/time/clock.ts';
 
 /** Size at which the file is rotated, in bytes. */
 const MAX_BYTES = 10 * 1024 * 1024;
 /** Maximum number of rotated files. */
 const MAX_ROTATED_FILES = 4;
 
-/** Fields of a line, except the time. */
+/** Returns the path of the current file in a data directory. */
+export function auditFile(folder: string): string {
+  return join(folder, 'audit.jsonl');
+}
+
+/**
+ * Fields of a line, except the time: `who` did it, `via` which way in, and `what`, with details. Holds no content of a lead and no secret.
+ */
 export type AuditFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** A line waiting to be written. */
@@ -21,7 +29,8 @@ interface Line {
 
 /**
  * The audit log: one line of JSON for each view of a lead's content and each action. The current file is `audit.jsonl`; rotated files are
- * `audit.jsonl.1` to `.4`. Appends only; concurrent lines share one flush to disk.
+ * `audit.jsonl.1` to `.4`. Appends only; concurrent lines share one flush to disk. Several processes may append to the same file, because the
+ * operating system appends each write as a whole; all but one must have no `maxBytes`, so that only that one rotates.
  */
 export class AuditLog {
   readonly #file: string;
@@ -31,8 +40,9 @@ export class AuditLog {
   #writing: Promise<void> | undefined;
   #open: { readonly handle: FileHandle; bytes: number } | undefined;
 
+  /** @param maxBytes size at which this process rotates the file, in bytes */
   constructor(folder: string, clock: Clock, maxBytes = MAX_BYTES) {
-    this.#file = join(folder, 'audit.jsonl');
+    this.#file = auditFile(folder);
     this.#clock = clock;
     this.#maxBytes = maxBytes;
   }
@@ -77,8 +87,10 @@ export class AuditLog {
   }
 
   async #opened(): Promise<{ readonly handle: FileHandle; bytes: number }> {
-    if (this.#open && this.#open.bytes >= this.#maxBytes) await this.#rotate();
     this.#open ??= await openForAppend(this.#file);
+    if (this.#open.bytes < this.#maxBytes) return this.#open;
+    await this.#rotate();
+    this.#open = await openForAppend(this.#file);
     return this.#open;
   }
 
@@ -104,7 +116,10 @@ async function openForAppend(file: string): Promise<{ handle: FileHandle; bytes:
     const last = Buffer.alloc(1);
     if (size > 0) await handle.read(last, 0, 1, size - 1);
     if (size > 0 && last.toString() !== '\n') await handle.appendFile('\n');
-    if (isNew) await disk.syncFolder(dirname(file));
+    if (isNew) {
+      giveToFolderOwner(handle.fd, file);
+      await disk.syncFolder(dirname(file));
+    }
     return { handle, bytes: size };
   } catch (error) {
     await handle.close();

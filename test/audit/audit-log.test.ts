@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { AuditLog } from '../../../src/daemon/api/audit-log.ts';
-import { tempDir } from '../../support/files/temp-dir.ts';
-import { HeldClock } from '../../support/time/held-clock.ts';
+import { AuditLog } from '../../src/audit/audit-log.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 
 function opened(folder = tempDir(), maxBytes?: number) {
   const log = new AuditLog(folder, new HeldClock(), maxBytes);
@@ -18,11 +18,19 @@ function opened(folder = tempDir(), maxBytes?: number) {
 
 test('a line is in the file when the promise resolves, with the time, for this user alone', async () => {
   const { log, folder, lines } = opened();
-  await log.write({ who: 'token', address: '10.0.0.5', what: 'reveal', source: 'main', lead: '42' });
+  await log.write({
+    who: 'anna',
+    via: 'token',
+    address: '10.0.0.5',
+    what: 'reveal',
+    source: 'main',
+    lead: '42',
+  });
   expect(lines()).toEqual([
     {
       at: '2026-11-20T10:00:00.000Z',
-      who: 'token',
+      who: 'anna',
+      via: 'token',
       address: '10.0.0.5',
       what: 'reveal',
       source: 'main',
@@ -59,6 +67,20 @@ test('it takes bounded room: full files are put aside, and the oldest goes', asy
   expect(kept.map(({ n }) => n)).toEqual(
     Array.from({ length: kept.length }, (_, at) => 30 - kept.length + at),
   );
+});
+
+test('another process appends beside it without rotating, and a file that is full already is put aside at the start', async () => {
+  const { log, folder } = opened(tempDir(), 100);
+  await log.write({ what: 'reveal', n: 0 });
+  const beside = new AuditLog(folder, new HeldClock(), Number.POSITIVE_INFINITY);
+  for (let n = 1; n < 5; n += 1) await beside.write({ what: 'pause', n });
+  await beside.close();
+  await log.write({ what: 'reveal', n: 5 });
+  expect(readdirSync(folder)).toEqual(['audit.jsonl']);
+  const later = opened(folder, 100);
+  await later.log.write({ what: 'reveal', n: 6 });
+  expect(later.lines('audit.jsonl.1').map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(later.lines().map(({ n }) => n)).toEqual([6]);
 });
 
 test('what cannot be written rejects, and the next line is written when it can', async () => {

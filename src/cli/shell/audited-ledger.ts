@@ -1,0 +1,87 @@
+import type { AuditFields } from '../../audit/audit-log.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LeadChoice, LedgerControl } from '../../ledger/contract/ledger-control.ts';
+import type { LedgerPersons } from '../../ledger/contract/ledger-persons.ts';
+import type { LedgerPolling } from '../../ledger/contract/ledger-polling.ts';
+import type { ActionFilter } from '../../ledger/contract/ledger-queries.ts';
+
+/** The word and the details of an action in the audit log. */
+type Action = readonly [what: string, details: AuditFields];
+
+/** The methods with which a command could act: every one that is not only a query, and the query for a person's data. */
+type Acting = LedgerControl & LedgerPersons & Pick<LedgerPolling, 'forgetOrigin'>;
+
+/**
+ * What the audit log says of each method: the action that its arguments make, or why there is none. `query`: it changes nothing and returns no
+ * personal data. `part`: it belongs to an action that is recorded as a whole, or to the work of the daemon. A new method does not compile
+ * until it has its line here.
+ */
+const ACTIONS: {
+  readonly [Method in keyof Acting]: ((...args: Parameters<Acting[Method]>) => Action) | 'query' | 'part';
+} = {
+  pause: (sink, reason) => ['pause', { sink, reason }],
+  resume: (sink) => ['resume', { sink }],
+  forget: (sink) => ['forget', { sink }],
+  retry: (filter) => ['retry', detailsOf(filter)],
+  discard: (filter, { note }) => ['discard', { ...detailsOf(filter), note }],
+  replay: (sink, leads) => ['replay', { sink, ...detailsOf(leads) }],
+  cancelReplays: (sink) => ['cancel-replay', { sink }],
+  personRecord: ({ leads, rejected }) => [
+    'export-subject',
+    { leads: leads.length, rejected: rejected.length },
+  ],
+  forgetOrigin: (source) => ['moved', { source }],
+  forgettable: 'query',
+  retriable: 'query',
+  discardable: 'query',
+  replayable: 'query',
+  cancellable: 'query',
+  clockAt: 'query',
+  lastDeclaration: 'query',
+  findPerson: 'query',
+  sinkErasures: 'query',
+  formerDestinations: 'query',
+  unfinishedErasures: 'query',
+  erase: 'part',
+  finishErasing: 'part',
+  declareSinks: 'part',
+  declareSources: 'part',
+  backfill: 'part',
+  finishReplays: 'part',
+  clockWentBack: 'part',
+  computeClientKeys: 'part',
+  removeOld: 'part',
+};
+
+/** Returns the ledger, with each action recorded before it happens. If `record` rejects, the action does not happen. */
+export function auditedLedger(
+  ledger: Ledger,
+  record: (what: string, details: AuditFields) => Promise<unknown>,
+): Ledger {
+  return new Proxy(ledger, {
+    get: (_, name) => {
+      const method = Reflect.get(ledger, name) as unknown;
+      if (typeof method !== 'function') return method;
+      const action = Object.hasOwn(ACTIONS, name) && ACTIONS[name as keyof Acting];
+      if (typeof action !== 'function') return method.bind(ledger);
+      return async (...args: never[]) => {
+        await record(...(action as (...args: never[]) => Action)(...args));
+        return method.apply(ledger, args);
+      };
+    },
+  });
+}
+
+/** Returns a filter as fields of the audit log, with the number of its ids instead of the ids, unless there is only one. */
+function detailsOf({ ids, lead, states, ...filter }: ActionFilter & LeadChoice): AuditFields {
+  const rest = Object.entries(filter).map(
+    ([name, value]) => [name, value instanceof Date ? value.toISOString() : value] as const,
+  );
+  const all = [...(ids?.leads ?? []).map(String), ...(ids?.deliveries ?? [])];
+  return {
+    ...Object.fromEntries(rest),
+    ...(lead !== undefined && { lead: String(lead) }),
+    ...(states && { states: states.join(', ') }),
+    ...(ids && (all.length === 1 ? { id: all[0] } : { ids: all.length })),
+  };
+}

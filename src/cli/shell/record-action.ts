@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { type AuditFields, AuditLog, auditFile } from '../../audit/audit-log.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
+import { isLedgerMissing } from '../../operations/opening/new-ledger.ts';
+import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { systemUser } from '../../platform/process/system-user.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import { CommandFailure } from './command-failure.ts';
+import { ExitCode } from './exit-code.ts';
+
+/** The part of a command's surroundings that says who runs it, and when. */
+interface Caller {
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Returns the person who runs the command: the user that called sudo, if there is one, otherwise the user of this process. Whoever may set
+ * variables of the environment can claim another name, so the audit log also has the user of the process.
+ */
+export function personOf({ env }: Pick<Caller, 'env'>): string {
+  return env['SUDO_USER'] || systemUser();
+}
+
+/**
+ * Records an action in the audit log before it happens, with the person who runs the command. Returns false if the data directory has
+ * neither a ledger nor an audit log: an audit log alone would make the first start take the installation for one that has lost its ledger.
+ * @throws CommandFailure if the audit log cannot be written; the caller must then not act
+ */
+export async function recordAction(
+  { dataDir }: Pick<LedgerConfig, 'dataDir'>,
+  caller: Caller,
+  what: string,
+  details: AuditFields = {},
+): Promise<boolean> {
+  if (isLedgerMissing(dataDir) && !existsSync(auditFile(dataDir))) return false;
+  const [who, user] = [personOf(caller), systemUser()];
+  // A daemon that runs has the file open, and rotates it.
+  const log = new AuditLog(
+    dataDir,
+    caller.clock,
+    isDataDirInUse(dataDir) ? Number.POSITIVE_INFINITY : undefined,
+  );
+  try {
+    await log.write({ who, via: 'cli', ...(user !== who && { user }), what, ...details });
+    return true;
+  } catch (error) {
+    throw new CommandFailure(
+      ExitCode.notDone,
+      `Nothing was done, because the audit log cannot be written (${codeOf(error) ?? 'unknown error'}).`,
+      `Check that ${dataDir} has free space and that this user may write ${auditFile(dataDir)}.`,
+    );
+  } finally {
+    await log.close();
+  }
+}
