@@ -36,7 +36,9 @@ export function addProbes(
     const body = actor.getStore() ? { ready, reasons } : { ready };
     return reply.code(ready ? 200 : 503).send(body);
   });
-  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));
+  app.get('/metrics', { config: { operation: 'metrics' } }, async (_request, reply) =>
+    reply.type(registry.contentType).send(await metrics()),
+  );
 }
 
 /** Returns the reasons of `ready`, or `UNKNOWN` if it fails or takes too long. Reports an error to `onFault` only, not to the client. */

@@ -29,6 +29,9 @@ export async function addBoard(app: FastifyInstance, queues: BoardQueues): Promi
   adapter.setBasePath(PATH);
   await app.register(
     async (scope) => {
+      scope.addHook('onRoute', (route) => {
+        route.config = { ...route.config, operation: 'queues' };
+      });
       scope.addHook('onRequest', async (request, reply) => {
         reply.header('content-security-policy', CSP);
         if (!['GET', 'HEAD'].includes(request.method))

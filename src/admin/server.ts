@@ -2,10 +2,9 @@ import cookie from '@fastify/cookie';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { AdminAddressError } from './address-error.ts';
 import { addApi } from './api/register.ts';
-import { actor } from './contract/actor.ts';
 import type { Configuration } from './contract/configuration.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
-import { Access } from './gate/access.ts';
+import { Access, type NamedToken } from './gate/access.ts';
 import { type Audit, auditRecorder, withAudit } from './gate/audit.ts';
 import { addGate, rejectBadAddress } from './gate/gate.ts';
 import { addLogin } from './gate/login.ts';
@@ -32,10 +31,10 @@ export interface AdminOptions extends ProbeOptions {
   /** Addresses and CIDR blocks of trusted proxies, whose forwarding headers the server uses. */
   readonly proxies: () => readonly string[];
   /**
-   * Token that a client must send. If undefined, a server on loopback needs none; any other server then answers only what needs no
+   * Tokens that a client may send. If there is none, a server on loopback needs none; any other server then answers only what needs no
    * credential.
    */
-  readonly token: () => string | undefined;
+  readonly tokens: () => readonly NamedToken[];
   /** Whether the server listens on a loopback address. */
   readonly loopback: boolean;
   readonly version: string;
@@ -117,19 +116,21 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
 }
 
 async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<void> {
-  const { monotonicMs = () => performance.now(), token, loopback, audit } = options;
-  const access = new Access({ token, loopback, monotonicMs });
+  const { monotonicMs = () => performance.now(), tokens, loopback, audit } = options;
+  const access = new Access({ tokens, loopback, monotonicMs });
   await app.register(cookie);
   const record = auditRecorder(audit);
   addGate(app, { hosts: options.hosts, access, record, instance: options.instance });
   addProbes(app, options, monotonicMs);
-  app.post('/-/reload', async (_request, reply) => {
+  app.post('/-/reload', { config: { operation: 'reload' } }, async (_request, reply) => {
     await record('reload');
     const result = await options.reload();
     return reply.code(result.applied ? 200 : 422).send(result);
   });
   if (!options.operations) {
-    app.get('/api/v1/configuration', () => options.configuration());
+    app.get('/api/v1/configuration', { config: { operation: 'configuration' } }, () =>
+      options.configuration(),
+    );
     return;
   }
   const operations: Operations = {
@@ -139,10 +140,8 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   await addApi(app, operations, options.onFault);
   addDescription(app, options.version);
   if (options.boardQueues) await addBoard(app, options.boardQueues);
-  const who = () => actor.getStore()?.who ?? 'unknown';
   const { sendLogin } = registerPages(app, {
     operations,
-    who,
     onFault: options.onFault,
     ...(options.rewriteCommands && { rewriteCommands: options.rewriteCommands }),
   });
@@ -151,7 +150,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
 
 function addDescription(app: FastifyInstance, version: string): void {
   let document: Promise<string> | undefined;
-  app.get('/api/v1/openapi.json', async (_request, reply) => {
+  app.get('/api/v1/openapi.json', { config: { operation: 'description' } }, async (_request, reply) => {
     document ??= import('./api/openapi.ts').then(({ describeApi }) => describeApi(version));
     return reply.type('application/json; charset=utf-8').send(await document);
   });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../../src/admin/gate/audit.ts';
 import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
-import { type AdminOptions, ask, openOptions } from './asking.ts';
+import { type AdminOptions, adminToken, ask, openOptions } from './asking.ts';
 import { aWellLeadsync } from './well-leadsync.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
@@ -17,7 +17,13 @@ async function start(options: Partial<AdminOptions> = {}): Promise<AdminServer &
   const entries: AuditEntry[] = [];
   const audit = async (entry: AuditEntry) => void entries.push(entry);
   const operations = aWellLeadsync();
-  const server = await startAdmin({ ...openOptions, token: () => TOKEN, operations, audit, ...options });
+  const server = await startAdmin({
+    ...openOptions,
+    tokens: () => adminToken(TOKEN),
+    operations,
+    audit,
+    ...options,
+  });
   open.push(server);
   return { ...server, entries };
 }
@@ -105,7 +111,7 @@ describe('with a token', () => {
 
   test('a token that a reload has changed is the one that counts', async () => {
     let token = TOKEN;
-    const server = await start({ token: () => token });
+    const server = await start({ tokens: () => adminToken(token) });
     const session = cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '';
     token = 'another-token-entirely';
     expect((await ask(server, '/metrics', bearer(TOKEN))).status).toBe(401);
@@ -115,7 +121,7 @@ describe('with a token', () => {
 });
 
 test('without a token, what other machines reach answers nobody', async () => {
-  const server = await start({ token: () => undefined, loopback: false });
+  const server = await start({ tokens: () => [], loopback: false });
   expect((await ask(server, '/metrics')).status).toBe(401);
   expect((await ask(server, '/metrics', bearer('undefined'))).status).toBe(401);
   expect((await ask(server, '/livez')).status).toBe(200);
@@ -221,9 +227,9 @@ describe('the audit log', () => {
     await ask(server, '/api/v1/leads/main/42/reveal', { method: 'POST', ...bearer(TOKEN) });
     await ask(server, '/api/v1/leads/main/42/versions/2/reveal', { method: 'POST', ...bearer(TOKEN) });
     expect(order).toEqual([
-      'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42"}',
+      'reveal {"who":"admin","via":"token","role":"admin","address":"127.0.0.1","source":"main","lead":"42"}',
       'revealed',
-      'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","version":2}',
+      'reveal {"who":"admin","via":"token","role":"admin","address":"127.0.0.1","source":"main","lead":"42","version":2}',
       'revealed',
     ]);
     order.length = 0;
@@ -242,9 +248,9 @@ describe('the audit log', () => {
       body: JSON.stringify({ text: 'Ada Example', source: 'main' }),
     });
     expect(order).toEqual([
-      'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","as":"previews"}',
+      'reveal {"who":"admin","via":"token","role":"admin","address":"127.0.0.1","source":"main","lead":"42","as":"previews"}',
       'previewed',
-      'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","as":"expression"}',
+      'reveal {"who":"admin","via":"token","role":"admin","address":"127.0.0.1","source":"main","lead":"42","as":"expression"}',
       'tried',
       'tried',
       'find {"who":"token","address":"127.0.0.1","source":"main"}', // without the text
@@ -260,7 +266,7 @@ describe('the audit log', () => {
     };
     const operations = { ...aWellLeadsync(), reveal: count, previews: count, test: count };
     const audit = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
-    const server = await start({ operations, audit, token: () => undefined });
+    const server = await start({ operations, audit, tokens: () => [] });
     for (const path of [
       '/api/v1/leads/main/42/reveal',
       '/api/v1/leads/main/42/preview',

@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AdminServer, startAdmin } from '../../src/admin/server.ts';
+import { Secret } from '../../src/platform/options/secret.ts';
 
 export type AdminOptions = Parameters<typeof startAdmin>[0];
 
@@ -9,7 +10,7 @@ export const openOptions: AdminOptions = {
   port: 0,
   hosts: () => [],
   proxies: () => [],
-  token: () => undefined,
+  tokens: () => [],
   loopback: true,
   version: '1.2.3',
   instance: 'an-instance',
@@ -26,6 +27,11 @@ export const openOptions: AdminOptions = {
   audit: async () => undefined,
   onFault: () => undefined,
 };
+
+/** The tokens of a server with `admin.token`. */
+export function adminToken(token: string): ReturnType<AdminOptions['tokens']> {
+  return [{ name: 'admin', role: 'admin', token: new Secret(token) }];
+}
 
 export interface Answer {
   readonly status: number;

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type AdminOptions, ask } from './asking.ts';
+import { type AdminOptions, adminToken, ask } from './asking.ts';
 import { anAuditedAdmin } from './audited-admin.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 const bearer = { authorization: `Bearer ${TOKEN}` };
 
-const start = (options: Partial<AdminOptions> = {}) => anAuditedAdmin({ token: () => TOKEN, ...options });
+const start = (options: Partial<AdminOptions> = {}) =>
+  anAuditedAdmin({ tokens: () => adminToken(TOKEN), ...options });
 
 /** The address that the audit log has for a request with these headers. */
 async function addressNoted(server: Awaited<ReturnType<typeof start>>, headers: Record<string, string>) {

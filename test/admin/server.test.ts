@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { AdminAddressError } from '../../src/admin/address-error.ts';
 import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
-import { type AdminOptions, type Answer, ask, openOptions } from './asking.ts';
+import { type AdminOptions, type Answer, adminToken, ask, openOptions } from './asking.ts';
 
 let open: AdminServer[] = [];
 afterEach(async () => {
@@ -152,7 +152,7 @@ test.each(['leadsync:9464', 'leadsync.prod.svc.cluster.local', 'printer.local'])
   async (host) => {
     const asked = async (more: Partial<AdminOptions>) =>
       (await ask(await start(more), '/livez', { headers: { host } })).status;
-    expect(await asked({ token: () => 'a'.repeat(32) })).toBe(200);
+    expect(await asked({ tokens: () => adminToken('a'.repeat(32)) })).toBe(200);
     expect(await asked({ loopback: false })).toBe(200);
     expect(await asked({})).toBe(421);
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AdminServer } from '../../src/admin/server.ts';
-import { ask } from './asking.ts';
+import { adminToken, ask } from './asking.ts';
 import { anAuditedAdmin } from './audited-admin.ts';
 import { aWellLeadsync } from './well-leadsync.ts';
 
@@ -14,14 +14,14 @@ describe('a wrong token', () => {
     ask(server, path, { headers: { authorization: `Bearer ${token}` } });
 
   test('is written to the audit log with the address, and never itself', async () => {
-    const server = await start({ token: () => TOKEN });
+    const server = await start({ tokens: () => adminToken(TOKEN) });
     expect((await show(server, 'a-wrong-one')).status).toBe(401);
     expect(server.entries).toEqual([{ what: 'token refused', address: '127.0.0.1' }]);
   });
 
   test('can be tried ten times a minute; further ones are refused without a record, and it is said how long', async () => {
     let nowMs = 0;
-    const server = await start({ token: () => TOKEN, monotonicMs: () => nowMs });
+    const server = await start({ tokens: () => adminToken(TOKEN), monotonicMs: () => nowMs });
     for (let n = 0; n < 10; n += 1) expect((await show(server, `guess-${n}`)).status).toBe(401);
     nowMs = 15_000;
     const answer = await show(server, 'guess-10');
@@ -35,7 +35,7 @@ describe('a wrong token', () => {
   });
 
   test('never locks the right one out, from the same address neither: Prometheus goes on scraping', async () => {
-    const server = await start({ token: () => TOKEN, ready: () => ['Redis is away.'] });
+    const server = await start({ tokens: () => adminToken(TOKEN), ready: () => ['Redis is away.'] });
     for (let n = 0; n < 20; n += 1) {
       await show(server, `guess-${n}`);
       expect((await show(server, TOKEN)).status).toBe(200);
@@ -47,14 +47,17 @@ describe('a wrong token', () => {
   });
 
   test('that comes again and again is a mistake: it locks nobody out, and is noted once a minute', async () => {
-    const server = await start({ token: () => TOKEN });
+    const server = await start({ tokens: () => adminToken(TOKEN) });
     for (let n = 0; n < 30; n += 1) expect((await show(server, 'the-one-before')).status).toBe(401);
     expect((await show(server, TOKEN)).status).toBe(200);
     expect(server.entries).toHaveLength(1);
   });
 
   test('is refused too when the audit log cannot be written', async () => {
-    const server = await start({ token: () => TOKEN, audit: () => Promise.reject(new Error('ENOSPC')) });
+    const server = await start({
+      tokens: () => adminToken(TOKEN),
+      audit: () => Promise.reject(new Error('ENOSPC')),
+    });
     expect((await show(server, 'a-wrong-one')).status).toBe(401);
   });
 });
@@ -104,7 +107,7 @@ describe('what cannot be answered', () => {
 
   test('tells a stranger nothing of leadsync', async () => {
     const operations = aWellLeadsync();
-    const server = await start({ token: () => TOKEN, operations });
+    const server = await start({ tokens: () => adminToken(TOKEN), operations });
     for (let n = 0; n < 11; n += 1) {
       const headers = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
       const body = `token=wrong-${n}`;

@@ -53,12 +53,21 @@ export const adminSafeguards: readonly Safeguard[] = [
     tests: ['test/admin/strangers.test.ts'],
   },
   {
+    name: 'the gate checks the role of a client for each route',
+    without:
+      'whoever may look at the pages sends leads again, reads personal data and reloads the configuration',
+    file: 'src/admin/gate/gate.ts',
+    text: 'return rejectByRole(request, reply);',
+    instead: 'return undefined;',
+    tests: ['test/admin/roles.test.ts'],
+  },
+  {
     name: 'the admin server accepts the right token from an address that sends wrong ones',
     without: 'a stale client behind the same proxy keeps Prometheus and everyone else out for ever',
     file: 'src/admin/gate/access.ts',
-    text: "return isSame(sent, token) ? { who: 'token', address } : this.#guess(sent, address);",
+    text: 'const found = this.#find(sent);\n    return found ?',
     instead:
-      "return isSame(sent, token) && this.#throttle.waitSeconds(address) === 0 ? { who: 'token', address } : this.#guess(sent, address);",
+      'const found = this.#throttle.waitSeconds(address) > 0 ? undefined : this.#find(sent);\n    return found ?',
     tests: ['test/admin/strangers.test.ts'],
   },
   {

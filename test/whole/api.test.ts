@@ -149,7 +149,14 @@ test('the API shows what happened to each lead, and retries what failed once the
       .split('\n')
       .map((line) => JSON.parse(line)),
   ).toMatchObject([
-    { who: 'token', address: '127.0.0.1', what: 'retry', delivery: dead.delivery_id },
+    {
+      who: 'admin',
+      via: 'token',
+      role: 'admin',
+      address: '127.0.0.1',
+      what: 'retry',
+      delivery: dead.delivery_id,
+    },
     { what: 'pause', sink: 'crm', reason: 'moving house' },
     { what: 'replay', sink: 'crm', source: 'main', lead: '3' },
     { what: 'test', sink: 'crm' },

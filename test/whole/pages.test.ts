@@ -77,7 +77,7 @@ test('a user logs in, finds the refused lead, reads it, and sends it once the ca
   const { client_name } = JSON.parse(aStranger(2));
   expect(await page.locator('#content').innerText()).toContain(`no agent for ${client_name}`);
   const audit = readFileSync(join(dataDir, 'audit.jsonl'), 'utf8');
-  expect(audit).toMatch(/"who":"session".*"what":"reveal","source":"main","lead":"2"/);
+  expect(audit).toMatch(/"who":"admin","via":"session".*"what":"reveal","source":"main","lead":"2"/);
   expectNoCanary(audit);
 
   refused.clear();

@@ -49,6 +49,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/leads/find',
     {
+      config: { operation: 'findLeads' },
       schema: {
         operationId: 'findLeads',
         summary: 'Find leads by a part of the name, email address or phone number (personal data)',
@@ -64,6 +65,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/leads/:source/:lead/reveal',
     {
+      config: { operation: 'reveal' },
       schema: {
         operationId: 'reveal',
         summary: "Return a lead's content and the answers of destinations (personal data)",
@@ -78,6 +80,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/leads/:source/:lead/versions/:version/reveal',
     {
+      config: { operation: 'reveal' },
       schema: {
         operationId: 'revealVersion',
         summary: 'Return the content of one version and of the previous version (personal data)',
@@ -92,6 +95,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/leads/:source/:lead/preview',
     {
+      config: { operation: 'previews' },
       schema: {
         operationId: 'preview',
         summary: 'Return what each sink would get for a lead now (personal data); sends nothing',
@@ -108,6 +112,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/rejected-leads/:id/reveal',
     {
+      config: { operation: 'revealRejected' },
       schema: {
         operationId: 'revealRejected',
         summary: 'Return the text of a rejected lead (personal data)',
@@ -122,6 +127,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     '/expressions/try',
     {
       bodyLimit: MAX_EXPRESSION_BYTES,
+      config: { operation: 'tryExpression' },
       schema: {
         operationId: 'tryExpression',
         summary:
@@ -139,6 +145,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/leads/:source/:lead/replay',
     {
+      config: { operation: 'replay' },
       schema: {
         operationId: 'replay',
         summary: 'Deliver the current version of a lead to a sink again',
@@ -159,6 +166,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     '/deliveries/retry',
     {
       bodyLimit: MAX_IDS_BYTES,
+      config: { operation: 'retry' },
       schema: {
         operationId: 'retry',
         summary: 'Make dead or pending deliveries due now, with a new retry schedule',
@@ -174,6 +182,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     '/deliveries/discard',
     {
       bodyLimit: MAX_IDS_BYTES,
+      config: { operation: 'discard' },
       schema: {
         operationId: 'discard',
         summary: 'Discard dead deliveries, with a note',
@@ -189,6 +198,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     '/sinks/:sink/replay',
     {
       bodyLimit: MAX_IDS_BYTES,
+      config: { operation: 'replayAll' },
       schema: {
         operationId: 'replayAll',
         summary: 'Deliver leads to a sink again, or count them',
@@ -208,6 +218,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/sinks/:sink/cancel-replay',
     {
+      config: { operation: 'cancelReplays' },
       schema: {
         operationId: 'cancelReplay',
         summary: 'Skip what replays owe to a sink and is still pending',
@@ -223,6 +234,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/sources/:source/poll',
     {
+      config: { operation: 'poll' },
       schema: {
         operationId: 'poll',
         summary: 'Poll a source now',
@@ -241,6 +253,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/sinks/:sink/pause',
     {
+      config: { operation: 'pause' },
       schema: {
         operationId: 'pause',
         summary: 'Pause a sink; its backlog and the pause survive restarts',
@@ -256,6 +269,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/sinks/:sink/resume',
     {
+      config: { operation: 'resume' },
       schema: {
         operationId: 'resume',
         summary: 'Resume a paused sink, or try a held sink now',
@@ -269,6 +283,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/sinks/:sink/test',
     {
+      config: { operation: 'test' },
       schema: {
         operationId: 'test',
         summary: 'Send a sink one event that is marked as a test',
@@ -282,6 +297,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
   app.post(
     '/reload',
     {
+      config: { operation: 'reload' },
       schema: {
         operationId: 'reload',
         summary: 'Reload the configuration file',

@@ -32,7 +32,8 @@ export async function describeApi(version: string): Promise<string> {
           token: {
             type: 'http',
             scheme: 'bearer',
-            description: 'The value of admin.token. Not needed on loopback if no token is configured.',
+            description:
+              'The value of admin.token, or of one of admin.tokens, whose role decides what it may do. Not needed on loopback if no token is configured.',
           },
         },
       },

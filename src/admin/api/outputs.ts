@@ -19,12 +19,12 @@ export function responses<Success extends z.ZodType, ErrorStatus extends 404 | 4
   success: Success,
   ...statuses: ErrorStatus[]
 ) {
-  const errors = [400, 401, ...statuses, 500, 503] as const;
+  const errors = [400, 401, 403, ...statuses, 500, 503] as const;
   return {
     200: success,
     default: ApiError,
     ...(Object.fromEntries(errors.map((status) => [status, ApiError])) as Record<
-      400 | 401 | 500 | 503,
+      400 | 401 | 403 | 500 | 503,
       typeof ApiError
     >),
   };

@@ -35,6 +35,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/overview',
     {
+      config: { operation: 'overview' },
       schema: {
         operationId: 'overview',
         summary: 'State of sources, sinks and exports, with each problem and its next step',
@@ -47,6 +48,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/leads',
     {
+      config: { operation: 'leads' },
       schema: {
         operationId: 'leads',
         summary: 'List leads without their content, newest first',
@@ -62,6 +64,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/leads/count',
     {
+      config: { operation: 'countLeads' },
       schema: {
         operationId: 'countLeads',
         summary: `Number of leads that match a filter, at most ${printCount(MAX_COUNTED)}`,
@@ -75,6 +78,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/leads/:source/:lead',
     {
+      config: { operation: 'lead' },
       schema: {
         operationId: 'lead',
         summary: 'History of one lead: versions, deliveries and attempts',
@@ -88,6 +92,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/deliveries',
     {
+      config: { operation: 'deliveries' },
       schema: {
         operationId: 'deliveries',
         summary: 'List deliveries, most recently owed first',
@@ -101,6 +106,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/deliveries/count',
     {
+      config: { operation: 'countDeliveries' },
       schema: {
         operationId: 'countDeliveries',
         summary: `Number of deliveries that match a filter, at most ${printCount(MAX_COUNTED)}`,
@@ -114,6 +120,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/sinks',
     {
+      config: { operation: 'sinks' },
       schema: {
         operationId: 'sinks',
         summary: 'State and backlog of every sink',
@@ -126,6 +133,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/sinks/:sink',
     {
+      config: { operation: 'sink' },
       schema: {
         operationId: 'sink',
         summary: 'One sink: its circuit breaker, success rate, durations, errors, backlog and last attempts',
@@ -143,6 +151,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/polls',
     {
+      config: { operation: 'polls' },
       schema: {
         operationId: 'polls',
         summary: 'List polls, newest first',
@@ -156,6 +165,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/log',
     {
+      config: { operation: 'log' },
       schema: {
         operationId: 'log',
         summary: 'The last lines of the log, newest first',
@@ -169,6 +179,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/rejected-leads',
     {
+      config: { operation: 'rejected' },
       schema: {
         operationId: 'rejected',
         summary: 'List leads that could not be recorded, without their text, newest first',
@@ -182,6 +193,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/expressions',
     {
+      config: { operation: 'expressionLanguage' },
       schema: {
         operationId: 'expressionLanguage',
         summary: 'Variables and functions that an expression can use',
@@ -194,6 +206,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/configuration',
     {
+      config: { operation: 'configuration' },
       schema: {
         operationId: 'configuration',
         summary: 'The configuration in force, with the origin of each value; secrets are masked',
@@ -206,6 +219,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
   app.get(
     '/configuration/changes',
     {
+      config: { operation: 'previewReload' },
       schema: {
         operationId: 'previewReload',
         summary: 'Every option that a reload would change, with the value in force and that of the file',

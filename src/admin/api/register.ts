@@ -1,6 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Operations } from '../contract/operations.ts';
+import { neededRole } from '../contract/rights.ts';
 import { requestErrorFor, sendError } from '../http/answer.ts';
 import { addActions } from './actions.ts';
 import { addReads } from './reads.ts';
@@ -24,10 +25,19 @@ export async function addApi(
       scope.removeContentTypeParser('text/plain'); // accepts JSON only, which a form of another site cannot send
       scope.addHook('onRoute', (route) => {
         route.bodyLimit ??= MAX_BODY_BYTES;
+        describeRole(route);
       });
       addReads(scope, operations);
       addActions(scope, operations);
     },
     { prefix: '/api/v1' },
   );
+}
+
+/** Adds the role that a route needs to its description (https://spec.openapis.org/oas/v3.1.0#security-requirement-object). */
+function describeRole({ config, schema = {} }: RouteOptions): void {
+  if (config?.operation === undefined) return;
+  const role = neededRole(config.operation);
+  const texts = [schema.description, `Needs the role ${role}.`].filter(Boolean);
+  Object.assign(schema, { description: texts.join(' '), security: [{ token: [role] }] });
 }

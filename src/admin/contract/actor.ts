@@ -1,9 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Role } from '../../platform/options/role.ts';
 
-/** The client of a request: how it authenticated, and its address. */
+/** The client of a request: who it is, how it came in, what it may do, and its address. */
 export interface Actor {
-  /** Kind of credential; `loopback` means that no credential was required. */
-  readonly who: 'token' | 'session' | 'loopback';
+  /** Name of the person or program: of a token, `admin` for `admin.token`. `loopback` if no credential is required. */
+  readonly who: string;
+  /** Kind of credential; `loopback` means that none is required. */
+  readonly via: 'token' | 'session' | 'loopback';
+  readonly role: Role;
   readonly address: string;
 }
 

@@ -1,26 +1,38 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Role } from '../../platform/options/role.ts';
+import type { Secret } from '../../platform/options/secret.ts';
 import type { Actor } from '../contract/actor.ts';
 import { RequestError } from '../contract/request-error.ts';
+import type { OperationName } from '../contract/rights.ts';
 import { sendError, wantsPage } from '../http/answer.ts';
 import { clientAddress } from '../http/proxies.ts';
-import { Sessions } from './sessions.ts';
+import { digest, Sessions } from './sessions.ts';
 import { TokenThrottle } from './token-throttle.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the route needs no credential: `/livez`, `/readyz`, the login and the logout. Assets are exempt without this option. */
     open?: boolean;
+    /** What the route does, which decides who may do it (`contract/rights.ts`). Every route that is not open has one. */
+    operation?: OperationName;
   }
 }
 
 /** Name of the cookie that holds the session id. */
 export const SESSION_COOKIE = 'leadsync_session';
 
+/** A token, the person or program that has it, and what it may do. */
+export interface NamedToken {
+  readonly name: string;
+  readonly role: Role;
+  readonly token: Secret;
+}
+
 /** What `Access` needs to authenticate clients. `monotonicMs` returns the time of a monotonic clock, in ms. */
 export interface AccessOptions {
-  /** Token that a client must send. Undefined if none is configured; a reload can change it. */
-  readonly token: () => string | undefined;
+  /** Tokens that clients may send. Empty if none is configured; a reload can change them. */
+  readonly tokens: () => readonly NamedToken[];
   /**
    * Whether only this machine can connect. If others can and no token is configured, the server rejects every request that needs a
    * credential.
@@ -40,6 +52,12 @@ export interface AnonymousClient {
 
 const NO_CREDENTIAL: AnonymousClient = { guess: false, waitSeconds: 0 };
 
+/** A session that has just begun: its id, and whose it is. */
+export interface Login {
+  readonly session: string;
+  readonly client: Actor;
+}
+
 /** Authenticates clients by token or session. */
 export class Access {
   readonly #protection: AccessOptions;
@@ -54,38 +72,55 @@ export class Access {
 
   /** Whether clients need a credential. */
   get needed(): boolean {
-    return this.#protection.token() !== undefined || !this.#protection.loopback;
+    return this.#protection.tokens().length > 0 || !this.#protection.loopback;
   }
 
   /** Returns the client. Call it once per request, because it counts wrong tokens. */
   authenticate(request: FastifyRequest): Actor | AnonymousClient {
     const address = clientAddress(request);
-    if (!this.needed) return { who: 'loopback', address };
-    const token = this.#protection.token();
-    if (token === undefined) return NO_CREDENTIAL;
+    if (!this.needed) return { who: 'loopback', via: 'loopback', role: 'admin', address };
     const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    if (bearer !== undefined) return this.#byToken(bearer, token, address);
-    const session = request.cookies[SESSION_COOKIE];
-    return session !== undefined && this.#sessions.isValid(session, token)
-      ? { who: 'session', address }
-      : NO_CREDENTIAL;
+    if (bearer !== undefined) return this.#byToken(bearer, address);
+    return this.#bySession(request.cookies[SESSION_COOKIE], address) ?? NO_CREDENTIAL;
   }
 
   /** Checks the token before the throttle, so that wrong tokens from an address never lock out the right one from it. */
-  #byToken(sent: string, token: string, address: string): Actor | AnonymousClient {
-    return isSame(sent, token) ? { who: 'token', address } : this.#guess(sent, address);
+  #byToken(sent: string, address: string): Actor | AnonymousClient {
+    const found = this.#find(sent);
+    return found ? { who: found.name, via: 'token', role: found.role, address } : this.#guess(sent, address);
+  }
+
+  /** Returns undefined if the session has ended, or the token that it began with is no longer in force. */
+  #bySession(id: string | undefined, address: string): Actor | undefined {
+    const holder = id === undefined ? undefined : this.#sessions.holderOf(id);
+    if (id === undefined || holder === undefined) return undefined;
+    const { who, credential } = holder;
+    const found = this.#protection
+      .tokens()
+      .find(({ name, token }) => name === who && digest(token.reveal()) === credential);
+    if (found) return { who, via: 'session', role: found.role, address };
+    this.#sessions.end(id);
+    return undefined;
+  }
+
+  /** Compares with every token, so that the time does not show which one is similar. */
+  #find(sent: string): NamedToken | undefined {
+    return this.#protection.tokens().filter(({ token }) => isSame(sent, token.reveal()))[0];
   }
 
   #guess(sent: string, address: string): AnonymousClient {
+    if (this.#protection.tokens().length === 0) return NO_CREDENTIAL;
     const waitSeconds = this.#throttle.waitSeconds(address);
     return { waitSeconds, guess: waitSeconds === 0 && this.#throttle.add(address, sent) };
   }
 
-  /** Returns the id of a new session, or the client if the token is wrong. Call it once per request, because it counts wrong tokens. */
-  logIn(request: FastifyRequest, sent: string): string | AnonymousClient {
-    const token = this.#protection.token();
-    if (token === undefined) return NO_CREDENTIAL;
-    return isSame(sent, token) ? this.#sessions.begin(token) : this.#guess(sent, clientAddress(request));
+  /** Returns a new session, or the client if the token is wrong. Call it once per request, because it counts wrong tokens. */
+  logIn(request: FastifyRequest, sent: string): Login | AnonymousClient {
+    const address = clientAddress(request);
+    const found = this.#find(sent);
+    if (!found) return this.#guess(sent, address);
+    const session = this.#sessions.begin({ who: found.name, credential: digest(sent) });
+    return { session, client: { who: found.name, via: 'session', role: found.role, address } };
   }
 
   logOut(request: FastifyRequest): void {
@@ -102,7 +137,12 @@ export function sendChallenge(request: FastifyRequest, reply: FastifyReply): Ret
   return sendError(
     request,
     reply,
-    new RequestError(401, 'credential', 'This request needs the token of admin.token.', hint),
+    new RequestError(
+      401,
+      'credential',
+      'This request needs a token: admin.token, or one of admin.tokens.',
+      hint,
+    ),
   );
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import { actor } from '../contract/actor.ts';
 import { RequestError } from '../contract/request-error.ts';
+import { isAllowed, notAllowed } from '../contract/rights.ts';
 import { sendError } from '../http/answer.ts';
 import { type HostRule, isAllowedHost } from '../http/host-rule.ts';
 import { clientAddress } from '../http/proxies.ts';
@@ -44,12 +45,12 @@ const TOO_MANY_GUESSES = new RequestError(
   429,
   'too-many',
   'Too many wrong tokens came from your address, and this one is wrong too.',
-  'Send the token of admin.token, which is accepted at any time.',
+  'The right one is accepted at any time.',
 );
 
 /**
- * Adds the checks that run before every route and before a body is read: the host name, the origin, the credential, and whether the
- * route exists. Call it before any route is added.
+ * Adds the checks that run before every route and before a body is read: the host name, the origin, the credential, whether the route
+ * exists, and whether the client's role may use it. Call it before any route is added.
  */
 export function addGate(
   app: FastifyInstance,
@@ -62,7 +63,11 @@ export function addGate(
 ): void {
   const routes = new Routes();
   const ruleNow = (): HostRule => ({ configured: hosts(), guarded: access.needed });
-  app.addHook('onRoute', (route) => routes.add(route));
+  app.addHook('onRoute', (route) => {
+    routes.add(route);
+    // Checked at the start, because a hook of the board adds the operation of its routes after this one.
+    app.addHook('onReady', async () => requireOperation(route));
+  });
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS).header(INSTANCE_HEADER, instance);
     if (!hasAllowedHost(request, ruleNow()) && !isAsset(request))
@@ -72,12 +77,12 @@ export function addGate(
   });
   app.addHook('onRequest', (request, reply, done) => {
     const client = access.authenticate(request);
-    if (client.who) actor.run(client, done);
+    if (client.who !== undefined) actor.run(client, done);
     else rejectAnonymous(request, reply, client, record).then((isAnswered) => isAnswered || done(), done);
   });
   app.addHook('onRequest', async (request, reply) => {
     const allowed = routes.methodsAt(request.url);
-    if (allowed.includes(request.method)) return undefined;
+    if (allowed.includes(request.method)) return rejectByRole(request, reply);
     if (allowed.length > 0) reply.header('allow', allowed.join(', '));
     return sendError(request, reply, routeError(allowed));
   });
@@ -104,6 +109,22 @@ async function rejectAnonymous(
   if (waitSeconds === 0) await sendChallenge(request, reply);
   else await sendError(request, reply.header('retry-after', waitSeconds), TOO_MANY_GUESSES);
   return true;
+}
+
+/** Throws for a route that neither says what it does nor is open to everyone, so that no route can miss the check of roles. */
+function requireOperation({ config, url }: RouteOptions): void {
+  if (config?.open || config?.operation !== undefined || url.startsWith('/assets/')) return;
+  throw new Error(
+    `The route ${url} needs \`config: { operation }\` (admin/contract/rights.ts), or \`open\`.`,
+  );
+}
+
+/** Rejects a client whose role does not include the one that the route needs. */
+function rejectByRole(request: FastifyRequest, reply: FastifyReply) {
+  const client = actor.getStore();
+  const { operation } = request.routeOptions.config;
+  if (client === undefined || operation === undefined || isAllowed(client, operation)) return undefined;
+  return sendError(request, reply, notAllowed(client, operation));
 }
 
 /** Whether the route needs no credential. */

@@ -45,11 +45,11 @@ export async function addLogin(
   app.post('/login', { config: { open: true } }, async (request, reply) => {
     const { token, next } = fieldsOf(request.body);
     if (!access.needed) return reply.redirect(next, 303);
-    const session = access.logIn(request, token);
-    if (typeof session !== 'string') return refuse(request, reply, session, next);
-    await record('login', { address: clientAddress(request) });
+    const login = access.logIn(request, token);
+    if (!('session' in login)) return refuse(request, reply, login, next);
+    await record('login', { ...login.client });
     const cookie = { ...cookieFor(request), maxAge: SESSION_MS / 1000 };
-    return reply.setCookie(SESSION_COOKIE, session, cookie).redirect(next, 303);
+    return reply.setCookie(SESSION_COOKIE, login.session, cookie).redirect(next, 303);
   });
   app.post('/logout', { config: { open: true } }, async (request, reply) => {
     access.logOut(request);

@@ -5,33 +5,39 @@ export const SESSION_MS = 12 * 3_600_000;
 /** Maximum concurrent sessions; a further one ends the oldest. */
 const MAX_SESSIONS = 1_000;
 
-/** Sessions of logged-in readers, in memory. A restart or a new token ends all sessions. */
+/** Whose session it is, and what it was started with. */
+export interface SessionHolder {
+  readonly who: string;
+  /** Digest of the credential. The session ends when the credential is no longer in force. */
+  readonly credential: string;
+}
+
+/** Sessions of logged-in readers, in memory. A restart ends all sessions. */
 export class Sessions {
   readonly #now: () => number;
-  /** Expiry and token hash of each session, by the hash of the session id, so that a memory dump holds no usable id. */
-  readonly #ends = new Map<string, { readonly atMs: number; readonly token: string }>();
+  /** Expiry and holder of each session, by the hash of the session id, so that a memory dump holds no usable id. */
+  readonly #ends = new Map<string, { readonly atMs: number; readonly holder: SessionHolder }>();
 
   /** @param now a monotonic clock, in ms */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Starts a session for a token that the caller has checked. Returns the session id. */
-  begin(token: string): string {
+  /** Starts a session for a holder whose credential the caller has checked. Returns the session id. */
+  begin(holder: SessionHolder): string {
     const id = randomBytes(32).toString('base64url');
     const [oldest] = this.#ends.keys();
     if (oldest !== undefined && this.#ends.size >= MAX_SESSIONS) this.#ends.delete(oldest);
-    this.#ends.set(digest(id), { atMs: this.#now() + SESSION_MS, token: digest(token) });
+    this.#ends.set(digest(id), { atMs: this.#now() + SESSION_MS, holder });
     return id;
   }
 
-  /** Whether the session has not expired and was started with the token in force. */
-  isValid(id: string, token: string): boolean {
+  /** Returns the holder of a session that has not expired. The caller checks whether its credential is still in force. */
+  holderOf(id: string): SessionHolder | undefined {
     const session = this.#ends.get(digest(id));
-    if (!session) return false;
-    if (session.atMs > this.#now() && session.token === digest(token)) return true;
-    this.#ends.delete(digest(id));
-    return false;
+    if (!session || session.atMs > this.#now()) return session?.holder;
+    this.end(id);
+    return undefined;
   }
 
   end(id: string): void {
@@ -39,6 +45,7 @@ export class Sessions {
   }
 }
 
-function digest(text: string): string {
+/** Returns the SHA-256 of a text, so that memory holds neither tokens nor session ids. */
+export function digest(text: string): string {
   return hash('sha256', text, 'base64url');
 }

@@ -2,6 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import type { ReloadResult } from '../contract/operations.ts';
+import { may } from '../contract/rights.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
@@ -12,7 +13,7 @@ import { table } from './parts/table.ts';
 
 /** Adds the page of the configuration in force, with the origin of each value. */
 export const addConfiguration: AddPage = (app, site) => {
-  app.get('/configuration', async (request, reply) => {
+  app.get('/configuration', { config: { operation: 'configuration' } }, async (request, reply) => {
     const configuration = await site.operations.configuration();
     return site.show(request, reply, {
       title: 'Configuration',
@@ -20,7 +21,7 @@ export const addConfiguration: AddPage = (app, site) => {
       live: body(configuration, new Date()),
     });
   });
-  app.post('/configuration/reload', async (request, reply) => {
+  app.post('/configuration/reload', { config: { operation: 'reload' } }, async (request, reply) => {
     if (fieldsOf(request).has('sure'))
       return site.done(reply, '/configuration', reloadNotice(await site.operations.reload()));
     return site.confirm(request, reply, {
@@ -61,7 +62,7 @@ function body({ generation, loaded_at, stale, values }: Configuration, now: Date
       <div><dt>In force since</dt><dd>${ago(loaded_at, now)}</dd></div>
       <div><dt>File</dt><dd>${stale ? 'has faults' : 'in force'}</dd></div>
     </dl>`,
-    confirmButton('/configuration/reload', 'Reload…'),
+    may('reload') && confirmButton('/configuration/reload', 'Reload…'),
     html`<section><h2>Values in force</h2>${table({
       name: 'Values in force',
       columns: [

@@ -5,6 +5,7 @@ import { countOf, printCount } from '../../platform/text/format.ts';
 import { DELIVERY_COLUMNS, DeliveryFilter, type DeliveryRow, SelectedState } from '../contract/deliveries.ts';
 import { MAX_COUNTED, MAX_NOTE, type Page } from '../contract/operations.ts';
 import type { SinkOverview } from '../contract/overview.ts';
+import { may } from '../contract/rights.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { dialogAttributes } from './parts/confirmation.ts';
@@ -21,14 +22,16 @@ type Filter = ParsedFilter<DeliveryFilter>;
 
 /** Adds the page of deliveries: pending, delivered, dead and skipped. */
 export const addDeliveries: AddPage = (app, site) => {
-  addList(app, site, '/deliveries', () => listPage(site));
-  app.post('/deliveries/retry', (request, reply) => {
+  addList(app, site, '/deliveries', 'deliveries', () => listPage(site));
+  app.post('/deliveries/retry', { config: { operation: 'retry' } }, (request, reply) => {
     const selected = fieldsOf(request).getAll('delivery');
     return selected.length > 0
       ? retrySelected(site, request, reply, selected)
       : retryMatching(site, request, reply);
   });
-  app.post('/deliveries/discard', (request, reply) => discard(site, request, reply));
+  app.post('/deliveries/discard', { config: { operation: 'discard' } }, (request, reply) =>
+    discard(site, request, reply),
+  );
 };
 
 async function listPage({ operations }: Site): Promise<ListPage<DeliveryFilter, DeliveryRow>> {
@@ -72,6 +75,7 @@ function body(
   const { input } = filtered;
   const empty = emptyText(filtered, deliveries, words);
   const rows = table({ name: 'Deliveries', columns, rows: deliveries.rows, key: keyOf, empty });
+  if (!canSelect()) return html`<div class="rows">${rows}</div>`;
   return html`<form method="post" action=${withQuery('/deliveries/retry', input)} class="rows" data-select>
     ${deliveries.rows.length > 0 && buttons(input)}
     ${rows}
@@ -88,9 +92,10 @@ function buttons(input: Filter['input']): VNode {
   const all = `Retry all ${state ?? 'dead'}…`;
   const discardable = state === undefined || state === 'dead';
   return html`<p class="buttons selecting">
-    <button data-needs-selection ...${dialogAttributes(action)}>Retry selected…</button>
-    ${retryable && html`<button name="all" value="yes" ...${dialogAttributes(action)}>${all}</button>`}
+    ${may('retry') && html`<button data-needs-selection ...${dialogAttributes(action)}>Retry selected…</button>`}
+    ${may('retry') && retryable && html`<button name="all" value="yes" ...${dialogAttributes(action)}>${all}</button>`}
     ${
+      may('discard') &&
       discardable &&
       html`<button data-needs-selection formaction=${discardAction} ...${dialogAttributes(discardAction)}>Discard selected…</button>
         <button name="all" value="yes" formaction=${discardAction} ...${dialogAttributes(discardAction)}>Discard all dead…</button>`
@@ -100,8 +105,7 @@ function buttons(input: Filter['input']): VNode {
 }
 
 const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<DeliveryRow>[] => [
-  // A script puts a checkbox for all rows here, which live updates leave unchanged.
-  { label: 'Select', heading: html`<span data-select-all hx-morph-skip>Select</span>`, of: selectBox },
+  ...(canSelect() ? [selectColumn] : []),
   { label: 'Lead', of: (row) => html`<a href=${leadAddress(row.source, row.lead_id)}>${row.lead_id}</a>` },
   { label: 'Source', of: ({ source }) => source },
   { label: 'Sink', of: ({ sink }) => sink },
@@ -113,6 +117,18 @@ const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<
   { label: 'Next attempt', of: (row) => waitReason(row, sinks, now) ?? nextAttempt(row, now), number: true },
   { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },
 ];
+
+/** Whether the reader may do anything with selected rows. */
+function canSelect(): boolean {
+  return may('retry') || may('discard');
+}
+
+const selectColumn: Column<DeliveryRow> = {
+  label: 'Select',
+  // A script puts a checkbox for all rows here, which live updates leave unchanged.
+  heading: html`<span data-select-all hx-morph-skip>Select</span>`,
+  of: selectBox,
+};
 
 /** Returns a checkbox for a dead, pending or discarded delivery; others cannot be retried. */
 function selectBox({ delivery_id, lead_id, sink, state, discarded }: DeliveryRow): Content {

@@ -19,8 +19,10 @@ const PATH = '/leads/find';
  * addresses are logged on their way and stay in the history of the browser.
  */
 export const addFindLeads: AddPage = (app, site) => {
-  app.get(PATH, (request, reply) => show(site, request, reply, { text: '' }));
-  app.post(PATH, (request, reply) => find(site, request, reply));
+  app.get(PATH, { config: { operation: 'findLeads' } }, (request, reply) =>
+    show(site, request, reply, { text: '' }),
+  );
+  app.post(PATH, { config: { operation: 'findLeads' } }, (request, reply) => find(site, request, reply));
 };
 
 /** Returns the form to find leads by their client. */

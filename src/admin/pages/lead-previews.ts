@@ -2,6 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { MAX_PREVIEWED } from '../contract/operations.ts';
 import type { LeadPreviews } from '../contract/previews.ts';
+import { may } from '../contract/rights.ts';
 import { leadAddress, playgroundAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
@@ -22,7 +23,7 @@ export function hiddenPreviews(source: string, lead: string): VNode {
       <p class="hint">Personal data: what each sink would get for this lead now. Nothing is sent. The audit log records each reader.</p>
       <p class="buttons">
         <button hx-post=${action} hx-select="#previews" hx-target="#previews" hx-swap="outerHTML" hx-sync="drop">Show what each sink gets</button>
-        ${tryLink(source, lead)}
+        ${may('tryExpression') && tryLink(source, lead)}
       </p>
     </form>
   </section>`;
@@ -35,7 +36,7 @@ export function shownPreviews({ source, lead_id, sinks }: LeadPreviews): VNode {
     ${sinks.length === 0 ? html`<p class="empty">There are no sinks.</p>` : html`<div class="cards">${sinks.map((sink) => previewCard(sink, lead_id))}</div>`}
     <p class="buttons after">
       <a class="button" href=${leadAddress(source, lead_id)}>Hide</a>
-      ${tryLink(source, lead_id)}
+      ${may('tryExpression') && tryLink(source, lead_id)}
     </p>
   </section>`;
 }

@@ -2,6 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { printCount, printSpan } from '../../platform/text/format.ts';
 import type { LeadDetail } from '../contract/leads.ts';
+import { may } from '../contract/rights.ts';
 import { revealVersion } from './lead-content.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
@@ -16,7 +17,8 @@ interface TimelineEntry {
 
 /** Returns everything that happened to a lead, in order of time. */
 export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
-  const show = (version: number) => versions.length > 1 && revealVersion(lead.source, lead.lead_id, version);
+  const show = (version: number) =>
+    may('reveal') && versions.length > 1 && revealVersion(lead.source, lead.lead_id, version);
   const entries = [
     ...versions.map((version) => listed(version, show(version.version))),
     ...deliveries.flatMap(delivered),

@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { countOf } from '../../platform/text/format.ts';
 import type { LeadDetail } from '../contract/leads.ts';
 import type { SinkOverview } from '../contract/overview.ts';
+import { may } from '../contract/rights.ts';
 import { hiddenContent, shownContent } from './lead-content.ts';
 import { hiddenPreviews, shownPreviews } from './lead-previews.ts';
 import { timeline } from './lead-timeline.ts';
@@ -19,22 +20,28 @@ import { type Column, table } from './parts/table.ts';
 
 /** Adds the page of one lead: its history and its actions. */
 export const addLead: AddPage = (app, site) => {
-  app.get('/leads/:source/:lead', (request, reply) => show(site, request, reply, {}));
-  app.post('/leads/:source/:lead/data', async (request, reply) => {
+  app.get('/leads/:source/:lead', { config: { operation: 'lead' } }, (request, reply) =>
+    show(site, request, reply, {}),
+  );
+  app.post('/leads/:source/:lead/data', { config: { operation: 'reveal' } }, async (request, reply) => {
     const { source, lead } = nameOf(request);
     const version = versionOf(request);
     const content = await site.operations.reveal(source, lead, version);
     if (content === undefined) return unknown(site, request, reply, version);
     return show(site, request, reply, { content: shownContent(content) });
   });
-  app.post('/leads/:source/:lead/previews', async (request, reply) => {
+  app.post('/leads/:source/:lead/previews', { config: { operation: 'previews' } }, async (request, reply) => {
     const { source, lead } = nameOf(request);
     const previews = await site.operations.previews(source, lead);
     if (previews === undefined) return unknown(site, request, reply);
     return show(site, request, reply, { previews: shownPreviews(previews) });
   });
-  app.post('/leads/:source/:lead/retry', (request, reply) => retry(site, request, reply));
-  app.post('/leads/:source/:lead/replay', (request, reply) => replay(site, request, reply));
+  app.post('/leads/:source/:lead/retry', { config: { operation: 'retry' } }, (request, reply) =>
+    retry(site, request, reply),
+  );
+  app.post('/leads/:source/:lead/replay', { config: { operation: 'replay' } }, (request, reply) =>
+    replay(site, request, reply),
+  );
 };
 
 async function show(
@@ -50,7 +57,10 @@ async function show(
     title: `Lead ${lead}`,
     name: 'Leads',
     live: body(detail, await site.operations.sinks(), new Date()),
-    still: [content ?? hiddenContent(pathOf(request)), previews ?? hiddenPreviews(source, lead)],
+    still: [
+      may('reveal') && (content ?? hiddenContent(pathOf(request))),
+      may('previews') && (previews ?? hiddenPreviews(source, lead)),
+    ],
     address: leadAddress(source, lead),
   });
 }
@@ -115,8 +125,8 @@ function actions({ source, lead_id, delivery_id, sink, state }: Delivery): Conte
   const address = leadAddress(source, lead_id);
   const retryable = state === 'dead' || state === 'pending';
   return html`<div class="actions">
-    ${retryable && confirmButton(withQuery(`${address}/retry`, { delivery: delivery_id }), 'Retry…')}
-    ${confirmButton(withQuery(`${address}/replay`, { sink }), 'Replay…')}
+    ${retryable && may('retry') && confirmButton(withQuery(`${address}/retry`, { delivery: delivery_id }), 'Retry…')}
+    ${may('replay') && confirmButton(withQuery(`${address}/replay`, { sink }), 'Replay…')}
   </div>`;
 }
 

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import { LEAD_COLUMNS, type LeadRow, LeadSearch } from '../contract/leads.ts';
+import { may } from '../contract/rights.ts';
 import { findForm } from './find-leads.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import type { Content } from './parts/content.ts';
@@ -12,11 +13,11 @@ import { type Column, table } from './parts/table.ts';
 
 /** Adds the page that lists and searches leads. */
 export const addLeads: AddPage = (app, site) => {
-  addList(app, site, '/leads', () => ({
+  addList(app, site, '/leads', 'leads', () => ({
     name: 'Leads',
     path: '/leads',
     noun: 'lead',
-    above: findForm(),
+    above: may('findLeads') && findForm(),
     fields,
     schema: LeadSearch,
     rows: (search, page) => site.operations.leads(search, page),

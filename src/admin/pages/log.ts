@@ -9,7 +9,7 @@ import { type Column, table } from './parts/table.ts';
 
 /** Adds the page with the last lines of the log. */
 export const addLog: AddPage = (app, site) => {
-  addList(app, site, '/log', () => ({
+  addList(app, site, '/log', 'log', () => ({
     name: 'Log',
     path: '/log',
     noun: 'line',

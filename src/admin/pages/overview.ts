@@ -15,7 +15,7 @@ import { pollButton } from './poll-now.ts';
 
 /** Adds the overview: whether leads flow, and every problem. */
 export const addOverview: AddPage = (app, site) => {
-  app.get('/', async (request, reply) => {
+  app.get('/', { config: { operation: 'overview' } }, async (request, reply) => {
     const overview = await site.operations.overview();
     return site.show(request, reply, {
       title: 'Overview',

@@ -18,12 +18,12 @@ const LAST_LEADS = 20;
 
 /** Adds the page on which people try expressions. It stores and sends nothing. */
 export const addPlayground: AddPage = (app, site) => {
-  app.get('/playground', (request, reply) => {
+  app.get('/playground', { config: { operation: 'tryExpression' } }, (request, reply) => {
     const { source = '', lead = '', sink = '' } = Object.fromEntries(queryOf(request));
     const chosen = source && lead ? `${source}:${lead}` : '';
     return show(site, request, reply, { lead: chosen, other: '', sink, expression: '' }, undefined);
   });
-  app.post('/playground', async (request, reply) => {
+  app.post('/playground', { config: { operation: 'tryExpression' } }, async (request, reply) => {
     const fields = fieldsOf(request);
     const of = (name: string) => fields.get(name) ?? '';
     // A form sends a line break as CRLF, whatever the reader's system is.

@@ -1,11 +1,13 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { may } from '../contract/rights.ts';
 import { pollAction, withQuery } from './parts/addresses.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, paramOf } from './parts/site.ts';
 
-/** Returns a button that polls a source now. It asks for no confirmation, because a poll changes nothing at the service. */
-export function pollButton(source: string): VNode {
+/** Returns a button that polls a source now, for readers who may. It asks for no confirmation, because a poll changes nothing at the service. */
+export function pollButton(source: string): VNode | null {
+  if (!may('poll')) return null;
   return html`<form method="post" action=${pollAction(source)} class="actions">
     <button aria-label=${`Poll ${source} now`}>Poll now</button>
   </form>`;
@@ -13,7 +15,7 @@ export function pollButton(source: string): VNode {
 
 /** Adds the action of `pollButton`, which leads to the polls of the source. */
 export const addPollNow: AddPage = (app, site) => {
-  app.post('/sources/:source/poll', async (request, reply) => {
+  app.post('/sources/:source/poll', { config: { operation: 'poll' } }, async (request, reply) => {
     const source = paramOf(request, 'source');
     const begun = await site.operations.poll(source);
     if (begun === undefined)

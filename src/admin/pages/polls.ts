@@ -14,7 +14,7 @@ import { pollButton } from './poll-now.ts';
 
 /** Adds the page of polls and their results. */
 export const addPolls: AddPage = (app, site) => {
-  addList(app, site, '/polls', () => ({
+  addList(app, site, '/polls', 'polls', () => ({
     name: 'Polls',
     path: '/polls',
     noun: 'poll',

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { actor } from '../contract/actor.ts';
 import type { RequestError } from '../contract/request-error.ts';
+import { may } from '../contract/rights.ts';
 import { requestErrorFor } from '../http/answer.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
@@ -71,7 +71,7 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
     protect(reply);
     const failure = failureFor(error);
     // Every other page shows the state of leadsync, which an anonymous client must not see.
-    if (actor.getStore()) return site.fail(request, reply, failure);
+    if (may('overview')) return site.fail(request, reply, failure);
     return site.send(reply, publicFailurePage(assetAddress, failure), failure.status);
   });
   return {

@@ -6,6 +6,7 @@ import {
   RejectedFilter,
   type RejectedRow,
 } from '../contract/rejected.ts';
+import { may } from '../contract/rights.ts';
 import { rejectedAction, withQuery } from './parts/addresses.ts';
 import type { Field } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
@@ -16,7 +17,7 @@ import { type Column, table } from './parts/table.ts';
 
 /** Adds the page of the leads that leadsync could not record, and the page of the text of one. */
 export const addRejected: AddPage = (app, site) => {
-  addList(app, site, '/rejected', () => ({
+  addList(app, site, '/rejected', 'rejected', () => ({
     name: 'Rejected',
     path: '/rejected',
     noun: 'rejected lead',
@@ -35,7 +36,7 @@ export const addRejected: AddPage = (app, site) => {
       }),
     ],
   }));
-  app.post('/rejected/:id/data', async (request, reply) => {
+  app.post('/rejected/:id/data', { config: { operation: 'revealRejected' } }, async (request, reply) => {
     const content = await site.operations.revealRejected(paramOf(request, 'id'));
     if (content === undefined)
       return site.fail(request, reply, {
@@ -89,6 +90,7 @@ const columns: readonly Column<RejectedRow>[] = [
   {
     label: 'Actions',
     of: ({ rejected_id }) =>
+      may('revealRejected') &&
       html`<form method="post" action=${rejectedAction(rejected_id)} class="actions"><button>Show the text</button></form>`,
   },
 ];

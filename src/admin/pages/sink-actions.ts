@@ -139,7 +139,8 @@ export const addSinkActions: AddPage = (app, site) => {
 };
 
 function addAction(app: FastifyInstance, site: Site, action: Action): void {
-  app.post(`/sinks/:sink/${action.name}`, async (request, reply) => {
+  const operation = action.name === 'cancel-replay' ? 'cancelReplays' : action.name;
+  app.post(`/sinks/:sink/${action.name}`, { config: { operation } }, async (request, reply) => {
     const name = paramOf(request, 'sink');
     const fields = fieldsOf(request);
     const back = queryOf(request).get('from') === 'page' ? sinkAddress(name) : '/sinks';

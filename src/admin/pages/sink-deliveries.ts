@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { printCount, printSpan, printSpanRange } from '../../platform/text/format.ts';
+import { may } from '../contract/rights.ts';
 import type { SinkDetail } from '../contract/sinks.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
@@ -70,8 +71,8 @@ function filterOf(sink: string, { state, reason }: ReasonGroup): Record<string, 
 function reasonActions(sink: string, group: ReasonGroup): Content {
   const filter = filterOf(sink, group);
   return html`<div class="actions">
-    ${onAll(withQuery('/deliveries/retry', filter), 'Retry…')}
-    ${group.state === 'dead' && onAll(withQuery('/deliveries/discard', filter), 'Discard…')}
+    ${may('retry') && onAll(withQuery('/deliveries/retry', filter), 'Retry…')}
+    ${may('discard') && group.state === 'dead' && onAll(withQuery('/deliveries/discard', filter), 'Discard…')}
   </div>`;
 }
 

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { printCount } from '../../platform/text/format.ts';
 import type { SinkOverview } from '../contract/overview.ts';
+import { may } from '../contract/rights.ts';
 import { sinkAction } from './parts/addresses.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
@@ -32,7 +33,7 @@ export function stateExplanation(
 
 /** Returns the buttons of the actions that are possible in a sink's state. Each leads back to where it was: the list, or the sink's page. */
 export function sinkButtons(sink: SinkOverview, from: 'list' | 'page'): Content {
-  if (sink.state === 'orphaned') return null;
+  if (sink.state === 'orphaned' || !may('pause')) return null; // every action of a sink needs the same role
   const { sink: name, state, dead, replays_pending } = sink;
   const address = (action: Parameters<typeof sinkAction>[1]) => sinkAction(name, action, from);
   return [

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { may } from '../contract/rights.ts';
 import { Period, type SinkDetail } from '../contract/sinks.ts';
 import { sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
@@ -17,8 +18,8 @@ import { noSuchSink, sinkButtons, stateExplanation } from './sink-state.ts';
 
 /** Adds the page of one sink: its circuit breaker, what it did in a period, what it is owed, and its last attempts. */
 export const addSink: AddPage = (app, site) => {
-  app.get('/sinks/:sink', (request, reply) => show(site, request, reply));
-  app.post('/sinks/:sink/request', async (request, reply) => {
+  app.get('/sinks/:sink', { config: { operation: 'sink' } }, (request, reply) => show(site, request, reply));
+  app.post('/sinks/:sink/request', { config: { operation: 'previews' } }, async (request, reply) => {
     const sink = paramOf(request, 'sink');
     const name = chosenLead(fieldsOf(request).get('lead') ?? '');
     const previews = name && (await site.operations.previews(name.source, name.lead));
@@ -56,7 +57,7 @@ async function show(
     name: 'Sinks',
     ownHeading: true,
     live: body(sink, new Date(sink.at), site.rewriteCommands),
-    still: [shown ?? hiddenRequest(sink), optionTable(sink)],
+    still: [may('previews') && (shown ?? hiddenRequest(sink)), optionTable(sink)],
     address: withQuery(sinkAddress(name), { period: period.data }),
     chart: true,
   });

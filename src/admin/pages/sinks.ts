@@ -11,7 +11,7 @@ import { sinkButtons, stateExplanation } from './sink-state.ts';
 
 /** Adds the page of sinks. */
 export const addSinks: AddPage = (app, site) => {
-  app.get('/sinks', async (request, reply) => {
+  app.get('/sinks', { config: { operation: 'sinks' } }, async (request, reply) => {
     const sinks = await site.operations.sinks();
     return site.show(request, reply, {
       title: 'Sinks',

@@ -43,8 +43,8 @@ export const command = defineCommand<{ listen?: Address }>({
 });
 
 /** Refuses to let other machines reach the worker without a token, because probes and metrics reveal details of the installation. */
-function requireToken(listen: Address | undefined, { adminToken }: Config): void {
-  if (!listen || adminToken || isLoopback(listen.host)) return;
+function requireToken(listen: Address | undefined, { adminTokens }: Config): void {
+  if (!listen || adminTokens.length > 0 || isLoopback(listen.host)) return;
   throw new CommandFailure(
     ExitCode.configuration,
     `Other machines can reach ${listen.host}, but no admin.token is set.`,

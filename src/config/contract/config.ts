@@ -5,6 +5,7 @@ import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
 import type { Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import type { MappingTest } from '../../mapping/options.ts';
+import type { Role } from '../../platform/options/role.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { SourceOptions } from '../../source/contract/options.ts';
@@ -48,7 +49,9 @@ export interface Config {
   readonly admin: { readonly host: string; readonly port: number } | undefined;
   /** How people are notified of problems. */
   readonly alerts: AlertOptions;
-  /** The token that clients of the admin server must send; undefined if the server accepts this machine alone, without a token. */
+  /** The tokens that clients of the admin server may send: `admin.token`, as `admin`, and `admin.tokens`. */
+  readonly adminTokens: readonly NamedToken[];
+  /** The token that commands send to the running leadsync: the first of `adminTokens` with the role admin. */
   readonly adminToken: Secret | undefined;
   /** Public host names of the admin server. */
   readonly adminHosts: readonly string[];
@@ -81,10 +84,17 @@ export interface LedgerConfig
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
   /** `unknown` if there may be a queue whose address is not available. */
   readonly queue: { readonly redisUrl: Secret | 'unknown' | undefined };
-  /** `unknown` if there may be a token that is not available. */
+  /** The token that commands send; `unknown` if there may be one that is not available. */
   readonly adminToken: Secret | 'unknown' | undefined;
   /** The faults of the file. If there are any, the faulty parts are left out here, and leadsync does not apply the file. */
   readonly faults?: readonly Fault[];
+}
+
+/** A token of the admin server, and the person or program that has it. */
+export interface NamedToken {
+  readonly name: string;
+  readonly role: Role;
+  readonly token: Secret;
 }
 
 /** Returns the exports and the backups of a configuration. */

@@ -1,23 +1,14 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { alertOptions } from '../../alerts/options.ts';
 import { backupOptions, exportOptions } from '../../exports/contract/options.ts';
 import { lookupsOption } from '../../mapping/options.ts';
 import { secret, size } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
+import { adminOptions } from './admin-options.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
 /** Minimum length of a passphrase, in characters. A thief of the files could find a shorter one by brute force, offline. */
 const SHORTEST_PASSPHRASE = 16;
-/** Minimum length of the token, in characters. A guessable token would expose leads to every client that reaches the address. */
-const SHORTEST_TOKEN = 16;
-
-/** Matches a token: at least `SHORTEST_TOKEN` characters, all of which an HTTP header can hold without encoding. */
-const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
-
-const WRONG_ADDRESS = 'must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off';
-const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
-
 /** Returns the schema of an option of `retention`. */
 function retentionOption(what: string) {
   return durationBetween('1d', '36500d').optional().describe(`${what}.`);
@@ -93,54 +84,7 @@ export const daemonOptions = z.strictObject({
     })
     .prefault({})
     .describe('How deliveries travel to where they are attempted.'),
-  admin: z
-    .strictObject({
-      listen: z
-        .string({ error: WRONG_ADDRESS })
-        .transform((text, context) => {
-          const address = readAddress(text);
-          if (address !== null) return address;
-          context.addIssue({ code: 'custom', message: WRONG_ADDRESS });
-          return z.NEVER;
-        })
-        .prefault('127.0.0.1:9464')
-        .describe(
-          'host:port for pages, API, probes and metrics, or `off`. An address that is not loopback needs `token`.',
-        ),
-      token: secret()
-        .refine(
-          (token) => TOKEN.test(token.reveal()),
-          `must be at least ${SHORTEST_TOKEN} characters without spaces, such as the output of \`openssl rand -hex 32\``,
-        )
-        .optional()
-        .describe(
-          `The token that every request must carry, as \`Authorization: Bearer …\` or through the login page: at least ${SHORTEST_TOKEN} characters (\`openssl rand -hex 32\`). \`/livez\` and \`/readyz\` answer without it. Absent: everything is open to this machine, and \`listen\` must be a loopback address.`,
-        ),
-      hosts: z
-        .array(
-          z.string().regex(HOST_NAME, 'must be a host name such as leadsync.example.com, without a port'),
-        )
-        .default([])
-        .describe(
-          'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. IP addresses and `localhost` need no entry. With a `token`, neither do names without a dot and names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
-        ),
-      public_url: z
-        .string()
-        .refine(isOrigin, 'must be an address such as https://leadsync.example.com, without a path')
-        .transform((text) => new URL(text).origin)
-        .optional()
-        .describe(
-          'The address at which people open the pages: `https://leadsync.example.com`. Messages about a lead then have a link to its page, and alerts one to the page that shows the problem.',
-        ),
-      trusted_proxies: z
-        .array(z.string().refine(isNetwork, 'must be an IP address or a CIDR block such as 10.0.0.0/8'))
-        .default([])
-        .describe(
-          'IP addresses and CIDR blocks of proxies whose headers are trusted: `X-Forwarded-For` (the client, for the audit log and brute-force protection), `X-Forwarded-Proto` and `X-Forwarded-Host`. Needs `token`.',
-        ),
-    })
-    .prefault({})
-    .describe('HTTP for pages, API, `/livez`, `/readyz` and `/metrics`.'),
+  admin: adminOptions,
   alerts: alertOptions(nameOption)
     .prefault({})
     .describe(
@@ -225,28 +169,6 @@ export const daemonOptions = z.strictObject({
     .prefault({})
     .describe('What happens on SIGTERM and SIGINT.'),
 });
-
-/** Parses `host:port` or `[::1]:port`. Returns undefined for `off`, and null for anything else. */
-function readAddress(text: string): { host: string; port: number } | undefined | null {
-  if (text === 'off') return undefined;
-  const [, v6, name, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = v6 ?? name;
-  if (host === undefined || Number(port) > 65_535) return null;
-  return { host, port: Number(port) };
-}
-
-function isOrigin(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
-}
-
-/** Whether a text is an IP address or CIDR block. Refuses /0, which would let every client claim any address. */
-function isNetwork(text: string): boolean {
-  const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const version = isIP(address);
-  if (version === 0 || prefix === undefined) return version !== 0;
-  return Number(prefix) >= 1 && Number(prefix) <= (version === 4 ? 32 : 128);
-}
 
 function isRedisUrl(text: string): boolean {
   const url = URL.parse(text);

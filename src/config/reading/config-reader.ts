@@ -1,7 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { backupConfigOf, type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
-import { isLoopback } from '../../platform/http/address.ts';
 import { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { Config, LedgerConfig, SourceConfig } from '../contract/config.ts';
@@ -11,6 +10,7 @@ import { daemonOptions } from '../options/daemon-options.ts';
 import { nameOption } from '../options/option-limits.ts';
 import { optionSchema } from '../options/option-schema.ts';
 import { sourceEntry } from '../options/source-entry.ts';
+import { checkAdminAccess, commandToken, tokensOf } from './admin-access.ts';
 import { isMap, type Purpose, withoutSecrets } from './needs.ts';
 import { SinkReader } from './sink-reader.ts';
 import { TreeValidator } from './validate-tree.ts';
@@ -70,7 +70,7 @@ export class ConfigReader {
         'there is no queue to show without queue.redis_url',
         'set queue.redis_url, or remove queue.board',
       );
-    this.#refuseOpenAddress(daemon.admin);
+    checkAdminAccess(daemon.admin, this.#validator);
     this.#refuseSharedNames(daemon);
     if (!this.#ignoresTests && this.#faults.isEmpty) reader.runTests();
     return {
@@ -87,7 +87,8 @@ export class ConfigReader {
       backups: this.#backupsOf(daemon),
       admin: daemon.admin.listen,
       alerts: daemon.alerts,
-      adminToken: daemon.admin.token,
+      adminTokens: tokensOf(daemon.admin),
+      adminToken: commandToken(daemon.admin),
       adminHosts: daemon.admin.hosts,
       publicUrl: daemon.admin.public_url,
       adminProxies: daemon.admin.trusted_proxies,
@@ -124,7 +125,7 @@ export class ConfigReader {
       exports: this.#exportsOf(daemon),
       backups: this.#backupsOf(daemon),
       admin: daemon.admin.listen,
-      adminToken: daemon.admin.token ?? this.#hidden(['admin', 'token']),
+      adminToken: commandToken(daemon.admin) ?? this.#hiddenToken(),
     };
   }
 
@@ -146,7 +147,7 @@ export class ConfigReader {
       queue: { redis_url: read('queue', queue)?.redis_url },
       exports: read('exports', exports) ?? {},
       backups: read('backups', backups) ?? {},
-      admin: read('admin', admin) ?? { listen: undefined, token: undefined },
+      admin: read('admin', admin) ?? { listen: undefined, token: undefined, tokens: {} },
     };
   }
 
@@ -241,19 +242,12 @@ export class ConfigReader {
     return poll && { name, poll };
   }
 
-  /** Refuses to let other machines reach the admin server without a token, because the server shows leads. */
-  #refuseOpenAddress(admin: z.output<typeof daemonOptions>['admin']): void {
-    const { listen, token, hosts, trusted_proxies: proxies } = admin;
-    if (listen === undefined || token !== undefined) return;
-    const fault = (option: 'listen' | 'hosts' | 'trusted_proxies', open: string, instead: string) =>
-      this.#validator.fault(
-        ['admin', option],
-        `other machines can reach ${open}, and no admin.token is set`,
-        `add \`token: \${LEADSYNC_ADMIN_TOKEN}\` beside it (\`openssl rand -hex 32\` makes one), or ${instead}`,
-      );
-    if (!isLoopback(listen.host)) fault('listen', listen.host, 'listen on 127.0.0.1');
-    else if (hosts[0] !== undefined) fault('hosts', hosts[0], 'remove this');
-    else if (proxies[0] !== undefined) fault('trusted_proxies', `it through ${proxies[0]}`, 'remove this');
+  /** Returns `unknown` if there may be a token for commands that this process cannot read. */
+  #hiddenToken(): 'unknown' | undefined {
+    const written = this.#tree.valueAt(['admin', 'tokens']);
+    const names = isMap(written) ? Object.keys(written) : [];
+    const paths = [['token'], ...names.map((name) => ['tokens', name, 'token'])];
+    return paths.some((path) => this.#hidden(['admin', ...path])) ? 'unknown' : undefined;
   }
 
   /** Returns `unknown` if the value comes from a variable or file that this process may be unable to read. */

@@ -157,8 +157,7 @@ export function operationsOf(context: OperationParts): Operations {
     },
     discard: async (filter, note) => {
       await requireNames(context, query, filter);
-      const by = `an admin client (${actor.getStore()?.who ?? 'unknown'})`;
-      return ledger.discard(filterOf(filter), { by, note });
+      return ledger.discard(filterOf(filter), { by: actor.getStore()?.who ?? 'unknown', note });
     },
     replayable: async (sink, filter) => {
       await requireNames(context, query, { sink, source: filter.source });

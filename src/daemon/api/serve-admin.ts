@@ -44,7 +44,7 @@ export async function serveAdmin(
     port,
     hosts: () => [host, ...current.config.adminHosts],
     proxies: () => current.config.adminProxies,
-    token: () => current.config.adminToken?.reveal(),
+    tokens: () => current.config.adminTokens,
     loopback: isLoopback(host),
     version,
     instance,

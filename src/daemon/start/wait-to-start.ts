@@ -71,7 +71,7 @@ async function serveProbes(
     port,
     hosts: () => [host, ...config.adminHosts],
     proxies: () => config.adminProxies,
-    token: () => config.adminToken?.reveal(),
+    tokens: () => config.adminTokens,
     loopback: isLoopback(host),
     version,
     instance,

@@ -259,7 +259,7 @@ export class FakeOperations implements Operations {
     const isNamed = ({ delivery_id }: DeliveryRow) => ids === undefined || ids.includes(delivery_id);
     const meant = this.#matching({ ...filter, state: 'dead' }).filter(isNamed);
     this.actions.push(`discard ${JSON.stringify(ids ?? filter)} ${note}: ${meant.length}`);
-    const reason = `discarded by an admin client (session): ${note}.`;
+    const reason = `discarded by anna: ${note}.`;
     this.deliveryRows = this.deliveryRows.map((row) =>
       meant.includes(row) ? { ...row, state: 'skipped', discarded: true, reason } : row,
     );

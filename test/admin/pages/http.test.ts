@@ -386,7 +386,7 @@ describe('actions', () => {
     expect(done.status).toBe(303);
     expect(operations.actions).toEqual([`discard {"sink":"crm","state":"dead"} ${note}: 3`]);
     const shown = await (await ask('/deliveries?sink=crm')).text();
-    expect(shown).toContain('discarded by an admin client (session): &lt;b>rung&lt;/b> by hand.');
+    expect(shown).toContain('discarded by anna: &lt;b>rung&lt;/b> by hand.');
     const nothing = await (await post('/deliveries/discard?sink=crm', { all: 'yes' })).text();
     expect(nothing).toContain('There is nothing to discard');
   });

@@ -1,22 +1,25 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf } from '../../../platform/text/format.ts';
+import type { Actor } from '../../contract/actor.ts';
 import type { Overview } from '../../contract/overview.ts';
+import { isAllowed } from '../../contract/rights.ts';
 import type { AssetName } from './assets.ts';
 import type { Content } from './content.ts';
 import { markup } from './markup.ts';
 import type { Notice } from './notice.ts';
 
+/** The menu: the name and the address of each page, and what its reader must be allowed to do. */
 const pages = [
-  ['Overview', '/'],
-  ['Leads', '/leads'],
-  ['Deliveries', '/deliveries'],
-  ['Sinks', '/sinks'],
-  ['Polls', '/polls'],
-  ['Log', '/log'],
-  ['Rejected', '/rejected'],
-  ['Playground', '/playground'],
-  ['Configuration', '/configuration'],
+  ['Overview', '/', 'overview'],
+  ['Leads', '/leads', 'leads'],
+  ['Deliveries', '/deliveries', 'deliveries'],
+  ['Sinks', '/sinks', 'sinks'],
+  ['Polls', '/polls', 'polls'],
+  ['Log', '/log', 'log'],
+  ['Rejected', '/rejected', 'rejected'],
+  ['Playground', '/playground', 'tryExpression'],
+  ['Configuration', '/configuration', 'configuration'],
 ] as const;
 
 /** Name of a page in the menu. */
@@ -41,13 +44,13 @@ export interface Page {
 }
 
 /**
- * Surroundings of a page for one request. The browser updates the live part from `address`, every `refreshMs`. A reader with a session
- * (`canLogOut`) gets a button to log out.
+ * Surroundings of a page for one request. The browser updates the live part from `address`, every `refreshMs`. The header shows
+ * the name of the `reader`, and a button to log out if there is a session.
  */
 export interface Frame {
   readonly assetAddress: (name: AssetName) => string;
   readonly refreshMs: number;
-  readonly canLogOut: boolean;
+  readonly reader: Actor | undefined;
   /** The name of the installation. */
   readonly installation: string | undefined;
   readonly problems: Overview['problems'];
@@ -120,16 +123,18 @@ function stateOf(problems: Frame['problems']): State {
   return problems.length > 0 ? 'warning' : 'well';
 }
 
-function header({ name }: Page, { canLogOut, installation }: Frame): VNode {
+function header({ name }: Page, { reader, installation }: Frame): VNode {
+  const shown = pages.filter(([, , operation]) => isAllowed(reader, operation));
   return html`<header>
     <a class="brand" href="/">${brandOf(installation)}</a>
-    <nav aria-label="Pages">${pages.map(
+    <nav aria-label="Pages">${shown.map(
       ([label, address]) =>
         html`<a href=${address} aria-current=${label === name ? 'page' : undefined}>${label}</a>`,
     )}</nav>
     <div class="tools">
       <button id="theme" type="button" class="quiet" hidden></button>
-      ${canLogOut && html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`}
+      ${reader && reader.via !== 'loopback' && html`<span class="reader" title=${`role ${reader.role}`}>${reader.who}</span>`}
+      ${reader?.via === 'session' && html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`}
     </div>
   </header>`;
 }

@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { countOf } from '../../../platform/text/format.ts';
 import { MAX_COUNTED, type Page as Rows } from '../../contract/operations.ts';
 import { RequestError } from '../../contract/request-error.ts';
+import type { OperationName } from '../../contract/rights.ts';
 import { withQuery } from './addresses.ts';
 import type { Content } from './content.ts';
 import { type List, sendCsv } from './csv-list.ts';
@@ -30,10 +31,12 @@ export function addList<Filter, Row extends object>(
   app: FastifyInstance,
   site: Site,
   path: `/${string}`,
+  operation: OperationName,
   pageOf: () => ListPage<Filter, Row> | Promise<ListPage<Filter, Row>>,
 ): void {
-  app.get(path, async (request, reply) => show(site, request, reply, await pageOf()));
-  app.get(`${path}.csv`, async (request, reply) => sendCsv(request, reply, await pageOf()));
+  const options = { config: { operation } };
+  app.get(path, options, async (request, reply) => show(site, request, reply, await pageOf()));
+  app.get(`${path}.csv`, options, async (request, reply) => sendCsv(request, reply, await pageOf()));
 }
 
 /** Sends the page with the rows that match the filter. For an invalid filter, the page shows the form with the faults, and no rows. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { actor } from '../../contract/actor.ts';
 import type { Operations } from '../../contract/operations.ts';
 import type { Overview } from '../../contract/overview.ts';
 import { RequestError } from '../../contract/request-error.ts';
@@ -15,8 +16,6 @@ import { renderDocument } from './render-document.ts';
 export interface PageParts {
   /** Operations of the pages. Every page calls `overview`, because its title and icon show the state. */
   readonly operations: Operations;
-  /** Returns the client's kind of credential. If it is `session`, pages show a button to log out. */
-  readonly who: () => string;
   /** Rewrites each `leadsync …` command in a text into the form that works in this install. If absent, texts stay unchanged. */
   readonly rewriteCommands?: (text: string) => string;
   /** Reports an unexpected error. */
@@ -40,7 +39,6 @@ const REFRESH_MS = 5_000;
 /** Sends pages: the layout, the confirmation before an action, the notice after it, and errors. */
 export class Site {
   readonly operations: Operations;
-  readonly who: PageParts['who'];
   /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
   readonly rewriteCommands: (text: string) => string;
   readonly #parts: PageParts;
@@ -50,7 +48,6 @@ export class Site {
     this.#parts = parts;
     this.#assetAddress = assetAddress;
     this.operations = parts.operations;
-    this.who = parts.who;
     this.rewriteCommands = parts.rewriteCommands ?? ((text) => text);
   }
 
@@ -60,7 +57,7 @@ export class Site {
     const frame = {
       assetAddress: this.#assetAddress,
       refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
-      canLogOut: this.who() === 'session',
+      reader: actor.getStore(),
       installation: overview?.installation ?? undefined,
       problems: overview?.problems ?? [OVERVIEW_FAILED],
       address: page.address ?? request.url,

@@ -1,0 +1,74 @@
+import { includesRole, type Role } from '../../platform/options/role.ts';
+import { type Actor, actor } from './actor.ts';
+import type { Operations } from './operations.ts';
+import { RequestError } from './request-error.ts';
+
+/**
+ * The least role that may run each operation. The gate checks it for each route, pages show only what their reader may do, and the API's
+ * description names it. An operation that is missing here does not compile.
+ */
+const NEEDED_ROLES = {
+  overview: 'viewer',
+  leads: 'viewer',
+  lead: 'viewer',
+  deliveries: 'viewer',
+  countLeads: 'viewer',
+  countDeliveries: 'viewer',
+  sinks: 'viewer',
+  sink: 'viewer',
+  polls: 'viewer',
+  log: 'viewer',
+  rejected: 'viewer',
+  expressionLanguage: 'viewer',
+  /** Metrics for Prometheus. */
+  metrics: 'viewer',
+  /** Bull Board, which is read-only and shows no personal data. */
+  queues: 'viewer',
+  /** The description of the API. */
+  description: 'viewer',
+  reveal: 'operator',
+  revealRejected: 'operator',
+  findLeads: 'operator',
+  previews: 'operator',
+  tryExpression: 'operator',
+  retry: 'operator',
+  discard: 'operator',
+  replayable: 'operator',
+  replayAll: 'operator',
+  cancelReplays: 'operator',
+  replay: 'operator',
+  pause: 'operator',
+  resume: 'operator',
+  test: 'operator',
+  poll: 'operator',
+  configuration: 'admin',
+  previewReload: 'admin',
+  reload: 'admin',
+} as const satisfies Record<keyof Operations | 'metrics' | 'queues' | 'description', Role>;
+
+/** Something that a role may or may not do. */
+export type OperationName = keyof typeof NEEDED_ROLES;
+
+/** The names of all operations, in the order of their roles. */
+export const OPERATION_NAMES = Object.keys(NEEDED_ROLES) as readonly OperationName[];
+
+/** Returns the least role that may run an operation. */
+export function neededRole(operation: OperationName): Role {
+  return NEEDED_ROLES[operation];
+}
+
+/** Whether the client of the request that is being handled may run an operation. */
+export function may(operation: OperationName): boolean {
+  return isAllowed(actor.getStore(), operation);
+}
+
+/** Whether a client may run an operation. */
+export function isAllowed(client: Actor | undefined, operation: OperationName): boolean {
+  return client !== undefined && includesRole(client.role, neededRole(operation));
+}
+
+/** Returns the error for a client whose role does not include the one that an operation needs. */
+export function notAllowed({ who, role }: Actor, operation: OperationName): RequestError {
+  const message = `This needs the role ${neededRole(operation)}, and ${who} has the role ${role}.`;
+  return new RequestError(403, 'role', message, '');
+}

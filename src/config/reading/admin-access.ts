@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import { isLoopback } from '../../platform/http/address.ts';
+import type { Secret } from '../../platform/options/secret.ts';
+import type { NamedToken } from '../contract/config.ts';
+import type { adminOptions } from '../options/admin-options.ts';
+import type { TreeValidator } from './validate-tree.ts';
+
+type Admin = z.output<typeof adminOptions>;
+type Tokens = Pick<Admin, 'token' | 'tokens'>;
+
+/** Returns `admin.token`, under the name `admin`, and the named tokens. */
+export function tokensOf({ token, tokens }: Tokens): NamedToken[] {
+  const named = Object.entries(tokens).map(([name, one]) => ({ name, ...one }));
+  return [...(token === undefined ? [] : [{ name: 'admin', role: 'admin' as const, token }]), ...named];
+}
+
+/** Returns the token that commands send to the running leadsync. */
+export function commandToken(tokens: Tokens): Secret | undefined {
+  return tokensOf(tokens).find(({ role }) => role === 'admin')?.token;
+}
+
+/** Reports what would let a stranger in, or would make the audit log ambiguous. */
+export function checkAdminAccess(admin: Admin, validator: TreeValidator): void {
+  refuseOpenAddress(admin, validator);
+  refuseSharedTokens(tokensOf(admin), validator);
+}
+
+/** Refuses to let other machines reach the admin server without a credential, because the server shows leads. */
+function refuseOpenAddress(admin: Admin, validator: TreeValidator): void {
+  const { listen, hosts, trusted_proxies: proxies } = admin;
+  if (listen === undefined || tokensOf(admin).length > 0) return;
+  const fault = (option: 'listen' | 'hosts' | 'trusted_proxies', open: string, instead: string) =>
+    validator.fault(
+      ['admin', option],
+      `other machines can reach ${open}, and no admin.token is set`,
+      `add \`token: \${LEADSYNC_ADMIN_TOKEN}\` beside it (\`openssl rand -hex 32\` makes one), or ${instead}`,
+    );
+  if (!isLoopback(listen.host)) fault('listen', listen.host, 'listen on 127.0.0.1');
+  else if (hosts[0] !== undefined) fault('hosts', hosts[0], 'remove this');
+  else if (proxies[0] !== undefined) fault('trusted_proxies', `it through ${proxies[0]}`, 'remove this');
+}
+
+/** Refuses two tokens with one name or one value, because the audit log could not tell their owners apart. */
+function refuseSharedTokens(tokens: readonly NamedToken[], validator: TreeValidator): void {
+  for (const [index, { name, token }] of tokens.entries()) {
+    const other = tokens.slice(0, index).find((one) => one.name === name || one.token.equals(token));
+    if (other === undefined) continue;
+    const isSameName = other.name === name;
+    validator.fault(
+      isSameName ? ['admin', 'tokens', name] : ['admin', 'tokens', name, 'token'],
+      isSameName ? '`admin` is the name of admin.token' : `is also the token of ${other.name}`,
+      isSameName ? 'choose another name' : 'make another one with `openssl rand -hex 32`',
+    );
+  }
+}

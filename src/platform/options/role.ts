@@ -1,0 +1,13 @@
+/**
+ * What a person or a program may do through the pages and the API, each role including the ones before it. A viewer sees states, numbers and
+ * lists without personal data. An operator also acts, and reads personal data. An admin also decides about the configuration and who did what.
+ */
+export const ROLES = ['viewer', 'operator', 'admin'] as const;
+
+/** A role. */
+export type Role = (typeof ROLES)[number];
+
+/** Whether a role includes another one. */
+export function includesRole(role: Role, other: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(other);
+}
