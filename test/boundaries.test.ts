@@ -50,6 +50,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'server.ts',
       'address-error.ts',
       'contract/operations.ts',
+      'contract/audit.ts',
       'contract/configuration.ts',
       'contract/deliveries.ts',
       'contract/leads.ts',

@@ -15,6 +15,12 @@ export function auditFile(folder: string): string {
   return join(folder, 'audit.jsonl');
 }
 
+/** Returns the paths of all files that a data directory may have, newest first. */
+export function auditFiles(folder: string): readonly string[] {
+  const file = auditFile(folder);
+  return [file, ...Array.from({ length: MAX_ROTATED_FILES }, (_, n) => `${file}.${n + 1}`)];
+}
+
 /**
  * Fields of a line, except the time: `who` did it, `via` which way in, and `what`, with details. Holds no content of a lead and no secret.
  */

@@ -84,6 +84,7 @@ const TABLE: Readonly<
     test: { api: [post('/api/v1/sinks/crm/test')], pages: [post('/sinks/crm/test')] },
   },
   admin: {
+    audit: { api: [get('/api/v1/audit')], pages: [get('/audit')] },
     configuration: { api: [get('/api/v1/configuration')], pages: [get('/configuration')] },
     reload: { api: [post('/api/v1/reload'), post('/-/reload')], pages: [post('/configuration/reload')] },
   },
@@ -183,6 +184,7 @@ test.each(ROLES)('a page offers a %s nothing that would be refused, and everythi
   ].map((found) => found[1] ?? found[2] ?? '');
   expect(menu.includes('/playground')).toBe(role !== 'viewer');
   expect(menu.includes('/configuration')).toBe(role === 'admin');
+  expect(menu.includes('/audit')).toBe(role === 'admin');
   const lead = aWorld().deliveries.find(({ state }) => state === 'dead');
   const pages = [
     ...new Set(['/', ...menu, '/deliveries?state=dead', `/leads/${lead?.source}/${lead?.lead_id}`]),

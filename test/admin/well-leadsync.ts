@@ -105,6 +105,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       return args[0] === '1' ? { rejected_id: 1, source: 'main', raw: '{}' } : undefined;
     },
     configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),
+    audit: kept('audit', { rows: [], next: null }),
     retry: kept('retry', 3),
     discard: kept('discard', 2),
     replayable: async () => ({ leads: 4, sources: ['main'], unmatched: ['9'] }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
+import { AuditFilter } from '../contract/audit.ts';
 import { DeliveryFilter, ReplayFilter } from '../contract/deliveries.ts';
 import { LeadSearch, PersonSearch } from '../contract/leads.ts';
 import { LogFilter } from '../contract/log.ts';
@@ -88,6 +89,8 @@ export const sinkQuery = z.strictObject({
 export const rejectedQuery = z.strictObject({ ...RejectedFilter.shape, ...page });
 /** Path parameter of a rejected lead: the `rejected_id` of the list. */
 export const rejectedPath = z.strictObject({ id: z.string().regex(/^\d{1,15}$/, 'must be a whole number') });
+/** Query of `GET /audit`. */
+export const auditQuery = inOrder(z.strictObject({ ...AuditFilter.shape, ...moments, ...page }));
 
 /** Selects the deliveries to retry: by at least one filter, or `all`. */
 export const retryBody = orAll(

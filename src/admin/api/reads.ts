@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { printCount } from '../../platform/text/format.ts';
+import { AuditRow } from '../contract/audit.ts';
 import { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import { DeliveryRow } from '../contract/deliveries.ts';
 import { LeadDetail, LeadRow } from '../contract/leads.ts';
@@ -15,6 +16,7 @@ import { SinkDetail } from '../contract/sinks.ts';
 import { pageOf } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
 import {
+  auditQuery,
   deliveryCountQuery,
   deliveryQuery,
   leadCountQuery,
@@ -229,5 +231,21 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     () => operations.previewReload(),
+  );
+  app.get(
+    '/audit',
+    {
+      config: { operation: 'audit' },
+      schema: {
+        operationId: 'audit',
+        summary: 'List the audit log, newest first: who did what',
+        description:
+          'A filter that matches little can make a page shorter than its limit, even empty, although `next` leads to older lines.',
+        tags: ['watch'],
+        querystring: auditQuery,
+        response: responses(pageOf(AuditRow)),
+      },
+    },
+    ({ query: { limit, after, ...filter } }) => operations.audit(filter, { limit, after }),
   );
 }

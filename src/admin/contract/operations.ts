@@ -1,3 +1,4 @@
+import type { AuditFilter, AuditRow } from './audit.ts';
 import type { Configuration, ReloadPreview, TestResult } from './configuration.ts';
 import type {
   DeliveryFilter,
@@ -108,6 +109,8 @@ export interface Operations {
    */
   revealRejected(rejected: string): Promise<RejectedContent | undefined>;
   configuration(): Promise<Configuration>;
+  /** Returns lines of the audit log. */
+  audit(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>;
 
   /** Makes matching dead or pending deliveries due now, and discarded ones if the filter names them. Returns their number. */
   retry(filter: DeliveryFilter & Ids): Promise<number>;

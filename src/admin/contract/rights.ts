@@ -41,6 +41,7 @@ const NEEDED_ROLES = {
   resume: 'operator',
   test: 'operator',
   poll: 'operator',
+  audit: 'admin',
   configuration: 'admin',
   previewReload: 'admin',
   reload: 'admin',

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestError } from '../contract/request-error.ts';
 import { may } from '../contract/rights.ts';
 import { requestErrorFor } from '../http/answer.ts';
+import { addAudit } from './audit.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
 import { addFindLeads } from './find-leads.ts';
@@ -44,6 +45,7 @@ const addPages = [
   addLog,
   addPlayground,
   addConfiguration,
+  addAudit,
 ] as const;
 
 /** The part of the pages that needs no credential; the login uses it. */

@@ -31,6 +31,7 @@ import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts';
+import { auditLines } from './audit-lines.ts';
 import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 
@@ -143,6 +144,7 @@ export function operationsOf(context: OperationParts): Operations {
     revealRejected: async (rejected) =>
       /^\d{1,15}$/.test(rejected) ? query('rejectedText', Number(rejected)) : undefined,
     configuration,
+    audit: (filter, page) => auditLines(parts.current.config.dataDir, filter, page),
     retry: async (filter) => {
       await requireNames(context, query, filter);
       const retried = await ledger.retry(filterOf(filter));

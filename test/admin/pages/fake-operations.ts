@@ -1,3 +1,4 @@
+import type { AuditFilter, AuditRow } from '../../../src/admin/contract/audit.ts';
 import type { Configuration, ReloadPreview, TestResult } from '../../../src/admin/contract/configuration.ts';
 import type { DeliveryFilter, DeliveryRow } from '../../../src/admin/contract/deliveries.ts';
 import type {
@@ -239,6 +240,35 @@ export class FakeOperations implements Operations {
     this.actions.push(`reveal rejected ${rejected}`);
     const row = this.rejectedRows.find(({ rejected_id }) => String(rejected_id) === rejected);
     return row && { rejected_id: row.rejected_id, source: row.source, raw: '{"id":"<canary>"}' };
+  }
+
+  auditRows: AuditRow[] = [
+    {
+      id: '7.120',
+      at: '2026-11-21T14:31:00.000Z',
+      who: 'anna',
+      via: 'session',
+      what: 'pause',
+      address: '10.0.0.7',
+      details: { sink: 'crm', reason: '<b>moving</b>' },
+    },
+    {
+      id: '7.0',
+      at: '2026-11-21T14:30:00.000Z',
+      who: null,
+      via: null,
+      what: 'token refused',
+      address: '10.0.0.9',
+      details: {},
+    },
+  ];
+
+  async audit({ who, what }: AuditFilter, page: PageRequest): Promise<Page<AuditRow>> {
+    this.#mayFail();
+    const rows = this.auditRows.filter(
+      (row) => (who === undefined || row.who === who) && (what === undefined || row.what === what),
+    );
+    return cut(rows, page);
   }
 
   async configuration(): Promise<Configuration> {

@@ -491,3 +491,14 @@ describe('a command in a text of a page', () => {
     expect(html).not.toMatch(/<code>leadsync [a-z]/);
   });
 });
+
+test('the audit page shows who did what, newest first, escaped, and filters by person and action', async () => {
+  const shown = async (query = '') => (await ask(`/audit${query}`)).text();
+  const all = await shown();
+  expect(all.indexOf('anna')).toBeLessThan(all.indexOf('token refused'));
+  expect(all).toContain('sink: crm, reason: &lt;b>moving&lt;/b>');
+  expect(all).toContain('10.0.0.9');
+  expect(await shown('?who=anna&what=pause')).not.toContain('token refused');
+  expect(await shown('?who=bob')).toContain('No line matches.');
+  expect((await ask('/audit?since=never')).status).toBe(400);
+});

@@ -20,6 +20,7 @@ const pages = [
   ['Rejected', '/rejected', 'rejected'],
   ['Playground', '/playground', 'tryExpression'],
   ['Configuration', '/configuration', 'configuration'],
+  ['Audit', '/audit', 'audit'],
 ] as const;
 
 /** Name of a page in the menu. */

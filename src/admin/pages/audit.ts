@@ -1,0 +1,60 @@
+import { html } from 'htm/preact';
+import { AUDIT_COLUMNS, AuditFilter, type AuditRow } from '../contract/audit.ts';
+import type { Content } from './parts/content.ts';
+import type { Field } from './parts/filters.ts';
+import { addList } from './parts/list-page.ts';
+import { moment } from './parts/moment.ts';
+import { emptyText } from './parts/pager.ts';
+import type { AddPage } from './parts/site.ts';
+import { type Column, table } from './parts/table.ts';
+
+/** Adds the page of the audit log: who did what. */
+export const addAudit: AddPage = (app, site) => {
+  addList(app, site, '/audit', 'audit', () => ({
+    name: 'Audit',
+    path: '/audit',
+    noun: 'line',
+    fields,
+    schema: AuditFilter,
+    rows: (filter, page) => site.operations.audit(filter, page),
+    columns: AUDIT_COLUMNS,
+    body: (filtered, lines) =>
+      table({
+        name: 'Audit',
+        columns,
+        rows: lines.rows,
+        key: ({ id }) => `line-${id}`,
+        empty: emptyText(filtered, lines, words),
+      }),
+  }));
+};
+
+const words = {
+  noMatch: 'No line matches. Person and action are compared as a whole.',
+  noneYet: 'Nobody has done anything yet.',
+};
+
+const fields: readonly Field[] = [
+  { name: 'who', label: 'Person' },
+  { name: 'what', label: 'Action' },
+  { name: 'since', label: 'Since', time: true },
+  { name: 'until', label: 'until', time: true },
+];
+
+const columns: readonly Column<AuditRow>[] = [
+  { label: 'Time', of: ({ at }) => moment(at) },
+  {
+    label: 'Person',
+    of: ({ who }) => (who === null ? html`<span class="none">–</span>` : html`<bdi>${who}</bdi>`),
+    text: true,
+  },
+  { label: 'By', of: ({ via }) => via ?? html`<span class="none">–</span>` },
+  { label: 'Action', of: ({ what }) => html`<bdi>${what}</bdi>` },
+  { label: 'Details', of: detailsOf, text: true },
+  { label: 'Address', of: ({ address }) => address ?? html`<span class="none">–</span>` },
+];
+
+function detailsOf({ details }: AuditRow): Content {
+  const all = Object.entries(details).filter(([name]) => name !== 'role');
+  return all.length > 0 && html`<bdi>${all.map(([name, value]) => `${name}: ${value}`).join(', ')}</bdi>`;
+}

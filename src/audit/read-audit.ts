@@ -1,0 +1,165 @@
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { auditFiles } from './audit-log.ts';
+
+/** A filter of lines; a line must match every given field. */
+export interface AuditFilter {
+  readonly who?: string | undefined;
+  readonly what?: string | undefined;
+  /** Written at or after `since`, and before `until`. */
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
+/** A line of the audit log. */
+export interface AuditLine {
+  /** Cursor of the line: the file's inode and the offset, which stay the same when the file is rotated. */
+  readonly id: string;
+  readonly at: string;
+  /** The person or program; undefined for a line about a stranger, such as a wrong token. */
+  readonly who: string | undefined;
+  /** The way in: `token`, `session`, `cli` … */
+  readonly via: string | undefined;
+  readonly what: string;
+  readonly address: string | undefined;
+  /** The other fields. */
+  readonly details: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** At most `limit` lines before the line `after`, newest first. */
+export interface AuditRequest {
+  readonly limit: number;
+  readonly after?: string | undefined;
+}
+
+/** Lines, newest first. `next` is the cursor of the following page, null at the end. A page may be shorter than its limit. */
+export interface AuditPage {
+  readonly rows: readonly AuditLine[];
+  readonly next: string | null;
+}
+
+/** Bytes per read. */
+const CHUNK = 64 * 1024;
+/** Maximum bytes that one page reads, so that a filter that matches little does not keep the process busy. */
+const MAX_SCANNED = 1024 * 1024;
+
+/**
+ * Returns a page of the audit log of a data directory, over its current and its rotated files. Returns undefined if the line `after` no longer
+ * exists. Skips what is not a line of the audit log. @throws the error from Node if a file cannot be read
+ */
+export async function readAudit(
+  folder: string,
+  filter: AuditFilter,
+  { limit, after }: AuditRequest,
+): Promise<AuditPage | undefined> {
+  const all = await filesIn(folder);
+  const from = after === undefined ? { files: all, end: undefined } : startAt(all, after);
+  if (from === undefined) return undefined;
+  const rows: AuditLine[] = [];
+  let scanned = 0;
+  for (const [index, { path, inode, size }] of from.files.entries()) {
+    const file = await open(path, 'r');
+    try {
+      for await (const { text, offset } of linesBackward(file, (index === 0 && from.end) || size)) {
+        const line = matching(`${inode}.${offset}`, text, filter);
+        if (line && rows.length === limit) return { rows, next: rows.at(-1)?.id ?? null };
+        if (line) rows.push(line);
+        scanned += text.length;
+        if (scanned >= MAX_SCANNED) return { rows, next: `${inode}.${offset}` };
+      }
+    } finally {
+      await file.close();
+    }
+  }
+  return { rows, next: null };
+}
+
+interface KnownFile {
+  readonly path: string;
+  readonly inode: string;
+  readonly size: number;
+}
+
+async function filesIn(folder: string): Promise<KnownFile[]> {
+  const found: KnownFile[] = [];
+  for (const path of auditFiles(folder)) {
+    try {
+      const { ino, size } = await stat(path, { bigint: true });
+      found.push({ path, inode: String(ino), size: Number(size) });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return found;
+}
+
+/** Returns the file of a cursor and the older ones, and the offset in the first. Undefined if the cursor belongs to no file. */
+function startAt(files: readonly KnownFile[], cursor: string) {
+  const [inode, offset] = cursor.split('.');
+  const index = files.findIndex((file) => file.inode === inode);
+  const end = Number(offset);
+  if (index === -1 || !Number.isSafeInteger(end) || end < 0 || end > (files[index]?.size ?? 0))
+    return undefined;
+  return end === 0 ? { files: files.slice(index + 1), end: undefined } : { files: files.slice(index), end };
+}
+
+/** Reads the lines before the offset `end`, the last one first, with the offset of each. */
+async function* linesBackward(
+  file: FileHandle,
+  end: number,
+): AsyncIterable<{ text: string; offset: number }> {
+  let rest = Buffer.alloc(0); // the end of a line whose beginning is not read yet
+  for (let at = end; at > 0; ) {
+    const chunk = Buffer.alloc(Math.min(CHUNK, at));
+    at -= chunk.length;
+    await file.read(chunk, 0, chunk.length, at);
+    rest = Buffer.concat([chunk, rest]);
+    for (let newline = lineBreakIn(rest); newline >= 0; newline = lineBreakIn(rest)) {
+      yield { text: rest.toString('utf8', newline + 1), offset: at + newline + 1 };
+      rest = rest.subarray(0, newline + 1);
+    }
+  }
+  if (rest.length > 0) yield { text: rest.toString('utf8'), offset: 0 };
+}
+
+/** Returns the place of the last line break that does not end the text; -1 if there is none. */
+function lineBreakIn(text: Buffer): number {
+  return text.length < 2 ? -1 : text.lastIndexOf(0x0a, text.length - 2);
+}
+
+function matching(id: string, text: string, { who, what, since, until }: AuditFilter): AuditLine | undefined {
+  const line = parsed(id, text);
+  if (line === undefined) return undefined;
+  const at = Date.parse(line.at);
+  const isMatch =
+    (who === undefined || line.who === who) &&
+    (what === undefined || line.what === what) &&
+    (since === undefined || at >= since.getTime()) &&
+    (until === undefined || at < until.getTime());
+  return isMatch ? line : undefined;
+}
+
+/** The ways in that lines of earlier versions have in place of a person, who then sent `admin.token`. */
+const FORMER_WHO: ReadonlySet<unknown> = new Set(['token', 'session']);
+
+/** Returns undefined for what is not a line, such as one that a crash left incomplete. */
+function parsed(id: string, text: string): AuditLine | undefined {
+  try {
+    const { at, who, via, what, address, ...details } = JSON.parse(text) as Record<
+      string,
+      string | undefined
+    >;
+    if (typeof what !== 'string' || Number.isNaN(Date.parse(String(at)))) return undefined;
+    const isFormer = via === undefined && FORMER_WHO.has(who);
+    const person = isFormer ? { who: 'admin', via: who } : { who, via };
+    return {
+      id,
+      at: new Date(String(at)).toISOString(),
+      ...person,
+      what,
+      address,
+      details: details as AuditLine['details'],
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,35 @@
+import type { AuditFilter, AuditRow } from '../../admin/contract/audit.ts';
+import type { Page, PageRequest } from '../../admin/contract/operations.ts';
+import { RequestError } from '../../admin/contract/request-error.ts';
+import { type AuditLine, readAudit } from '../../audit/read-audit.ts';
+
+/** Returns a page of the audit log of a data directory. @throws RequestError if the cursor belongs to no line that is kept */
+export async function auditLines(
+  dataDir: string,
+  { since, until, ...filter }: AuditFilter,
+  page: PageRequest,
+): Promise<Page<AuditRow>> {
+  const times = { since: dateOf(since), until: dateOf(until) };
+  const found = await readAudit(dataDir, { ...filter, ...times }, page);
+  if (found) return { rows: found.rows.map(rowOf), next: found.next };
+  throw new RequestError(
+    400,
+    'wrong-page',
+    'This page of the audit log no longer exists.',
+    'Omit `after` to begin with the newest lines.',
+  );
+}
+
+function rowOf({ who, via, address, ...line }: AuditLine): AuditRow {
+  return {
+    ...line,
+    who: who ?? null,
+    via: via ?? null,
+    address: address ?? null,
+    details: { ...line.details },
+  };
+}
+
+function dateOf(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text);
+}
