@@ -4,7 +4,7 @@ import { AdminAddressError } from './address-error.ts';
 import { addApi } from './api/register.ts';
 import type { Configuration } from './contract/configuration.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
-import { Access, type NamedToken } from './gate/access.ts';
+import { Access, type NamedToken, type TrustedHeader } from './gate/access.ts';
 import { type Audit, auditRecorder, withAudit } from './gate/audit.ts';
 import { addGate, rejectBadAddress } from './gate/gate.ts';
 import { addLogin } from './gate/login.ts';
@@ -35,6 +35,8 @@ export interface AdminOptions extends ProbeOptions {
    * credential.
    */
   readonly tokens: () => readonly NamedToken[];
+  /** The header in which a trusted proxy names the person. */
+  readonly header?: () => TrustedHeader | undefined;
   /** Whether the server listens on a loopback address. */
   readonly loopback: boolean;
   readonly version: string;
@@ -117,7 +119,9 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
 
 async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<void> {
   const { monotonicMs = () => performance.now(), tokens, loopback, audit } = options;
-  const access = new Access({ tokens, loopback, monotonicMs });
+  const { header = () => undefined } = options;
+  const isProxy = trustedProxies(options.proxies);
+  const access = new Access({ tokens, header, isProxy, loopback, monotonicMs });
   await app.register(cookie);
   const record = auditRecorder(audit);
   addGate(app, { hosts: options.hosts, access, record, instance: options.instance });

@@ -62,12 +62,20 @@ export const adminSafeguards: readonly Safeguard[] = [
     tests: ['test/admin/roles.test.ts'],
   },
   {
+    name: 'the admin server believes the name in a header only of a trusted proxy',
+    without: 'any client writes the name of an admin into a header, and is one',
+    file: 'src/admin/gate/access.ts',
+    text: "if (trusted === undefined || !isProxy(socket.remoteAddress ?? '')) return undefined;",
+    instead: 'if (trusted === undefined) return undefined;',
+    tests: ['test/admin/trusted-header.test.ts'],
+  },
+  {
     name: 'the admin server accepts the right token from an address that sends wrong ones',
     without: 'a stale client behind the same proxy keeps Prometheus and everyone else out for ever',
     file: 'src/admin/gate/access.ts',
-    text: 'const found = this.#find(sent);\n    return found ?',
+    text: 'bearer === undefined ? undefined : this.#find(bearer);',
     instead:
-      'const found = this.#throttle.waitSeconds(address) > 0 ? undefined : this.#find(sent);\n    return found ?',
+      'bearer === undefined || this.#throttle.waitSeconds(address) > 0 ? undefined : this.#find(bearer);',
     tests: ['test/admin/strangers.test.ts'],
   },
   {

@@ -66,3 +66,32 @@ describe('named tokens', () => {
     expect(faults).not.toMatch(/annas|everyone/);
   });
 });
+
+describe('a trusted header', () => {
+  const PROXY = `${SOURCE}admin:\n  token: token-of-everyone\n  trusted_proxies: [10.0.0.5]\n  trusted_header:\n    name: X-Forwarded-User\n`;
+
+  test('has the roles of persons, and one for everyone else', () => {
+    const { adminHeader } = read(
+      `${PROXY}    roles: { anna@example.com: admin }\n    default_role: viewer\n`,
+    );
+    expect(adminHeader).toEqual({
+      name: 'X-Forwarded-User',
+      roles: new Map([['anna@example.com', 'admin']]),
+      defaultRole: 'viewer',
+    });
+    expect(compareConfigs(read(PROXY), read(`${PROXY}    default_role: viewer\n`)).live).toEqual([
+      'admin.trusted_header',
+    ]);
+  });
+
+  test.each([
+    [
+      PROXY.replace('  trusted_proxies: [10.0.0.5]\n', ''),
+      'no proxy is trusted to set it; add the addresses of the proxy to',
+    ],
+    [PROXY.replace('X-Forwarded-User', 'Cookie'), 'has another meaning'],
+    [PROXY.replace('X-Forwarded-User', '"X Y"'), 'must be the name of a header'],
+  ])('%j is a fault', (text, message) => {
+    expect(faultsOf(text).join('\n')).toContain(message);
+  });
+});

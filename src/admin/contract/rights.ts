@@ -68,6 +68,11 @@ export function isAllowed(client: Actor | undefined, operation: OperationName): 
   return client !== undefined && includesRole(client.role, neededRole(operation));
 }
 
+/** Returns the error for a person who is logged in at a proxy and has no role here. */
+export function noRole(who: string): RequestError {
+  return new RequestError(403, 'role', `${who} has no role in admin.trusted_header of this leadsync.`, '');
+}
+
 /** Returns the error for a client whose role does not include the one that an operation needs. */
 export function notAllowed({ who, role }: Actor, operation: OperationName): RequestError {
   const message = `This needs the role ${neededRole(operation)}, and ${who} has the role ${role}.`;

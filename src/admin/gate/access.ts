@@ -29,10 +29,22 @@ export interface NamedToken {
   readonly token: Secret;
 }
 
+/** A header in which a trusted proxy names a person, and the roles of the persons. */
+export interface TrustedHeader {
+  readonly name: string;
+  readonly roles: ReadonlyMap<string, Role>;
+  /** The role of everyone else; undefined if they may do nothing. */
+  readonly defaultRole: Role | undefined;
+}
+
 /** What `Access` needs to authenticate clients. `monotonicMs` returns the time of a monotonic clock, in ms. */
 export interface AccessOptions {
   /** Tokens that clients may send. Empty if none is configured; a reload can change them. */
   readonly tokens: () => readonly NamedToken[];
+  /** The header in which a trusted proxy names the person; undefined if no proxy does. */
+  readonly header: () => TrustedHeader | undefined;
+  /** Whether an address is that of a trusted proxy. */
+  readonly isProxy: (address: string) => boolean;
   /**
    * Whether only this machine can connect. If others can and no token is configured, the server rejects every request that needs a
    * credential.
@@ -48,7 +60,12 @@ export interface AnonymousClient {
   readonly guess: boolean;
   /** Seconds for which the server answers further wrong tokens from this address with 429; 0 if it answers them with 401. */
   readonly waitSeconds: number;
+  /** Name of a person whom a trusted proxy has logged in, and who has no role. */
+  readonly withoutRole?: string;
 }
+
+/** Matches the name of a person as a proxy sends it: printable ASCII, such as a user name or an email address. */
+const PERSON = /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/;
 
 const NO_CREDENTIAL: AnonymousClient = { guess: false, waitSeconds: 0 };
 
@@ -72,7 +89,8 @@ export class Access {
 
   /** Whether clients need a credential. */
   get needed(): boolean {
-    return this.#protection.tokens().length > 0 || !this.#protection.loopback;
+    const { tokens, header, loopback } = this.#protection;
+    return tokens().length > 0 || header() !== undefined || !loopback;
   }
 
   /** Returns the client. Call it once per request, because it counts wrong tokens. */
@@ -80,14 +98,24 @@ export class Access {
     const address = clientAddress(request);
     if (!this.needed) return { who: 'loopback', via: 'loopback', role: 'admin', address };
     const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    if (bearer !== undefined) return this.#byToken(bearer, address);
+    const found = bearer === undefined ? undefined : this.#find(bearer);
+    if (found) return { who: found.name, via: 'token', role: found.role, address };
+    const person = this.#byProxy(request, address);
+    if (person) return person;
+    // Checked after the right token, so that wrong tokens from an address never lock out the right one from it.
+    if (bearer !== undefined) return this.#guess(bearer, address);
     return this.#bySession(request.cookies[SESSION_COOKIE], address) ?? NO_CREDENTIAL;
   }
 
-  /** Checks the token before the throttle, so that wrong tokens from an address never lock out the right one from it. */
-  #byToken(sent: string, address: string): Actor | AnonymousClient {
-    const found = this.#find(sent);
-    return found ? { who: found.name, via: 'token', role: found.role, address } : this.#guess(sent, address);
+  /** Returns the person whom a trusted proxy names; undefined if the request does not come from one, or has no single name. */
+  #byProxy({ raw, socket }: FastifyRequest, address: string): Actor | AnonymousClient | undefined {
+    const { header, isProxy } = this.#protection;
+    const trusted = header();
+    if (trusted === undefined || !isProxy(socket.remoteAddress ?? '')) return undefined;
+    const [who = '', ...more] = raw.headersDistinct[trusted.name.toLowerCase()] ?? [];
+    if (more.length > 0 || !PERSON.test(who)) return undefined;
+    const role = trusted.roles.get(who) ?? trusted.defaultRole;
+    return role ? { who, via: 'proxy', role, address } : { ...NO_CREDENTIAL, withoutRole: who };
   }
 
   /** Returns undefined if the session has ended, or the token that it began with is no longer in force. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import { actor } from '../contract/actor.ts';
 import { RequestError } from '../contract/request-error.ts';
-import { isAllowed, notAllowed } from '../contract/rights.ts';
+import { isAllowed, noRole, notAllowed } from '../contract/rights.ts';
 import { sendError } from '../http/answer.ts';
 import { type HostRule, isAllowedHost } from '../http/host-rule.ts';
 import { clientAddress } from '../http/proxies.ts';
@@ -100,13 +100,14 @@ export function rejectBadAddress(request: FastifyRequest, reply: FastifyReply): 
 async function rejectAnonymous(
   request: FastifyRequest,
   reply: FastifyReply,
-  { guess, waitSeconds }: AnonymousClient,
+  { guess, waitSeconds, withoutRole }: AnonymousClient,
   record: RecordAudit,
 ): Promise<boolean> {
   // The answer does not depend on the audit log. If the log cannot be written, the next action fails and reports it to the operator.
   if (guess) await record('token refused', { address: clientAddress(request) }).catch(() => undefined);
   if (isOpen(request)) return false;
-  if (waitSeconds === 0) await sendChallenge(request, reply);
+  if (withoutRole !== undefined) await sendError(request, reply, noRole(withoutRole));
+  else if (waitSeconds === 0) await sendChallenge(request, reply);
   else await sendError(request, reply.header('retry-after', waitSeconds), TOO_MANY_GUESSES);
   return true;
 }

@@ -66,6 +66,10 @@ const LIVE: readonly Option[] = [
   { name: 'admin.hosts', of: ({ adminHosts }) => adminHosts },
   { name: 'admin.public_url', of: ({ publicUrl }) => publicUrl },
   { name: 'admin.trusted_proxies', of: ({ adminProxies }) => adminProxies },
+  {
+    name: 'admin.trusted_header',
+    of: ({ adminHeader }) => adminHeader && { ...adminHeader, roles: Object.fromEntries(adminHeader.roles) },
+  },
   { name: 'watch', of: ({ watch }) => watch },
   { name: 'ledger.create', of: ({ ledgerCreate }) => ledgerCreate },
   { name: 'ledger.min_free', of: ({ minFreeBytes }) => minFreeBytes },

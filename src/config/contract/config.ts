@@ -59,6 +59,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   /** Addresses and CIDR blocks of proxies whose `X-Forwarded-*` headers are trusted. */
   readonly adminProxies: readonly string[];
+  /** The header in which a trusted proxy names the person that a request is from; undefined if no proxy does. */
+  readonly adminHeader: TrustedHeader | undefined;
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** The key that encrypts the stored tokens; undefined if the tokens are stored in plain text, with mode 0600. */
   readonly tokenKey: Secret | undefined;
@@ -95,6 +97,14 @@ export interface NamedToken {
   readonly name: string;
   readonly role: Role;
   readonly token: Secret;
+}
+
+/** A header in which a trusted proxy names a person, and the roles of the persons. */
+export interface TrustedHeader {
+  readonly name: string;
+  readonly roles: ReadonlyMap<string, Role>;
+  /** The role of everyone else; undefined if they may do nothing. */
+  readonly defaultRole: Role | undefined;
 }
 
 /** Returns the exports and the backups of a configuration. */

@@ -13,6 +13,15 @@ const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 const WRONG_ADDRESS = 'must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off';
 const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
 
+/** Headers that a request has for other reasons. */
+const TAKEN_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'cookie',
+  'host',
+  'origin',
+  'x-forwarded-for',
+]);
+
 function tokenOption() {
   return secret().refine(
     (token) => TOKEN.test(token.reveal()),
@@ -77,6 +86,29 @@ export const adminOptions = z
       .default([])
       .describe(
         'IP addresses and CIDR blocks of proxies whose headers are trusted: `X-Forwarded-For` (the client, for the audit log and brute-force protection), `X-Forwarded-Proto` and `X-Forwarded-Host`. Needs `token`.',
+      ),
+    trusted_header: z
+      .strictObject({
+        name: z
+          .string()
+          .regex(/^[a-z0-9-]{1,100}$/i, 'must be the name of a header such as X-Forwarded-User')
+          .refine(
+            (name) => !TAKEN_HEADERS.has(name.toLowerCase()),
+            'has another meaning; choose a header of its own',
+          )
+          .describe('The header in which the proxy names the person.'),
+        roles: z
+          .record(z.string().min(1), z.enum(ROLES))
+          .default({})
+          .describe('The role of each person, by the name in the header, as in `tokens`.'),
+        default_role: z
+          .enum(ROLES)
+          .optional()
+          .describe('The role of everyone else whom the proxy names. Absent: they get 403.'),
+      })
+      .optional()
+      .describe(
+        'Believes a proxy that logs people in, such as oauth2-proxy or Authelia, who a request is from. Counts only if the request comes from one of `trusted_proxies`; the proxy must remove the header from what clients send.',
       ),
   })
   .prefault({})

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isLoopback } from '../../platform/http/address.ts';
 import type { Secret } from '../../platform/options/secret.ts';
-import type { NamedToken } from '../contract/config.ts';
+import type { NamedToken, TrustedHeader } from '../contract/config.ts';
 import type { adminOptions } from '../options/admin-options.ts';
 import type { TreeValidator } from './validate-tree.ts';
 
@@ -19,10 +19,23 @@ export function commandToken(tokens: Tokens): Secret | undefined {
   return tokensOf(tokens).find(({ role }) => role === 'admin')?.token;
 }
 
+/** Returns the header in which a trusted proxy names a person. */
+export function headerOf({ trusted_header: header }: Admin): TrustedHeader | undefined {
+  if (header === undefined) return undefined;
+  const { name, roles, default_role: defaultRole } = header;
+  return { name, roles: new Map(Object.entries(roles)), defaultRole };
+}
+
 /** Reports what would let a stranger in, or would make the audit log ambiguous. */
 export function checkAdminAccess(admin: Admin, validator: TreeValidator): void {
   refuseOpenAddress(admin, validator);
   refuseSharedTokens(tokensOf(admin), validator);
+  if (admin.trusted_header !== undefined && admin.trusted_proxies.length === 0)
+    validator.fault(
+      ['admin', 'trusted_header'],
+      'no proxy is trusted to set it',
+      'add the addresses of the proxy to admin.trusted_proxies',
+    );
 }
 
 /** Refuses to let other machines reach the admin server without a credential, because the server shows leads. */

@@ -45,6 +45,7 @@ export async function serveAdmin(
     hosts: () => [host, ...current.config.adminHosts],
     proxies: () => current.config.adminProxies,
     tokens: () => current.config.adminTokens,
+    header: () => current.config.adminHeader,
     loopback: isLoopback(host),
     version,
     instance,

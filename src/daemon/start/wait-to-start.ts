@@ -72,6 +72,7 @@ async function serveProbes(
     hosts: () => [host, ...config.adminHosts],
     proxies: () => config.adminProxies,
     tokens: () => config.adminTokens,
+    header: () => config.adminHeader,
     loopback: isLoopback(host),
     version,
     instance,
