@@ -36,6 +36,14 @@ export const crmSafeguards: readonly Safeguard[] = [
     tests: ['test/sinks/hubspot/limits.test.ts'],
   },
   {
+    name: 'leadsync sends nothing to HubSpot once the requests of the day are used up',
+    without: 'every batch meets a 429 until midnight',
+    file: 'src/sinks/hubspot/hubspot-api.ts',
+    text: 'if (waitMs > 0) throw withoutRequestsLeft(this.addressee, waitMs);',
+    instead: 'void withoutRequestsLeft;',
+    tests: ['test/sinks/hubspot/faults.test.ts'],
+  },
+  {
     name: 'before it makes a lead again that may have arrived, leadsync looks for it at Pipedrive',
     without: 'after a lost answer, the lead is in Pipedrive twice',
     file: 'src/sinks/pipedrive/enquiry.ts',

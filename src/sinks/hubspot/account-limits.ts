@@ -2,6 +2,7 @@ import type { Quota } from '../../leads/quota.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Answer } from '../api-server.ts';
 import { RequestWindow } from '../crm/request-window.ts';
+import { DAILY_WAIT_MS, saysDayIsUsedUp } from './judge-fault.ts';
 
 /** What the limit of the day counts. */
 export const DAILY_UNIT = 'API requests';
@@ -13,6 +14,8 @@ export class AccountLimits {
   readonly #clock: Clock;
   readonly #window: RequestWindow;
   #quota: Quota | undefined;
+  /** When an answer said that no request is left today, by the monotonic clock. */
+  #usedUpAtMs: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -24,13 +27,28 @@ export class AccountLimits {
     return this.#quota;
   }
 
+  /**
+   * Returns how long leadsync sends nothing because the account has no requests left today, in ms. The limit is renewed at midnight in the
+   * account's time zone, which leadsync does not know: a request looks again an hour after the last answer.
+   */
+  waitMs(): number {
+    if (this.#usedUpAtMs === undefined) return 0;
+    return Math.max(0, this.#usedUpAtMs + DAILY_WAIT_MS - this.#clock.monotonicMs());
+  }
+
+  /** Lets the next request ask HubSpot, although none was left today. */
+  lookAgain(): void {
+    this.#usedUpAtMs = undefined;
+  }
+
   /** Waits until one more request is allowed, as `RequestWindow.take` does. */
   take(signal: AbortSignal): Promise<() => void> {
     return this.#window.take(signal);
   }
 
   /** Adopts the headers of an answer (https://developers.hubspot.com/docs/api/usage-details). */
-  learn({ header }: Answer): void {
+  learn(answer: Answer): void {
+    const { header } = answer;
     const number = (name: string) => Number(header(`x-hubspot-ratelimit-${name}`) ?? Number.NaN);
     const requests = number('max');
     const perMs = number('interval-milliseconds');
@@ -40,5 +58,7 @@ export class AccountLimits {
     const left = number('daily-remaining');
     if (limit > 0 && left >= 0)
       this.#quota = { unit: DAILY_UNIT, used: limit - left, limit, readAt: this.#clock.now() };
+    if (left === 0 || saysDayIsUsedUp(answer)) this.#usedUpAtMs = this.#clock.monotonicMs();
+    else if (left > 0) this.#usedUpAtMs = undefined;
   }
 }

@@ -10,6 +10,7 @@ import {
   requestFailure,
   storedAnswer,
   unnamed,
+  withoutRequestsLeft,
 } from './judge-fault.ts';
 import type { HubSpotOptions } from './options.ts';
 import {
@@ -82,6 +83,11 @@ export class HubSpotApi {
   /** How much of the daily limit of the account is used, as the last answer said. */
   get quota(): Quota | undefined {
     return this.#limits.quota;
+  }
+
+  /** Lets the next request ask HubSpot, although an earlier answer said that none is left today. */
+  lookAgain(): void {
+    this.#limits.lookAgain();
   }
 
   /** Returns the address of a request, for previews. */
@@ -271,6 +277,8 @@ export class HubSpotApi {
     body: object | undefined,
     limits: CallLimits,
   ): Promise<Answer> {
+    const waitMs = this.#limits.waitMs();
+    if (waitMs > 0) throw withoutRequestsLeft(this.addressee, waitMs);
     const answered = await this.#limits.take(limits.stop);
     const headers = {
       authorization: `Bearer ${this.#token.reveal()}`,

@@ -109,6 +109,7 @@ class HubSpotSink implements Sink {
 
   async check(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
     const limits = withoutLease(stop);
+    this.#api.lookAgain();
     await this.#readAccount(limits);
     const missing = await this.missingParts(stop, columns);
     requireParts(missing, 'HubSpot', `\`leadsync setup ${this.#parts.name} --yes\` makes what is missing.`);

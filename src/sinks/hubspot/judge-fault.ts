@@ -29,14 +29,17 @@ const OF_ACCOUNT = /^(pipeline|dealstage|hs_pipeline|hs_pipeline_stage|lifecycle
 const OF_UNIQUE_VALUE = /UNIQUE|DUPLICATE/;
 /** Maximum characters of an answer that are stored. */
 const MAX_ANSWER = 1_000;
+/** How long leadsync sends nothing once the requests of the day are used up, in ms. */
+export const DAILY_WAIT_MS = 3_600_000;
 /** The waits that HubSpot's limits ask for, in ms (https://developers.hubspot.com/docs/api/usage-details). */
 const LIMIT_WAITS: Readonly<Record<string, number>> = {
   TEN_SECONDLY_ROLLING: 10_000,
   SECONDLY: 1_000,
-  DAILY: 3_600_000,
+  DAILY: DAILY_WAIT_MS,
 };
 const NO_KEY =
   'HubSpot has no property `leadsync_key` with unique values, by which leadsync recognises its records.';
+const DAY_USED_UP = 'The limit of the account for this day is used up.';
 /** How long HubSpot locks a record, in ms. */
 const LOCK_MS = 2_000;
 
@@ -129,9 +132,7 @@ export function requestFailure(answer: Answer, path: string, { sink, origin }: A
     case 429:
       return failure(
         `${name} allows no more requests now${fault.policy === undefined ? '' : ` (limit ${shown(fault.policy)})`}.`,
-        fault.policy === 'DAILY'
-          ? 'The limit of the account for this day is used up.'
-          : 'leadsync waits; other programs may use the same limit.',
+        fault.policy === 'DAILY' ? DAY_USED_UP : 'leadsync waits; other programs may use the same limit.',
         limitMs ?? LIMIT_WAITS['TEN_SECONDLY_ROLLING'],
       );
     case 477:
@@ -155,6 +156,20 @@ export function requestFailure(answer: Answer, path: string, { sink, origin }: A
             retryAfterMs,
           );
   }
+}
+
+/** Whether an answer refuses a request because the account has no requests left today. */
+export function saysDayIsUsedUp(answer: Answer): boolean {
+  return answer.httpStatus === 429 && readFault(readBody(answer)).policy === 'DAILY';
+}
+
+/** Returns the failure of a request that leadsync does not send because the account has none left today. */
+export function withoutRequestsLeft({ origin }: Addressee, waitMs: number): SinkUnavailable {
+  return new SinkUnavailable(`HubSpot at ${origin} allows no more requests today.`, {
+    hint: `${DAY_USED_UP} leadsync asks again within the hour; other programs use the same limit.`,
+    retryAfterMs: waitMs,
+    unsent: true,
+  });
 }
 
 /** Returns the failure of a record that the answer to its request does not name. */

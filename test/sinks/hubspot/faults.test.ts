@@ -3,11 +3,15 @@ import type { Delivery } from '../../../src/leads/delivery.ts';
 import { mayHaveArrived, type Outcome } from '../../../src/leads/outcome.ts';
 import { LeaseOver } from '../../../src/sinks/sink.ts';
 import type { HubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
+import { limitsOfPlans } from '../../stub/hubspot/limits.ts';
 import { aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
 import { until } from '../../support/time/until.ts';
 import { anAccount, beforeRequest, onceAfter, outcomesOf, setUp } from './open-hubspot.ts';
 
+const NEVER = new AbortController().signal;
+const HOUR_MS = 3_600_000;
 const DELIVERED = { kind: 'delivered' };
 /** The outcome of a lead that waits for the destination, and that HubSpot does not have. */
 const WAITING = { kind: 'unavailable' };
@@ -132,15 +136,59 @@ describe('what an administrator does while leads flow', () => {
 });
 
 describe('what HubSpot does', () => {
-  test('the daily limit that is used up at noon is asked about once an hour', async () => {
-    const { stub, open } = await anAccount();
-    const attempt = onceAfter(stub, 'contacts/batch/create', () => stub.useUpDay());
-    const outcomes = await outcomesOf(open(), leads(2), { attempt });
-    expect(outcomes).toMatchObject([
-      { ...WAITING, retryAfterMs: 3_600_000 },
-      { ...WAITING, retryAfterMs: 3_600_000 },
-    ]);
-    expect(reasonOf(outcomes[0])).toMatch(/limit DAILY/);
+  test.each(['free', undefined] as const)(
+    'the daily limit that is used up at noon (%s) is asked about once an hour, and the next day each lead arrives once',
+    async (limits) => {
+      const clock = new HeldClock();
+      const { stub, open } = await anAccount({ parts: { clock } }, { clock, ...(limits && { limits }) });
+      const sink = open();
+      const attempt = onceAfter(stub, 'contacts/batch/create', () => stub.useUpDay());
+      const outcomes = await outcomesOf(sink, leads(2), { attempt });
+      expect(outcomes).toMatchObject(Array(2).fill({ ...WAITING, retryAfterMs: HOUR_MS }));
+      expect(reasonOf(outcomes[0])).toMatch(/limit DAILY/);
+      const before = stub.requestCount;
+      clock.jump(HOUR_MS / 4);
+      const unsent = await outcomesOf(sink, leads(4).slice(2));
+      expect(unsent).toMatchObject(Array(2).fill({ ...WAITING, unsent: true }));
+      expect(unsent[0]).toHaveProperty('retryAfterMs', expect.closeTo((HOUR_MS * 3) / 4, -1));
+      expect(reasonOf(unsent[0])).toMatch(/allows no more requests today\..*asks again within the hour/);
+      expect(stub.requestCount).toBe(before);
+      clock.jump(HOUR_MS);
+      expect(await outcomesOf(sink, leads(2))).toMatchObject([WAITING, WAITING]);
+      expect(await outcomesOf(sink, leads(2))).toMatchObject([WAITING, WAITING]);
+      expect(stub.requestCount).toBe(before + 1);
+      clock.jump(24 * HOUR_MS);
+      expect(await outcomesOf(sink, leads(4))).toMatchObject(Array(4).fill(DELIVERED));
+      expectEachOnce(stub, 4);
+    },
+  );
+
+  test('the last request of the day, between two of one batch, leaves open whether its leads have arrived', async () => {
+    const daily = await requestsUntil('contacts/batch/create');
+    const clock = new HeldClock();
+    const limits = { ...limitsOfPlans.free, daily };
+    const { stub, open } = await anAccount({ parts: { clock } }, { clock, limits });
+    const sink = open();
+    const outcomes = await outcomesOf(sink, leads(2));
+    expect(outcomes).toMatchObject([WAITING, WAITING]);
+    expect(outcomes.map(mayHaveArrived)).toEqual([true, true]);
+    expect(reasonOf(outcomes[0])).toMatch(/allows no more requests today/);
+    expect(stub.requests.filter(({ status }) => status === 429)).toEqual([]);
+    clock.jump(24 * HOUR_MS);
+    expect(await outcomesOf(sink, leads(2))).toMatchObject([DELIVERED, DELIVERED]);
+    expectEachOnce(stub, 2);
+  });
+
+  test('a day that is over is seen by a check, whatever an answer said before', async () => {
+    const clock = new HeldClock('2026-11-21T04:59:00.000Z'); // a minute before midnight in the account
+    const { stub, open } = await anAccount({ parts: { clock } }, { clock, limits: 'free' });
+    const sink = open();
+    stub.useUpDay();
+    await expect(sink.check(NEVER)).rejects.toThrow('allows no more requests now');
+    clock.jump(60_000);
+    expect(await outcomesOf(sink, leads(1))).toMatchObject([{ ...WAITING, unsent: true }]);
+    await sink.check(NEVER);
+    expect(await outcomesOf(sink, leads(1))).toMatchObject([DELIVERED]);
   });
 
   test.each(['html-200', 'no-body', { status: 200, body: '{}' }, { status: 200, body: '[]' }] as const)(
@@ -240,6 +288,13 @@ async function requestsOfADelivery(object: 'deal' | 'lead' | 'none' = 'deal'): P
   const before = stub.requestCount;
   await outcomesOf(open(), leads(2));
   return Array.from({ length: stub.requestCount - before }, (_, index) => index + 1);
+}
+
+/** Returns how many requests an account has answered after the first one to this path, from its setup on. */
+async function requestsUntil(path: string): Promise<number> {
+  const { stub, open } = await anAccount();
+  await outcomesOf(open(), leads(2));
+  return stub.requests.findIndex((request) => request.path.includes(path)) + 1;
 }
 
 const NAMES = ['First', 'Second', 'Third', 'Fourth'];
