@@ -10,6 +10,8 @@ import { ExportFailed } from '../exports/contract/export-failed.ts';
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { openDestination as openExportDestination } from '../exports/destinations/open-destination.ts';
 import { ExportStates } from '../exports/export-states.ts';
+import type { Quota } from '../leads/quota.ts';
+import type { LastDeclaration } from '../ledger/contract/declared.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { columnsOfDefinition } from '../mapping/map-delivery.ts';
@@ -22,10 +24,11 @@ import { SinkUnavailable } from '../sinks/sink.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';
 import type { Event } from '../telemetry/events.ts';
-import { describeCost } from './describe-cost.ts';
+import { describeCost, describeOwed } from './describe-cost.ts';
 import { isLedgerMissing } from './opening/new-ledger.ts';
 import { DataDirUnusable, ledgerFile } from './opening/open-ledger.ts';
 import { openSink } from './opening/open-sinks.ts';
+import { planOf } from './plan.ts';
 import { requireOrigin } from './require-origin.ts';
 
 /** Result of one check. */
@@ -44,8 +47,8 @@ export interface CheckResult {
 export interface CheckParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the address that the recorded leads of a source come from; undefined if the source has no leads. */
-  originOfLeads(source: string): Promise<string | undefined>;
+  /** The configuration that the ledger last recorded; undefined if the ledger cannot be read. */
+  readonly last: Promise<LastDeclaration | undefined>;
 }
 
 /**
@@ -70,7 +73,7 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     ...(redisUrl ? [start('queue', '', () => checkQueue(redisUrl, signal))] : []),
     ...config.sinks
       .filter(({ enabled }) => enabled)
-      .map((sink) => start('sink', sink.name, () => checkSink(sink, config, parts.clock, signal))),
+      .map((sink) => start('sink', sink.name, () => checkSink(sink, config, parts, signal))),
     ...filesOf(config).map((one) =>
       start(isBackup(one) ? 'backup' : 'export', one.name, () => checkExport(one, config.dataDir, signal)),
     ),
@@ -165,7 +168,7 @@ async function requireRoom(folder: string): Promise<void> {
 async function checkSource(
   { name, options }: SourceConfig,
   { dataDir, tokenKey }: Config,
-  { clock, random, originOfLeads }: CheckParts,
+  { clock, random, last }: CheckParts,
   signal: AbortSignal,
 ): Promise<string> {
   const mismatches: string[] = [];
@@ -177,7 +180,7 @@ async function checkSource(
   const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
   try {
     const listing = await readListing(source, signal);
-    requireOrigin(source, await originOfLeads(name));
+    requireOrigin(source, (await last)?.sources.find((known) => known.name === name)?.origin);
     const found = isTokenNew
       ? `Got a token and read ${listing}`
       : `The login's token works: read ${listing} client_secret was not tested; leadsync needs it when that token expires.`;
@@ -238,17 +241,33 @@ async function checkQueue(url: Secret, signal: AbortSignal): Promise<string> {
 }
 
 async function checkSink(
-  config: SinkConfig,
-  { clientKey }: Config,
-  clock: Clock,
+  sinkConfig: SinkConfig,
+  config: Config,
+  { clock, last }: CheckParts,
   signal: AbortSignal,
 ): Promise<string> {
-  const sink = openSink(config, clock);
+  const { name, type, options, batch, mapping } = sinkConfig;
+  const sink = openSink(sinkConfig, clock);
   try {
-    await sink.check(signal, columnsOfDefinition(config.mapping, clientKey));
-    const cost = config.type.leadCost?.(config.options, config.batch.max);
-    return ['Deliveries can be made.', ...(cost ? [describeCost(cost, sink.quota?.())] : [])].join(' ');
+    await sink.check(signal, columnsOfDefinition(mapping, config.clientKey));
+    const cost = type.leadCost?.(options, batch.max);
+    const quota = sink.quota?.();
+    const costs = cost ? [describeCost(cost, quota), ...owedPart(name, config, await last, quota)] : [];
+    return ['Deliveries can be made.', ...costs].join(' ');
   } finally {
     await sink.close();
   }
+}
+
+/** Says what the leads cost that are owed to a sink which is new or back. */
+function owedPart(
+  name: string,
+  config: Config,
+  last: LastDeclaration | undefined,
+  quota: Quota | undefined,
+): readonly string[] {
+  if (!last) return [];
+  const planned = planOf({ ...last, exports: [] }, config).sinks.find((sink) => sink.name === name);
+  if (planned?.kind !== 'added' && planned?.kind !== 'back') return [];
+  return planned.cost ? [describeOwed(planned.leads, planned.cost, quota)] : [];
 }

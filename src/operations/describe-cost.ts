@@ -16,17 +16,31 @@ export function describeCost({ unit, amount, leads, limit }: LeadCost, quota: Qu
   return limit === undefined ? `${cost} ${unit}.` : `${cost} of the ${printCount(limit)} ${unit} a day.`;
 }
 
+/**
+ * Returns a sentence about the leads that are owed to a sink: `12,000 leads are owed to it, about 540,000 tokens: 18 days at 30,000 a day, if
+ * nothing else uses them.` `quota` is what the destination has just said of its limit.
+ */
+export function describeOwed(leads: number, cost: BackfillCost, quota: Quota | undefined): string {
+  const owed = `${countOf(leads, 'lead')} ${leads === 1 ? 'is' : 'are'} owed to it`;
+  const limit = quota?.limit ?? cost.daily_limit;
+  const costs = limit === undefined ? amountOf(cost) : describeBackfill({ ...cost, daily_limit: limit });
+  return `${owed}, ${costs}.`;
+}
+
 /** Returns what a backfill costs, as a phrase: `about 540,000 tokens: 9 days at 60,000 a day, if nothing else uses them`. */
-export function describeBackfill({
-  unit,
-  amount,
-  at_most: isMost,
-  daily_limit: limit,
-}: BackfillCost): string {
-  const about = `${isMost ? 'at most ' : ''}about ${printCount(amount)}`;
+export function describeBackfill(cost: BackfillCost): string {
+  const { unit, amount, daily_limit: limit } = cost;
   if (limit === undefined)
-    return `${about} ${unit} (\`leadsync check\` shows how many the destination allows a day)`;
-  if (amount <= limit) return `${about} of the ${printCount(limit)} ${unit} a day`;
+    return `${amountOf(cost)} (\`leadsync check\` shows how many the destination allows a day)`;
+  if (amount <= limit) return `${aboutOf(cost)} of the ${printCount(limit)} ${unit} a day`;
   const days = countOf(Math.ceil(amount / limit), 'day', 'days');
-  return `${about} ${unit}: ${days} at ${printCount(limit)} a day, if nothing else uses them`;
+  return `${amountOf(cost)}: ${days} at ${printCount(limit)} a day, if nothing else uses them`;
+}
+
+function amountOf(cost: BackfillCost): string {
+  return `${aboutOf(cost)} ${cost.unit}`;
+}
+
+function aboutOf({ amount, at_most: isMost }: BackfillCost): string {
+  return `${isMost ? 'at most ' : ''}about ${printCount(amount)}`;
 }

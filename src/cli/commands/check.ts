@@ -22,9 +22,7 @@ export const command = defineCommand<{ json?: boolean }>({
     const results: CheckResult[] = [];
     const { clock, random } = surroundings;
     const last = lastDeclaration(config, surroundings).catch(unknownLedger);
-    const originOfLeads = async (source: string) =>
-      (await last)?.sources.find(({ name }) => name === source)?.origin;
-    for (const pending of checkAll(config, { clock, random, originOfLeads }, stop.signal)) {
+    for (const pending of checkAll(config, { clock, random, last }, stop.signal)) {
       const result = await pending;
       results.push(result);
       if (!options.json) surroundings.stdout.write(withTypedCommands(line(result, paint), surroundings));

@@ -59,6 +59,37 @@ describe('the commands for a pipedrive sink', () => {
     );
   });
 
+  test.each([
+    [1, {}, 'about 90,000 tokens: 2 days at 60,000 a day, if nothing else uses them.'],
+    [1, { daily_tokens: 30_000 }, 'about 90,000 tokens: 2 days at 60,000 a day, if nothing else uses them.'],
+    [
+      1,
+      { where: 'lead.id > 5' },
+      'at most about 90,000 tokens: 2 days at 60,000 a day, if nothing else uses',
+    ],
+    [2, {}, 'about 90,000 of the 120,000 tokens a day.'],
+  ] as const)(
+    'check says how many days a new sink takes for the leads that it is owed, by what the company says: %i seats, %o',
+    async (seats, options, expected) => {
+      const { stub, install } = await anInstall({ limits: { plan: 'growth', seats } });
+      await prepare(stub);
+      await install.recorded(Array.from({ length: 2_000 }, (_, at) => aListedLead({ id: at + 1 }, at)));
+      const people = { type: 'pipedrive', domain: stub.url, token: stub.token, ...options };
+      install.configure({ sinks: { people } });
+      const { stdout } = await install.run(['check']);
+      expect(stdout).toContain(`are left. 2,000 leads are owed to it, ${expected}`);
+      install.configure({ sinks: { people: { ...people, backfill: false } } });
+      expect((await install.run(['check'])).stdout).toMatch(/sink people: .* are left\.\n/);
+    },
+  );
+
+  test('check says nothing of leads that a sink is owed which is neither new nor back', async () => {
+    const { stub, install } = await anInstall();
+    await prepare(stub);
+    await install.recorded(PEOPLE);
+    expect((await install.run(['check'])).stdout).not.toContain('owed to it');
+  });
+
   test('reconcile finds a lead that somebody deleted, and repairs it', async () => {
     const { stub, install, ledger } = await aDeliveredInstall();
     expect((await install.run(['reconcile', '--sink', 'crm'])).stdout).toBe(
