@@ -253,7 +253,7 @@ describe('the audit log', () => {
       'reveal {"who":"admin","via":"token","role":"admin","address":"127.0.0.1","source":"main","lead":"42","as":"expression"}',
       'tried',
       'tried',
-      'find {"who":"token","address":"127.0.0.1","source":"main"}', // without the text
+      'find {"who":"admin","via":"token","role":"admin","address":"127.0.0.1","source":"main"}', // without the text
       'found',
     ]);
   });

@@ -33,12 +33,16 @@ const TABLE: Readonly<
 > = {
   viewer: {
     overview: { api: [get('/api/v1/overview')], pages: [get('/')] },
-    leads: { api: [get('/api/v1/leads')], pages: [get('/leads')] },
+    leads: { api: [get('/api/v1/leads')], pages: [get('/leads'), get('/leads.csv')] },
     lead: { api: [get('/api/v1/leads/main/42')], pages: [get('/leads/main/42')] },
     deliveries: { api: [get('/api/v1/deliveries')], pages: [get('/deliveries')] },
+    countLeads: { api: [get('/api/v1/leads/count')] },
     countDeliveries: { api: [get('/api/v1/deliveries/count')] },
     sinks: { api: [get('/api/v1/sinks')], pages: [get('/sinks')] },
-    polls: { api: [get('/api/v1/polls')], pages: [get('/polls')] },
+    sink: { api: [get('/api/v1/sinks/crm')], pages: [get('/sinks/crm')] },
+    polls: { api: [get('/api/v1/polls')], pages: [get('/polls'), get('/polls.csv')] },
+    log: { api: [get('/api/v1/log')], pages: [get('/log'), get('/log.csv')] },
+    rejected: { api: [get('/api/v1/rejected-leads')], pages: [get('/rejected')] },
     expressionLanguage: { api: [get('/api/v1/expressions')] },
     metrics: { api: [get('/metrics')] },
     description: { api: [get('/api/v1/openapi.json')] },
@@ -49,7 +53,18 @@ const TABLE: Readonly<
       api: [post('/api/v1/leads/main/42/reveal'), post('/api/v1/leads/main/42/versions/1/reveal')],
       pages: [post('/leads/main/42/data')],
     },
-    previews: { api: [post('/api/v1/leads/main/42/preview')], pages: [post('/leads/main/42/previews')] },
+    revealRejected: {
+      api: [post('/api/v1/rejected-leads/1/reveal')],
+      pages: [post('/rejected/1/data')],
+    },
+    findLeads: {
+      api: [post('/api/v1/leads/find', { text: 'ada' })],
+      pages: [get('/leads/find'), post('/leads/find', { text: 'ada' })],
+    },
+    previews: {
+      api: [post('/api/v1/leads/main/42/preview')],
+      pages: [post('/leads/main/42/previews'), post('/sinks/crm/request', { lead: 'main:42' })],
+    },
     tryExpression: {
       api: [post('/api/v1/expressions/try', { expression: '1' })],
       pages: [get('/playground'), post('/playground', { expression: '1' })],
@@ -82,10 +97,12 @@ const TABLE: Readonly<
     },
     resume: { api: [post('/api/v1/sinks/crm/resume')], pages: [post('/sinks/crm/resume')] },
     test: { api: [post('/api/v1/sinks/crm/test')], pages: [post('/sinks/crm/test')] },
+    poll: { api: [post('/api/v1/sources/main/poll')], pages: [post('/sources/main/poll')] },
   },
   admin: {
     audit: { api: [get('/api/v1/audit')], pages: [get('/audit')] },
     configuration: { api: [get('/api/v1/configuration')], pages: [get('/configuration')] },
+    previewReload: { api: [get('/api/v1/configuration/changes')] },
     reload: { api: [post('/api/v1/reload'), post('/-/reload')], pages: [post('/configuration/reload')] },
   },
 };

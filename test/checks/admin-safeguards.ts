@@ -5,7 +5,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'the admin server needs a token if other machines can reach it',
     without: 'anyone who reaches the address reads leads and stops deliveries',
-    file: 'src/config/reading/config-reader.ts',
+    file: 'src/config/reading/admin-access.ts',
     text: 'if (!isLoopback(listen.host)) fault(',
     instead: "if (listen.host === '') fault(",
     tests: ['test/config/faults.test.ts'],

@@ -12,6 +12,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, readableConfigOf, type ShowCommand, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { countsOf } from '../views/sync-result.ts';
 
 /** Interval for checking whether the polls have ended, in ms. */
@@ -27,6 +28,7 @@ export const command = defineCommand<{ json?: boolean }>({
     const config = readableConfigOf(options, surroundings);
     const known = config.sources.map(({ name }) => name);
     requireName('source', source, known);
+    await recordAction(config, surroundings, 'poll', { source });
     const daemon = runningDaemon(config, commandFormatter(options, surroundings));
     const { stdout, stderr, clock } = surroundings;
     const polls = await withLedger(config, surroundings, async (ledger) => {
