@@ -28,7 +28,9 @@ test('a source is polled at the start, and again as soon as an operator asks for
   });
   const audit = readFileSync(join(scene.dataDir, 'audit.jsonl'), 'utf8').trim().split('\n');
   expect(audit.map((line) => JSON.parse(line))).toMatchObject([
-    { who: 'loopback', what: 'poll', source: 'main' },
-    { who: 'loopback', what: 'poll', source: 'main' },
+    { via: 'cli', what: 'poll', source: 'main' },
+    { via: 'loopback', what: 'poll', source: 'main' },
+    { via: 'cli', what: 'poll' }, // of every source
+    { via: 'loopback', what: 'poll', source: 'main' },
   ]);
 });
