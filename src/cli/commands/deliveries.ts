@@ -29,6 +29,7 @@ import {
 } from '../shell/filter.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
 import { table } from '../shell/table.ts';
+import { recordPhrase } from '../views/record-phrase.ts';
 
 interface Options extends FilterOptions {
   readonly state?: SelectedState[];
@@ -156,7 +157,7 @@ function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {
 const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = WAIT_REASONS;
 
 function explanation(
-  { reason, state, nextAttemptAt, settledAt }: DeliveryRow,
+  { reason, state, nextAttemptAt, settledAt, ref }: DeliveryRow,
   sink: SinkState | undefined,
   now: Date,
 ): string {
@@ -168,6 +169,7 @@ function explanation(
         : `next attempt ${printMomentAndAge(nextAttemptAt, now)}`,
     );
   if (state === 'delivered' && settledAt) why.push(`delivered ${printMomentAndAge(settledAt, now)}`);
+  if (state === 'delivered' && ref) why.push(printable(recordPhrase(ref)));
   if (reason) why.push(printable(reason)); // last, because it is a sentence with a full stop
   return why.join('; ');
 }

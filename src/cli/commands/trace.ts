@@ -10,6 +10,7 @@ import { requireName, sourceNames } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { table } from '../shell/table.ts';
 import { unknownLead } from '../shell/unknown-lead.ts';
+import { recordPhrase } from '../views/record-phrase.ts';
 
 interface Options {
   readonly source?: string;
@@ -57,18 +58,13 @@ export const command = defineCommand<Options>({
 
 function timeline(entries: readonly TraceEntry[], { showData }: Options, width: number | undefined): string {
   const rows = entries.flatMap((entry) => {
-    const detail = [entry.detail, inWords(entry.ref)].filter(Boolean).join(', ');
+    const detail = [entry.detail, entry.ref && recordPhrase(entry.ref)].filter(Boolean).join(', ');
     const row = [entry.at.toISOString(), entry.what, entry.delivery ?? '', printable(detail)];
     return showData && entry.answer !== undefined
       ? [row, ['', '', '', `answer: ${printable(entry.answer)}`]]
       : [row];
   });
   return table([{ head: 'AT' }, { head: 'WHAT' }, { head: 'DELIVERY' }, { head: 'DETAIL' }], rows, width);
-}
-
-/** Returns a phrase such as `message C01/17 (https://…)`. */
-function inWords(ref: TraceEntry['ref']): string | undefined {
-  return ref && `${ref.object} ${ref.id}${ref.url === undefined ? '' : ` (${ref.url})`}`;
 }
 
 function traceJson(lead: LeadId, entries: readonly TraceEntry[], { showData }: Options) {

@@ -256,6 +256,7 @@ function deliveriesOf(lead: LeadRow, at: number, before: (ms: number) => string)
       reason: dead ? 'https://crm.example.com refused the lead (HTTP 422).' : null,
       attempts: at === 2 ? 3 : 1,
       settled_at: after(dead ? 412 : 180 + (at % 11) * 23),
+      ref: at === 12 ? { object: 'deal', id: '9001', url: 'https://crm.example.com/deals/9001' } : null,
     },
     {
       ...base('warehouse'),

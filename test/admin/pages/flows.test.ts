@@ -191,6 +191,20 @@ describe('One lead', () => {
     expect(await page.locator('.timeline time').first().innerText()).toMatch(/^22 Nov \d\d:\d\d:\d\d$/);
   });
 
+  test('links to what it became at the destination, if that has an address on the web', async () => {
+    const { page, go, operations } = await openReader(browser);
+    const link = page.locator('.timeline').getByRole('link', { name: 'deal 9001' });
+    await go('/leads/main/48175');
+    expect(await link.getAttribute('href')).toBe('https://crm.example.com/deals/9001');
+    const known = operations.deliveryRows.find(({ ref }) => ref !== null);
+    for (const url of ['javascript:alert(1)', 'no address', null]) {
+      Object.assign(known ?? {}, { ref: { object: 'deal', id: '9001', url } });
+      await go('/leads/main/48175');
+      expect(await page.locator('.timeline').innerText()).toContain('deal 9001');
+      expect(await link.count()).toBe(0);
+    }
+  });
+
   test('says what a delivery waits for that is due while its sink takes nothing, here and in the list', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/leads/main/48196');

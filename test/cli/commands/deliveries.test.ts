@@ -86,6 +86,29 @@ describe('leadsync deliveries', () => {
     expect(await idsOf('--until', '2026-11-20T21:00:01+11:00', '--lead', '1')).toEqual(['crm 1', 'drop 1']);
   });
 
+  test('says what a delivered lead became at the destination, and where', async () => {
+    const { install, ledger } = await someDead();
+    await ledger.retry({ sink: 'crm', states: ['dead'] });
+    const ref = { object: 'deal', id: '9001', url: 'https://crm.example.com/deals/9001' };
+    await attemptDue(ledger, 'crm', install.clock, () => ({
+      ...delivered,
+      ref,
+      remark: 'It took no email.',
+    }));
+    const { stdout } = await install.run(['deliveries', '--sink', 'crm', '--lead', '2']);
+    expect(stdout).toMatch(
+      / delivered .*\(0 s ago\); deal 9001 \(https:\/\/crm\.example\.com\/deals\/9001\); It took no email\.$/m,
+    );
+    const { deliveries } = (await install.json('deliveries', '--sink', 'crm')) as {
+      deliveries: { lead_id: string; ref: unknown }[];
+    };
+    expect(deliveries.map(({ lead_id, ref: became }) => [lead_id, became])).toEqual([
+      ['3', null],
+      ['2', ref],
+      ['1', null],
+    ]);
+  });
+
   test('prints JSON by the names of the store', async () => {
     const { install } = await someDead();
     expect(await install.json('deliveries', '--state', 'dead')).toEqual({
