@@ -2,7 +2,6 @@
 import { randomInt } from 'node:crypto';
 import { readOrExit } from '../support/program/command-line.ts';
 import { runTool } from '../support/program/tool.ts';
-import type { CarrierName } from '../support/scene/scene.ts';
 import { installServers, missingServers } from '../support/servers/install-servers.ts';
 import { type ChaosOptions, readOptions, USAGE } from './options.ts';
 import { reportOf, summaryOf } from './report.ts';
@@ -26,11 +25,12 @@ await runTool(async (opened) => {
 });
 
 /** Plays the runs one after the other. Returns the exit code. */
-async function play({ seed, seconds, runs, carriers }: ChaosOptions): Promise<number> {
+async function play(options: ChaosOptions): Promise<number> {
+  const { seed, runs } = options;
   const results: RunResult[] = [];
   const first = seed ?? randomInt(2 ** 31 - runs);
   try {
-    for (let run = 0; run < runs; run++) results.push(await playOne(first + run, seconds, carriers));
+    for (let run = 0; run < runs; run++) results.push(await playOne(first + run, options));
   } catch (error) {
     // After a signal, the user knows why the run stopped.
     if (!stop.signal.aborted) throw error;
@@ -39,11 +39,11 @@ async function play({ seed, seconds, runs, carriers }: ChaosOptions): Promise<nu
   return results.length === runs && results.every(({ faults }) => faults.length === 0) ? 0 : 1;
 }
 
-async function playOne(seed: number, seconds: number, carriers: readonly CarrierName[]): Promise<RunResult> {
+async function playOne(seed: number, { seconds, carriers, crms }: ChaosOptions): Promise<RunResult> {
   const carrier = carriers[seed % carriers.length] ?? 'in-process';
   process.stdout.write(`seed ${seed}, ${carrier}, ${seconds} s\n`);
   const say = (text: string) => void process.stderr.write(`${text}\n`);
-  const result = await playRun({ seed, carrier, seconds, say, signal: stop.signal });
+  const result = await playRun({ seed, carrier, seconds, crms, say, signal: stop.signal });
   process.stdout.write(reportOf(result));
   return result;
 }

@@ -11,6 +11,7 @@ test('without options, the tool plays one run of 60 s with a random seed, on the
     seconds: 60,
     runs: 1,
     carriers: ['in-process', 'bullmq'],
+    crms: 2,
   });
 });
 
@@ -20,6 +21,8 @@ test.each([
   ['--seconds', '1.5', '--seconds takes a whole number from 1 to 86400, and got "1.5".'],
   ['--runs', '', '--runs takes a whole number from 1 to 100000, and got "".'],
   ['--carrier', 'pigeon', '--carrier takes in-process or bullmq, and got "pigeon".'],
+  ['--crms', '0', '--crms takes a whole number from 1 to 3, and got "0".'],
+  ['--crms', '4', '--crms takes a whole number from 1 to 3, and got "4".'],
   ['--sead', '1', "Unknown option '--sead'"],
 ])('%s %j is rejected with the accepted values', (option, value, message) => {
   expect(() => readOptions([option, value])).toThrow(message);

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { oneOf, wholeNumber } from '../support/program/command-line.ts';
 import { type CarrierName, carriers } from '../support/scene/scene.ts';
+import { CRMS } from './crms/crms.ts';
 
 /** The options of the command line. */
 export interface ChaosOptions {
@@ -10,13 +11,15 @@ export interface ChaosOptions {
   readonly runs: number;
   /** The carriers of the runs, in turn. */
   readonly carriers: readonly CarrierName[];
+  /** Number of CRMs of a run. */
+  readonly crms: number;
 }
 
-export const USAGE = `npm run test:chaos -- [--seed N] [--seconds S] [--runs K] [--carrier in-process|bullmq]
+export const USAGE = `npm run test:chaos -- [--seed N] [--seconds S] [--runs K] [--carrier in-process|bullmq] [--crms N]
 
 For a while, everything fails at random and at the same time: leads arrive and change, the service misbehaves, sinks
 fail, disks fill up, Redis and PostgreSQL are killed, frozen and emptied, leadsync is killed, frozen and restarted, an
-operator runs commands, and the mappings of the sinks change. The seed chooses two CRMs, and MySQL, Kafka or a program.
+operator runs commands, and the mappings of the sinks change. The seed chooses the CRMs, and MySQL, Kafka or a program.
 Then everything is healed, and every lead must be accounted for at every sink, in the form of a mapping that was in force
 when its attempt began.
 
@@ -25,6 +28,7 @@ when its attempt began.
   --seconds S   how long the faults last before everything is healed (60)
   --runs K      the number of runs, with consecutive seeds (1)
   --carrier C   in-process or bullmq; without it, the seed decides
+  --crms N      the number of CRMs that are sinks, from 1 to 3 (2)
   --help        prints this text
 
 Needs redis-server, PostgreSQL and MariaDB on the machine, and starts its own. As root on Linux, the disks are small file systems
@@ -44,6 +48,7 @@ export function readOptions(args: readonly string[]): ChaosOptions | 'help' {
       seconds: { type: 'string', default: '60' },
       runs: { type: 'string', default: '1' },
       carrier: { type: 'string' },
+      crms: { type: 'string', default: '2' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -53,5 +58,6 @@ export function readOptions(args: readonly string[]): ChaosOptions | 'help' {
     seconds: wholeNumber('seconds', values.seconds, 1, LONGEST_S),
     runs: wholeNumber('runs', values.runs, 1, 100_000),
     carriers: values.carrier === undefined ? carriers : [oneOf('carrier', values.carrier, carriers)],
+    crms: wholeNumber('crms', values.crms, 1, CRMS.length),
   };
 }

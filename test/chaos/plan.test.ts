@@ -16,6 +16,15 @@ test.each(carriers)('a seed always draws the same run (%s)', (carrier) => {
   expect(told(drawPlan(7, carrier, SECONDS))).toEqual(told(drawPlan(7, carrier, SECONDS)));
 });
 
+test('a run has as many CRMs as it is asked to have, and more of them change nothing else', () => {
+  const [two, three] = [2, 3].map((count) => drawPlan(7, 'bullmq', SECONDS, count));
+  expect(two?.crms).toEqual(three?.crms.slice(0, 2));
+  expect(three?.crms.toSorted()).toEqual(['hubspot', 'pipedrive', 'salesforce']);
+  const withoutCrms = ({ deeds }: ReturnType<typeof told>) =>
+    deeds.filter((deed) => !deed.includes(' CRMs '));
+  expect(two && withoutCrms(told(two))).toEqual(three && withoutCrms(told(three)));
+});
+
 test('two seeds draw two runs', () => {
   expect(told(drawPlan(7, 'bullmq', SECONDS))).not.toEqual(told(drawPlan(8, 'bullmq', SECONDS)));
 });

@@ -45,18 +45,15 @@ export const WEBHOOK_TIMEOUT_MS = 2_000;
 export const SPLIT = ['even', 'odd'] as const;
 export const SPLIT_RATE = { perSecond: 10, concurrency: 10 };
 
-/** Number of CRMs that a run has. */
-const CRMS_OF_A_RUN = 2;
-
 const RETRY = { schedule: ['1s', '2s', '4s', '8s', '8s', '8s'] };
 
-/** Draws the whole run from the seed before any part of it starts. */
-export function drawPlan(seed: number, carrier: CarrierName, seconds: number): Plan {
+/** Draws the whole run from the seed, with so many CRMs, before any part of it starts. */
+export function drawPlan(seed: number, carrier: CarrierName, seconds: number, crmCount = 2): Plan {
   const of = (stream: string) => new Chance(seed, stream);
   const endMs = seconds * 1000;
   const queued = carrier === 'bullmq';
   const twoServices = of('other service').oneIn(2);
-  const crms = of('which CRMs').some(CRMS, CRMS_OF_A_RUN);
+  const crms = of('which CRMs').some(CRMS, crmCount);
   const destination = oneOf(of('which destination'), DESTINATION_NAMES);
   return {
     lanes: {

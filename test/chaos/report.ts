@@ -74,6 +74,7 @@ function line(cells: readonly (string | number)[]): string {
     .join('');
 }
 
-function again({ seed, carrier, seconds }: RunResult): string {
-  return `npm run test:chaos -- --seed ${seed} --carrier ${carrier} --seconds ${seconds}`;
+function again({ seed, carrier, seconds, inCrms }: RunResult): string {
+  const crms = Object.keys(inCrms).length;
+  return `npm run test:chaos -- --seed ${seed} --carrier ${carrier} --seconds ${seconds} --crms ${crms}`;
 }

@@ -39,6 +39,8 @@ export interface RunOptions {
   readonly seed: number;
   readonly carrier: CarrierName;
   readonly seconds: number;
+  /** Number of CRMs. */
+  readonly crms: number;
   /** Called with each action when it is performed. */
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
@@ -48,8 +50,8 @@ export interface RunOptions {
 const LOOK_MS = 200;
 
 /** Plays the run of a seed, heals everything, waits for rest, and takes the account. */
-export async function playRun({ seed, carrier, seconds, say, signal }: RunOptions): Promise<RunResult> {
-  const plan = drawPlan(seed, carrier, seconds);
+export async function playRun({ seed, carrier, seconds, crms, say, signal }: RunOptions): Promise<RunResult> {
+  const plan = drawPlan(seed, carrier, seconds, crms);
   const startMs = performance.now();
   const tell = (part: string, text: string) =>
     say(`${((performance.now() - startMs) / 1000).toFixed(1).padStart(6)}  ${part.padEnd(13)}  ${text}`);
