@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load-config.ts';
@@ -7,14 +6,11 @@ import { openSink } from '../../../src/operations/opening/open-sinks.ts';
 import { systemClock } from '../../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { startHubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
+import { followPage, readPage } from '../documented-page.ts';
 
 const NEVER = new AbortController().signal;
-const page = readFileSync(new URL('../../../docs/hubspot.md', import.meta.url), 'utf8');
-const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(({ index, 1: text = '' }) => ({
-  heading: [...page.slice(0, index).matchAll(/^#+ (.*)$/gm)].at(-1)?.[1] ?? '',
-  text,
-}));
-const recipes = blocks.filter(({ text }) => text.startsWith('type:'));
+const page = readPage('hubspot.md');
+const { recipes } = page;
 const sources = { main: { base_url: 'https://leads.example.com', client_id: 'id', client_secret: 's' } };
 
 function configOf(text: string, token: string) {
@@ -23,10 +19,22 @@ function configOf(text: string, token: string) {
 
 describe('docs/hubspot.md', () => {
   test('begins with a configuration that is valid', () => {
-    const [first, ...others] = blocks.filter(({ text }) => !text.startsWith('type:'));
-    const config = configOf([first, ...others].map((block) => block?.text).join(''), 'pat-1');
+    const config = configOf(page.configuration.join(''), 'pat-1');
     expect(config.sinks.map(({ name, type }) => [name, type.type])).toEqual([['crm', 'hubspot']]);
     expect(config.publicUrl).toBe('https://leadsync.example.com');
+  });
+
+  test('leads from an empty account to the first lead and its link, by its own commands', async () => {
+    const account = await startHubSpotStub();
+    onTestFinished(() => account.close());
+    await followPage(page, {
+      env: { HUBSPOT_TOKEN: account.token },
+      options: { api_url: account.url },
+      keys: () => account.records.deals.map(({ properties }) => properties['leadsync_key']),
+      link: () =>
+        `https://app.hubspot.com/contacts/${account.portalId}/record/0-3/${account.records.deals[0]?.id}`,
+    });
+    expect(account.records.contacts).toMatchObject([{ properties: { lastname: 'Citizen' } }]);
   });
 
   test('has seven recipes with tests', () => {

@@ -8,17 +8,13 @@ import { calls, tokensOfLead } from '../../../src/sinks/pipedrive/calls.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { startPipedriveStub } from '../../stub/pipedrive/pipedrive-stub.ts';
 import { routes } from '../../stub/pipedrive/routes.ts';
+import { followPage, readPage } from '../documented-page.ts';
 import { WaitingClock } from './waiting-clock.ts';
 
 const NEVER = new AbortController().signal;
-const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
-const page = read('docs/pipedrive.md');
-const readme = read('src/sinks/pipedrive/README.md');
-const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(({ index, 1: text = '' }) => ({
-  heading: [...page.slice(0, index).matchAll(/^#+ (.*)$/gm)].at(-1)?.[1] ?? '',
-  text,
-}));
-const recipes = blocks.filter(({ text }) => text.startsWith('type:'));
+const page = readPage('pipedrive.md');
+const { recipes } = page;
+const readme = readFileSync(new URL('../../../src/sinks/pipedrive/README.md', import.meta.url), 'utf8');
 const sources = { main: { base_url: 'https://leads.example.com', client_id: 'id', client_secret: 's' } };
 
 function configOf(text: string, token: string) {
@@ -27,10 +23,22 @@ function configOf(text: string, token: string) {
 
 describe('docs/pipedrive.md', () => {
   test('begins with a configuration that is valid', () => {
-    const others = blocks.filter(({ text }) => !text.startsWith('type:'));
-    const config = configOf(others.map(({ text }) => text).join(''), 'token');
+    const config = configOf(page.configuration.join(''), 'token');
     expect(config.sinks.map(({ name, type }) => [name, type.type])).toEqual([['crm', 'pipedrive']]);
     expect(config.publicUrl).toBe('https://leadsync.example.com');
+  });
+
+  test('leads from an empty company to the first lead and its link, by its own commands', async () => {
+    const company = await startPipedriveStub();
+    onTestFinished(() => company.close());
+    await followPage(page, {
+      env: { PIPEDRIVE_TOKEN: company.token },
+      options: { domain: company.url },
+      keys: () => company.records.leads.map(({ origin_id: key }) => key),
+      link: () => `${company.url}/leads/inbox/${company.records.leads[0]?.id}`,
+    });
+    const persons = company.records.persons.filter(({ is_deleted }) => !is_deleted);
+    expect(persons).toMatchObject([{ name: 'Jane Citizen' }]);
   });
 
   test('has six recipes with tests', () => {
@@ -75,6 +83,7 @@ describe('the tokens', () => {
     );
     const without = (['lead', 'deal', 'none'] as const).map((object) => tokensOfLead(object, false));
     expect(readme).toContain(`\`note: false\` | ${without.join(' | ')} |`);
-    for (const text of [readme, page]) expect(text).toContain(`${Math.floor(30_000 / Number(lead))} leads`);
+    for (const text of [readme, page.text])
+      expect(text).toContain(`${Math.floor(30_000 / Number(lead))} leads`);
   });
 });
