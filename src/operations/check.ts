@@ -253,7 +253,9 @@ async function checkSink(
     const cost = type.leadCost?.(options, batch.max);
     const quota = sink.quota?.();
     const costs = cost ? [describeCost(cost, quota), ...owedPart(name, config, await last, quota)] : [];
-    return ['Deliveries can be made.', ...costs].join(' ');
+    const test =
+      type.shownByTest && `\`leadsync test-sink ${name}\` shows ${type.shownByTest}: a check cannot know it.`;
+    return ['Deliveries can be made.', ...costs, ...(test ? [test] : [])].join(' ');
   } finally {
     await sink.close();
   }

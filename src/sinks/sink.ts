@@ -331,6 +331,8 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
    * have no such limit.
    */
   leadCost?(options: z.output<Options>, batchMax: number): LeadCost;
+  /** What `Sink.check` cannot know of a destination of this type and `Sink.test` shows, as a phrase: `whether …`. */
+  readonly shownByTest?: string;
   /** Names of the options that are paths. A relative path starts at the configuration's folder. */
   readonly paths?: readonly string[];
   /**

@@ -47,6 +47,7 @@ export const hubspot = defineSink({
     amount: REQUESTS[object],
     leads: Math.min(batchMax, MAX_INPUTS),
   }),
+  shownByTest: 'whether the key may write',
   defaults: {
     events: ['created'], // people edit the records
     batchMax: 100,

@@ -67,11 +67,11 @@ describe('setup', () => {
     );
   });
 
-  test('check then says what new leads cost of the requests of the day, and how many are left', async () => {
+  test('check then says what new leads cost of the requests of the day, how many are left, and what it cannot know', async () => {
     const { install } = await anInstall({}, { limits: 'free' });
     await install.run(['setup', 'crm', '--yes']);
     expect((await install.run(['check'])).stdout).toMatch(
-      /sink crm: Deliveries can be made\. Up to 100 new leads at once cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\.\n/,
+      /sink crm: Deliveries can be made\. Up to 100 new leads at once cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\. `leadsync test-sink crm` shows whether the key may write: a check cannot know it\.\n/,
     );
   });
 
