@@ -41,7 +41,9 @@ function fill(db: Database.Database, given: { leads: number; now: number }): voi
     ELSE :now - ${24 * HOUR_MS} + (n - :leads * 0.9) * ${24 * HOUR_MS} / (:leads * 0.1) END AS INTEGER)`;
   counted(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :leads)
     INSERT INTO _versions (version_no, source, id, version, poll_id, valid_from, first_seen_at, hash, raw, service_slug, created_at)
-    SELECT n, 'main', n, 1, 1, ${at}, ${at}, lower(hex(randomblob(16))), '{"id":' || n || ',"client_name":"' || hex(randomblob(200)) || '"}',
+    SELECT n, 'main', n, 1, 1, ${at}, ${at}, lower(hex(randomblob(16))), '{"id":' || n || ',"service_name":"A service","service_slug":"service-'
+      || CAST(sqrt(n % 400) AS INTEGER) || '","created_at":"2026-01-01T00:00:00Z","client_name":"' || hex(randomblob(100)) || '","client_email":"client' || n
+      || '@example.com","client_phone_number":"020 7946 ' || n || '","client_address":null,"service_question_answers":[],"all_details_one_liner":""}',
       'service-' || CAST(sqrt(n % 400) AS INTEGER), ${at} - 30000 FROM numbers`);
   counted(
     `INSERT INTO _leads (source, id, version_no, first_no, version, hash) SELECT source, id, version_no, version_no, 1, hash FROM _versions WHERE :leads`,

@@ -59,7 +59,12 @@ const QUESTIONS = [
   '/leads?service=none',
   `/leads?until=${PAST}`,
   `/leads?service=service-3&until=${PAST}`,
+  '/leads/count',
+  '/leads/count?service=service-0',
+  '/leads/count?listing=gone',
   `/leads/main/${leads / 2}`,
+  '/rejected-leads',
+  '/log',
   '/deliveries?limit=200',
   ...SINKS.flatMap((sink) =>
     ['pending', 'delivered', 'dead', 'skipped'].map((state) => `/deliveries?sink=${sink}&state=${state}`),
@@ -97,6 +102,9 @@ const PAGES = [
   ...SINKS.map((sink) => `/sinks/${sink}?period=7d`),
   '/polls',
   '/polls?status=failed',
+  '/log',
+  '/rejected',
+  '/leads/find',
   '/configuration',
 ];
 
