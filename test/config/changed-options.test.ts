@@ -56,6 +56,15 @@ test('the options of a new sink come from nothing, and those of a removed one go
   const added = changedOptions(read(SOURCE, {}), before).map(describeChangedOption);
   expect(added).toContain('sinks.loft.type: (not set) -> pigeon');
   expect(added.join()).not.toContain('coo');
+  expect(added).toHaveLength(3); // type, loft and password, and no default
+});
+
+test('the options of a renamed sink are compared with those that it had', () => {
+  const renamed = LOFT.replace('  loft:\n', '  roof:\n    formerly: loft\n    concurrency: 7\n');
+  expect(linesOf(renamed)).toEqual([
+    'sinks.roof.formerly: (not set) -> loft',
+    'sinks.roof.concurrency: 2 -> 7',
+  ]);
 });
 
 test('nothing differs if only the order does', () => {

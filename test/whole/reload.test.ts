@@ -359,7 +359,7 @@ test('a renamed sink gets its pending deliveries under the ids that they had', a
     delete sinks.crm;
   });
   expect((await scene.run('plan')).stdout).toBe(
-    'sink customers was crm: its deliveries continue, with timeout from its next attempt on; still pending: 3 deliveries\n',
+    'sink customers was crm: its deliveries continue, with timeout from its next attempt on; still pending: 3 deliveries\n\nOptions that change:\n  sinks.customers.formerly: (not set) -> crm\n  sinks.customers.timeout: 15s -> 20s\n',
   );
   scene.receiver.answerAlways(204);
   expect(await hangUp(daemon)).toMatchObject({ generation: 2 });

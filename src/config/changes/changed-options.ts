@@ -17,7 +17,7 @@ const SECRET = '[secret]';
 
 /** Returns every option that differs between two configurations, in the order of the option reference. Compares secrets as well. */
 export function changedOptions(before: Config, after: Config): ChangedOption[] {
-  const shown = changedValues(before.values, after.values);
+  const shown = changedValues(withNewNames(before.values, after.sinks), after.values);
   const { sources, sinks, exports, live, restart } = compareConfigs(before, after);
   const altered = (section: string, { altered: entries }: Changes) =>
     entries.flatMap(({ name, options }) => options.map((option) => `${section}.${name}.${option}`));
@@ -49,15 +49,35 @@ export function changedOptions(before: Config, after: Config): ChangedOption[] {
   ];
 }
 
-/** Returns the options whose shown values differ. Does not find changed secrets. */
+/** Returns the values with the present name of each sink that the configuration renames. */
+function withNewNames(values: readonly ConfigValue[], sinks: Config['sinks']): readonly ConfigValue[] {
+  const named = (path: string) => {
+    const sink = sinks.find(
+      ({ formerly }) => formerly !== undefined && path.startsWith(`sinks.${formerly}.`),
+    );
+    const isRename = sink && !values.some((one) => one.path.startsWith(`sinks.${sink.name}.`));
+    return isRename ? `sinks.${sink.name}${path.slice(`sinks.${sink.formerly}`.length)}` : path;
+  };
+  return values.map((value) => ({ ...value, path: named(value.path) }));
+}
+
+/**
+ * Returns the options whose shown values differ. Leaves out the defaults of what is only in one of the configurations, such as a new sink.
+ * Does not find changed secrets.
+ */
 function changedValues(before: readonly ConfigValue[], after: readonly ConfigValue[]): ChangedOption[] {
   const old = new Map(before.map(({ path, value }) => [path, value]));
+  const isSet = ({ origin }: ConfigValue) => origin !== 'default';
   const names = new Set(after.map(({ path }) => path));
   const change = (path: string, was: string | null, is: string | null) =>
     was === is ? [] : [{ path, before: was, after: is, restart: needsRestart(path) }];
   return [
-    ...after.flatMap(({ path, value }) => change(path, old.get(path) ?? null, value)),
-    ...before.flatMap(({ path, value }) => (names.has(path) ? [] : change(path, value, null))),
+    ...after
+      .filter((one) => isSet(one) || old.has(one.path))
+      .flatMap(({ path, value }) => change(path, old.get(path) ?? null, value)),
+    ...before
+      .filter((one) => isSet(one) && !names.has(one.path))
+      .flatMap(({ path, value }) => change(path, value, null)),
   ];
 }
 
