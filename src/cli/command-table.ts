@@ -93,7 +93,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'poll [source]',
-      'makes the running leadsync poll now, and prints what it found',
+      'polls now, in the running leadsync, and prints what it found',
       () => import('./commands/poll.ts'),
     ),
     entry('worker', 'only delivers, next to a `run --no-deliver`', () => import('./commands/worker.ts')),
