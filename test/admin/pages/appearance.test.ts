@@ -19,6 +19,8 @@ const everyPage = [
   '/sinks/crm',
   '/polls',
   '/log',
+  '/rejected',
+  '/audit',
   '/playground?source=main&lead=48205',
   '/configuration',
   '/login',
