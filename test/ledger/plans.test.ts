@@ -82,7 +82,10 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     'SELECT source, version, valid_from, poll_id, changed_fields FROM _versions',
     'is asked by a person for a trace',
   ],
-  ['WHERE version_no < :before AND', 'reads a bounded number of contents by number, when a person searches'],
+  [
+    'WHERE version_no < ? ORDER BY version_no DESC',
+    'reads a bounded number of contents by number, when a person searches',
+  ],
   ['SELECT * FROM polls ORDER BY poll_id DESC LIMIT', 'reads the last polls by number'],
 ];
 

@@ -32,13 +32,11 @@ export class FindLeads {
     const matches = contactMatcher(text) ?? (() => false);
     const rows: FoundLead[] = [];
     let [contents, characters] = [0, 0];
-    for (const row of this.#sql.contents.iterate({
-      before: before ?? Number.MAX_SAFE_INTEGER,
-      of: source ?? null,
-    })) {
+    for (const row of this.#sql.contents.iterate(before ?? Number.MAX_SAFE_INTEGER)) {
       contents += 1;
       characters += row.raw.length;
-      const contact = contactOf(row.raw);
+      // Not in SQL, so that the contents of other sources count towards the maximum.
+      const contact = source === undefined || row.source === source ? contactOf(row.raw) : undefined;
       if (contact && matches(contact) && !this.#hasNewerMatch(row, matches)) {
         const lead = this.#list.one(row.source, row.id);
         if (lead) rows.push({ ...lead, ...contact, matchedVersion: Number(row.version) });
@@ -65,9 +63,9 @@ export class FindLeads {
 function prepare(db: Database.Database) {
   return {
     contents: db
-      .prepare<[{ before: number; of: string | null }], ContentRow>(
+      .prepare<[number], ContentRow>(
         `SELECT version_no AS no, source, id, version, valid_from AS validFrom, raw FROM _versions
-         WHERE version_no < :before AND (:of IS NULL OR source = :of) ORDER BY version_no DESC`,
+         WHERE version_no < ? ORDER BY version_no DESC`,
       )
       .safeIntegers(),
     newer: db
