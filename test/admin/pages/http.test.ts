@@ -65,7 +65,9 @@ describe('every page', () => {
     expect(lines.slice(1, -1).map((line) => line.split(',')[1])).toEqual(main.map(({ lead_id }) => lead_id));
     const [dead] = operations.deliveryRows.filter(({ state }) => state === 'dead');
     Object.assign(dead ?? {}, { reason: '=1+1, "so"' });
-    expect(await (await ask('/deliveries.csv?state=dead')).text()).toContain(`,"'=1+1, ""so""",`);
+    const deliveries = await ask('/deliveries.csv?state=dead');
+    expect(deliveries.headers.get('content-disposition')).toBe('attachment; filename="deliveries-dead.csv"');
+    expect(await deliveries.text()).toContain(`,"'=1+1, ""so""",`);
     expect((await (await ask('/polls.csv')).text()).startsWith('poll_id,source,started_at,')).toBe(true);
     expect((await ask('/deliveries.csv?state=gone')).status).toBe(400);
   });

@@ -14,8 +14,6 @@ const ROWS = 1_000;
 export interface List<Filter, Row extends object> {
   /** Address of the page with the list. */
   readonly path: `/${string}`;
-  /** What a row is: `lead`. */
-  readonly noun: string;
   readonly fields: readonly Field[];
   readonly schema: z.ZodType<Filter>;
   readonly rows: (filter: Filter, page: PageRequest) => Promise<Rows<Row>>;
@@ -33,7 +31,7 @@ type Value = string | number | boolean | object | null;
 export async function sendCsv<Filter, Row extends object>(
   request: FastifyRequest,
   reply: FastifyReply,
-  { path, noun, fields, schema, rows, columns }: List<Filter, Row>,
+  { path, fields, schema, rows, columns }: List<Filter, Row>,
 ): Promise<FastifyReply> {
   const { filter, input } = readFilter(queryOf(request), fields, schema, new Date());
   if (filter === undefined)
@@ -46,7 +44,9 @@ export async function sendCsv<Filter, Row extends object>(
   // Reports an unknown name, or a ledger that cannot be read, before the file begins.
   const first = await rows(filter, { limit: ROWS });
   const more = (after: string) => rows(filter, { limit: ROWS, after });
-  const name = [`${noun}s`, ...Object.values(input).filter((text) => /^[\w-]{1,40}$/.test(text))].join('-');
+  const name = [path.slice(1), ...Object.values(input).filter((text) => /^[\w-]{1,40}$/.test(text))].join(
+    '-',
+  );
   return reply
     .type('text/csv; charset=utf-8')
     .header('content-disposition', `attachment; filename="${name}.csv"`)

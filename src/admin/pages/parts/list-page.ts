@@ -19,6 +19,8 @@ import type { Site } from './site.ts';
  */
 export interface ListPage<Filter, Row extends object> extends List<Filter, Row> {
   readonly name: PageName;
+  /** What a row is: `lead`. */
+  readonly noun: string;
   /** Content above the filter. */
   readonly above?: Content;
   /** Returns the number of matching rows, at most `MAX_COUNTED`. */
