@@ -1,10 +1,11 @@
 import cookie from '@fastify/cookie';
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { NamedToken, TrustedHeader } from '../platform/options/role.ts';
 import { AdminAddressError } from './address-error.ts';
 import { addApi } from './api/register.ts';
 import type { Configuration } from './contract/configuration.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
-import { Access, type NamedToken, type TrustedHeader } from './gate/access.ts';
+import { Access } from './gate/access.ts';
 import { type Audit, auditRecorder, withAudit } from './gate/audit.ts';
 import { addGate, rejectBadAddress } from './gate/gate.ts';
 import { addLogin } from './gate/login.ts';

@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Role } from '../../platform/options/role.ts';
-import type { Secret } from '../../platform/options/secret.ts';
+import type { NamedToken, TrustedHeader } from '../../platform/options/role.ts';
 import type { Actor } from '../contract/actor.ts';
 import { RequestError } from '../contract/request-error.ts';
 import type { OperationName } from '../contract/rights.ts';
@@ -21,21 +20,6 @@ declare module 'fastify' {
 
 /** Name of the cookie that holds the session id. */
 export const SESSION_COOKIE = 'leadsync_session';
-
-/** A token, the person or program that has it, and what it may do. */
-export interface NamedToken {
-  readonly name: string;
-  readonly role: Role;
-  readonly token: Secret;
-}
-
-/** A header in which a trusted proxy names a person, and the roles of the persons. */
-export interface TrustedHeader {
-  readonly name: string;
-  readonly roles: ReadonlyMap<string, Role>;
-  /** The role of everyone else; undefined if they may do nothing. */
-  readonly defaultRole: Role | undefined;
-}
 
 /** What `Access` needs to authenticate clients. `monotonicMs` returns the time of a monotonic clock, in ms. */
 export interface AccessOptions {

@@ -5,7 +5,7 @@ import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
 import type { Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import type { MappingTest } from '../../mapping/options.ts';
-import type { Role } from '../../platform/options/role.ts';
+import type { NamedToken, TrustedHeader } from '../../platform/options/role.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { SourceOptions } from '../../source/contract/options.ts';
@@ -90,21 +90,6 @@ export interface LedgerConfig
   readonly adminToken: Secret | 'unknown' | undefined;
   /** The faults of the file. If there are any, the faulty parts are left out here, and leadsync does not apply the file. */
   readonly faults?: readonly Fault[];
-}
-
-/** A token of the admin server, and the person or program that has it. */
-export interface NamedToken {
-  readonly name: string;
-  readonly role: Role;
-  readonly token: Secret;
-}
-
-/** A header in which a trusted proxy names a person, and the roles of the persons. */
-export interface TrustedHeader {
-  readonly name: string;
-  readonly roles: ReadonlyMap<string, Role>;
-  /** The role of everyone else; undefined if they may do nothing. */
-  readonly defaultRole: Role | undefined;
 }
 
 /** Returns the exports and the backups of a configuration. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isLoopback } from '../../platform/http/address.ts';
+import type { NamedToken, TrustedHeader } from '../../platform/options/role.ts';
 import type { Secret } from '../../platform/options/secret.ts';
-import type { NamedToken, TrustedHeader } from '../contract/config.ts';
 import type { adminOptions } from '../options/admin-options.ts';
 import type { TreeValidator } from './validate-tree.ts';
 

@@ -1,3 +1,5 @@
+import type { Secret } from './secret.ts';
+
 /**
  * What a person or a program may do through the pages and the API, each role including the ones before it. A viewer sees states, numbers and
  * lists without personal data. An operator also acts, and reads personal data. An admin also decides about the configuration and who did what.
@@ -10,4 +12,19 @@ export type Role = (typeof ROLES)[number];
 /** Whether a role includes another one. */
 export function includesRole(role: Role, other: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(other);
+}
+
+/** A token, the person or program that has it, and what it may do. */
+export interface NamedToken {
+  readonly name: string;
+  readonly role: Role;
+  readonly token: Secret;
+}
+
+/** A header in which a trusted proxy names a person, and the roles of the persons. */
+export interface TrustedHeader {
+  readonly name: string;
+  readonly roles: ReadonlyMap<string, Role>;
+  /** The role of everyone else; undefined if they may do nothing. */
+  readonly defaultRole: Role | undefined;
 }
