@@ -36,6 +36,14 @@ export const crmSafeguards: readonly Safeguard[] = [
     tests: ['test/sinks/hubspot/limits.test.ts'],
   },
   {
+    name: 'leadsync counts the requests that other programs and commands make within the window of a CRM',
+    without: 'a `setup` or `check` just before a first sync makes HubSpot answer 429 in the middle of it',
+    file: 'src/sinks/crm/request-window.ts',
+    text: 'const others = Math.max(0, requests - remaining - known);',
+    instead: 'const others = Math.min(0, requests - remaining - known);',
+    tests: ['test/sinks/crm'],
+  },
+  {
     name: 'leadsync sends nothing to HubSpot once the requests of the day are used up',
     without: 'every batch meets a 429 until midnight',
     file: 'src/sinks/hubspot/hubspot-api.ts',

@@ -9,14 +9,20 @@ export interface RequestLimit {
   readonly perMs: number;
 }
 
-/** Keeps the requests of this process within the limit of a service, so that the service never has to refuse one. */
+/** What an answer says about the limit: how many more requests the service allows in the current period. */
+export interface LimitSaid extends RequestLimit {
+  readonly remaining: number;
+}
+
+/** Keeps requests within the limit of a service, so that the service never has to refuse one. */
 export class RequestWindow {
   readonly #clock: Clock;
   #limit: RequestLimit;
-  /** The last requests: when each was answered, or sent if it was not yet answered, by the monotonic clock. */
-  #made: { atMs: number }[] = [];
-  /** Until then the service allows nothing more, by the monotonic clock. */
-  #closedUntil = Number.NEGATIVE_INFINITY;
+  /**
+   * The requests of the last two periods: when each was answered, or sent if it was not yet answered, by the monotonic clock. Requests of other
+   * programs and processes, which only the service counts, are among them with the time at which an answer showed them.
+   */
+  #made: { atMs: number; isAnswered: boolean }[] = [];
 
   constructor(clock: Clock, limit: RequestLimit) {
     this.#clock = clock;
@@ -25,41 +31,43 @@ export class RequestWindow {
 
   /**
    * Waits until one more request is within the limit, and counts it. Returns early if `signal` aborts. The caller calls the returned function as
-   * soon as the request is answered or has failed: the service counts a request when it arrives, which may be long after it was sent.
+   * soon as the request is answered or has failed, because the service counts a request when it arrives, which may be long after it was sent.
+   * The function takes what the answer says about the limit, and adopts it.
    */
-  async take(signal: AbortSignal): Promise<() => void> {
+  async take(signal: AbortSignal): Promise<(said?: LimitSaid) => void> {
     for (;;) {
       const waitMs = this.#waitMs();
       if (waitMs <= 0 || signal.aborted) break;
       await this.#clock.sleep(waitMs, signal);
     }
-    const request = { atMs: this.#clock.monotonicMs() };
+    const request = { atMs: this.#clock.monotonicMs(), isAnswered: false };
     this.#made.push(request);
-    return () => {
+    return (said) => {
+      const sentAtMs = request.atMs;
       request.atMs = this.#clock.monotonicMs();
+      request.isAnswered = true;
+      if (said) this.#adopt(said, sentAtMs);
     };
   }
 
-  /** Adopts what the service says about its limit, and how many requests it still allows: other programs may use it as well. */
-  learn({ requests, perMs, remaining }: RequestLimit & { readonly remaining: number }): void {
+  /**
+   * Adopts the limit, and counts the requests of others: those that the service has counted and this process has not made. A request of this
+   * process that is not yet answered may be among them, because nobody knows whether it had arrived.
+   */
+  #adopt({ requests, perMs, remaining }: LimitSaid, sentAtMs: number): void {
     this.#limit = { requests, perMs };
-    if (remaining <= 0)
-      this.#closedUntil = this.#clock.monotonicMs() + perMs * MARGIN + this.#untilOldestLeaves();
+    const known = this.#made.filter(({ atMs, isAnswered }) => isAnswered && atMs > sentAtMs - perMs).length;
+    const others = Math.max(0, requests - remaining - known);
+    const atMs = this.#clock.monotonicMs();
+    for (let count = 0; count < others; count += 1) this.#made.push({ atMs, isAnswered: true });
   }
 
   #waitMs(): number {
     const now = this.#clock.monotonicMs();
     const { requests, perMs } = this.#limit;
     const span = perMs * (1 + MARGIN);
-    this.#made = this.#made.filter(({ atMs }) => atMs > now - span).sort((a, b) => a.atMs - b.atMs);
+    this.#made = this.#made.filter(({ atMs }) => atMs > now - 2 * span).sort((a, b) => a.atMs - b.atMs);
     const oldest = this.#made[this.#made.length - requests];
-    return Math.max(this.#closedUntil - now, oldest === undefined ? 0 : oldest.atMs + span - now);
-  }
-
-  /** Returns the time until the oldest counted request is out of the window, in ms; the whole period if none is counted. */
-  #untilOldestLeaves(): number {
-    const [oldest] = this.#made;
-    const { perMs } = this.#limit;
-    return oldest === undefined ? perMs : Math.max(0, oldest.atMs + perMs - this.#clock.monotonicMs());
+    return oldest === undefined ? 0 : oldest.atMs + span - now;
   }
 }

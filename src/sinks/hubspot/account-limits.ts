@@ -1,7 +1,7 @@
 import type { Quota } from '../../leads/quota.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Answer } from '../api-server.ts';
-import { RequestWindow } from '../crm/request-window.ts';
+import { type LimitSaid, RequestWindow } from '../crm/request-window.ts';
 import { DAILY_WAIT_MS, saysDayIsUsedUp } from './judge-fault.ts';
 
 /** What the limit of the day counts. */
@@ -41,24 +41,34 @@ export class AccountLimits {
     this.#usedUpAtMs = undefined;
   }
 
-  /** Waits until one more request is allowed, as `RequestWindow.take` does. */
-  take(signal: AbortSignal): Promise<() => void> {
-    return this.#window.take(signal);
+  /** Waits until one more request is allowed, as `RequestWindow.take` does. The caller calls the returned function with the answer, if any. */
+  async take(signal: AbortSignal): Promise<(answer: Answer | undefined) => void> {
+    const answered = await this.#window.take(signal);
+    return (answer) => {
+      answered(answer && limitSaid(answer));
+      if (answer) this.#learnDay(answer);
+    };
   }
 
-  /** Adopts the headers of an answer (https://developers.hubspot.com/docs/api/usage-details). */
-  learn(answer: Answer): void {
-    const { header } = answer;
-    const number = (name: string) => Number(header(`x-hubspot-ratelimit-${name}`) ?? Number.NaN);
-    const requests = number('max');
-    const perMs = number('interval-milliseconds');
-    const remaining = number('remaining');
-    if (requests > 0 && perMs > 0 && remaining >= 0) this.#window.learn({ requests, perMs, remaining });
-    const limit = number('daily');
-    const left = number('daily-remaining');
+  #learnDay(answer: Answer): void {
+    const limit = numberIn(answer, 'daily');
+    const left = numberIn(answer, 'daily-remaining');
     if (limit > 0 && left >= 0)
       this.#quota = { unit: DAILY_UNIT, used: limit - left, limit, readAt: this.#clock.now() };
     if (left === 0 || saysDayIsUsedUp(answer)) this.#usedUpAtMs = this.#clock.monotonicMs();
     else if (left > 0) this.#usedUpAtMs = undefined;
   }
+}
+
+/** Returns what the headers of an answer say about the limit; undefined if they say nothing (https://developers.hubspot.com/docs/api/usage-details). */
+function limitSaid(answer: Answer): LimitSaid | undefined {
+  const requests = numberIn(answer, 'max');
+  const perMs = numberIn(answer, 'interval-milliseconds');
+  const remaining = numberIn(answer, 'remaining');
+  return requests > 0 && perMs > 0 && remaining >= 0 ? { requests, perMs, remaining } : undefined;
+}
+
+/** Returns the number in a header on limits; NaN if there is none. */
+function numberIn({ header }: Answer, name: string): number {
+  return Number(header(`x-hubspot-ratelimit-${name}`) ?? Number.NaN);
 }

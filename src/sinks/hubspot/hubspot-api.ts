@@ -292,9 +292,13 @@ export class HubSpotApi {
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
-    const answer = await this.#server.call(request, limits).finally(answered);
-    this.#limits.learn(answer);
-    return answer;
+    let answer: Answer | undefined;
+    try {
+      answer = await this.#server.call(request, limits);
+      return answer;
+    } finally {
+      answered(answer);
+    }
   }
 }
 

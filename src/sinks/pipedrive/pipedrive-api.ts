@@ -1,6 +1,6 @@
 import type { Quota } from '../../leads/quota.ts';
 import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
-import { RequestWindow } from '../crm/request-window.ts';
+import { type LimitSaid, RequestWindow } from '../crm/request-window.ts';
 import { type SinkParts, SinkUnavailable } from '../sink.ts';
 import { type Call, calls } from './calls.ts';
 import { type Addressee, judgeAnswer, type RecordFault } from './judge-answer.ts';
@@ -130,39 +130,52 @@ export class PipedriveApi {
 
   async #send(call: Call, { id, query = {}, body }: Asked, limits: CallLimits): Promise<Answer> {
     const isSearch = call === calls.searchPersons;
+    // The headers of an answer are about the first one.
     const windows = isSearch ? [this.#windows.search, this.#windows.any] : [this.#windows.any];
-    const answered: (() => void)[] = [];
+    const answered: Awaited<ReturnType<RequestWindow['take']>>[] = [];
     for (const window of windows) answered.push(await window.take(limits.stop));
     const parameters = new URLSearchParams(query).toString();
     const path = id === undefined ? call.path : call.path.replace('{id}', encodeURIComponent(id));
-    const answer = await this.#server
-      .call(
-        {
-          method: call.method,
-          path: parameters === '' ? path : `${path}?${parameters}`,
-          headers: {
-            'x-api-token': this.#token.reveal(),
-            accept: JSON_TYPE,
-            ...(body === undefined ? {} : { 'content-type': JSON_TYPE }),
-          },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        },
-        limits,
-      )
-      .finally(() => {
-        for (const done of answered) done();
-      });
-    this.#learn(answer, call, this.#windows[isSearch ? 'search' : 'any']);
-    return answer;
+    const request = {
+      method: call.method,
+      path: parameters === '' ? path : `${path}?${parameters}`,
+      headers: {
+        'x-api-token': this.#token.reveal(),
+        accept: JSON_TYPE,
+        ...(body === undefined ? {} : { 'content-type': JSON_TYPE }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    };
+    let answer: Answer | undefined;
+    try {
+      answer = await this.#server.call(request, limits);
+      this.#learnDay(answer, call);
+      return answer;
+    } finally {
+      const [first, ...others] = answered;
+      first?.(answer && limitSaid(answer));
+      for (const done of others) done();
+    }
   }
 
-  #learn({ header }: Answer, { tokens }: Call, window: RequestWindow): void {
-    const number = (name: string) => Number(header(name) ?? Number.NaN);
-    const [requests, remaining] = [number('x-ratelimit-limit'), number('x-ratelimit-remaining')];
-    if (requests > 0 && remaining >= 0) window.learn({ requests, perMs: PERIOD_MS, remaining });
-    const day = (name: string) => number(`x-daily-ratelimit-token-${name}`);
+  #learnDay(answer: Answer, { tokens }: Call): void {
+    const day = (name: string) => numberIn(answer, `x-daily-ratelimit-token-${name}`);
     this.budget.learn({ limit: day('limit'), remaining: day('remaining') }, tokens);
   }
+}
+
+/** Returns what the headers of an answer say about the limit; undefined if they say nothing. */
+function limitSaid(answer: Answer): LimitSaid | undefined {
+  const [requests, remaining] = [
+    numberIn(answer, 'x-ratelimit-limit'),
+    numberIn(answer, 'x-ratelimit-remaining'),
+  ];
+  return requests > 0 && remaining >= 0 ? { requests, perMs: PERIOD_MS, remaining } : undefined;
+}
+
+/** Returns the number in a header; NaN if there is none. */
+function numberIn({ header }: Answer, name: string): number {
+  return Number(header(name) ?? Number.NaN);
 }
 
 /** Whether an answer to `write` says why there is no record. */

@@ -44,8 +44,7 @@ test('requests that are answered at once take no more than 5 % longer than the l
 test('a service that has nothing left, because others use it, is left alone until the period is over', async () => {
   const clock = new HeldClock();
   const window = new RequestWindow(clock, LIMIT);
-  (await window.take(NEVER))();
-  window.learn({ ...LIMIT, remaining: 0 });
+  (await window.take(NEVER))({ ...LIMIT, remaining: 0 });
   const next = taken(window);
   await clock.pass(LIMIT.perMs);
   expect(next.isTaken).toBe(false);
@@ -53,11 +52,35 @@ test('a service that has nothing left, because others use it, is left alone unti
   expect(next.isTaken).toBe(true);
 });
 
+test('requests that another process has just made count as well, before the service has none left', async () => {
+  const clock = new HeldClock();
+  const window = new RequestWindow(clock, LIMIT);
+  (await window.take(NEVER))({ ...LIMIT, remaining: 2 }); // another process has made two of the three
+  const next = [taken(window), taken(window), taken(window)];
+  await rest();
+  expect(next.map(({ isTaken }) => isTaken)).toEqual([true, true, false]);
+  await clock.pass(LIMIT.perMs * 1.05);
+  expect(next[2]?.isTaken).toBe(true);
+});
+
+test('however many requests another process has made just before, the service never counts more than it allows', async () => {
+  const parts = { others: fc.nat(15), latencies: fc.array(fc.nat(90), { minLength: 80, maxLength: 80 }) };
+  await fc.assert(
+    fc.asyncProperty(fc.record(parts), async ({ others, latencies }) => {
+      const { most, lastAtMs } = await twoAtOnce(others, latencies);
+      expect(most).toBeLessThanOrEqual(SHARED_LIMIT.requests);
+      // 80 requests and those of the others are at most five periods; a tenth of one is left for requests under way.
+      expect(lastAtMs).toBeLessThan(5.5 * SHARED_LIMIT.perMs);
+    }),
+    { numRuns: 60 },
+  );
+});
+
 test('a limit that the service changes holds from then on', async () => {
   const clock = new HeldClock();
   const window = new RequestWindow(clock, LIMIT);
-  for (let n = 0; n < 3; n += 1) (await window.take(NEVER))();
-  window.learn({ requests: 3, perMs: 2_000, remaining: 1 });
+  for (let n = 0; n < 2; n += 1) (await window.take(NEVER))();
+  (await window.take(NEVER))({ requests: 3, perMs: 2_000, remaining: 0 });
   const next = taken(window);
   await clock.pass(1_900);
   expect(next.isTaken).toBe(false);
@@ -93,6 +116,36 @@ async function run(requests: readonly Wanted[]): Promise<{ readonly arrivals: re
   await clock.pass(4_000 + 2_000 * (1 + requests.length / LIMIT.requests));
   await Promise.all(made);
   return { arrivals: arrivals.sort((a, b) => a - b) };
+}
+
+const SHARED_LIMIT = { requests: 20, perMs: 1_000 };
+
+/** Makes requests, at most two at once, of a service that has already counted some of another process. */
+async function twoAtOnce(others: number, latencies: readonly number[]) {
+  const clock = new HeldClock();
+  const window = new RequestWindow(clock, SHARED_LIMIT);
+  const arrivals: number[] = Array.from({ length: others }, () => 0);
+  let most = 0;
+  const arrive = () => {
+    arrivals.push(clock.passedMs);
+    const counted = arrivals.filter((atMs) => atMs > clock.passedMs - SHARED_LIMIT.perMs).length;
+    most = Math.max(most, counted);
+    return { ...SHARED_LIMIT, remaining: Math.max(0, SHARED_LIMIT.requests - counted) };
+  };
+  const waiting = [...latencies];
+  const worker = async () => {
+    for (let latencyMs = waiting.shift(); latencyMs !== undefined; latencyMs = waiting.shift()) {
+      const answered = await window.take(NEVER);
+      await clock.sleep(latencyMs / 2);
+      const said = arrive();
+      await clock.sleep(latencyMs / 2);
+      answered(said);
+    }
+  };
+  const workers = Promise.all([worker(), worker()]);
+  await clock.pass(12 * SHARED_LIMIT.perMs);
+  await workers;
+  return { most, lastAtMs: arrivals.at(-1) ?? 0 };
 }
 
 function taken(window: RequestWindow, signal = NEVER) {
