@@ -539,6 +539,7 @@ describe('the token, the plan and limits', () => {
     });
     expect(refused.headers.get('x-hubspot-ratelimit-remaining')).toBe('0');
     expect(refused.headers.get('retry-after')).toBeNull();
+    expect(await (await fetch(`${stub.url}/stub/counts`)).json()).toEqual({ requests: 101, refused: 1 });
     clock.jump(10_000);
     const allowed = await call('GET', '/crm/owners/2026-09');
     expect([allowed.status, allowed.headers.get('x-hubspot-ratelimit-remaining')]).toEqual([200, '99']);

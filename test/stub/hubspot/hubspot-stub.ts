@@ -188,6 +188,7 @@ class RunningStub implements HubSpotStub {
     for await (const chunk of req as AsyncIterable<Buffer>) chunks.push(chunk);
     const url = new URL(req.url ?? '/', this.url);
     if (url.pathname === '/stub/records') return send(res, { status: 200, body: this.records });
+    if (url.pathname === '/stub/counts') return send(res, { status: 200, body: this.#account.limits.counts });
     const request = this.#note(req, res, Buffer.concat(chunks).toString());
     const misbehaviour = this.#misbehaviours.next(`${request.method} ${request.path}`);
     if (!misbehaviour) return send(res, this.#answer(request, url));

@@ -27,6 +27,7 @@ export class RateLimits {
   #today = '';
   #usedToday = 0;
   #isDayUsedUp = false;
+  readonly #counts = { requests: 0, refused: 0 };
 
   constructor(limits: Limits | undefined, clock: Clock, timeZone: string) {
     this.#limits = limits;
@@ -40,9 +41,16 @@ export class RateLimits {
     this.#isDayUsedUp = true;
   }
 
+  /** Requests since the start, and how many of them got a 429. */
+  get counts(): { readonly requests: number; readonly refused: number } {
+    return this.#counts;
+  }
+
   /** Counts a request. @returns the 429 that it gets, or undefined */
   take(isSearch: boolean): ApiError | undefined {
     const policy = this.#exceeded(isSearch);
+    this.#counts.requests += 1;
+    if (policy !== undefined) this.#counts.refused += 1;
     return policy && rateLimited(policy);
   }
 

@@ -12,6 +12,7 @@ const USAGE = `A substitute for HubSpot's API on 127.0.0.1, with an empty accoun
   --requests N   allows N requests in ten seconds, and any number a day
 
 While it runs:  curl http://127.0.0.1:8081/stub/records
+                curl http://127.0.0.1:8081/stub/counts    (requests, and how many got a 429)
 `;
 
 const stub = await startHubSpotStub(readOptions());
