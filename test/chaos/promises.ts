@@ -1,5 +1,5 @@
 import { expectNoCanary } from '../support/scene/canary.ts';
-import { type Account, faultsOf } from '../support/scene/oracle.ts';
+import { type Account, faultsOf, servedBesides } from '../support/scene/oracle.ts';
 import { keyOf } from '../support/scene/scene.ts';
 import type { Healed } from './healing.ts';
 import { wrongForms } from './mappings/account.ts';
@@ -30,7 +30,7 @@ export async function brokenPromises(world: World, healed: Healed): Promise<stri
     ...unexcusedRepeats(world),
     ...wrongReplays(world, healed.account),
     ...(await atDestination(world)),
-    ...world.parts.CRMs.faults([...world.scene.served(), ...canaries]),
+    ...world.parts.CRMs.faults([...world.scene.served(), ...canaries], servedBesides(world.scene)),
     ...shownData(world),
     ...world.reader.changed().map((name) => `${name} changed after it had appeared`),
     ...tooLarge.map(({ name, peakMb }) => `${name} held ${Math.round(peakMb)} MB`),

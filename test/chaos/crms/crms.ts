@@ -69,8 +69,8 @@ export class Crms {
     for (const crm of this.#crms) crm.behave();
   }
 
-  /** Returns what is lost, twice or not linked, of the leads that the services listed. */
-  faults(served: ReturnType<Scene['served']>): string[] {
+  /** Returns what is lost, twice or not linked, of the leads that the services listed. A CRM may hold those in `besides` or not. */
+  faults(served: ReturnType<Scene['served']>, besides: ReadonlySet<string>): string[] {
     return this.#crms.flatMap(({ sink, oneIn, held }, index) => {
       const wanted = served.filter(({ lead }) => BigInt(lead) % BigInt(oneIn) === BigInt(index));
       const { keys, faults } = held();
@@ -78,7 +78,9 @@ export class Crms {
       const asked = new Set(wanted.map(({ source, lead }) => `${source}:${lead}`));
       return [
         ...shortened(sink, 'lost', [...asked.difference(there)]),
-        ...shortened(sink, 'there, although `where` leaves it out', [...there.difference(asked)]),
+        ...shortened(sink, 'there, although `where` leaves it out', [
+          ...there.difference(asked).difference(besides),
+        ]),
         ...shortened(sink, 'there twice', repeated(keys)),
         ...faults.slice(0, SHOWN).map((fault) => `${sink}: ${fault}`),
       ];

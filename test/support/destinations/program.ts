@@ -124,7 +124,7 @@ interface Line {
 function heldAs(line: string): Held | undefined {
   const { type, stream, record, id = '', source = '', lead } = JSON.parse(line) as Line;
   const version = versionIn(line);
-  if (type === 'RECORD' && stream === 'leads' && record) return heldRecord(record, version);
+  if (type === 'RECORD' && stream === 'leads' && record) return heldRecord(line, record, version);
   if (type === 'RECORD' || type === 'SCHEMA' || type === 'STATE') return undefined;
   if (lead !== undefined) {
     const [ofSource = '', leadId = ''] = lead.split(':');
@@ -134,9 +134,10 @@ function heldAs(line: string): Held | undefined {
   return { source, lead: /"id"\s*:\s*(\d+)/.exec(raw)?.[1] ?? '', version, under: id, raw };
 }
 
-function heldRecord(record: Readonly<Record<string, unknown>>, version: number): Held {
+function heldRecord(line: string, record: Readonly<Record<string, unknown>>, version: number): Held {
   const source = String(record['_leadsync_source'] ?? record['source']);
-  const lead = String(record['_leadsync_lead_id'] ?? record['id']);
+  // From the text, because JSON.parse rounds the ids above 2^53 that a misbehaving service lists.
+  const [, lead = ''] = /"_leadsync_lead_id":(\d+)/.exec(line) ?? /"id":(\d+)/.exec(line) ?? [];
   return { source, lead, version, under: String(record['_leadsync_delivery_id']) };
 }
 

@@ -126,12 +126,7 @@ function truthOf(services: Readonly<Record<string, Stub>>, raw: readonly string[
     }),
   );
   const newest = new Map<string, (typeof generated)[number][1]>(generated);
-  // White space around an element belongs to the listing, not to the lead.
-  const texts = new Map<string, string>(
-    Object.entries(services).flatMap(([source, { served }]) =>
-      served.raw().map((text) => [`${source}:${idIn(text)}`, text.trim()] as const),
-    ),
-  );
+  const texts = rawTexts(services);
   return {
     newest: new Map([
       ...generated.map(([lead, { version }]) => [lead, version] as const),
@@ -147,6 +142,20 @@ function truthOf(services: Readonly<Record<string, Stub>>, raw: readonly string[
       return (id !== undefined && served?.history(id)) || [1];
     },
   };
+}
+
+/** Returns the keys of the odd leads of misbehaving services, which were served among the others; a sink may hold them or not. */
+export function servedBesides({ services }: Pick<Scene, 'services'>): ReadonlySet<string> {
+  return new Set(rawTexts(services).keys());
+}
+
+/** Returns the served elements that are not generated leads, by key. White space around an element belongs to the listing, not to the lead. */
+function rawTexts(services: Readonly<Record<string, Stub>>): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(services).flatMap(([source, { served }]) =>
+      served.raw().map((text) => [`${source}:${idIn(text)}`, text.trim()] as const),
+    ),
+  );
 }
 
 function idIn(text: string): string {
