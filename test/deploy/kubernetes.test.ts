@@ -156,7 +156,7 @@ test('a policy lets the monitoring in, and out what the configuration needs', ()
     },
   ]);
   const out = spec.egress.flatMap(({ ports }) => ports.map(({ protocol, port }) => `${protocol} ${port}`));
-  expect(out).toEqual(['UDP 53', 'TCP 53', 'TCP 443', 'TCP 5432', 'TCP 6379']);
+  expect(out).toEqual(['UDP 53', 'TCP 53', 'TCP 443', 'TCP 465', 'TCP 587', 'TCP 5432', 'TCP 6379']);
   expect(spec.egress.filter(({ to }) => to === undefined)).toEqual([]);
 });
 
