@@ -41,13 +41,13 @@ const PAGES: Partial<Record<Condition, (about: string) => string>> = {
   no_poll: (source) => `/polls?source=${source}`,
   source_refused: (source) => `/polls?source=${source}`,
   source_silent: (source) => `/polls?source=${source}`,
-  listing_shrunk: (source) => `/polls?source=${source}`,
+  listing_shrunk: (source) => `/leads?listing=gone&source=${source}`,
   leads_rejected: (source) => `/rejected?source=${source}&state=open`,
-  sink_held: () => '/sinks',
-  sink_paused: () => '/sinks',
+  sink_held: (sink) => `/sinks/${sink}`,
+  sink_paused: (sink) => `/sinks/${sink}`,
   deliveries_dead: (sink) => `/deliveries?sink=${sink}&state=dead`,
   backlog_old: (sink) => `/deliveries?sink=${sink}&state=pending`,
-  slow_to_lead: (sink) => `/deliveries?sink=${sink}`,
+  slow_to_lead: (sink) => `/sinks/${sink}`,
   config_stale: () => '/configuration',
 };
 

@@ -146,7 +146,7 @@ test('a message of an installation with a name and pages begins with the name an
     'crm is held: https://crm.example.com answered 503 &lt;b&gt;.',
     'Since 2026-11-20 09:00 UTC (1 h 30 min).',
     'Next: Mend the destination.',
-    'Open https://leads.example.com/sinks',
+    'Open https://leads.example.com/sinks/crm',
     'See docs/operating.md#sink-held',
   ]);
 });
