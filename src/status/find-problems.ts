@@ -1,6 +1,15 @@
+import type { StatusCode } from '../leads/problems.ts';
 import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/format.ts';
 import { type ExportView, runsOf } from './export-view.ts';
-import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
+import {
+  commandInText,
+  LATE_MS,
+  listOf,
+  type Problem,
+  type ProblemContext,
+  problem,
+  SEE_LOG,
+} from './problem.ts';
 import {
   deadLeads,
   failedFiles,
@@ -14,6 +23,8 @@ import { findSourceProblems } from './source-problems.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
 type NowAndCommand = Pick<ProblemContext, 'now' | 'command'>;
+/** What the problems of a sink depend on, apart from the sink. */
+type SinkContext = Pick<ProblemContext, 'now' | 'command' | 'running' | 'queued'>;
 
 /** A failing delivery becomes a problem after it has failed for this long, or if its next attempt is this far away, in ms. */
 const TRANSIENT_MS = 60_000;
@@ -62,7 +73,14 @@ function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
   ];
 }
 
-function findSinkProblems(sink: SinkView, context: ProblemContext): Problem[] {
+/** Returns the codes of the problems of one sink, by which pages mark it. */
+export function sinkProblemCodes(sink: SinkView, now: Date): StatusCode[] {
+  // The circumstances decide only the texts.
+  const context = { now, command: commandInText, running: true, queued: false };
+  return findSinkProblems(sink, context).map(({ code }) => code);
+}
+
+function findSinkProblems(sink: SinkView, context: SinkContext): Problem[] {
   const { name, status } = sink;
   const died = status && deadLeads({ ...status, name }, context);
   return [...findStateProblems(sink, context), ...stuck(sink, context), ...listOf(died)];
@@ -131,7 +149,7 @@ function retrying(name: string, status: SinkView['status'], { now, command }: No
 }
 
 /** Finds due deliveries that leadsync does not attempt although the sink is neither held nor paused. */
-function stuck({ name, state, config, status }: SinkView, context: ProblemContext): Problem[] {
+function stuck({ name, state, config, status }: SinkView, context: SinkContext): Problem[] {
   if ((state !== 'healthy' && state !== 'retrying') || !config || !status?.dueSince) return [];
   const graceMs = config.batch.waitMs + LATE_MS;
   const late = (at: Date | undefined) => at === undefined || context.now.getTime() - at.getTime() > graceMs;
@@ -148,7 +166,7 @@ function stuck({ name, state, config, status }: SinkView, context: ProblemContex
   ];
 }
 
-function likelyCause({ running, queued, command }: ProblemContext): string {
+function likelyCause({ running, queued, command }: SinkContext): string {
   if (!running) return `No leadsync is running: ${command('run')} starts it.`;
   if (!queued) return SEE_LOG;
   return `Either Redis does not answer (${command('check')} tests it), or a run --no-deliver has no running ${command('worker')}.`;

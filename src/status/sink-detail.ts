@@ -38,7 +38,7 @@ interface DetailParts {
 export function sinkDetail(view: SinkView, { period, now, activity, values }: DetailParts) {
   const { total, ...parts } = activity ?? nothing(period, now);
   return {
-    ...sinkOverview(view),
+    ...sinkOverview(view, now),
     at: now.toISOString(),
     period,
     period_start: parts.since.toISOString(),

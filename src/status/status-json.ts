@@ -7,6 +7,7 @@ import type { LedgerStatus, PollRow } from '../ledger/contract/status-rows.ts';
 import { breakerJson } from './breaker-json.ts';
 import { backupJson, exportJson } from './export-json.ts';
 import type { ExportView } from './export-view.ts';
+import { sinkProblemCodes } from './find-problems.ts';
 import { iso, reasonOf, seconds } from './json-values.ts';
 import { nextPollAt } from './next-poll.ts';
 import type { Problem } from './problem.ts';
@@ -109,7 +110,7 @@ function sinkJson(view: SinkView) {
  * Returns a sink for the overview. Maps the states `new` and `retrying` to `healthy`. The reason and time of a paused sink are those of the
  * pause; for any other sink, they are those of the hold. Only a sink that is held, retrying or healthy has a next attempt.
  */
-export function sinkOverview(view: SinkView) {
+export function sinkOverview(view: SinkView, now: Date) {
   const { state, status } = view;
   const health = status?.health;
   const [reason, since] =
@@ -123,6 +124,7 @@ export function sinkOverview(view: SinkView) {
     state: state === 'retrying' || state === 'new' ? ('healthy' as const) : state,
     reason: reason ?? null,
     since: iso(since),
+    problems: sinkProblemCodes(view, now),
     next_attempt_at: iso(nextAttemptAt),
   };
 }

@@ -25,6 +25,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     state: 'healthy' as const,
     reason: null,
     since: null,
+    problems: [],
     pending: 0,
     retrying: 0,
     replays_pending: 0,

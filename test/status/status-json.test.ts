@@ -33,5 +33,15 @@ test.each([
   ['disabled', false, undefined],
   ['orphaned', true, undefined],
 ] as const)('the next attempt of a sink that is %s is when there is one (held: %s)', (state, isHeld, at) => {
-  expect(sinkOverview(aView(state, isHeld)).next_attempt_at).toBe(at?.toISOString() ?? null);
+  expect(sinkOverview(aView(state, isHeld), probeAt).next_attempt_at).toBe(at?.toISOString() ?? null);
+});
+
+test('a sink has the codes of its problems, though it works', () => {
+  const healthy = aView('healthy', false);
+  const codes = (status: Partial<NonNullable<SinkView['status']>>) =>
+    sinkOverview({ ...healthy, status: healthy.status && { ...healthy.status, ...status } }, probeAt)
+      .problems;
+  expect(codes({ retrying: undefined })).toEqual([]);
+  expect(codes({ dead: 3 })).toEqual(['deliveries_dead']);
+  expect(sinkOverview(aView('held', true), probeAt).problems).toEqual(['sink_held']);
 });

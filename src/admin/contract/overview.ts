@@ -57,6 +57,8 @@ export const SinkOverview = z.object({
   /** Reason of the hold or the pause. */
   reason: z.string().nullable(),
   since: time.nullable(),
+  /** Codes of the problems of this sink, as in `problems` of the overview. A sink can work and have some, such as `deliveries_dead`. */
+  problems: z.array(z.string()),
   pending: count,
   retrying: count,
   /** Pending deliveries that replays owe. */

@@ -2,16 +2,17 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf, printAge, printCount, printSpan } from '../../platform/text/format.ts';
 import type { Overview, SinkOverview } from '../contract/overview.ts';
-import { backupId, backupSection, exportId, exportSection } from './exports.ts';
-import { goneLeadsAddress, sinkAddress, withQuery } from './parts/addresses.ts';
+import { backupSection, exportSection } from './exports.ts';
+import { problemList } from './overview-problems.ts';
+import { sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { chart } from './parts/chart.ts';
 import type { Content } from './parts/content.ts';
-import { markup } from './parts/markup.ts';
 import { ago } from './parts/moment.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
+import { sinkBadges } from './sink-state.ts';
 
 /** Adds the overview: whether leads flow, and every problem. */
 export const addOverview: AddPage = (app, site) => {
@@ -32,9 +33,9 @@ function body(overview: Overview): Content {
   return [
     html`<h1>${sentence(overview)}</h1>`,
     problemList(overview),
+    html`<section><h2>Sinks</h2>${sinkTable(overview.sinks, now)}</section>`,
     tiles(overview, now),
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview)}</div>`,
-    html`<section><h2>Sinks</h2>${sinkTable(overview.sinks, now)}</section>`,
     exportSection(overview.exports, now),
     backupSection(overview.backups, now),
     html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
@@ -56,34 +57,6 @@ function sentence({ healthy: isHealthy, problems, sources, sinks }: Overview): s
   return `No problems: leadsync polls ${countOf(sources.length, 'source')} and delivers to ${countOf(healthy, 'sink')}.`;
 }
 
-function problemList({ problems, ...overview }: Overview): Content {
-  if (problems.length === 0) return null;
-  return html`<ul class="problems" aria-label="Problems">${problems.map(
-    ({ severity, about, message, next_step: nextStep }) => html`<li class=${severity}>
-      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong> ${markup(message)}</p>
-      <p class="next">${markup(nextStep)} ${about !== null && linkTo(about, overview)}</p>
-    </li>`,
-  )}</ul>`;
-}
-
-/** Returns a link to the source, sink or export that has the problem. */
-function linkTo(about: string, { sinks, sources, exports, backups }: Omit<Overview, 'problems'>): Content {
-  if (sinks.some(({ sink }) => sink === about))
-    return html`<a href=${sinkAddress(about)}>Show sink ${about}</a>`;
-  const source = sources.find((one) => one.source === about);
-  if (source)
-    return [
-      html`<a href=${withQuery('/polls', { source: about })}>Show polls of ${about}</a>`,
-      source.leads > source.leads_listed &&
-        html` <a href=${goneLeadsAddress(about)}>Show leads that ${about} no longer lists</a>`,
-    ];
-  if (exports.some((one) => one.export === about))
-    return html`<a href=${`#${exportId(about)}`}>Show export ${about}</a>`;
-  if (backups.some((one) => one.backup === about))
-    return html`<a href=${`#${backupId(about)}`}>Show backup ${about}</a>`;
-  return null;
-}
-
 function tiles(overview: Overview, now: Date): VNode {
   const { sinks, sources } = overview;
   const pending = sinks.reduce((sum, { pending }) => sum + pending, 0);
@@ -95,9 +68,9 @@ function tiles(overview: Overview, now: Date): VNode {
   const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
   return html`<dl class="tiles">
     ${tile('Last poll', ago(lastPoll, now), complete ? html`last complete listing ${ago(complete, now)}` : 'no complete listing yet')}
-    ${tile('New leads', printCount(day), 'in the last 24 hours')}
-    ${tile('Pending', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
-    ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up' : 'none was given up', dead > 0)}
+    ${tile('New leads, last 24 hours', printCount(day), html`<a href=${withQuery('/leads', { since: '24h' })}>See leads</a>`)}
+    ${tile('Pending now', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
+    ${tile('Dead now', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up, neither retried nor discarded' : 'none is given up', dead > 0)}
   </dl>`;
 }
 
@@ -159,7 +132,8 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
       { label: 'Sink', of: ({ sink }) => html`<a href=${sinkAddress(sink)}>${sink}</a>` },
       {
         label: 'State',
-        of: (sink) => [badge(sink.state), sink.reason && html` <small>${sink.reason}</small>`],
+        of: (sink) => [sinkBadges(sink), sink.reason && html` <small>${sink.reason}</small>`],
+        text: true,
       },
       { label: 'Pending', of: ({ pending }) => printCount(pending), number: true },
       { label: 'Oldest', of: (sink) => ago(sink.oldest_owed_at, now, '–'), number: true },
@@ -169,7 +143,7 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
         of: ({ dead }) => html`<span class=${dead > 0 && 'dead'}>${printCount(dead)}</span>`,
         number: true,
       },
-      { label: 'Delivered', of: ({ delivered }) => printCount(delivered), number: true },
+      { label: 'Delivered, total', of: ({ delivered }) => printCount(delivered), number: true },
       { label: 'Last delivered', of: (sink) => ago(sink.last_delivered_at, now), number: true },
     ],
     rows: sinks,

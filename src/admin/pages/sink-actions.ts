@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { SinkOverview } from '../contract/overview.ts';
-import { sinkAddress } from './parts/addresses.ts';
+import { originAddress } from './parts/addresses.ts';
 import type { Confirmation } from './parts/confirmation.ts';
 import { queryOf } from './parts/filters.ts';
 import type { Notice } from './parts/notice.ts';
@@ -143,7 +143,7 @@ function addAction(app: FastifyInstance, site: Site, action: Action): void {
   app.post(`/sinks/:sink/${action.name}`, { config: { operation } }, async (request, reply) => {
     const name = paramOf(request, 'sink');
     const fields = fieldsOf(request);
-    const back = queryOf(request).get('from') === 'page' ? sinkAddress(name) : '/sinks';
+    const back = originAddress(name, queryOf(request).get('from'));
     if (fields.has('sure')) {
       const notice = await action.act(site, name, fields);
       return notice ? site.done(reply, back, notice) : noSuchSink(site, request, reply, name);

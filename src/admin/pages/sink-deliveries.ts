@@ -5,7 +5,7 @@ import { may } from '../contract/rights.ts';
 import type { SinkDetail } from '../contract/sinks.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
-import { dialogAttributes } from './parts/confirmation.ts';
+import { confirmAllButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
@@ -71,14 +71,9 @@ function filterOf(sink: string, { state, reason }: ReasonGroup): Record<string, 
 function reasonActions(sink: string, group: ReasonGroup): Content {
   const filter = filterOf(sink, group);
   return html`<div class="actions">
-    ${may('retry') && onAll(withQuery('/deliveries/retry', filter), 'Retry…')}
-    ${may('discard') && group.state === 'dead' && onAll(withQuery('/deliveries/discard', filter), 'Discard…')}
+    ${may('retry') && confirmAllButton(withQuery('/deliveries/retry', filter), 'Retry…')}
+    ${may('discard') && group.state === 'dead' && confirmAllButton(withQuery('/deliveries/discard', filter), 'Discard…')}
   </div>`;
-}
-
-/** Returns a button that asks before an action on all deliveries that match the filter of its address. */
-function onAll(action: string, label: string): VNode {
-  return html`<form method="post" action=${action}><button name="all" value="yes" ...${dialogAttributes(action)}>${label}</button></form>`;
 }
 
 type Attempt = SinkDetail['recent'][number];

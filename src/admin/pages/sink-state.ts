@@ -4,11 +4,27 @@ import { printCount } from '../../platform/text/format.ts';
 import type { SinkOverview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
 import { sinkAction } from './parts/addresses.ts';
+import { badge } from './parts/badge.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 import type { Site } from './parts/site.ts';
+
+/**
+ * Returns the state and the problems of a sink as labels. A sink that works and has a problem is not called healthy, so that no page contradicts
+ * the list of problems.
+ */
+export function sinkBadges({ state, problems, dead }: SinkOverview): Content {
+  const marks = [
+    problems.includes('leads_stuck') && badge('stuck'),
+    problems.includes('deliveries_dead') && badge('dead', `${printCount(dead)} dead`),
+    problems.includes('leads_retried') && badge('retrying'),
+    problems.includes('sink_new') && badge('new'),
+  ].filter((mark) => mark !== false);
+  const all = state === 'healthy' && marks.length > 0 ? marks : [badge(state), ...marks];
+  return all.flatMap((mark) => [mark, ' ']);
+}
 
 /** Returns what the state of a sink means and what happens to its leads; null if the sink is healthy. */
 export function stateExplanation(

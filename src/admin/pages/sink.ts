@@ -4,7 +4,6 @@ import type { VNode } from 'preact';
 import { may } from '../contract/rights.ts';
 import { Period, type SinkDetail } from '../contract/sinks.ts';
 import { sinkAddress, withQuery } from './parts/addresses.ts';
-import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { queryOf } from './parts/filters.ts';
 import { ago } from './parts/moment.ts';
@@ -14,7 +13,7 @@ import { breakerFacts, holdTable } from './sink-breaker.ts';
 import { backlogTable, reasonTable, recentTable } from './sink-deliveries.ts';
 import { DEFAULT_PERIOD, figures } from './sink-figures.ts';
 import { chosenLead, hiddenRequest, shownRequest } from './sink-request.ts';
-import { noSuchSink, sinkButtons, stateExplanation } from './sink-state.ts';
+import { noSuchSink, sinkBadges, sinkButtons, stateExplanation } from './sink-state.ts';
 
 /** Adds the page of one sink: its circuit breaker, what it did in a period, what it is owed, and its last attempts. */
 export const addSink: AddPage = (app, site) => {
@@ -66,7 +65,7 @@ async function show(
 function body(sink: SinkDetail, now: Date, rewriteCommands: Site['rewriteCommands']): Content {
   return [
     html`<div class="heading">
-      <h1>${sink.sink} <small>${sink.type}</small></h1> ${badge(sink.state)}
+      <h1>${sink.sink} <small>${sink.type}</small></h1> ${sinkBadges(sink)}
       <div class="actions">${sinkButtons(sink, 'page')}</div>
     </div>`,
     stateExplanation(sink, rewriteCommands),

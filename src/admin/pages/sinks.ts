@@ -3,11 +3,10 @@ import type { VNode } from 'preact';
 import { printCount } from '../../platform/text/format.ts';
 import type { SinkOverview } from '../contract/overview.ts';
 import { sinkAddress, withQuery } from './parts/addresses.ts';
-import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { ago, moment } from './parts/moment.ts';
 import type { AddPage, Site } from './parts/site.ts';
-import { sinkButtons, stateExplanation } from './sink-state.ts';
+import { sinkBadges, sinkButtons, stateExplanation } from './sink-state.ts';
 
 /** Adds the page of sinks. */
 export const addSinks: AddPage = (app, site) => {
@@ -30,7 +29,7 @@ function body(sinks: readonly SinkOverview[], now: Date, rewriteCommands: Site['
 function card(sink: SinkOverview, now: Date, rewriteCommands: Site['rewriteCommands']): VNode {
   const name = sink.sink;
   return html`<section class="card" id=${`sink-${name}`}>
-    <h2><a href=${sinkAddress(name)}>${name}</a> <small>${sink.type}</small> ${badge(sink.state)}</h2>
+    <h2><a href=${sinkAddress(name)}>${name}</a> <small>${sink.type}</small> ${sinkBadges(sink)}</h2>
     ${stateExplanation(sink, rewriteCommands)}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}

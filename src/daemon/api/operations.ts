@@ -4,11 +4,8 @@ import type { DeliveryFilter as DeliveryQuery } from '../../admin/contract/deliv
 import type { LeadSearch } from '../../admin/contract/leads.ts';
 import { isLogged } from '../../admin/contract/log.ts';
 import { type Ids, MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
-import type { Overview } from '../../admin/contract/overview.ts';
 import type { PollFilter } from '../../admin/contract/polls.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
-import { filesOf } from '../../config/contract/config.ts';
-import { isBackup } from '../../exports/contract/options.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-queries.ts';
@@ -17,16 +14,10 @@ import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.
 import { MAX_EXPRESSION } from '../../mapping/definition.ts';
 import { languageReference } from '../../mapping/language-reference.ts';
 import type { MappingWorker } from '../../mapping/mapping-worker.ts';
-import { diskSpace } from '../../operations/disk-space.ts';
 import { testSink } from '../../operations/test-sink.ts';
-import { version } from '../../platform/process/version.ts';
-import { backupOverview, exportOverview } from '../../status/export-json.ts';
-import { viewExports } from '../../status/export-view.ts';
-import { findProblems } from '../../status/find-problems.ts';
-import { commandInText } from '../../status/problem.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
 import { activityRequest, sinkDetail } from '../../status/sink-detail.ts';
-import { problemJson, sinkOverview, sourceOverview, speedJson } from '../../status/status-json.ts';
+import { sinkOverview } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
@@ -34,11 +25,7 @@ import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts
 import { auditLines } from './audit-lines.ts';
 import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
-
-/** Period for which new leads are counted, in hours. */
-const HOURS = 48;
-/** Period for which the delivery times of leads are measured, in ms. */
-const SPEED_MS = 24 * 3_600_000;
+import { overviewOf } from './overview.ts';
 
 /**
  * What `operationsOf` works with. `queries` runs in a separate thread and answers every read; the ledger of `parts` only makes changes.
@@ -69,7 +56,7 @@ export function operationsOf(context: OperationParts): Operations {
   const { ledger, wakes } = parts;
   const query = withHttpErrors(queries);
   return {
-    overview: () => overview(context, query),
+    overview: () => overviewOf(context, query),
     leads: async (search, page) => {
       await requireNames(context, query, search);
       const { rows, next } = await query('leads', searchOf(search), requireCursor(page));
@@ -117,7 +104,10 @@ export function operationsOf(context: OperationParts): Operations {
       await requireNames(context, query, filter);
       return query('countDeliveries', filterOf(filter), MAX_COUNTED);
     },
-    sinks: async () => viewSinks(parts.current.config, await query('status')).map(sinkOverview),
+    sinks: async () => {
+      const now = parts.clock.now();
+      return viewSinks(parts.current.config, await query('status')).map((sink) => sinkOverview(sink, now));
+    },
     sink: async (name, period) => {
       const now = parts.clock.now();
       const [status, activity] = await Promise.all([
@@ -198,10 +188,8 @@ export function operationsOf(context: OperationParts): Operations {
   };
 }
 
-type Ask = QueryWorker['ask'];
-
 /** Wraps the queries so that their failures become HTTP errors. */
-function withHttpErrors(queries: QueryWorker): Ask {
+function withHttpErrors(queries: QueryWorker): QueryWorker['ask'] {
   return async (name, ...args) => {
     try {
       return await queries.ask(name, ...args);
@@ -214,56 +202,10 @@ function withHttpErrors(queries: QueryWorker): Ask {
   };
 }
 
-async function overview({ parts, unready, state }: OperationParts, query: Ask): Promise<Overview> {
-  const { clock, current } = parts;
-  const { config } = current;
-  const now = clock.now();
-  const [status, hours, speeds, reasons, disk] = await Promise.all([
-    query('status'),
-    query('newLeads', now, HOURS),
-    query('speed', new Date(now.getTime() - SPEED_MS)),
-    unready(),
-    diskSpace(config),
-  ]);
-  const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
-  const exports = viewExports(filesOf(config), parts.exportStates);
-  const problems = findProblems(sources, sinks, {
-    now,
-    running: true,
-    answers: true,
-    unready: reasons,
-    stale: state().stale,
-    queued: config.queue.redisUrl !== undefined,
-    exports,
-    disk,
-    restoredAt: status.restoredAt,
-    command: commandInText,
-  });
-  return {
-    version,
-    at: now.toISOString(),
-    installation: config.name ?? null,
-    healthy: problems.length === 0,
-    problems: problems.map(problemJson).map(({ message, next_step, ...rest }) => ({
-      ...rest,
-      message: parts.rewriteCommands(message),
-      next_step: parts.rewriteCommands(next_step),
-    })),
-    sources: sources.map((source) =>
-      sourceOverview(source, now, parts.pollFailures.of(source.name)?.retryAt),
-    ),
-    sinks: sinks.map(sinkOverview),
-    exports: exports.filter((one) => !isBackup(one.config)).map(exportOverview),
-    backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),
-    leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
-    speed_to_lead: speeds.map(speedJson),
-  };
-}
-
 /** Requires known names: a query for a misspelt name would find nothing, which looks like good news. @throws RequestError */
 async function requireNames(
   { parts }: OperationParts,
-  query: Ask,
+  query: QueryWorker['ask'],
   { sink, source }: { sink?: string | undefined; source?: string | undefined },
 ): Promise<void> {
   if (sink === undefined && source === undefined) return;

@@ -20,12 +20,55 @@ describe('Overview', () => {
     await expect.poll(() => page.locator('h1').textContent()).toBe('2 critical problems and 1 warning.');
     expect(await page.locator('.problems li').allTextContents()).toEqual([
       expect.stringMatching(
-        /^Critical The sink warehouse .*held for 38 min.*See whether PostgreSQL runs.*Show sink warehouse/s,
+        /^Critical\s*The sink warehouse .*held for 38 min.*refuses connections\.\s*See sink\s*Try now…\s*$/s,
       ),
-      expect.stringMatching(/^Critical 3 deliveries.*retry the dead/s),
-      expect.stringMatching(/^Warning Export lake failed 3 times.*Show export lake/s),
+      expect.stringMatching(
+        /^Critical\s*3 deliveries to crm are dead.*422\.\s*See 3 dead\s*Retry…\s*Discard…\s*$/s,
+      ),
+      expect.stringMatching(
+        /^Warning\s*Export lake failed 3 times.*leadsync export --name lake.*See export\s*$/s,
+      ),
     ]);
     expect(faults).toEqual([]);
+  });
+
+  test('lets a problem be acted on where it is listed, and comes back', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/');
+    await page.locator('.problems li').first().getByRole('button', { name: 'Try now…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('warehouse is resumed.').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/');
+    await page.getByRole('link', { name: 'See 3 dead: crm' }).click();
+    await page.waitForURL('**/deliveries?sink=crm&state=dead');
+    await go('/');
+    await page.locator('.problems').getByRole('button', { name: 'Discard…' }).click();
+    await page.getByRole('dialog').getByLabel('Note').fill('their form was broken');
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Discard \d+ dead/ })
+      .click();
+    await page.getByText(/are discarded\.$/).waitFor();
+    expect(operations.actions).toEqual([
+      'resume warehouse',
+      expect.stringMatching(/^discard {"sink":"crm","state":"dead"} their form was broken: [1-9]/),
+    ]);
+    expect(faults).toEqual([]);
+  });
+
+  test('calls no sink with a problem healthy, and neither does a page of sinks', async () => {
+    const { page, go } = await openReader(browser);
+    for (const [path, place] of [
+      ['/', page.locator('#sink-crm')],
+      ['/sinks', page.locator('#sink-crm h2')],
+      ['/sinks/crm', page.locator('.heading')],
+    ] as const) {
+      await go(path);
+      expect(await place.locator('.badge').allInnerTexts(), path).toEqual(['3 dead']);
+    }
+    await go('/sinks');
+    expect(await page.locator('#sink-drop h2 .badge').allInnerTexts()).toEqual(['healthy']);
+    expect(await page.locator('#sink-warehouse h2 .badge').allInnerTexts()).toEqual(['held']);
   });
 
   test('draws leads per hour, and says the numbers to who does not see them', async () => {
@@ -40,7 +83,7 @@ describe('Overview', () => {
   test('tells of each export how it is, in words, and a problem leads to its row', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/');
-    await page.getByRole('link', { name: 'Show export lake' }).click();
+    await page.getByRole('link', { name: 'See export: lake' }).click();
     expect(new URL(page.url()).hash).toBe('#export-lake');
     const table = page.getByRole('table', { name: 'Exports' });
     const rows = async () =>
@@ -138,7 +181,7 @@ describe('Leads', () => {
       },
     ];
     await go('/');
-    await page.getByRole('link', { name: 'Show leads that main no longer lists' }).click();
+    await page.getByRole('link', { name: 'See leads that are gone: main' }).click();
     await page.waitForURL('**/leads?listing=gone&source=main');
     const gone = operations.leadRows.filter(({ gone_at, source }) => gone_at !== null && source === 'main');
     expect(gone.length).toBeGreaterThan(1);

@@ -26,13 +26,22 @@ export function sinkAddress(sink: string): string {
   return `/sinks/${encoded(sink)}`;
 }
 
-/** Returns the address to which the form of a sink's action posts. `from` says on which page the form is; absent: the list of sinks. */
+/** The page from which a sink's action is requested, and to which it leads back. */
+export type ActionOrigin = 'list' | 'page' | 'overview';
+
+/** Returns the address to which the form of a sink's action posts. */
 export function sinkAction(
   sink: string,
   action: 'pause' | 'resume' | 'test' | 'retry' | 'cancel-replay' | 'request',
-  from: 'list' | 'page' = 'list',
+  from: ActionOrigin = 'list',
 ): string {
-  return withQuery(`/sinks/${encoded(sink)}/${action}`, { from: from === 'page' ? from : undefined });
+  return withQuery(`/sinks/${encoded(sink)}/${action}`, { from: from === 'list' ? undefined : from });
+}
+
+/** Returns the page to which the action of a sink leads back. `from` is the parameter of its address. */
+export function originAddress(sink: string, from: string | null): string {
+  if (from === 'overview') return '/';
+  return from === 'page' ? sinkAddress(sink) : '/sinks';
 }
 
 /** Returns the address to which the button that shows the text of a rejected lead posts. */

@@ -9,6 +9,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   held: 'bad',
   paused: 'warning',
   orphaned: 'warning',
+  stuck: 'bad',
+  retrying: 'warning',
   delivered: 'good',
   dead: 'bad',
   success: 'good',
@@ -23,7 +25,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   'does not get the lead': 'warning',
 };
 
-/** Returns a state as a coloured label. The word alone carries the meaning. */
-export function badge(state: string): VNode {
-  return html`<span class=${`badge ${TONES[state] ?? 'calm'}`}>${state}</span>`;
+/** Returns a state as a coloured label. Its text, by default the state, carries the meaning without the colour. */
+export function badge(state: string, text = state): VNode {
+  return html`<span class=${`badge ${TONES[state] ?? 'calm'}`}>${text}</span>`;
 }

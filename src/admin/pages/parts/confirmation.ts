@@ -46,6 +46,11 @@ export function confirmButton(action: string, label: string, more: { primary?: b
   </form>`;
 }
 
+/** Returns such a button for an action on everything that matches the filter of its address. */
+export function confirmAllButton(action: string, label: string): VNode {
+  return html`<form method="post" action=${action}><button name="all" value="yes" ...${dialogAttributes(action)}>${label}</button></form>`;
+}
+
 /** Returns the attributes with which a button opens the question in the dialog. */
 export function dialogAttributes(action: string): Record<string, string> {
   return {

@@ -1,0 +1,110 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { printCount } from '../../platform/text/format.ts';
+import type { Overview, SinkOverview } from '../contract/overview.ts';
+import { may } from '../contract/rights.ts';
+import { backupId, exportId } from './exports.ts';
+import { goneLeadsAddress, sinkAction, sinkAddress, withQuery } from './parts/addresses.ts';
+import { confirmAllButton, confirmButton } from './parts/confirmation.ts';
+import type { Content } from './parts/content.ts';
+import { markup } from './parts/markup.ts';
+import { pollButton } from './poll-now.ts';
+
+/** Returns the problems, one in a row: its severity, what is wrong, and what the reader can do about it. */
+export function problemList({ problems, sinks }: Overview): Content {
+  if (problems.length === 0) return null;
+  return html`<ul class="problems" aria-label="Problems">${problems.map((problem) => {
+    const { severity, message, next_step: nextStep } = problem;
+    const { actions, replaceStep } = offersFor(problem, sinks);
+    return html`<li class=${severity}>
+      <strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong>
+      <p>${markup(message)} ${!replaceStep && html`<span class="next">${markup(nextStep)}</span>`}</p>
+      ${actions.length > 0 && html`<div class="actions">${actions}</div>`}
+    </li>`;
+  })}</ul>`;
+}
+
+/** The links and buttons for a problem. `replaceStep`: they do all that its next step says, so the commands in it are left out. */
+interface Offers {
+  readonly actions: readonly Content[];
+  readonly replaceStep: boolean;
+}
+
+type Actions = (about: string, sink: SinkOverview | undefined) => readonly Content[];
+
+/** Links and buttons that do what the next step says. */
+const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
+  sink_held: (sink) => [
+    toSink(sink),
+    may('resume') && confirmButton(sinkAction(sink, 'resume', 'overview'), 'Try now…'),
+  ],
+  sink_paused: (sink) => [
+    toSink(sink),
+    may('resume') && confirmButton(sinkAction(sink, 'resume', 'overview'), 'Resume…'),
+  ],
+  deliveries_dead: (name, sink) => {
+    const filter = { sink: name, state: 'dead' };
+    return [
+      link(withQuery('/deliveries', filter), `See ${printCount(sink?.dead ?? 0)} dead`, name),
+      may('retry') && confirmAllButton(withQuery('/deliveries/retry', filter), 'Retry…'),
+      may('discard') && confirmAllButton(withQuery('/deliveries/discard', filter), 'Discard…'),
+    ];
+  },
+  leads_retried: (sink) => [
+    toPending(sink),
+    may('retry') &&
+      confirmAllButton(withQuery('/deliveries/retry', { sink, state: 'pending' }), 'Retry now…'),
+  ],
+  never_polled: (source) => [toPolls(source), toLog(), pollButton(source)],
+  poll_late: (source) => [toPolls(source), toLog(), pollButton(source)],
+  leads_rejected: (source) => [
+    link(withQuery('/rejected', { source, state: 'open' }), 'See rejected leads', source),
+  ],
+  config_stale: () => [may('configuration') && link('/configuration', 'See configuration')],
+};
+
+/** Links and buttons beside the next step, which no page can do. */
+const BESIDE_STEP: Readonly<Record<string, Actions>> = {
+  leads_stuck: (sink) => [toPending(sink), toLog()],
+  sink_new: (sink) => [toSink(sink)],
+  sink_removed: (sink) => [toPending(sink)],
+  sink_disabled: (sink) => [toPending(sink)],
+  poll_failed: (source) => [toPolls(source), pollButton(source)],
+  source_refused: (source) => [toPolls(source), pollButton(source)],
+  listing_shrunk: (source) => [
+    toPolls(source),
+    link(goneLeadsAddress(source), 'See leads that are gone', source),
+  ],
+  source_removed: (source) => [link(withQuery('/leads', { source }), 'See leads', source)],
+  export_fails: (name) => [link(`#${exportId(name)}`, 'See export', name)],
+  backup_fails: (name) => [link(`#${backupId(name)}`, 'See backup', name)],
+};
+
+function offersFor({ code, about }: Overview['problems'][number], sinks: readonly SinkOverview[]): Offers {
+  const name = about ?? '';
+  const sink = sinks.find((one) => one.sink === name);
+  const instead = INSTEAD_OF_STEP[code]?.(name, sink).filter(Boolean) ?? [];
+  if (instead.length > 0) return { actions: instead, replaceStep: true };
+  return { actions: BESIDE_STEP[code]?.(name, sink).filter(Boolean) ?? [], replaceStep: false };
+}
+
+/** Returns a link whose name for screen readers says what it is about, because several problems have the same link. */
+function link(address: string, text: string, about?: string): VNode {
+  return html`<a href=${address} aria-label=${about === undefined ? undefined : `${text}: ${about}`}>${text}</a>`;
+}
+
+function toSink(sink: string): VNode {
+  return link(sinkAddress(sink), 'See sink', sink);
+}
+
+function toPending(sink: string): VNode {
+  return link(withQuery('/deliveries', { sink, state: 'pending' }), 'See pending', sink);
+}
+
+function toPolls(source: string): VNode {
+  return link(withQuery('/polls', { source }), 'See polls', source);
+}
+
+function toLog(): VNode {
+  return link('/log', 'See log');
+}

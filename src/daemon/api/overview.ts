@@ -1,0 +1,77 @@
+import type { Overview } from '../../admin/contract/overview.ts';
+import { filesOf } from '../../config/contract/config.ts';
+import { isBackup } from '../../exports/contract/options.ts';
+import type { QueryWorker } from '../../ledger/queries/query-worker.ts';
+import { diskSpace } from '../../operations/disk-space.ts';
+import { version } from '../../platform/process/version.ts';
+import { backupOverview, exportOverview } from '../../status/export-json.ts';
+import { viewExports } from '../../status/export-view.ts';
+import { findProblems } from '../../status/find-problems.ts';
+import { commandInText } from '../../status/problem.ts';
+import { problemJson, sinkOverview, sourceOverview, speedJson } from '../../status/status-json.ts';
+import { viewSinks, viewSources } from '../../status/status-view.ts';
+import type { Parts } from '../start/compose.ts';
+import type { Reloader } from '../units/reloader.ts';
+
+/** Period for which new leads are counted, in hours. */
+const HOURS = 48;
+/** Period for which the delivery times of leads are measured, in ms. */
+const SPEED_MS = 24 * 3_600_000;
+
+/** What the overview is made of, apart from the ledger. */
+interface OverviewParts {
+  readonly parts: Pick<Parts, 'current' | 'clock' | 'exportStates' | 'rewriteCommands' | 'pollFailures'>;
+  /** Returns why leadsync is not ready; empty if it is ready. */
+  readonly unready: () => Promise<readonly string[]>;
+  readonly state: () => Reloader['state'];
+}
+
+/** Returns the state of the whole installation, with every problem. `query` asks the query thread. */
+export async function overviewOf(
+  { parts, unready, state }: OverviewParts,
+  query: QueryWorker['ask'],
+): Promise<Overview> {
+  const { clock, current } = parts;
+  const { config } = current;
+  const now = clock.now();
+  const [status, hours, speeds, reasons, disk] = await Promise.all([
+    query('status'),
+    query('newLeads', now, HOURS),
+    query('speed', new Date(now.getTime() - SPEED_MS)),
+    unready(),
+    diskSpace(config),
+  ]);
+  const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
+  const exports = viewExports(filesOf(config), parts.exportStates);
+  const problems = findProblems(sources, sinks, {
+    now,
+    running: true,
+    answers: true,
+    unready: reasons,
+    stale: state().stale,
+    queued: config.queue.redisUrl !== undefined,
+    exports,
+    disk,
+    restoredAt: status.restoredAt,
+    command: commandInText,
+  });
+  return {
+    version,
+    at: now.toISOString(),
+    installation: config.name ?? null,
+    healthy: problems.length === 0,
+    problems: problems.map(problemJson).map(({ message, next_step, ...rest }) => ({
+      ...rest,
+      message: parts.rewriteCommands(message),
+      next_step: parts.rewriteCommands(next_step),
+    })),
+    sources: sources.map((source) =>
+      sourceOverview(source, now, parts.pollFailures.of(source.name)?.retryAt),
+    ),
+    sinks: sinks.map((sink) => sinkOverview(sink, now)),
+    exports: exports.filter((one) => !isBackup(one.config)).map(exportOverview),
+    backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),
+    leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
+    speed_to_lead: speeds.map(speedJson),
+  };
+}
