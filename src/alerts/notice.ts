@@ -46,7 +46,7 @@ const PAGES: Partial<Record<Condition, (about: string) => string>> = {
   sink_held: (sink) => `/sinks/${sink}`,
   sink_paused: (sink) => `/sinks/${sink}`,
   deliveries_dead: (sink) => `/deliveries?sink=${sink}&state=dead`,
-  backlog_old: (sink) => `/deliveries?sink=${sink}&state=pending`,
+  backlog_old: (sink) => `/deliveries?sink=${sink}&state=pending&order=oldest`,
   slow_to_lead: (sink) => `/sinks/${sink}`,
   config_stale: () => '/configuration',
 };

@@ -55,7 +55,7 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   await get('/leads?listing=gone&source=main');
   await get('/deliveries?state=dead&lead=9223372036854775807');
   await get('/deliveries/count?sink=crm');
-  await get('/polls?status=failed');
+  await get('/polls?status=failed&order=oldest');
   await post('/deliveries/retry', { sink: 'crm', state: 'dead' });
   await post('/deliveries/retry', { all: true });
   await post('/deliveries/retry', { ids: ['42', 'crm:main:42:1:0a1b2c3d'], reason: ' 422 ' });
@@ -83,7 +83,7 @@ test('what is asked for reaches the operation, read and filled in', async () => 
     ['leads', { listing: 'gone', source: 'main' }, { limit: 50, after: undefined }],
     ['deliveries', { state: 'dead', lead: '9223372036854775807' }, { limit: 50, after: undefined }],
     ['countDeliveries', { sink: 'crm' }],
-    ['polls', { status: 'failed' }, { limit: 50, after: undefined }],
+    ['polls', { status: 'failed' }, { limit: 50, after: undefined, order: 'oldest' }],
     ['retry', { sink: 'crm', state: 'dead' }],
     ['retry', {}],
     ['retry', { ids: ['42', 'crm:main:42:1:0a1b2c3d'], reason: '422' }],
@@ -149,6 +149,7 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
   test.each([
     ['/leads?limit=201', 'limit: must be at most 200'],
     ['/leads?listing=lost', 'listing: '],
+    ['/leads?order=best', 'order: '],
     ['/leads?limit=1e9', 'limit: must be at most 200'],
     ['/leads?limit=0', 'limit: must be at least 1'],
     ['/leads?limit=x', 'limit: must be a whole number'],

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import type { Order } from '../../src/ledger/contract/page-rows.ts';
 import { PageQueries } from '../../src/ledger/queries/page-queries.ts';
 import { aSink, changedLead, delivered, LedgerUnderTest, refused, unavailable } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
@@ -180,11 +181,21 @@ async function use(on: LedgerUnderTest): Promise<void> {
 
 /** Runs every query of the pages and the API, with every filter. */
 function askForPages(questions: PageQueries, now: Date): void {
-  const page = { limit: 2 };
+  for (const order of ['newest', 'oldest'] as const) askForLists(questions, now, order);
   questions.status();
   questions.sinkActivity('crm', { now, periodMs: 3_600_000, stepMs: 300_000 });
   questions.newLeads(now, 24);
   questions.speed(now);
+  questions.findLeads({ text: 'ada' }, 2);
+  questions.lead('main', 1n);
+  questions.content('main', 1n);
+  questions.content('main', 1n, 1);
+  for (const filter of FILTERS) questions.countDeliveries(filter, 10);
+}
+
+/** Runs every query that lists rows, with every filter. */
+function askForLists(questions: PageQueries, now: Date, order: Order): void {
+  const page = { limit: 2, order };
   const searches = [{}, { source: 'main' }, { lead: 1n }, { service: 'plumbing' }, { since: now }];
   for (const search of [
     ...searches,
@@ -192,15 +203,9 @@ function askForPages(questions: PageQueries, now: Date): void {
     { listing: 'gone' as const, source: 'main' },
   ])
     questions.leads(search, page);
-  questions.findLeads({ text: 'ada' }, 2);
-  questions.lead('main', 1n);
-  questions.content('main', 1n);
-  questions.content('main', 1n, 1);
-  for (const filter of FILTERS) {
-    questions.deliveries(filter, page);
-    questions.countDeliveries(filter, 10);
-  }
+  for (const filter of FILTERS) questions.deliveries(filter, page);
   for (const status of [undefined, 'failed' as const]) questions.polls({ status }, page);
+  questions.rejected({}, page);
 }
 
 /**

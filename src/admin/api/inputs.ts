@@ -8,6 +8,7 @@ import { MAX_NOTE } from '../contract/operations.ts';
 import { PollFilter } from '../contract/polls.ts';
 import { RejectedFilter } from '../contract/rejected.ts';
 import { Period } from '../contract/sinks.ts';
+import { Order } from '../contract/values.ts';
 
 /** Inputs of the API: the shapes of the model, parsed from text. Unknown fields are errors. */
 
@@ -56,10 +57,15 @@ const page = {
   after: z.string().max(40).optional().describe('Cursor: the `next` of the previous answer.'),
 };
 
+const sortedPage = {
+  ...page,
+  order: Order.optional().describe('Which rows come first. If absent, `newest`.'),
+};
+
 const leadFilter = { ...LeadSearch.shape, ...moments, lead: lead.optional() };
 
 /** Query of `GET /leads`. A lead must match every parameter. */
-export const leadQuery = inOrder(z.strictObject({ ...leadFilter, ...page }));
+export const leadQuery = inOrder(z.strictObject({ ...leadFilter, ...sortedPage }));
 /** Query of `GET /leads/count`: the same filter without paging. */
 export const leadCountQuery = inOrder(z.strictObject(leadFilter));
 /** Body of a search for a person. It is no query, because addresses are logged on their way. */
@@ -72,11 +78,11 @@ export const findBody = z.strictObject({
   after: page.after,
 });
 /** Query of `GET /deliveries`. `since` and `until` compare the time when the delivery was owed. */
-export const deliveryQuery = inOrder(z.strictObject({ ...filter, ...page }));
+export const deliveryQuery = inOrder(z.strictObject({ ...filter, ...sortedPage }));
 /** Query of `GET /deliveries/count`: the same filter without paging. */
 export const deliveryCountQuery = inOrder(z.strictObject(filter));
 /** Query of `GET /polls`. It has no time range; older polls are on later pages. */
-export const pollQuery = z.strictObject({ ...PollFilter.shape, ...page });
+export const pollQuery = z.strictObject({ ...PollFilter.shape, ...sortedPage });
 
 /** Query of `GET /log`. */
 export const logQuery = z.strictObject(LogFilter.shape);
@@ -86,7 +92,7 @@ export const sinkQuery = z.strictObject({
   period: Period.default('24h').describe('Attempts are counted from this long ago until now.'),
 });
 /** Query of `GET /rejected-leads`. */
-export const rejectedQuery = z.strictObject({ ...RejectedFilter.shape, ...page });
+export const rejectedQuery = z.strictObject({ ...RejectedFilter.shape, ...sortedPage });
 /** Path parameter of a rejected lead: the `rejected_id` of the list. */
 export const rejectedPath = z.strictObject({ id: z.string().regex(/^\d{1,15}$/, 'must be a whole number') });
 /** Query of `GET /audit`. */

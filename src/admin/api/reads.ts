@@ -53,15 +53,15 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       config: { operation: 'leads' },
       schema: {
         operationId: 'leads',
-        summary: 'List leads without their content, newest first',
+        summary: 'List leads without their content, in the order in which they were first seen',
         description:
-          'Filters by id, source, service, time, and whether the source still lists the lead. `since` and `until` compare the time when the lead was first seen. With a service and without an id, they compare the time when the lead came to the service; with `listing=gone`, the time of the first complete listing without the lead.',
+          'Filters by id, source, service, time, and whether the source still lists the lead. `since` and `until` compare the time when the lead was first seen. With a service and without an id, they compare the time when the lead came to the service; with `listing=gone`, the time of the first complete listing without the lead. `order` sorts by the same time.',
         tags: ['leads'],
         querystring: leadQuery,
         response: responses(pageOf(LeadRow)),
       },
     },
-    ({ query: { limit, after, ...search } }) => operations.leads(search, { limit, after }),
+    ({ query: { limit, after, order, ...search } }) => operations.leads(search, { limit, after, order }),
   );
   app.get(
     '/leads/count',
@@ -97,13 +97,13 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       config: { operation: 'deliveries' },
       schema: {
         operationId: 'deliveries',
-        summary: 'List deliveries, most recently owed first',
+        summary: 'List deliveries, in the order in which they were owed',
         tags: ['deliveries'],
         querystring: deliveryQuery,
         response: responses(pageOf(DeliveryRow)),
       },
     },
-    ({ query: { limit, after, ...filter } }) => operations.deliveries(filter, { limit, after }),
+    ({ query: { limit, after, order, ...filter } }) => operations.deliveries(filter, { limit, after, order }),
   );
   app.get(
     '/deliveries/count',
@@ -156,13 +156,13 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       config: { operation: 'polls' },
       schema: {
         operationId: 'polls',
-        summary: 'List polls, newest first',
+        summary: 'List polls',
         tags: ['watch'],
         querystring: pollQuery,
         response: responses(pageOf(PollRow)),
       },
     },
-    ({ query: { limit, after, ...filter } }) => operations.polls(filter, { limit, after }),
+    ({ query: { limit, after, order, ...filter } }) => operations.polls(filter, { limit, after, order }),
   );
   app.get(
     '/log',
@@ -184,13 +184,13 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       config: { operation: 'rejected' },
       schema: {
         operationId: 'rejected',
-        summary: 'List leads that could not be recorded, without their text, newest first',
+        summary: 'List leads that could not be recorded, without their text',
         tags: ['leads'],
         querystring: rejectedQuery,
         response: responses(pageOf(RejectedRow)),
       },
     },
-    ({ query: { limit, after, ...filter } }) => operations.rejected(filter, { limit, after }),
+    ({ query: { limit, after, order, ...filter } }) => operations.rejected(filter, { limit, after, order }),
   );
   app.get(
     '/expressions',

@@ -14,6 +14,7 @@ import type { PollFilter, PollRow } from './polls.ts';
 import type { ExpressionLanguage, LeadPreviews, TriedExpression } from './previews.ts';
 import type { RejectedContent, RejectedFilter, RejectedRow } from './rejected.ts';
 import type { Period, SinkDetail } from './sinks.ts';
+import type { Order } from './values.ts';
 
 /** Result of a reload: the changes, or the faults of the configuration. */
 export type ReloadResult = { readonly applied: boolean; readonly generation: number } & Record<
@@ -44,14 +45,16 @@ export interface Ids {
 /** Maximum characters of the note of a discarded delivery. */
 export const MAX_NOTE = 200;
 
-/** Selects a page: at most `limit` rows after the cursor `after`, which is the `next` of the previous page. */
+/** Selects a page: at most `limit` rows after the cursor `after`, which is the `next` of the previous page in the same order. */
 export interface PageRequest {
   readonly limit: number;
   readonly after?: string | undefined;
+  /** Which rows come first; absent: the newest. The audit log and found persons have no other order. */
+  readonly order?: Order | undefined;
 }
 
 /**
- * A page of rows, newest first. `next` is the cursor of the following page, or null at the end. A filter that matches few rows can
+ * A page of rows. `next` is the cursor of the following page, or null at the end. A filter that matches few rows can
  * make a page shorter than its limit although more rows follow.
  */
 export interface Page<Row> {

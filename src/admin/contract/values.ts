@@ -14,7 +14,11 @@ export const leadId = z.string().regex(/^\d{1,19}$/);
 /** A number of things. */
 export const count = z.int().nonnegative();
 
-/** Returns the schema of a page of rows, newest first. `next` is the cursor of the following page, or null at the end. */
+/** The order of a list, by time. */
+export const Order = z.enum(['newest', 'oldest']);
+export type Order = z.infer<typeof Order>;
+
+/** Returns the schema of a page of rows. `next` is the cursor of the following page, or null at the end. */
 export const pageOf = <Row extends z.ZodType>(row: Row) =>
   z.object({ rows: z.array(row).readonly(), next: z.string().nullable() });
 

@@ -6,6 +6,7 @@ import { DELIVERY_COLUMNS, DeliveryFilter, type DeliveryRow, SelectedState } fro
 import { MAX_COUNTED, MAX_NOTE, type Page } from '../contract/operations.ts';
 import type { SinkOverview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
+import type { Order } from '../contract/values.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { dialogAttributes } from './parts/confirmation.ts';
@@ -16,9 +17,12 @@ import { moment } from './parts/moment.ts';
 import { nextAttempt, waitReason } from './parts/next-attempt.ts';
 import { emptyText } from './parts/pager.ts';
 import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
+import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 
-type Filter = ParsedFilter<DeliveryFilter>;
+/** The filter of the list, with its order. */
+type Listed = DeliveryFilter & { readonly order?: Order | undefined };
+type Filter = ParsedFilter<Listed>;
 
 /** Adds the page of deliveries: pending, delivered, dead and skipped. */
 export const addDeliveries: AddPage = (app, site) => {
@@ -34,18 +38,18 @@ export const addDeliveries: AddPage = (app, site) => {
   );
 };
 
-async function listPage({ operations }: Site): Promise<ListPage<DeliveryFilter, DeliveryRow>> {
+async function listPage({ operations }: Site): Promise<ListPage<Listed, DeliveryRow>> {
   const { sinks } = await operations.overview();
   return {
     name: 'Deliveries',
     path: '/deliveries',
     noun: 'delivery',
     fields: fieldsFor(sinks),
-    schema: DeliveryFilter,
-    rows: (filter, page) => operations.deliveries(filter, page),
-    count: (filter) => operations.countDeliveries(filter),
+    schema: withOrder(DeliveryFilter),
+    rows: ({ order, ...filter }, page) => operations.deliveries(filter, { ...page, order }),
+    count: ({ order: _, ...filter }) => operations.countDeliveries(filter),
     columns: DELIVERY_COLUMNS,
-    body: (filtered, deliveries) => body(filtered, deliveries, columnsFor(sinks, new Date())),
+    body: (filtered, deliveries) => body(filtered, deliveries, columnsFor(sinks, filtered, new Date())),
   };
 }
 
@@ -64,6 +68,7 @@ function fieldsFor(sinks: readonly { readonly sink: string }[]): readonly Field[
     { name: 'until', label: 'until', time: true },
     { name: 'delivered_since', label: 'Delivered since', time: true },
     { name: 'delivered_until', label: 'Delivered until', time: true },
+    orderField,
   ];
 }
 
@@ -104,7 +109,11 @@ function buttons(input: Filter['input']): VNode {
   </p>`;
 }
 
-const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<DeliveryRow>[] => [
+const columnsFor = (
+  sinks: readonly SinkOverview[],
+  filtered: Filter,
+  now: Date,
+): readonly Column<DeliveryRow>[] => [
   ...(canSelect() ? [selectColumn] : []),
   { label: 'Lead', of: (row) => html`<a href=${leadAddress(row.source, row.lead_id)}>${row.lead_id}</a>` },
   { label: 'Source', of: ({ source }) => source },
@@ -112,7 +121,7 @@ const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<
   { label: 'For', of: ({ event, replay }) => `${event}${replay ? ', replay' : ''}` },
   { label: 'State', of: ({ state }) => badge(state) },
   { label: 'Attempts', of: ({ attempts }) => printCount(attempts), number: true },
-  { label: 'Owed', of: (row) => moment(row.owed_at), number: true },
+  sortedColumn({ label: 'Owed', of: (row) => moment(row.owed_at), number: true }, '/deliveries', filtered),
   { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
   { label: 'Next attempt', of: (row) => waitReason(row, sinks, now) ?? nextAttempt(row, now), number: true },
   { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },

@@ -4,11 +4,12 @@ import { may } from '../contract/rights.ts';
 import { findForm } from './find-leads.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import type { Content } from './parts/content.ts';
-import type { Field } from './parts/filters.ts';
+import type { Field, ParsedFilter } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
+import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 
 /** Adds the page that lists and searches leads. */
@@ -19,14 +20,14 @@ export const addLeads: AddPage = (app, site) => {
     noun: 'lead',
     above: may('findLeads') && findForm(),
     fields,
-    schema: LeadSearch,
-    rows: (search, page) => site.operations.leads(search, page),
-    count: (search) => site.operations.countLeads(search),
+    schema: withOrder(LeadSearch),
+    rows: ({ order, ...search }, page) => site.operations.leads(search, { ...page, order }),
+    count: ({ order: _, ...search }) => site.operations.countLeads(search),
     columns: LEAD_COLUMNS,
     body: (filtered, leads) =>
       table({
         name: 'Leads',
-        columns,
+        columns: columnsFor(filtered),
         rows: leads.rows,
         key: keyOf,
         empty: emptyText(filtered, leads, words),
@@ -53,6 +54,7 @@ const fields: readonly Field[] = [
   },
   { name: 'since', label: 'First seen or gone since', time: true },
   { name: 'until', label: 'until', time: true },
+  orderField,
 ];
 
 const columns: readonly Column<LeadRow>[] = [
@@ -77,6 +79,14 @@ const columns: readonly Column<LeadRow>[] = [
   },
   { label: 'Version', of: ({ version }) => version, number: true },
 ];
+
+/** Returns the columns. The list is sorted by when the leads were first seen or, if it has those that are gone, by when they went. */
+function columnsFor(filtered: ParsedFilter<unknown>): readonly Column<LeadRow>[] {
+  const sorted = filtered.input['listing'] === 'gone' ? 'Gone since' : 'First seen';
+  return columns.map((column) =>
+    column.label === sorted ? sortedColumn(column, '/leads', filtered) : column,
+  );
+}
 
 /** Returns how many of the sinks that the lead was owed to have it, with a link to the deliveries if some do not. */
 function deliveredOf({ source, lead_id, sinks, sinks_delivered }: LeadRow): Content {

@@ -9,6 +9,7 @@ import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
+import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
 
@@ -19,13 +20,15 @@ export const addPolls: AddPage = (app, site) => {
     path: '/polls',
     noun: 'poll',
     fields,
-    schema: PollFilter,
-    rows: (filter, page) => site.operations.polls(filter, page),
+    schema: withOrder(PollFilter),
+    rows: ({ order, ...filter }, page) => site.operations.polls(filter, { ...page, order }),
     columns: POLL_COLUMNS,
     body: (filtered, polls) => [
       table({
         name: 'Polls',
-        columns,
+        columns: columns.map((column) =>
+          column.label === 'Started' ? sortedColumn(column, '/polls', filtered) : column,
+        ),
         rows: polls.rows,
         key: keyOf,
         empty: emptyText(filtered, polls, words),
@@ -52,6 +55,7 @@ const fields: readonly Field[] = [
     label: 'Status',
     choices: PollFilter.shape.status.unwrap().options.map((status) => [status, status] as const),
   },
+  orderField,
 ];
 
 const columns: readonly Column<PollRow>[] = [

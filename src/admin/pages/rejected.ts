@@ -13,6 +13,7 @@ import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
 import { type AddPage, paramOf } from './parts/site.ts';
+import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 
 /** Adds the page of the leads that leadsync could not record, and the page of the text of one. */
@@ -22,14 +23,16 @@ export const addRejected: AddPage = (app, site) => {
     path: '/rejected',
     noun: 'rejected lead',
     fields,
-    schema: RejectedFilter,
-    rows: (filter, page) => site.operations.rejected(filter, page),
+    schema: withOrder(RejectedFilter),
+    rows: ({ order, ...filter }, page) => site.operations.rejected(filter, { ...page, order }),
     columns: REJECTED_COLUMNS,
     body: (filtered, rejected) => [
       html`<p class="hint">Leads that violate the service’s description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault.</p>`,
       table({
         name: 'Rejected leads',
-        columns,
+        columns: columns.map((column) =>
+          column.label === 'Since' ? sortedColumn(column, '/rejected', filtered) : column,
+        ),
         rows: rejected.rows,
         key: ({ rejected_id }) => `rejected-${rejected_id}`,
         empty: emptyText(filtered, rejected, words),
@@ -73,6 +76,7 @@ const fields: readonly Field[] = [
       ['resolved', 'resolved'],
     ],
   },
+  orderField,
 ];
 
 const columns: readonly Column<RejectedRow>[] = [

@@ -4,7 +4,10 @@ import type { DeliveryRow, PollStatus } from './status-rows.ts';
 
 /* Requests and results of the query worker: values that can be passed between threads. */
 
-/** A page of a list, newest first. `next` is the cursor of the next page, or null on the last page. */
+/** The order of a list, by time. */
+export type Order = 'newest' | 'oldest';
+
+/** A page of a list. `next` is the cursor of the next page, or null on the last page. */
 export interface Rows<Row> {
   readonly rows: readonly Row[];
   readonly next: string | null;
@@ -13,8 +16,10 @@ export interface Rows<Row> {
 /** The requested page of a list. */
 export interface Page {
   readonly limit: number;
-  /** The `next` of the previous page. */
+  /** The `next` of the previous page, which had the same order. */
   readonly after?: string | undefined;
+  /** Which rows come first. Absent: the newest. */
+  readonly order?: Order | undefined;
 }
 
 /** A filter of leads. A lead matches if it meets every given condition. */
@@ -22,7 +27,7 @@ export interface LeadSearch {
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
   readonly service?: string | undefined;
-  /** Whether the source still lists the lead. `gone` sorts the leads by when each was first missing from a listing, newest first. */
+  /** Whether the source still lists the lead. `gone` sorts the leads by when each was first missing from a listing. */
   readonly listing?: 'current' | 'gone' | undefined;
   /**
    * The period in which the lead was first seen: at or after `since`, and before `until`. With `service`, the period in which it was first

@@ -1,12 +1,20 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
-import type { Rows } from '../contract/page-rows.ts';
+import type { Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { deliveryId } from '../database/views.ts';
 import { type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
-import { type Cursor, FROM_NEWEST, newestRows, parseCursor, startingAt } from './keyset-page.ts';
+import {
+  type Cursor,
+  FROM_NEWEST,
+  inEachOrder,
+  mergedRows,
+  parseCursor,
+  rowsAfter,
+  startingAt,
+} from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 import {
   hasResultCondition,
@@ -42,7 +50,7 @@ const MAX_OF_ONE_LEAD = 1_000;
 type Row = RawDelivery & Cursor & { readonly fits: 0 | 1 };
 
 /**
- * Lists the deliveries that match a filter, last owed first. Reads one list for each sink and state, in index order, and merges these
+ * Lists the deliveries that match a filter, in the order in which they were owed. Reads one list for each sink and state, in index order, and merges these
  * lists.
  */
 export class DeliveryList {
@@ -80,15 +88,17 @@ export class DeliveryList {
     return found;
   }
 
-  page(filter: DeliveryFilter, limit: number, after: Cursor): Rows<DeliveryRow> {
-    const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#test(filter));
+  page(filter: DeliveryFilter, limit: number, after: Cursor, order: Order = 'newest'): Rows<DeliveryRow> {
+    const lists = this.#listsOf(filter, after, order);
+    const { rows, next } = mergedRows(lists, this.#test(filter), { limit, order });
     return { rows: rows.map(toDeliveryRow), next };
   }
 
-  /** Returns the same deliveries as `page`, as numbers, but reads fewer rows, so that a part with few matches is shorter. */
+  /** Returns the same deliveries as `page`, newest first and as numbers, but reads fewer rows, so that a part with few matches is shorter. */
   numbers(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
-    const lists = this.#listsOf(filter, after);
-    const { rows, next } = newestRows(lists, limit, this.#test(filter), MAX_READ_FOR_ACTION);
+    const lists = this.#listsOf(filter, after, 'newest');
+    const reading = { limit, order: 'newest', most: MAX_READ_FOR_ACTION } as const;
+    const { rows, next } = mergedRows(lists, this.#test(filter), reading);
     return { rows: rows.map(({ no }) => no), next };
   }
 
@@ -113,23 +123,17 @@ export class DeliveryList {
     return counted;
   }
 
-  #listsOf(filter: DeliveryFilter, { at, no }: Cursor): Iterator<Row>[] {
-    if (namesOne(filter))
-      return [
-        this.#ofOne(filter)
-          .filter((row) => row.at < at || (row.at === at && row.no < no))
-          .values(),
-      ];
-    const begin = startingAt({ at, no }, filter.until);
-    const { since } = periodOf(filter);
+  #listsOf(filter: DeliveryFilter, after: Cursor, order: Order): Iterator<Row>[] {
+    if (namesOne(filter)) return [rowsAfter(this.#ofOne(filter), after, order).values()];
+    const begin = startingAt(after, filter, order);
     const select = hasResultCondition(filter) ? MEETS_RESULT : '1';
     const result = resultParameters({ ...filter, states: undefined });
     return this.#sinksOf(filter).flatMap((sinkNo) =>
       // Prepares a statement for each list, because the same statement cannot be iterated twice at the same time.
       statesOf(filter).map((state) =>
         this.#db
-          .prepare<[Range & ResultParameters], Row>(listSql(state, select))
-          .iterate({ sinkNo, ...begin, since, ...result }),
+          .prepare<[Range & ResultParameters], Row>(listSql(state, select)[order])
+          .iterate({ sinkNo, ...begin, ...result }),
       ),
     );
   }
@@ -173,17 +177,22 @@ export class DeliveryList {
 }
 
 type OfOneSql = Database.Statement<(string | number | bigint | ResultParameters)[], Row>;
-type Range = Cursor & { sinkNo: number; since: number };
+type Range = Cursor & Period & { sinkNo: number };
 type CountRange = Period & ResultParameters & { sinkNo: number; source: string | null; most: number };
 
 const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;
 
 /** `fits` is the condition of the filter. It is a column and not part of WHERE, so that the caller can limit how many rows it reads. */
-function listSql(state: SelectedState, fits: string): string {
-  return `SELECT ${COLUMNS}, (${fits}) AS fits FROM _deliveries d INDEXED BY ${INDEXES[state]}
+function listSql(state: SelectedState, fits: string): Readonly<Record<Order, string>> {
+  return inEachOrder(
+    ({
+      follows,
+      sorted,
+    }) => `SELECT ${COLUMNS}, (${fits}) AS fits FROM _deliveries d INDEXED BY ${INDEXES[state]}
     CROSS JOIN _versions v ON v.version_no = d.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
-    WHERE d.sink_no = :sinkNo AND ${CONDITIONS[state]} AND (d.owed_at, d.delivery_no) < (:at, :no) AND d.owed_at >= :since
-    ORDER BY d.owed_at DESC, d.delivery_no DESC`;
+    WHERE d.sink_no = :sinkNo AND ${CONDITIONS[state]} AND (d.owed_at, d.delivery_no) ${follows} (:at, :no)
+    AND d.owed_at >= :since AND d.owed_at < :until ORDER BY d.owed_at ${sorted}, d.delivery_no ${sorted}`,
+  );
 }
 
 function countSql(state: SelectedState): string {

@@ -1,6 +1,7 @@
-import type { Rows } from '../contract/page-rows.ts';
+import type { Order, Rows } from '../contract/page-rows.ts';
+import { type Period, periodOf } from './period.ts';
 
-/** A position in a list that is sorted newest first: a time in ms since 1970, and a row number, which orders the rows of the same time. */
+/** A position in a list that is sorted by time: a time in ms since 1970, and a row number, which orders the rows of the same time. */
 export interface Cursor {
   readonly at: number;
   readonly no: number;
@@ -9,40 +10,73 @@ export interface Cursor {
 /** Maximum rows that are read for one page of a list that a person sees. */
 const MAX_ROWS_READ = 50_000;
 
-/** The cursor of the first page. */
+/** The cursor of the first page of a list that is sorted newest first. */
 export const FROM_NEWEST: Cursor = { at: Number.MAX_SAFE_INTEGER, no: Number.MAX_SAFE_INTEGER };
+/** Rows are numbered from 1. */
+const FROM_OLDEST: Cursor = { at: 0, no: 0 };
 
-/** Parses the `next` of a page. Returns `FROM_NEWEST` if there is no text, and undefined if the text is not a cursor. */
-export function parseCursor(text: string | undefined): Cursor | undefined {
-  if (text === undefined) return FROM_NEWEST;
+/** Parses the `next` of a page. Returns the cursor of the first page if there is no text, and undefined if the text is not a cursor. */
+export function parseCursor(text: string | undefined, order: Order = 'newest'): Cursor | undefined {
+  if (text === undefined) return order === 'newest' ? FROM_NEWEST : FROM_OLDEST;
   const [, at, no] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
   return at === undefined ? undefined : { at: Number(at), no: Number(no) };
 }
 
-/** Combines the bounds "after this cursor" and "before this time" into one, because SQLite uses only one bound to seek in an index. */
-export function startingAt(after: Cursor, until: Date | undefined): Cursor {
-  const end = until?.getTime() ?? Number.MAX_SAFE_INTEGER;
-  return end <= after.at ? { at: end, no: 0 } : after;
+/** The words of SQL for an order: the comparison with a cursor that holds for what follows it, and how rows are sorted. */
+const WORDS = {
+  newest: { follows: '<', sorted: 'DESC' },
+  oldest: { follows: '>', sorted: 'ASC' },
+} as const;
+
+/** Returns the statement of a list in each order. */
+export function inEachOrder(sql: (words: (typeof WORDS)[Order]) => string): Readonly<Record<Order, string>> {
+  return { newest: sql(WORDS.newest), oldest: sql(WORDS.oldest) };
 }
 
 /**
- * Merges lists that are sorted newest first, and returns the first `limit` rows for which `fits` returns true. Reads no more rows than
- * necessary, and at most `most`. If few of these match, the page is short but has a `next`.
+ * Combines the bounds "after this cursor" and "within this period" into one, because SQLite uses only one bound to seek in an index.
  */
-export function newestRows<Row extends Cursor>(
+export function startingAt(
+  after: Cursor,
+  period: { readonly since?: Date | undefined; readonly until?: Date | undefined },
+  order: Order,
+): Cursor & Period {
+  const { since, until } = periodOf(period);
+  const begin = order === 'newest' ? until : since;
+  const isLater = order === 'newest' ? begin <= after.at : begin > after.at;
+  return { ...(isLater ? { at: begin, no: 0 } : after), since, until };
+}
+
+/** How `mergedRows` reads its lists. */
+interface Merging {
+  readonly limit: number;
+  /** The order of every list. */
+  readonly order: Order;
+  /** Maximum rows that are read. */
+  readonly most?: number;
+}
+
+/**
+ * Merges lists that are sorted by time, and returns the first `limit` rows for which `fits` returns true. Reads no more rows than necessary. If
+ * few of those that it reads match, the page is short but has a `next`.
+ */
+export function mergedRows<Row extends Cursor>(
   lists: readonly Iterator<Row>[],
-  limit: number,
   fits: (row: Row) => boolean,
-  most = MAX_ROWS_READ,
+  { limit, order, most = MAX_ROWS_READ }: Merging,
 ): Rows<Row> {
   const heads = lists.map((list) => ({ list, row: take(list) }));
   const rows: Row[] = [];
+  const before = order === 'newest' ? 1 : -1;
   try {
     for (let read = 0; ; read += 1) {
-      const head = heads.reduce((first, one) => (isNewer(one.row, first?.row) ? one : first), heads.at(0));
+      const head = heads.reduce(
+        (first, one) => (isFirst(one.row, first?.row, order) ? one : first),
+        heads.at(0),
+      );
       if (head?.row === undefined) return { rows, next: null };
       if (rows.length === limit) return { rows, next: cursorText(rows.at(-1)) };
-      if (read === most) return { rows, next: cursorText({ at: head.row.at, no: head.row.no + 1 }) };
+      if (read === most) return { rows, next: cursorText({ at: head.row.at, no: head.row.no + before }) };
       if (fits(head.row)) rows.push(head.row);
       head.row = take(head.list);
     }
@@ -51,14 +85,23 @@ export function newestRows<Row extends Cursor>(
   }
 }
 
+/** Returns the rows that follow a cursor, in order. */
+export function rowsAfter<Row extends Cursor>(rows: readonly Row[], after: Cursor, order: Order): Row[] {
+  return rows
+    .filter((row) => isFirst(after, row, order))
+    .sort((one, other) => (isFirst(one, other, order) ? -1 : 1));
+}
+
 function take<Row>(list: Iterator<Row>): Row | undefined {
   const { done, value } = list.next();
   return done ? undefined : value;
 }
 
-function isNewer(one: Cursor | undefined, other: Cursor | undefined): boolean {
-  if (one === undefined || other === undefined) return one !== undefined;
-  return one.at === other.at ? one.no > other.no : one.at > other.at;
+/** Whether a row comes before another. A missing row comes last. */
+function isFirst(one: Cursor | undefined, other: Cursor | undefined, order: Order): boolean {
+  if (one === undefined || other === undefined) return one !== undefined && other === undefined;
+  const [first, second] = order === 'newest' ? [other, one] : [one, other];
+  return first.at === second.at ? first.no < second.no : first.at < second.at;
 }
 
 function cursorText(cursor: Cursor | undefined): string | null {

@@ -1,15 +1,15 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import type { LeadRow, LeadSearch, Rows } from '../contract/page-rows.ts';
-import { type Cursor, FROM_NEWEST, newestRows, startingAt } from './keyset-page.ts';
+import type { LeadRow, LeadSearch, Order, Rows } from '../contract/page-rows.ts';
+import { type Cursor, FROM_NEWEST, inEachOrder, mergedRows, rowsAfter, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 
 /** A lead as SQL lists it. The progress of its deliveries is read for the rows of the page alone. */
 type Row = Omit<LeadRow, 'owedSinks' | 'deliveredSinks'> & Cursor;
-type Range = Cursor & { source: string; since: number };
+type Range = Cursor & Period & { source: string };
 type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
 
-/** Lists the leads that match a filter, newest first. */
+/** Lists the leads that match a filter, in the order in which they were first seen. */
 export class LeadList {
   readonly #db: Database.Database;
   readonly #sql;
@@ -19,8 +19,9 @@ export class LeadList {
     this.#sql = prepare(db);
   }
 
-  page(search: LeadSearch, limit: number, after: Cursor): Rows<LeadRow> {
-    const { rows, next } = newestRows(this.#listsOf(search, after), limit, (row) => fits(row, search));
+  page(search: LeadSearch, limit: number, after: Cursor, order: Order): Rows<LeadRow> {
+    const lists = this.#listsOf(search, after, order);
+    const { rows, next } = mergedRows(lists, (row) => fits(row, search), { limit, order });
     return { rows: rows.map((row) => this.#shown(row)), next };
   }
 
@@ -33,7 +34,10 @@ export class LeadList {
   count(search: LeadSearch, most: number): number {
     const { source, lead, service, listing } = search;
     if (lead !== undefined || service !== undefined || listing !== undefined)
-      return newestRows(this.#listsOf(search, FROM_NEWEST), most, (row) => fits(row, search)).rows.length;
+      return mergedRows(this.#listsOf(search, FROM_NEWEST, 'newest'), (row) => fits(row, search), {
+        limit: most,
+        order: 'newest',
+      }).rows.length;
     let counted = 0;
     for (const one of this.#sources(source))
       counted += this.#sql.count.get({ source: one, ...periodOf(search), most: most - counted }) ?? 0;
@@ -45,36 +49,35 @@ export class LeadList {
     return { ...row, owedSinks: owed, deliveredSinks: delivered };
   }
 
-  #listsOf(search: LeadSearch, after: Cursor): Iterator<Row>[] {
+  #listsOf(search: LeadSearch, after: Cursor, order: Order): Iterator<Row>[] {
     const { lead, service } = search;
-    if (lead !== undefined) return [this.#named(search.source, lead, after).values()];
-    if (search.listing === 'gone') return this.#gone(search, after);
-    if (service !== undefined) return [this.#ofService(service, search, after)];
-    const begin = startingAt(after, search.until);
-    const { since } = periodOf(search);
+    if (lead !== undefined) return [this.#named(search.source, lead, after, order).values()];
+    if (search.listing === 'gone') return this.#gone(search, after, order);
+    if (service !== undefined) return [this.#ofService(service, search, after, order)];
+    const begin = startingAt(after, search, order);
     return this.#sources(search.source).map((source) =>
       // Prepares a statement for each list, because the same statement cannot be iterated twice at the same time.
-      this.#db.prepare<[Range], Row>(FIRST_VERSIONS).iterate({ source, ...begin, since }),
+      this.#db.prepare<[Range], Row>(FIRST_VERSIONS[order]).iterate({ source, ...begin }),
     );
   }
 
-  #gone({ source }: LeadSearch, { no }: Cursor): Iterator<Row>[] {
+  #gone({ source }: LeadSearch, { no }: Cursor, order: Order): Iterator<Row>[] {
     return this.#sources(source).map((one) =>
-      this.#db.prepare<[{ source: string; no: number }], Row>(GONE).iterate({ source: one, no }),
+      this.#db.prepare<[{ source: string; no: number }], Row>(GONE[order]).iterate({ source: one, no }),
     );
   }
 
-  #named(source: string | undefined, lead: LeadId, after: Cursor): Row[] {
+  #named(source: string | undefined, lead: LeadId, after: Cursor, order: Order): Row[] {
     const rows = this.#sources(source).flatMap((one) => this.#sql.one.get(one, lead) ?? []);
-    const left = rows.filter(({ at, no }) => at < after.at || (at === after.at && no < after.no));
-    return left.sort((a, b) => b.at - a.at || b.no - a.no);
+    return rowsAfter(rows, after, order);
   }
 
   /** Lists the leads of a service. Versions are numbered in order of time, so a period is a range of version numbers. */
-  #ofService(service: string, search: LeadSearch, after: Cursor): Iterator<Row> {
+  #ofService(service: string, search: LeadSearch, after: Cursor, order: Order): Iterator<Row> {
     const { since, until } = periodOf(search);
     const range = { from: this.#firstNoSince(since), to: this.#firstNoSince(until) };
-    return this.#sql.ofService.iterate({ service, ...range, after: after.at, no: after.no, since, until });
+    const statement = order === 'newest' ? this.#sql.ofService : this.#sql.ofServiceOldest;
+    return statement.iterate({ service, ...range, after: after.at, no: after.no, since, until });
   }
 
   /** Returns the number of the first version that was recorded at or after a time. */
@@ -103,15 +106,38 @@ const COLUMNS = `c.source, CAST(c.id AS TEXT) AS lead, c.service_slug AS service
 const PRESENT =
   'CROSS JOIN _leads l ON l.source = f.source AND l.id = f.id CROSS JOIN _versions c ON c.version_no = l.version_no';
 
-const FIRST_VERSIONS = `SELECT ${COLUMNS}, f.valid_from AS at, f.version_no AS no FROM _versions f INDEXED BY _versions_first ${PRESENT}
-  WHERE f.version = 1 AND f.source = :source AND (f.valid_from, f.version_no) < (:at, :no)
-  AND f.valid_from >= :since ORDER BY f.valid_from DESC, f.version_no DESC`;
+const FIRST_VERSIONS = inEachOrder(
+  ({
+    follows,
+    sorted,
+  }) => `SELECT ${COLUMNS}, f.valid_from AS at, f.version_no AS no FROM _versions f INDEXED BY _versions_first ${PRESENT}
+  WHERE f.version = 1 AND f.source = :source AND (f.valid_from, f.version_no) ${follows} (:at, :no)
+  AND f.valid_from >= :since AND f.valid_from < :until ORDER BY f.valid_from ${sorted}, f.version_no ${sorted}`,
+);
 
 /** In the order of `presence_no` instead of time, so that a clock that was set back does not change the order. */
-const GONE = `SELECT ${COLUMNS}, 0 AS at, p.presence_no AS no FROM _presence p INDEXED BY _presence_gone
+const GONE = inEachOrder(
+  ({
+    follows,
+    sorted,
+  }) => `SELECT ${COLUMNS}, 0 AS at, p.presence_no AS no FROM _presence p INDEXED BY _presence_gone
   CROSS JOIN _leads l ON l.source = p.source AND l.id = p.id CROSS JOIN _versions c ON c.version_no = l.version_no
-  WHERE p.source = :source AND p.last_listed_at IS NOT NULL AND p.presence_no < :no AND l.erased_no IS NULL
-  ORDER BY p.presence_no DESC`;
+  WHERE p.source = :source AND p.last_listed_at IS NOT NULL AND p.presence_no ${follows} :no AND l.erased_no IS NULL
+  ORDER BY p.presence_no ${sorted}`,
+);
+
+/** A lead that left a service and returned to it is listed by its first version in that service. */
+const OF_SERVICE = inEachOrder(
+  ({
+    follows,
+    sorted,
+  }) => `SELECT ${COLUMNS}, f.version_no AS at, 1 AS no FROM _versions f INDEXED BY _versions_by_service ${PRESENT}
+  WHERE f.service_slug = :service AND f.version_no >= :from AND f.version_no < :to AND (f.version_no, 1) ${follows} (:after, :no)
+  AND f.valid_from >= :since AND f.valid_from < :until AND c.service_slug = f.service_slug
+  AND (f.version = 1 OR NOT EXISTS (SELECT 1 FROM _versions e WHERE e.source = f.source AND e.id = f.id
+    AND e.version < f.version AND e.service_slug = f.service_slug))
+  ORDER BY f.version_no ${sorted}`,
+);
 
 function prepare(db: Database.Database) {
   return {
@@ -119,15 +145,8 @@ function prepare(db: Database.Database) {
       `SELECT ${COLUMNS}, c.first_seen_at AS at, l.first_no AS no FROM _leads l JOIN _versions c ON c.version_no = l.version_no
        WHERE l.source = ? AND l.id = ?`,
     ),
-    // A lead that left a service and returned to it is listed by its first version in that service.
-    ofService: db.prepare<[ServiceRange], Row>(
-      `SELECT ${COLUMNS}, f.version_no AS at, 0 AS no FROM _versions f INDEXED BY _versions_by_service ${PRESENT}
-       WHERE f.service_slug = :service AND f.version_no >= :from AND f.version_no < :to AND (f.version_no, 0) < (:after, :no)
-       AND f.valid_from >= :since AND f.valid_from < :until AND c.service_slug = f.service_slug
-       AND (f.version = 1 OR NOT EXISTS (SELECT 1 FROM _versions e WHERE e.source = f.source AND e.id = f.id
-         AND e.version < f.version AND e.service_slug = f.service_slug))
-       ORDER BY f.version_no DESC`,
-    ),
+    ofService: db.prepare<[ServiceRange], Row>(OF_SERVICE.newest),
+    ofServiceOldest: db.prepare<[ServiceRange], Row>(OF_SERVICE.oldest),
     count: db
       .prepare<[Period & { source: string; most: number }], number>(
         `SELECT count(*) FROM (SELECT 1 FROM _versions INDEXED BY _versions_first WHERE version = 1 AND source = :source

@@ -8,6 +8,7 @@ import type {
   LeadHistory,
   LeadRow,
   LeadSearch,
+  Order,
   Page,
   PersonSearch,
   RejectedText,
@@ -31,7 +32,7 @@ import { SinkRows } from '../database/sink-rows.ts';
 import { ActivityQueries } from './activity-queries.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { FindLeads } from './find-leads.ts';
-import { type Cursor, newestRows, parseCursor } from './keyset-page.ts';
+import { type Cursor, inEachOrder, mergedRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
 import { RejectedList, type RejectedSearch } from './rejected-list.ts';
@@ -90,7 +91,7 @@ export class PageQueries {
   }
 
   leads(search: LeadSearch, page: Page): Rows<LeadRow> {
-    return this.#leads.page(search, page.limit, cursorOf(page));
+    return this.#leads.page(search, page.limit, cursorOf(page), orderOf(page));
   }
 
   countLeads(search: LeadSearch, most: number): number {
@@ -151,7 +152,7 @@ export class PageQueries {
   }
 
   deliveries(filter: DeliveryFilter, page: Page): Rows<DeliveryRow> {
-    return this.#deliveries.page(filter, page.limit, cursorOf(page));
+    return this.#deliveries.page(filter, page.limit, cursorOf(page), orderOf(page));
   }
 
   countDeliveries(filter: DeliveryFilter, most: number): number {
@@ -163,17 +164,18 @@ export class PageQueries {
     page: Page,
   ): Rows<StoredPoll> {
     const { no } = cursorOf(page);
+    const order = orderOf(page);
     const lists = this.#sources(source).flatMap((one) =>
       (status ? [status] : POLL_STATUSES).map((state) =>
-        this.#db.prepare<[string, string, number], StoredPoll & Cursor>(POLLS).iterate(one, state, no),
+        this.#db.prepare<[string, string, number], StoredPoll & Cursor>(POLLS[order]).iterate(one, state, no),
       ),
     );
-    const { rows, next } = newestRows(lists, page.limit, () => true);
+    const { rows, next } = mergedRows(lists, () => true, { limit: page.limit, order });
     return { rows: rows.map(({ at: _, no: __, ...poll }) => poll), next };
   }
 
   rejected(search: RejectedSearch, page: Page): Rows<StoredRejection> {
-    return this.#rejected.page(search, page.limit, cursorOf(page));
+    return this.#rejected.page(search, page.limit, cursorOf(page), orderOf(page));
   }
 
   rejectedText(rejected: number): RejectedText | undefined {
@@ -187,8 +189,8 @@ export class PageQueries {
 }
 
 /** Returns the cursor of the requested page. @throws LedgerError if `after` is not the `next` of a page */
-function cursorOf({ after }: Partial<Page>): Cursor {
-  const cursor = parseCursor(after);
+function cursorOf(page: Page): Cursor {
+  const cursor = parseCursor(page.after, orderOf(page));
   if (cursor) return cursor;
   throw new LedgerError(
     'unexpected',
@@ -197,8 +199,14 @@ function cursorOf({ after }: Partial<Page>): Cursor {
   );
 }
 
-const POLLS = `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status
-  WHERE source = ? AND status = ? AND poll_id < ? ORDER BY poll_id DESC`;
+function orderOf({ order = 'newest' }: Page): Order {
+  return order;
+}
+
+const POLLS = inEachOrder(
+  ({ follows, sorted }) => `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status
+  WHERE source = ? AND status = ? AND poll_id ${follows} ? ORDER BY poll_id ${sorted}`,
+);
 
 const VERSION = 'v.version, v.valid_from AS validFrom, v.poll_id AS poll, v.changed_fields AS changedFields';
 

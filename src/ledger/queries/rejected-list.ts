@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { RejectedText, Rows, StoredRejection } from '../contract/page-rows.ts';
-import { type Cursor, newestRows } from './keyset-page.ts';
+import type { Order, RejectedText, Rows, StoredRejection } from '../contract/page-rows.ts';
+import { type Cursor, inEachOrder, mergedRows } from './keyset-page.ts';
 
 /** Which rejected leads a list has. */
 export interface RejectedSearch {
@@ -8,29 +8,30 @@ export interface RejectedSearch {
   readonly state?: 'open' | 'resolved' | undefined;
 }
 
-/** Reads the leads that could not be recorded, newest first. */
+/** Reads the leads that could not be recorded, in the order in which they were first rejected. */
 export class RejectedList {
   readonly #sql;
 
   constructor(db: Database.Database) {
     this.#sql = {
-      rows: db.prepare<[number], StoredRejection & Cursor>(
-        `SELECT 0 AS at, r.rejected_id AS no, r.rejected_id, r.source, CAST(r.lead_id AS TEXT) AS lead_id, r.path, r.reason, r.poll_id,
-           first.started_at AS rejected_at, r.last_poll_id, last.started_at AS last_rejected_at, r.resolved_at
-         FROM rejected_leads r JOIN polls first ON first.poll_id = r.poll_id JOIN polls last ON last.poll_id = r.last_poll_id
-         WHERE r.rejected_id < ? ORDER BY r.rejected_id DESC`,
-      ),
+      newest: db.prepare<[number], StoredRejection & Cursor>(REJECTIONS.newest),
+      oldest: db.prepare<[number], StoredRejection & Cursor>(REJECTIONS.oldest),
       text: db.prepare<[number], RejectedText>(
         'SELECT rejected_id, source, raw FROM rejected_leads WHERE rejected_id = ?',
       ),
     };
   }
 
-  page({ source, state }: RejectedSearch, limit: number, { no }: Cursor): Rows<StoredRejection> {
+  page(
+    { source, state }: RejectedSearch,
+    limit: number,
+    { no }: Cursor,
+    order: Order,
+  ): Rows<StoredRejection> {
     const fits = (row: StoredRejection) =>
       (source === undefined || row.source === source) &&
       (state === undefined || (state === 'open') === (row.resolved_at === null));
-    const { rows, next } = newestRows([this.#sql.rows.iterate(no)], limit, fits);
+    const { rows, next } = mergedRows([this.#sql[order].iterate(no)], fits, { limit, order });
     return { rows: rows.map(({ at: _, no: __, ...row }) => row), next };
   }
 
@@ -39,3 +40,13 @@ export class RejectedList {
     return this.#sql.text.get(rejected);
   }
 }
+
+const REJECTIONS = inEachOrder(
+  ({
+    follows,
+    sorted,
+  }) => `SELECT 0 AS at, r.rejected_id AS no, r.rejected_id, r.source, CAST(r.lead_id AS TEXT) AS lead_id, r.path, r.reason,
+    r.poll_id, first.started_at AS rejected_at, r.last_poll_id, last.started_at AS last_rejected_at, r.resolved_at
+  FROM rejected_leads r JOIN polls first ON first.poll_id = r.poll_id JOIN polls last ON last.poll_id = r.last_poll_id
+  WHERE r.rejected_id ${follows} ? ORDER BY r.rejected_id ${sorted}`,
+);

@@ -399,7 +399,8 @@ export interface World {
   readonly language: ExpressionLanguage;
 }
 
-function cut<Row>(rows: readonly Row[], { limit, after }: PageRequest): Page<Row> {
+function cut<Row>(newestFirst: readonly Row[], { limit, after, order }: PageRequest): Page<Row> {
+  const rows = order === 'oldest' ? newestFirst.toReversed() : newestFirst;
   const start = after === undefined ? 0 : Number(after);
   const end = start + limit;
   return { rows: rows.slice(start, end), next: end < rows.length ? String(end) : null };

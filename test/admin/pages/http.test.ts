@@ -72,6 +72,36 @@ describe('every page', () => {
     expect((await ask('/deliveries.csv?state=gone')).status).toBe(400);
   });
 
+  test.each([
+    ['/leads?source=main', 'First seen'],
+    ['/leads?listing=gone', 'Gone since'],
+    ['/deliveries?sink=crm', 'Owed'],
+    ['/polls?source=main', 'Started'],
+  ])('%s is sorted by a link in its heading, and page, pager and CSV keep the order', async (path, label) => {
+    const [, query = ''] = path.split('?');
+    const idsOf = (html: string) => [...html.matchAll(/<tr id="([^"]+)"/g)].map((match) => match[1]);
+    const newest = await (await ask(path)).text();
+    const heading = new RegExp(
+      `<th[^>]*aria-sort="descending"><a class="sort" href="([^"]+)"[^>]*>${label} `,
+    );
+    const oldestPath = heading.exec(newest)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(oldestPath).toBe(`${path}&order=oldest`);
+    const oldest = await (await ask(oldestPath)).text();
+    expect(oldest).toMatch(
+      new RegExp(`aria-sort="ascending"><a class="sort" href="${path}"`.replace('?', '\\?')),
+    );
+    const csv = async (of: string) => (await (await ask(of)).text()).trimEnd().split('\r\n').slice(1);
+    const csvPath = `${path.split('?')[0]}.csv?${query}`;
+    expect(await csv(`${csvPath}&order=oldest`)).toEqual((await csv(csvPath)).toReversed());
+    expect(oldest).toContain(`.csv?${query}&amp;order=oldest"`);
+    expect(idsOf(oldest).length).toBeGreaterThan(0);
+    if (newest.includes('>Older</a>')) {
+      expect(oldest).toContain(`?${query.replaceAll('&', '&amp;')}&amp;order=oldest&amp;after=`);
+      expect(oldest).toContain('>Newer</a>');
+      expect(idsOf(oldest)).not.toEqual(idsOf(newest).toReversed());
+    }
+  });
+
   test('of the log shows lines of a minimum level, and of the same time in their order', async () => {
     const html = await (await ask('/log?level=warn')).text();
     expect(html.match(/id="line-[\d-]+"/g)).toEqual([
@@ -235,11 +265,12 @@ describe('bad input', () => {
     ['/deliveries?state=dead&state=pending', 'State appears more than once.'],
     [
       '/deliveries?stat=dead',
-      'Unknown filter: <bdi>stat</bdi>. This page has: sink, state, lead, source, reason, since, until, delivered_since, delivered_until.',
+      'Unknown filter: <bdi>stat</bdi>. This page has: sink, state, lead, source, reason, since, until, delivered_since, delivered_until, order.',
     ],
     ['/deliveries?stat=', 'Unknown filter: <bdi>stat</bdi>.'],
     ['/leads?lead=48196&limit=5&Source=main', 'Unknown filters: <bdi>limit, Source</bdi>.'],
-    ['/polls?%3Cb%3E=1', 'Unknown filter: <bdi>&lt;b></bdi>. This page has: source, status.'],
+    ['/polls?%3Cb%3E=1', 'Unknown filter: <bdi>&lt;b></bdi>. This page has: source, status, order.'],
+    ['/leads?order=best', 'Order must be one of newest, oldest.'],
   ])('%s is answered by 400 and why, and by no row', async (path, why) => {
     const answer = await ask(path);
     const html = await answer.text();

@@ -25,7 +25,7 @@ export interface List<Filter, Row extends object> {
 type Value = string | number | boolean | object | null;
 
 /**
- * Sends all rows that match the filter of the address, as a CSV file with the fields of the API, newest first. Texts are written so that no
+ * Sends all rows that match the filter of the address, as a CSV file with the fields of the API, in the order of the page. Texts are written so that no
  * spreadsheet runs them as formulas.
  */
 export async function sendCsv<Filter, Row extends object>(

@@ -11,6 +11,10 @@ export interface Field {
   readonly label: string;
   /** Allowed values with their labels. Undefined if the field takes any text. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** Label of the choice that is no value. Defaults to `any`. */
+  readonly none?: string;
+  /** Values that mean the same as no value. */
+  readonly unsaid?: readonly string[];
   /** Whether the field is a time: an age or a date. */
   readonly time?: boolean;
   readonly number?: boolean;
@@ -103,7 +107,7 @@ export function errorText({ message, hint }: { readonly message: string; readonl
 }
 
 function fieldOf(field: Field, value: string, fault: string | undefined): VNode {
-  const { name, label, choices, time } = field;
+  const { name, label, choices, none = 'any', time } = field;
   const id = `filter-${name}`;
   const described = fault ? `${id}-fault` : time ? `${id}-hint` : undefined;
   const more = { id, name, 'aria-invalid': fault && 'true', 'aria-describedby': described };
@@ -111,7 +115,7 @@ function fieldOf(field: Field, value: string, fault: string | undefined): VNode 
     <label for=${id}>${label}</label>
     ${
       choices
-        ? html`<select ...${more}>${choiceList(choices, value).map(
+        ? html`<select ...${more}>${choiceList([['', none], ...choices], value).map(
             ([choice, words]) => html`<option value=${choice} selected=${choice === value}>${words}</option>`,
           )}</select>`
         : html`<input ...${more} value=${value} autocomplete="off" spellcheck=${false}
@@ -124,12 +128,13 @@ function fieldOf(field: Field, value: string, fault: string | undefined): VNode 
 
 /** Returns the choices, and the current value if it is not among them. */
 function choiceList(choices: NonNullable<Field['choices']>, value: string) {
-  const known = value === '' || choices.some(([choice]) => choice === value);
-  return [['', 'any'] as const, ...choices, ...(known ? [] : [[value, value] as const])];
+  const known = choices.some(([choice]) => choice === value);
+  return [...choices, ...(known ? [] : [[value, value] as const])];
 }
 
-function faultOf({ label, choices, time, number }: Field): string {
-  if (choices) return `${label} must be one of ${choices.map(([value]) => value).join(', ')}.`;
+function faultOf({ label, choices, unsaid = [], time, number }: Field): string {
+  if (choices)
+    return `${label} must be one of ${[...unsaid, ...choices.map(([value]) => value)].join(', ')}.`;
   if (time) return `${label} must be an age (90m, 12h, 2d) or a date (2026-11-20 or 2026-11-20 10:00).`;
   return number ? `${label} must be a number of at most 19 digits.` : `${label} is not valid.`;
 }

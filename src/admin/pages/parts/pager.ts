@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import type { Page, PageRequest } from '../../contract/operations.ts';
 import { withQuery } from './addresses.ts';
 import type { ParsedFilter } from './filters.ts';
+import { orderOf } from './sorting.ts';
 
 const ROWS = 50;
 
@@ -11,16 +12,14 @@ export function pageRequest({ after }: ParsedFilter<unknown>): PageRequest {
   return { limit: ROWS, after };
 }
 
-/** Returns the links to older rows and to the newest; null if all rows are on this page. */
-export function pager(
-  path: string,
-  { input, after }: ParsedFilter<unknown>,
-  { next }: Page<unknown>,
-): VNode | null {
+/** Returns the links to the following rows and to the first ones; null if all rows are on this page. */
+export function pager(path: string, filtered: ParsedFilter<unknown>, { next }: Page<unknown>): VNode | null {
+  const { input, after } = filtered;
   if (after === undefined && next === null) return null;
+  const [first, following] = orderOf(filtered) === 'newest' ? ['Newest', 'Older'] : ['Oldest', 'Newer'];
   return html`<nav class="pager" aria-label="More rows">
-    ${after !== undefined && html`<a class="button" rel="first" href=${withQuery(path, input)}>Newest</a>`}
-    ${next !== null && html`<a class="button" rel="next" href=${withQuery(path, { ...input, after: next })}>Older</a>`}
+    ${after !== undefined && html`<a class="button" rel="first" href=${withQuery(path, input)}>${first}</a>`}
+    ${next !== null && html`<a class="button" rel="next" href=${withQuery(path, { ...input, after: next })}>${following}</a>`}
   </nav>`;
 }
 
@@ -29,11 +28,13 @@ export function pager(
  * so far.
  */
 export function emptyText(
-  { input, after }: ParsedFilter<unknown>,
+  filtered: ParsedFilter<unknown>,
   { next }: Page<unknown>,
   words: { readonly noMatch: string; readonly noneYet: string },
 ): string {
-  if (next !== null) return 'No match so far. Older rows may match: select Older.';
-  if (after !== undefined) return 'There are no older rows.';
-  return Object.keys(input).length > 0 ? words.noMatch : words.noneYet;
+  const { order: _, ...conditions } = filtered.input;
+  const following = orderOf(filtered) === 'newest' ? 'Older' : 'Newer';
+  if (next !== null) return `No match so far. ${following} rows may match: select ${following}.`;
+  if (filtered.after !== undefined) return `There are no ${following.toLowerCase()} rows.`;
+  return Object.keys(conditions).length > 0 ? words.noMatch : words.noneYet;
 }

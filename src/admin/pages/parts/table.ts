@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly of: (row: Row) => Content;
   /** Replaces the label in the heading. */
   readonly heading?: Content;
+  /** Whether the rows are sorted by this column, and how. */
+  readonly sort?: 'ascending' | 'descending';
   /** Whether cells are aligned right. */
   readonly number?: boolean;
   /** Whether the text of a cell may wrap at any character: for text of any length from outside. */
@@ -29,7 +31,7 @@ interface TableOptions<Row> {
 export function table<Row>({ name, columns, rows, key, empty }: TableOptions<Row>): VNode {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   return html`<table aria-label=${name}>
-    <thead><tr>${columns.map((column) => html`<th scope="col" class=${classOf(column)}>${column.heading ?? column.label}</th>`)}</tr></thead>
+    <thead><tr>${columns.map((column) => html`<th scope="col" class=${classOf(column)} aria-sort=${column.sort}>${column.heading ?? column.label}</th>`)}</tr></thead>
     <tbody>${rows.map(
       (row) =>
         html`<tr id=${key(row)}>${columns.map(

@@ -1,0 +1,41 @@
+import { html } from 'htm/preact';
+import type { z } from 'zod';
+import { Order } from '../../contract/values.ts';
+import { withQuery } from './addresses.ts';
+import type { Field, ParsedFilter } from './filters.ts';
+import type { Column } from './table.ts';
+
+/** The field by which a list is sorted newest or oldest first. The address keeps it with the filter. */
+export const orderField: Field = {
+  name: 'order',
+  label: 'Order',
+  choices: [['oldest', 'oldest first']],
+  none: 'newest first',
+  unsaid: ['newest'],
+};
+
+/** Returns the schema of a filter with the order of the list. */
+export function withOrder<Shape extends z.ZodRawShape>(filter: z.ZodObject<Shape>) {
+  return filter.extend({ order: Order.optional() });
+}
+
+/** Returns the order that a filter asks for. */
+export function orderOf({ input }: ParsedFilter<unknown>): Order {
+  return input['order'] === 'oldest' ? 'oldest' : 'newest';
+}
+
+/** Returns the column by which a list is sorted. Its heading is a link to the opposite order, from the first page on. */
+export function sortedColumn<Row>(
+  column: Column<Row>,
+  path: string,
+  filtered: ParsedFilter<unknown>,
+): Column<Row> {
+  const isOldest = orderOf(filtered) === 'oldest';
+  const order = isOldest ? undefined : 'oldest';
+  const title = isOldest ? 'Oldest first. Show the newest first' : 'Newest first. Show the oldest first';
+  return {
+    ...column,
+    sort: isOldest ? 'ascending' : 'descending',
+    heading: html`<a class="sort" href=${withQuery(path, { ...filtered.input, order })} title=${title}>${column.label}${' '}<span aria-hidden="true">${isOldest ? '↑' : '↓'}</span></a>`,
+  };
+}
