@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { LeadKey } from '../leads/person.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type {
   ActionGroup,
@@ -16,7 +17,7 @@ import { ClockSetting, type MovePosition } from './delivering/clock-setting.ts';
 import { Declaring } from './delivering/declaring.ts';
 import { OperatorActions } from './delivering/operator-actions.ts';
 import type { Owing } from './delivering/owing.ts';
-import { Replaying } from './delivering/replaying.ts';
+import { Replaying, SAMPLE } from './delivering/replaying.ts';
 import { bringsBack, type SelectedPart, Selecting } from './delivering/selecting.ts';
 import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
@@ -194,13 +195,14 @@ export function controlOf(
     },
 
     replayable: async (sink, leads) => {
-      const totals = { leads: 0, sources: new Set<string>() };
+      const totals = { leads: 0, sources: new Set<string>(), sample: [] as LeadKey[] };
       const found = await find(sink, leads);
       let after: number | undefined = 0;
       await runInChunks(async () => {
         const part = await access.read(() => replaying.count(sink, leads, found?.versions, after ?? 0));
         totals.leads += part.leads;
         for (const source of part.sources) totals.sources.add(source);
+        totals.sample.push(...part.sample.slice(0, SAMPLE - totals.sample.length));
         after = part.next;
         return after === undefined;
       });

@@ -66,8 +66,11 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   expect((await post('/sinks/crm/replay', delivered)).body).toEqual({
     leads: 4,
     sources: ['main'],
+    sample: [{ source: 'main', lead_id: '42' }],
     unmatched: ['9'],
   });
+  await post('/sinks/crm/replay', { left_out: true });
+  expect((await post('/sinks/crm/replay', { left_out: false })).status).toBe(400);
   expect((await post('/sinks/crm/cancel-replay')).body).toEqual({ cancelled: 3, attempted: 1, needed: 0 });
   await post('/leads/main/42/replay', { sink: 'crm' });
   expect((await post('/sources/main/poll')).body).toEqual({ source: 'main', poll: 'started' });
@@ -94,6 +97,7 @@ test('what is asked for reaches the operation, read and filled in', async () => 
       'crm',
       { delivered_since: '2026-11-20T17:49:00.000Z', delivered_until: '2026-11-20T17:52:00.000Z' },
     ],
+    ['replayAll', 'crm', { left_out: true }],
     ['cancelReplays', 'crm'],
     ['replay', 'crm', 'main', '42'],
     ['poll', 'main'],

@@ -109,7 +109,12 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     audit: kept('audit', { rows: [], next: null }),
     retry: kept('retry', 3),
     discard: kept('discard', 2),
-    replayable: async () => ({ leads: 4, sources: ['main'], unmatched: ['9'] }),
+    replayable: async () => ({
+      leads: 4,
+      sources: ['main'],
+      sample: [{ source: 'main', lead_id: '42' }],
+      unmatched: ['9'],
+    }),
     replayAll: kept('replayAll', 4),
     cancelReplays: kept('cancelReplays', { cancelled: 3, attempted: 1, needed: 0 }),
     replay: kept('replay', 1),

@@ -139,7 +139,10 @@ export const replayAllBody = orAll(
       ...delivered,
       lead: lead.optional(),
       ids,
-      dry_run: z.boolean().optional().describe('Only counts the leads.'),
+      left_out: ReplayFilter.shape.left_out.describe(
+        'Only leads that the sink does not have because its `where` left them out.',
+      ),
+      dry_run: z.boolean().optional().describe('Only counts the leads, and names some of them.'),
       all: z.literal(true).optional().describe('Selects every lead in the ledger.'),
     }),
   ),

@@ -63,12 +63,17 @@ export const DeliveryFilter = z.object({
  * Filter for the leads to replay to a sink; a lead must match every field. `since` and `until` compare when the lead was first seen or last
  * changed. One delivery of the lead to the sink must match `state`, `reason`, `delivered_since` and `delivered_until`.
  */
-export const ReplayFilter = DeliveryFilter.omit({ sink: true, delivery: true });
+export const ReplayFilter = DeliveryFilter.omit({ sink: true, delivery: true }).extend({
+  /** Only leads that the sink does not have because its `where` left them out. */
+  left_out: z.literal(true).optional(),
+});
 
-/** Number of leads that a replay would owe, their sources, and the given ids that select no lead. */
+/** Number of leads that a replay would owe, their sources, some of them, and the given ids that select no lead. */
 export const ReplayTotals = z.object({
   leads: count,
   sources: z.array(z.string()).readonly(),
+  /** The first that would be sent, at most 10. */
+  sample: z.array(z.object({ source: z.string(), lead_id: leadId })).readonly(),
   unmatched: z.array(z.string()).readonly(),
 });
 

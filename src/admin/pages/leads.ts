@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { LEAD_COLUMNS, type LeadRow, LeadSearch } from '../contract/leads.ts';
 import { may } from '../contract/rights.ts';
 import { findForm } from './find-leads.ts';
-import { leadAddress, withQuery } from './parts/addresses.ts';
+import { leadAddress, replayAddress, withQuery } from './parts/addresses.ts';
 import type { Content } from './parts/content.ts';
 import type { Field, ParsedFilter } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
@@ -24,7 +24,8 @@ export const addLeads: AddPage = (app, site) => {
     rows: ({ order, ...search }, page) => site.operations.leads(search, { ...page, order }),
     count: ({ order: _, ...search }) => site.operations.countLeads(search),
     columns: LEAD_COLUMNS,
-    body: (filtered, leads) =>
+    body: (filtered, leads) => [
+      leads.rows.length > 0 && toReplay(filtered),
       table({
         name: 'Leads',
         columns: columnsFor(filtered),
@@ -32,6 +33,7 @@ export const addLeads: AddPage = (app, site) => {
         key: keyOf,
         empty: emptyText(filtered, leads, words),
       }),
+    ],
   }));
 };
 
@@ -79,6 +81,15 @@ const columns: readonly Column<LeadRow>[] = [
   },
   { label: 'Version', of: ({ version }) => version, number: true },
 ];
+
+/** Returns a link to the form that replays the leads of the filter, if that form can select the same ones. */
+function toReplay({ input, filter }: ParsedFilter<LeadSearch>): Content {
+  const { source, lead, since, until } = input;
+  const isSame = filter?.service === undefined && filter?.listing === undefined;
+  if (!isSame || !may('replayAll')) return null;
+  const which = (source ?? lead ?? since ?? until) ? undefined : 'all';
+  return html`<p class="summary"><a href=${replayAddress({ source, lead, since, until, which })}>Replay these leads to a sink…</a></p>`;
+}
 
 /** Returns the columns. The list is sorted by when the leads were first seen or, if it has those that are gone, by when they went. */
 function columnsFor(filtered: ParsedFilter<unknown>): readonly Column<LeadRow>[] {

@@ -19,6 +19,7 @@ import { addPlayground } from './playground.ts';
 import { addPollNow } from './poll-now.ts';
 import { addPolls } from './polls.ts';
 import { addRejected } from './rejected.ts';
+import { addReplay } from './replay.ts';
 import { addSink } from './sink.ts';
 import { addSinkActions } from './sink-actions.ts';
 import { addSinks } from './sinks.ts';
@@ -39,6 +40,7 @@ const addPages = [
   addSinks,
   addSink,
   addSinkActions,
+  addReplay,
   addPolls,
   addPollNow,
   addRejected,

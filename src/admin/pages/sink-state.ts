@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import { printCount } from '../../platform/text/format.ts';
 import type { SinkOverview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
-import { sinkAction } from './parts/addresses.ts';
+import { replayAddress, sinkAction } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
@@ -58,6 +58,9 @@ export function sinkButtons(sink: SinkOverview, from: 'list' | 'page'): Content 
       : confirmButton(address('pause'), 'Pause…'),
     state === 'held' && confirmButton(address('resume'), 'Try now…', { primary: true }),
     confirmButton(address('test'), 'Test…'),
+    from === 'page' &&
+      may('replayAll') &&
+      html`<a class="button" href=${replayAddress({ sink: name })}>Replay…</a>`,
     replays_pending > 0 && confirmButton(address('cancel-replay'), 'Cancel replay…'),
     dead > 0 && confirmButton(address('retry'), `Retry ${printCount(dead)} dead…`),
   ];

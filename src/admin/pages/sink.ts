@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { countOf } from '../../platform/text/format.ts';
 import { may } from '../contract/rights.ts';
 import { Period, type SinkDetail } from '../contract/sinks.ts';
 import { sinkAddress, withQuery } from './parts/addresses.ts';
@@ -69,6 +70,8 @@ function body(sink: SinkDetail, now: Date, rewriteCommands: Site['rewriteCommand
       <div class="actions">${sinkButtons(sink, 'page')}</div>
     </div>`,
     stateExplanation(sink, rewriteCommands),
+    sink.replays_pending > 0 &&
+      html`<p class="said">Of replays, ${countOf(sink.replays_pending, 'delivery is', 'deliveries are')} left.</p>`,
     html`<p class="hint">Last delivered ${ago(sink.last_delivered_at, now)}.</p>`,
     breakerFacts(sink),
     figures(sink, now),

@@ -1,12 +1,13 @@
 import { actor } from '../../admin/contract/actor.ts';
 import type { Configuration } from '../../admin/contract/configuration.ts';
-import type { DeliveryFilter as DeliveryQuery } from '../../admin/contract/deliveries.ts';
+import type { DeliveryFilter as DeliveryQuery, ReplayFilter } from '../../admin/contract/deliveries.ts';
 import type { LeadSearch } from '../../admin/contract/leads.ts';
 import { isLogged } from '../../admin/contract/log.ts';
 import { type Ids, MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
 import type { PollFilter } from '../../admin/contract/polls.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
+import type { LeadChoice } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
@@ -153,11 +154,12 @@ export function operationsOf(context: OperationParts): Operations {
     },
     replayable: async (sink, filter) => {
       await requireNames(context, query, { sink, source: filter.source });
-      return ledger.replayable(sink, filterOf(filter));
+      const { sample, ...totals } = await ledger.replayable(sink, choiceOf(filter));
+      return { ...totals, sample: sample.map(({ source, leadId }) => ({ source, lead_id: String(leadId) })) };
     },
     replayAll: async (sink, filter) => {
       await requireNames(context, query, { sink, source: filter.source });
-      const owed = await ledger.replay(sink, filterOf(filter));
+      const owed = await ledger.replay(sink, choiceOf(filter));
       wakes.notify(sink);
       return owed;
     },
@@ -244,6 +246,10 @@ function filterOf(query: DeliveryQuery & Ids): ActionFilter {
     lead: lead === undefined ? undefined : leadIdOf(lead),
     states: state === undefined ? undefined : [state],
   };
+}
+
+function choiceOf({ left_out, ...filter }: ReplayFilter & Ids): LeadChoice {
+  return { ...filterOf(filter), leftOut: left_out };
 }
 
 /** Divides ids into those of leads, which are numbers, and those of deliveries. */

@@ -1,5 +1,6 @@
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
+import type { LeadKey } from '../../leads/person.ts';
 import type { RetainedKind } from '../../leads/retention.ts';
 import type { DeclaredSink, DeclaredSource, LastDeclaration } from './declared.ts';
 import type { ActionFilter, ResultFilter, SelectedIds } from './ledger-queries.ts';
@@ -44,6 +45,8 @@ export interface ActionGroup {
 export interface ReplayTotals {
   readonly leads: number;
   readonly sources: readonly string[];
+  /** The first of them, at most 10. */
+  readonly sample: readonly LeadKey[];
   /** The given ids that belong to no lead, or to a delivery of another sink. */
   readonly unmatched: readonly string[];
 }

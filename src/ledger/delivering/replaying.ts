@@ -19,6 +19,8 @@ const MAX_OWED_PER_STEP = 300;
 const MAX_READ_PER_STEP = 3_000;
 /** Maximum ids that a step looks up. */
 const IDS_PER_STEP = 300;
+/** Maximum leads that a count names. */
+export const SAMPLE = 10;
 /** A replay that has made no step for this long counts as left unfinished by a process that was killed, in ms. */
 const ABANDONED_MS = 10_000;
 
@@ -151,7 +153,7 @@ export class Replaying {
     after: number,
   ): Omit<ReplayTotals, 'unmatched'> & { readonly next: number | undefined } {
     const sink = this.#rows.get(name);
-    if (!sink) return { leads: 0, sources: [], next: undefined };
+    if (!sink) return { leads: 0, sources: [], sample: [], next: undefined };
     const bound = this.#sql.newest.get() ?? 0;
     const selection = selectionFor(choice, found);
     const { leads, through } = this.#part(sink, selection, after, bound);
@@ -162,6 +164,7 @@ export class Replaying {
     return {
       leads: matching.length,
       sources: [...new Set(matching.map(({ source }) => source))],
+      sample: matching.slice(0, SAMPLE).map(({ source, id }) => ({ source, leadId: BigInt(id) })),
       next: through < bound ? through : undefined,
     };
   }

@@ -17,6 +17,7 @@ const everyPage = [
   '/deliveries',
   '/sinks',
   '/sinks/crm',
+  '/replay?sink=crm&since=2d',
   '/polls',
   '/log',
   '/rejected',

@@ -1,6 +1,6 @@
 import type { AuditFilter, AuditRow } from '../../../src/admin/contract/audit.ts';
 import type { Configuration, ReloadPreview, TestResult } from '../../../src/admin/contract/configuration.ts';
-import type { DeliveryFilter, DeliveryRow } from '../../../src/admin/contract/deliveries.ts';
+import type { DeliveryFilter, DeliveryRow, ReplayFilter } from '../../../src/admin/contract/deliveries.ts';
 import type {
   Content,
   FoundLeads,
@@ -297,11 +297,12 @@ export class FakeOperations implements Operations {
   }
 
   async replayable() {
-    return { leads: this.leadRows.length, sources: ['main'], unmatched: [] };
+    const sample = this.leadRows.slice(0, 10).map(({ source, lead_id }) => ({ source, lead_id }));
+    return { leads: this.leadRows.length, sources: ['main'], sample, unmatched: [] };
   }
 
-  async replayAll(sink: string): Promise<number> {
-    this.actions.push(`replay all ${sink}`);
+  async replayAll(sink: string, filter: ReplayFilter & Ids): Promise<number> {
+    this.actions.push(`replay all ${sink} ${JSON.stringify(filter)}`);
     return this.leadRows.length;
   }
 

@@ -254,6 +254,67 @@ describe('the page of a sink', () => {
   });
 });
 
+describe('a replay of many', () => {
+  test('is counted and named first, and then done as it was counted', async () => {
+    const { operations } = pages;
+    const fields = { sink: 'crm', since: '2026-11-20', state: 'delivered', ids: '48196\n48205, 48205' };
+    const asked = await post('/replay', fields);
+    const html = await asked.text();
+    expect(asked.status).toBe(200);
+    expect(html).toContain(`Send ${operations.leadRows.length} leads to crm again?`);
+    expect(html).toContain('href="/leads/main/48211"');
+    expect(html).toContain(' and 120 more');
+    expect(operations.actions).toEqual([]);
+    const hidden = [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
+    const kept = Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value]));
+    expect(kept).toEqual({
+      sink: 'crm',
+      since: '2026-11-20T00:00:00.000Z',
+      state: 'delivered',
+      ids: '48196 48205',
+    });
+    const done = await post('/replay', { ...kept, sure: 'yes' });
+    expect([done.status, done.headers.get('location')]).toEqual([303, '/sinks/crm']);
+    expect(operations.actions).toEqual([
+      'replay all crm {"state":"delivered","since":"2026-11-20T00:00:00.000Z","ids":["48196","48205"]}',
+    ]);
+  });
+
+  test.each([
+    [{}, 'See the marked fields.'],
+    [{ sink: 'crm' }, 'Choose leads by a field, or every lead in the ledger.'],
+    [
+      { sink: 'crm', which: 'all', lead: '48196' },
+      'Every lead in the ledger, or those that match: not both.',
+    ],
+    [{ sink: 'crm', ids: '48196 <b>Ada</b>' }, 'Id 2 of the list is neither a lead id'],
+    [{ sink: 'crm', ids: Array.from({ length: 3_001 }, (_, at) => at).join(' ') }, 'The list has 3,001 ids'],
+    [{ sink: 'crm', since: '1d', until: '2d' }, 'The end of a period must be after its beginning.'],
+    [{ sink: 'crm', since: 'then' }, 'First seen or changed since must be an age'],
+  ])('by %j is answered by 400 and why, and nothing is sent', async (fields, why) => {
+    const answer = await post('/replay', { ...fields, sure: 'yes' });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain(why);
+    expect(pages.operations.actions).toEqual([]);
+  });
+
+  test('begins on the page of a sink, or with the filter of the leads if the form can have the same', async () => {
+    expect(await (await ask('/sinks/crm')).text()).toContain('href="/replay?sink=crm"');
+    expect(await (await ask('/leads?source=main&since=2026-11-20')).text()).toContain(
+      'href="/replay?source=main&amp;since=2026-11-20"',
+    );
+    expect(await (await ask('/leads')).text()).toContain('href="/replay?which=all"');
+    expect(await (await ask('/leads?service=painting')).text()).not.toContain('href="/replay');
+    const form = await (await ask('/replay?source=main&since=2026-11-20')).text();
+    expect(form).toContain('name="source" value="main"');
+    expect(form).not.toContain('class="fault"');
+    pages.operations.sinkRows = pages.operations.sinkRows.map((sink) => ({ ...sink, replays_pending: 7 }));
+    const sink = await (await ask('/sinks/crm')).text();
+    expect(sink).toContain('Of replays, 7 deliveries are left.');
+    expect(sink).toContain('Cancel replay…');
+  });
+});
+
 describe('bad input', () => {
   test.each([
     ['/leads?lead=9999999999999999999999', 'Id must be a number of at most 19 digits.'],

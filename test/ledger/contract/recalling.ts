@@ -451,6 +451,7 @@ export function recallingContract(store: () => OpenLedger): void {
       ).toEqual({
         leads: 0,
         sources: [],
+        sample: [],
         unmatched: ['9', ofDrop?.delivery],
       });
     });
@@ -462,6 +463,7 @@ export function recallingContract(store: () => OpenLedger): void {
       expect(await on.ledger.replayable('crm', {})).toEqual({
         leads: 710,
         sources: ['north', 'south'],
+        sample: ids(1, 10).map((id) => ({ source: 'north', leadId: BigInt(id) })),
         unmatched: [],
       });
       expect(await on.ledger.replayable('crm', { lead: 5n })).toMatchObject({ leads: 2 });

@@ -26,6 +26,11 @@ export function sinkAddress(sink: string): string {
   return `/sinks/${encoded(sink)}`;
 }
 
+/** Returns the address of the form that replays leads, with some of its fields filled. */
+export function replayAddress(fields: Readonly<Record<string, string | undefined>>): string {
+  return withQuery('/replay', fields);
+}
+
 /** The page from which a sink's action is requested, and to which it leads back. */
 export type ActionOrigin = 'list' | 'page' | 'overview';
 

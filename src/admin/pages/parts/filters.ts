@@ -80,12 +80,20 @@ export function filterForm(
 ): VNode {
   const filtered = Object.keys(input).length > 0 || unknown.length > 0;
   return html`<form class="filter" method="get" action=${action} role="search" data-filter>
-    ${fields.map((field) => fieldOf(field, input[field.name] ?? '', faults[field.name]))}
+    ${filterFields(fields, { input, faults })}
     <p class="buttons">
       <button class="primary">Show</button>
       ${filtered && html`<a class="button" href=${action}>Show all</a>`}
     </p>
   </form>`;
+}
+
+/** Returns the fields of a form with what was entered, and the fault of each invalid one. */
+export function filterFields(
+  fields: readonly Field[],
+  { input, faults }: Pick<ParsedFilter<unknown>, 'input' | 'faults'>,
+): Content {
+  return fields.map((field) => fieldOf(field, input[field.name] ?? '', faults[field.name]));
 }
 
 /** Returns the text that replaces the rows if the filter is not valid. */
