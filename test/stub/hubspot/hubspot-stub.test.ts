@@ -565,6 +565,16 @@ describe('the token, the plan and limits', () => {
 });
 
 describe('misbehaviour', () => {
+  test('an answer that leaves a stored record out names the others by their own ids', async () => {
+    await upsertContacts([{ email: 'first@example.com' }]);
+    stub.misbehave({ answer: 'fewer-results', stores: true });
+    const answer = await upsertContacts([{ email: 'a@example.com' }, { email: 'b@example.com' }], true);
+    expect(stub.records.contacts).toHaveLength(3);
+    expect(answer.body.results).toMatchObject([
+      { id: stub.records.contacts[2]?.id, objectWriteTraceId: 't1' },
+    ]);
+  });
+
   test.each(allTables)('answers %s once, stores nothing, and then behaves', async (name, documented) => {
     stub.answerNext(name);
     const answer = await upsertContacts([{ email: 'a@example.com' }, { email: 'b@example.com' }], true);

@@ -197,6 +197,8 @@ class RunningStub implements HubSpotStub {
     if (answer === 'silent') return;
     if (answer === 'cut') return void res.destroy();
     if (answer === 'truncated') return cutInBody(res, right);
+    // Of stored records, the answer has the ids that they have: an invented one would be that of another record.
+    if (answer === 'fewer-results' && right) return send(res, withoutFirstResult(right));
     const made = typeof answer === 'string' ? answers[answer] : answer;
     const body = typeof made.body === 'function' ? made.body(inputsOf(request.body)) : made.body;
     const retry = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
@@ -249,6 +251,11 @@ interface Answer {
 function send(res: ServerResponse, { status, headers, body }: Answer): void {
   res.writeHead(status, { 'content-type': 'application/json;charset=utf-8', ...headers });
   res.end(typeof body === 'object' ? JSON.stringify(body) : body);
+}
+
+function withoutFirstResult(right: Answer): Answer {
+  const body = right.body as { readonly results?: readonly unknown[] };
+  return { ...right, body: { ...body, results: (body.results ?? []).slice(1) } };
 }
 
 function cutInBody(res: ServerResponse, right: Answer | undefined): void {
