@@ -14,6 +14,15 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const OLDEST_NODE = 24;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const installedNode = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
+/** The runs that show leadsync, by their configuration. */
+const SHOWCASES = {
+  'config/demo.yaml': {
+    script: 'scripts/demo.ts',
+    start: 'npm run demo',
+    folderVariable: 'DEMO_DIR',
+    folder: '.demo',
+  },
+};
 const stamp = join(root, 'node_modules', '.installed-from');
 
 const [program, ...args] = process.argv.slice(2);
@@ -29,25 +38,25 @@ const stands = ['leadsync', 'start'].includes(process.env.npm_lifecycle_event)
   : undefined;
 const isOutside = stands !== undefined && !`${stands}/`.startsWith(`${root}/`);
 // Hints name the command as it is typed in a checkout, unless the operator has set LEADSYNC_COMMAND.
-if (['bin/leadsync.js', 'scripts/demo.ts'].includes(program))
+if (['bin/leadsync.js', ...Object.values(SHOWCASES).map(({ script }) => script)].includes(program))
   process.env.LEADSYNC_COMMAND ||= `npm ${isOutside ? `--prefix ${root} ` : ''}run -s leadsync --`;
 if (!installed()) install();
 if (stands !== undefined) process.chdir(stands);
-if (program === 'bin/leadsync.js' && namesDemo(args)) takeDemoEnvironment();
+if (program === 'bin/leadsync.js') takeEnvironmentOfShowcase(args);
 await run(resolve(root, program), args);
 
-/** Whether the command line, or LEADSYNC_CONFIG, names the demo's configuration. */
-function namesDemo(words) {
+/**
+ * If the command line, or LEADSYNC_CONFIG, names the configuration of a showcase, sets the variables that its last run stored, so that
+ * commands in a second terminal reach that run.
+ */
+function takeEnvironmentOfShowcase(words) {
   const named = [process.env.LEADSYNC_CONFIG ?? '', ...words].map((word) =>
     resolve(word.replace(/^(?:--config=|-c)/, '')),
   );
-  return named.includes(join(root, 'config/demo.yaml'));
-}
-
-/** Sets the variables that the last `npm run demo` stored, so that commands in a second terminal reach that demo. */
-function takeDemoEnvironment() {
-  process.env.LEADSYNC_START ||= 'npm run demo';
-  const file = join(process.env.DEMO_DIR || join(root, '.demo'), 'environment');
+  const showcase = Object.entries(SHOWCASES).find(([config]) => named.includes(join(root, config)))?.[1];
+  if (showcase === undefined) return;
+  process.env.LEADSYNC_START ||= showcase.start;
+  const file = join(process.env[showcase.folderVariable] || join(root, showcase.folder), 'environment');
   if (!existsSync(file)) return;
   for (const line of readFileSync(file, 'utf8').split('\n')) {
     const [, name, value] = /^(\w+)=(.*)$/.exec(line) ?? [];

@@ -6,13 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Stub, startStub } from '../test/stub/stub.ts';
 import { type Daemon, startDaemon } from '../test/support/program/leadsync.ts';
-import { freePort, isFree } from '../test/support/servers/server-process.ts';
-import { startArrivals, type Tally } from './demo/arrivals.ts';
-import { compare, comparisonLine, isExact } from './demo/comparison.ts';
-import { CsvFolder } from './demo/csv-folder.ts';
-import { freshFolder, releaseFolder, writeEnvironment } from './demo/demo-folder.ts';
+import { startArrivals } from './demo/arrivals.ts';
 import { readDemoOptions } from './demo/options.ts';
-import { StopRequest } from './demo/stop-request.ts';
+import { compare, comparisonLine, isExact } from './showcase/comparison.ts';
+import { CsvFolder } from './showcase/csv-folder.ts';
+import { ShowcaseFolder } from './showcase/folder.ts';
+import { freePortLike, portOf } from './showcase/free-port-like.ts';
+import { StopRequest } from './showcase/stop-request.ts';
+import type { Tally } from './showcase/tally.ts';
 
 const WEBHOOK_SECRET = 'whsec_bm90IGEgc2VjcmV0OiB0aGlzIGlzIHRoZSBkZW1v';
 /** Maximum wait for the last leads to arrive. */
@@ -38,7 +39,7 @@ const DEFAULTS: Addresses = {
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = process.env['DEMO_DIR'] || join(root, '.demo');
+const folder = new ShowcaseFolder(process.env['DEMO_DIR'] || join(root, '.demo'), 'demo');
 const options = readDemoOptions(process.argv.slice(2));
 
 try {
@@ -49,7 +50,7 @@ try {
 }
 
 async function demo(): Promise<number> {
-  if (!freshFolder(folder)) {
+  if (!folder.take()) {
     say('Another demo is running in this checkout. Stop it first.\n');
     return 1;
   }
@@ -74,7 +75,7 @@ async function demo(): Promise<number> {
     DEMO_WEBHOOK_URL: receiver.url,
     DEMO_ADMIN_PORT: String(await freePortLike(Number(DEFAULTS.DEMO_ADMIN_PORT))),
   };
-  const csv = new CsvFolder(join(folder, 'drop'));
+  const csv = new CsvFolder(join(folder.path, 'drop'));
   const announcing = setInterval(() => csv.announce((line) => say(`  ${line}\n`)), 250);
   try {
     say(`A stub of the service lists ${options.leads} leads, and keeps adding new ones.\n`);
@@ -96,19 +97,19 @@ async function demo(): Promise<number> {
     clearInterval(announcing);
     if (daemon?.process.exitCode === null) daemon.process.kill('SIGKILL');
     await Promise.all([stub.close(), receiver.close()]);
-    releaseFolder(folder);
+    folder.release();
   }
 }
 
 async function startLeadsync(stub: Stub, addresses: Addresses): Promise<Daemon> {
   const env = {
-    DEMO_DIR: folder,
+    DEMO_DIR: folder.path,
     DEMO_CLIENT_ID: stub.clientId,
     DEMO_CLIENT_SECRET: stub.clientSecret,
     DEMO_WEBHOOK_SECRET: WEBHOOK_SECRET,
     ...addresses,
   };
-  writeEnvironment(folder, env);
+  folder.writeEnvironment(env);
   return startDaemon(join(root, CONFIG), `http://127.0.0.1:${addresses.DEMO_ADMIN_PORT}`, {
     cwd: root,
     onStderr: (text) => appendFileSync(logFile(), text),
@@ -163,15 +164,6 @@ The ledger is in .demo/data, the CSV files are in .demo/drop, and the log is
 `;
 }
 
-/** Returns the given port if it is free, otherwise another free one. */
-async function freePortLike(port: number): Promise<number> {
-  return (await isFree(port)) ? port : freePort();
-}
-
-function portOf(url: string): number {
-  return Number(new URL(url).port);
-}
-
 /** Truncates a text to one line of the terminal. Wide characters count as two columns. */
 function oneLine(text: string): string {
   const room = process.stdout.columns ? process.stdout.columns - 3 : Number.POSITIVE_INFINITY;
@@ -190,7 +182,7 @@ function isWide(character: string): boolean {
 }
 
 function logFile(): string {
-  return join(folder, 'leadsync.log');
+  return join(folder.path, 'leadsync.log');
 }
 
 function say(text: string): void {

@@ -1,9 +1,7 @@
-import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { startWebhookReceiver, type WebhookReceiver } from '../../test/support/servers/webhook-receiver.ts';
-
-/** Number of arrivals of each lead, by its id. */
-export type Tally = Map<number, number>;
+import { signedEvent } from '../showcase/signed-event.ts';
+import { count, type Tally } from '../showcase/tally.ts';
 
 const message = z.looseObject({
   type: z.literal('lead.created'),
@@ -26,17 +24,16 @@ export async function startArrivals(
   print: (line: string) => void,
 ): Promise<{ readonly receiver: WebhookReceiver; readonly tally: Tally }> {
   const tally: Tally = new Map();
-  const webhook = new Webhook(secret);
   const receiver = await startWebhookReceiver({ port });
-  receiver.answerAlways(({ body, headers }, res) => {
+  receiver.answerAlways((request, res) => {
     try {
-      const verified = webhook.verify(body.toString('utf8'), signatureHeaders(headers));
+      const verified = signedEvent(secret, request);
       if (testEvent.safeParse(verified).success) {
         print('webhook  a test event');
         return void res.writeHead(204).end();
       }
       const { data } = message.parse(verified);
-      tally.set(data.id, (tally.get(data.id) ?? 0) + 1);
+      count(tally, data.id);
       print(`${line(data)}${(tally.get(data.id) ?? 0) > 1 ? '   AGAIN' : ''}`);
       res.writeHead(204).end();
     } catch (error) {
@@ -45,11 +42,6 @@ export async function startArrivals(
     }
   });
   return { receiver, tally };
-}
-
-function signatureHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
-  const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];
-  return Object.fromEntries(names.map((name) => [name, String(headers[name] ?? '')]));
 }
 
 function line(data: z.output<typeof message>['data']): string {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import type { Tally } from './arrivals.ts';
+import { count, type Tally } from './tally.ts';
 
 /** Reads the CSV files of a folder, with a parser that leadsync does not use. */
 export class CsvFolder {
@@ -25,8 +25,7 @@ export class CsvFolder {
   /** Counts the arrivals of each lead in all files. */
   tally(): Tally {
     const tally: Tally = new Map();
-    for (const id of this.#files().flatMap((name) => this.#ids(name)))
-      tally.set(id, (tally.get(id) ?? 0) + 1);
+    for (const id of this.#files().flatMap((name) => this.#ids(name))) count(tally, id);
     return tally;
   }
 

@@ -1,4 +1,4 @@
-import type { Tally } from './arrivals.ts';
+import type { Tally } from './tally.ts';
 
 /** The difference between the leads that the stub served and those that arrived at one sink, by id. */
 export interface Comparison {
