@@ -1,5 +1,7 @@
 /** How many leads a source lists now and has listed before. */
 export interface ListingSize {
+  /** Time of the last complete listing. Undefined if no listing was ever complete, as during the first poll. */
+  readonly lastSuccessAt: Date | undefined;
   /** Number of leads in the last complete listing. */
   readonly listed: number;
   /** Maximum number of leads in a complete listing of the last week. */
@@ -15,7 +17,13 @@ const FEW_LEADS = 20;
  * Returns the former size of a listing that is now empty, or that has lost at least 20 leads and more than half of its maximum size in the
  * last week. Undefined otherwise. A service that removes old leads gradually stays within these limits.
  */
-export function sizeBeforeFall({ listed, listedLately, leads }: ListingSize): number | undefined {
+export function sizeBeforeFall({
+  lastSuccessAt,
+  listed,
+  listedLately,
+  leads,
+}: ListingSize): number | undefined {
+  if (lastSuccessAt === undefined) return undefined;
   if (listed === 0) return leads > 0 ? Math.max(leads, listedLately) : undefined;
   const isFall = listedLately - listed >= FEW_LEADS && listed < listedLately / 2;
   return isFall ? listedLately : undefined;

@@ -47,7 +47,9 @@ const cases: [Condition, Observation, since: Date | undefined, afterMs: number][
   ['source_silent', anObservation({ sources: [aSource({ silence })] }), ago(5 * HOUR), 0],
   [
     'listing_shrunk',
-    anObservation({ sources: [aSource({ listing: { listed: 29, listedLately: 60, leads: 80 } })] }),
+    anObservation({
+      sources: [aSource({ listing: { lastSuccessAt: NOW, listed: 29, listedLately: 60, leads: 80 } })],
+    }),
     undefined,
     30 * MINUTE,
   ],

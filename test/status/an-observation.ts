@@ -18,7 +18,7 @@ export function aSource(more: Partial<ObservedSource> = {}): ObservedSource {
     name: 'main',
     overdueSince: undefined,
     lastSuccessAt: NOW,
-    listing: { listed: 60, listedLately: 60, leads: 80 },
+    listing: { lastSuccessAt: NOW, listed: 60, listedLately: 60, leads: 80 },
     rejected: 0,
     failure: undefined,
     silence: undefined,

@@ -54,7 +54,7 @@ test('an alert says what the status says, but for how long ago it was', () => {
   const stale = { since: now, faults: ['leadsync.yaml:3:1: unknown option'] };
   const health = { ...HEALTHY, pausedSince: now, pausedReason: 'moving house' };
   const sink = aSink({ health, pending: 3, dead: 2, lastDeadAt: NOW });
-  const listing = { listed: 0, listedLately: 60, leads: 80 };
+  const listing = { lastSuccessAt: now, listed: 0, listedLately: 60, leads: 80 };
   const alerts = evaluateConditions(
     anObservation({ sources: [aSource({ listing })], sinks: [sink], stale }),
     NAMES,
@@ -62,7 +62,7 @@ test('an alert says what the status says, but for how long ago it was', () => {
   ).flatMap(({ condition, state }) =>
     typeof state === 'string' ? [] : [`${condition} ${state.what} ${state.next}`],
   );
-  const source = { ...listing, source: 'main', rejected: 0, lastSuccessAt: now };
+  const source = { ...listing, source: 'main', rejected: 0 };
   const lastPoll = { ...failed, status: 'success', error: undefined } as const;
   const status = {
     ...sink,
