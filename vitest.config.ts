@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Folders whose files take minutes, however short they are: begun last, one of them would run while the other workers have nothing to do. */
-const LONG = ['/test/simulation/', '/test/faults/', '/test/exports/'];
+/** Folders and files that take minutes, however short they are: begun last, one of them would run while the other workers have nothing to do. */
+const LONG = ['/test/simulation/', '/test/faults/', '/test/exports/', '/test/start/world'];
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -22,6 +22,12 @@ const SHOWCASES = {
     folderVariable: 'DEMO_DIR',
     folder: '.demo',
   },
+  'config/world.yaml': {
+    script: 'scripts/world.ts',
+    start: 'npm run world',
+    folderVariable: 'WORLD_DIR',
+    folder: '.world',
+  },
 };
 const stamp = join(root, 'node_modules', '.installed-from');
 

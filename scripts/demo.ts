@@ -9,9 +9,9 @@ import { type Daemon, startDaemon } from '../test/support/program/leadsync.ts';
 import { startArrivals } from './demo/arrivals.ts';
 import { readDemoOptions } from './demo/options.ts';
 import { compare, comparisonLine, isExact } from './showcase/comparison.ts';
-import { CsvFolder } from './showcase/csv-folder.ts';
 import { ShowcaseFolder } from './showcase/folder.ts';
 import { freePortLike, portOf } from './showcase/free-port-like.ts';
+import { LeadFiles } from './showcase/lead-files.ts';
 import { StopRequest } from './showcase/stop-request.ts';
 import type { Tally } from './showcase/tally.ts';
 
@@ -75,8 +75,9 @@ async function demo(): Promise<number> {
     DEMO_WEBHOOK_URL: receiver.url,
     DEMO_ADMIN_PORT: String(await freePortLike(Number(DEFAULTS.DEMO_ADMIN_PORT))),
   };
-  const csv = new CsvFolder(join(folder.path, 'drop'));
-  const announcing = setInterval(() => csv.announce((line) => say(`  ${line}\n`)), 250);
+  const csv = LeadFiles.csv(join(folder.path, 'drop'));
+  const announceFiles = () => csv.announce((line) => say(`  ${line}\n`));
+  const announcing = setInterval(() => void announceFiles(), 250);
   try {
     say(`A stub of the service lists ${options.leads} leads, and keeps adding new ones.\n`);
     daemon = await startLeadsync(stub, addresses);
@@ -91,8 +92,8 @@ async function demo(): Promise<number> {
     stub.arrive(0);
     await lastArrivals(stub, [() => tally, () => csv.tally()]);
     const exit = await daemon.kill('SIGTERM');
-    csv.announce((line) => say(`  ${line}\n`));
-    return summary(stub, tally, csv.tally(), exit.code);
+    await announceFiles();
+    return summary(stub, tally, await csv.tally(), exit.code);
   } finally {
     clearInterval(announcing);
     if (daemon?.process.exitCode === null) daemon.process.kill('SIGKILL');
@@ -118,11 +119,12 @@ async function startLeadsync(stub: Stub, addresses: Addresses): Promise<Daemon> 
 }
 
 /** Waits until the stub has served all of its leads and both destinations have each of them, for at most `LAST_ARRIVALS_MS`. */
-async function lastArrivals(stub: Stub, tallies: readonly (() => Tally)[]): Promise<void> {
+async function lastArrivals(stub: Stub, tallies: readonly (() => Tally | Promise<Tally>)[]): Promise<void> {
   const deadline = performance.now() + LAST_ARRIVALS_MS;
   while (performance.now() < deadline) {
     const served = stub.served.ids();
-    const everywhere = tallies.every((tally) => compare(served, tally()).missing.length === 0);
+    const arrived = await Promise.all(tallies.map((tally) => tally()));
+    const everywhere = arrived.every((tally) => compare(served, tally).missing.length === 0);
     if (served.length >= stub.shown && everywhere) return;
     await sleep(200);
   }

@@ -120,6 +120,8 @@ export const oddListings = {
   empty: () => [],
   /** Shows the first half. */
   shrunk: (elements) => elements.slice(0, Math.floor(elements.length / 2)),
+  /** Shows the first quarter. */
+  quartered: (elements) => elements.slice(0, Math.floor(elements.length / 4)),
   /** Shows the elements in a different order each time. */
   shuffled: (elements) => shuffled(elements),
   reversed: (elements) => elements.toReversed(),

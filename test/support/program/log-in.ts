@@ -1,9 +1,13 @@
 import { until } from '../time/until.ts';
-import { startLeadsync } from './leadsync.ts';
+import { type LeadsyncOptions, startLeadsync } from './leadsync.ts';
 
 /** Runs `leadsync login SOURCE` with a browser whose user consents immediately. @throws Error if the login fails */
-export async function logIn(configFile: string, source = 'main'): Promise<void> {
-  const login = startLeadsync(['login', source, '-c', configFile]);
+export async function logIn(
+  configFile: string,
+  source = 'main',
+  options: LeadsyncOptions = {},
+): Promise<void> {
+  const login = startLeadsync(['login', source, '-c', configFile], options);
   try {
     const address = await until('the address is printed', () => /^http\S+$/m.exec(login.stdout)?.[0]);
     await fetch(address);

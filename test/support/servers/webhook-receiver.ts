@@ -25,7 +25,7 @@ export type ReceiverAnswer =
 /** A server that receives webhooks and keeps them. */
 export interface WebhookReceiver {
   readonly url: string;
-  /** Every request whose body arrived completely, oldest first, whatever its answer. */
+  /** Every request whose body arrived completely, oldest first, whatever its answer; with `kept`, only the last ones. */
   readonly received: readonly ReceivedRequest[];
   /** Sets the answers to the next requests, in order; later requests get 204. */
   answerNext(...answers: readonly ReceiverAnswer[]): void;
@@ -38,6 +38,8 @@ export interface WebhookReceiver {
 
 export interface WebhookReceiverOptions {
   readonly port?: number;
+  /** Number of requests to keep in `received`, for receivers that get many; all by default. */
+  readonly kept?: number;
   /** Called for each request, before the answer. */
   readonly onRequest?: (request: ReceivedRequest) => void;
 }
@@ -52,6 +54,7 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
     try {
       const request = await readRequest(req);
       received.push(request);
+      if (received.length > (options.kept ?? Number.POSITIVE_INFINITY)) received.shift();
       res.once('finish', () => {
         request.status = res.statusCode;
       });
