@@ -139,7 +139,7 @@ async function play(world: World, { over, watch, photographer }: Play): Promise<
     await until('everything is well', () => isCalm() || over.aborted, REPORTED_MS);
     if (!over.aborted) await photographer.allWell();
   }
-  for (const event of TIMETABLE) {
+  for (const event of TIMETABLE.filter(({ minute }) => minute / options.speed < options.minutes)) {
     await rest(event.minute, over);
     if (over.aborted) return;
     journal.note('world', event.what);

@@ -33,7 +33,9 @@ export async function lastArrivals(
     if (missed < missedBefore) patience = new Patience();
     if (patience.spentMs > PATIENCE_MS) return arrived;
     missedBefore = Math.min(missed, missedBefore);
-    await hurry(ask);
+    await hurry(ask).catch(() => {
+      // leadsync is too busy to answer, or the state has changed meanwhile. The next round asks again.
+    });
     await sleep(PAUSE_MS);
   }
 }
