@@ -44,8 +44,14 @@ const rooms: Readonly<Record<string, Room>> = {
     ],
     because: 'telemetry/ turns events into logs and metrics; it must not know who emits them.',
   },
-  admin: {
+  identity: {
     imports: ['platform'],
+    doors: ['contract.ts', 'openid-provider.ts', 'options.ts'],
+    because:
+      'identity/ asks an OpenID provider who a person is; it must not know sessions, pages or what a person may do.',
+  },
+  admin: {
+    imports: ['identity', 'platform'],
     doors: [
       'server.ts',
       'address-error.ts',
@@ -55,6 +61,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/deliveries.ts',
       'contract/leads.ts',
       'contract/log.ts',
+      'contract/login-provider.ts',
       'contract/overview.ts',
       'contract/polls.ts',
       'contract/previews.ts',
@@ -63,7 +70,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/actor.ts',
     ],
     because:
-      'admin/ serves HTTP and receives its operations as functions; it must not know the rooms that implement them.',
+      'admin/ serves HTTP and receives its operations as functions; it must not know the rooms that implement them. Of identity/ it knows the contract alone.',
   },
   source: {
     imports: ['leads', 'platform', 'telemetry'],
@@ -229,7 +236,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'alerts/ notifies people of problems; it must not know how they are found, nor how leads are read, stored or delivered.',
   },
   config: {
-    imports: ['alerts', 'exports', 'leads', 'mapping', 'platform', 'sinks', 'source'],
+    imports: ['alerts', 'exports', 'identity', 'leads', 'mapping', 'platform', 'sinks', 'source'],
     doors: [
       'load-config.ts',
       'config-warnings.ts',
@@ -259,6 +266,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'config',
       'delivery',
       'exports',
+      'identity',
       'leads',
       'ledger',
       'mapping',
@@ -280,6 +288,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'config',
       'delivery',
       'exports',
+      'identity',
       'leads',
       'ledger',
       'mapping',
@@ -349,7 +358,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'libphonenumber-js': ['mapping'],
   mysql2: ['sinks/mysql'],
   'node-cron': ['config', 'status'],
-  'openid-client': ['source'],
+  'openid-client': ['identity', 'source'], // persons who log in to the pages, and the service that leads come from
   pg: ['sinks/postgres'],
   pino: ['telemetry'],
   'pino-pretty': ['telemetry'],
@@ -358,7 +367,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['telemetry'],
   re2js: ['mapping'],
   nodemailer: ['platform'],
-  undici: ['alerts', 'platform', 'source', 'sinks', 'sinks/webhook'],
+  undici: ['alerts', 'identity', 'platform', 'source', 'sinks', 'sinks/webhook'],
   uplot: ['admin'], // its files are served
   yaml: ['config'],
   zod: [
@@ -367,6 +376,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
     'bucket',
     'config',
     'exports',
+    'identity',
     'mapping',
     'platform',
     'sinks',

@@ -1,14 +1,17 @@
 import cookie from '@fastify/cookie';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { LOGIN_PATH, type LoginFailed } from '../identity/contract.ts';
 import type { NamedToken, TrustedHeader } from '../platform/options/role.ts';
 import { AdminAddressError } from './address-error.ts';
 import { addApi } from './api/register.ts';
 import type { Configuration } from './contract/configuration.ts';
+import type { LoginProvider } from './contract/login-provider.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
 import { Access } from './gate/access.ts';
 import { type Audit, auditRecorder, withAudit } from './gate/audit.ts';
 import { addGate, rejectBadAddress } from './gate/gate.ts';
 import { addLogin } from './gate/login.ts';
+import { addOidcLogin } from './gate/oidc-login.ts';
 import { requestErrorFor, sendError } from './http/answer.ts';
 import { cachedFor } from './http/cached-for.ts';
 import { limitConnections } from './http/connection-limit.ts';
@@ -38,6 +41,10 @@ export interface AdminOptions extends ProbeOptions {
   readonly tokens: () => readonly NamedToken[];
   /** The header in which a trusted proxy names the person. */
   readonly header?: () => TrustedHeader | undefined;
+  /** The OpenID provider that logs people in to the pages. */
+  readonly login?: () => LoginProvider | undefined;
+  /** Reports a failed login at the OpenID provider. */
+  readonly onLoginFailed?: (failure: LoginFailed) => void;
   /** Whether the server listens on a loopback address. */
   readonly loopback: boolean;
   readonly version: string;
@@ -120,9 +127,9 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
 
 async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<void> {
   const { monotonicMs = () => performance.now(), tokens, loopback, audit } = options;
-  const { header = () => undefined } = options;
+  const { header = () => undefined, login = () => undefined, onLoginFailed = () => undefined } = options;
   const isProxy = trustedProxies(options.proxies);
-  const access = new Access({ tokens, header, isProxy, loopback, monotonicMs });
+  const access = new Access({ tokens, header, login, isProxy, loopback, monotonicMs });
   await app.register(cookie);
   const record = auditRecorder(audit);
   addGate(app, { hosts: options.hosts, access, record, instance: options.instance });
@@ -145,12 +152,20 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   await addApi(app, operations, options.onFault);
   addDescription(app, options.version);
   if (options.boardQueues) await addBoard(app, options.boardQueues);
-  const { sendLogin } = registerPages(app, {
+  const pageParts = {
     operations,
     onFault: options.onFault,
     ...(options.rewriteCommands && { rewriteCommands: options.rewriteCommands }),
+  };
+  const pages = registerPages(app, pageParts, () => {
+    const label = login()?.provider.label;
+    return {
+      token: tokens().length > 0,
+      ...(label !== undefined && { provider: { label, path: LOGIN_PATH } }),
+    };
   });
-  await addLogin(app, access, record, sendLogin);
+  await addLogin(app, { access, record, pages, login });
+  addOidcLogin(app, { access, record, pages, login, onLoginFailed, monotonicMs });
 }
 
 function addDescription(app: FastifyInstance, version: string): void {

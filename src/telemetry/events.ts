@@ -1,4 +1,5 @@
 import type { EventKind } from './event-kind.ts';
+import { adminEvents } from './events/admin-events.ts';
 import { alertEvents } from './events/alert-events.ts';
 import { carrierEvents } from './events/carrier-events.ts';
 import { ledgerEvents } from './events/ledger-events.ts';
@@ -17,6 +18,7 @@ export const EVENTS = {
   ...carrierEvents,
   ...ledgerEvents,
   ...alertEvents,
+  ...adminEvents,
 };
 
 /** Type of an event; the field `event` of a log line. */

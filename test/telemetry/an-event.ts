@@ -15,6 +15,12 @@ const recorded = { listed: 3, new: 2, changed: 1, rejected: 1, bytes: 3000 };
 
 /** One example of every event; the compiler sees to it that none is missing. */
 const examples: Examples = {
+  'login-failed': {
+    type: 'login-failed',
+    reason: 'unreachable',
+    detail: 'The login provider at sso.example.com refuses the connection (ECONNREFUSED).',
+    hint: 'Check that it is running, and check host and port.',
+  },
   started: {
     type: 'started',
     version: '1.2.3',

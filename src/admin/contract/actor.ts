@@ -3,10 +3,16 @@ import type { Role } from '../../platform/options/role.ts';
 
 /** The client of a request: who it is, how it came in, what it may do, and its address. */
 export interface Actor {
-  /** Name of the person or program: of a token, `admin` for `admin.token`, or as a proxy says. `loopback` if no credential is required. */
+  /**
+   * Name of the person or program: of a token, `admin` for `admin.token`, or as a proxy or an OpenID provider says. `loopback` if no credential is
+   * required.
+   */
   readonly who: string;
-  /** Kind of credential; `proxy` means that a trusted proxy names the person, and `loopback` that none is required. */
-  readonly via: 'token' | 'session' | 'proxy' | 'loopback';
+  /**
+   * Kind of credential: a token; a `session` that began with one; `oidc` for a session that began with a login at an OpenID provider; `proxy` if a
+   * trusted proxy names the person; `loopback` if none is required.
+   */
+  readonly via: 'token' | 'session' | 'oidc' | 'proxy' | 'loopback';
   readonly role: Role;
   readonly address: string;
 }

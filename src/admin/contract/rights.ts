@@ -68,9 +68,28 @@ export function isAllowed(client: Actor | undefined, operation: OperationName): 
   return client !== undefined && includesRole(client.role, neededRole(operation));
 }
 
-/** Returns the error for a person who is logged in at a proxy and has no role here. */
-export function noRole(who: string): RequestError {
-  return new RequestError(403, 'role', `${who} has no role in admin.trusted_header of this leadsync.`, '');
+/** A person who is logged in and has no role here. */
+export interface PersonWithoutRole {
+  readonly who: string;
+  /** Who has logged the person in: a trusted proxy, or an OpenID provider. */
+  readonly via: 'proxy' | 'oidc';
+}
+
+/** Returns the error for a person who is logged in and has no role here. */
+export function noRole({ who, via }: PersonWithoutRole): RequestError {
+  if (via === 'proxy')
+    return new RequestError(403, 'role', `${who} has no role in admin.trusted_header of this leadsync.`, '');
+  return new RequestError(
+    403,
+    'no-role',
+    `You are logged in as ${who}, who has no role in admin.oidc of this leadsync.`,
+    `An administrator can add \`${yamlKey(who)}: viewer\` under \`admin.oidc.roles\` of the configuration, or a group of yours under \`group_roles\`. Groups count from the next login.`,
+  );
+}
+
+/** Returns a text as a key in YAML. */
+function yamlKey(text: string): string {
+  return /^[a-z][\w.@+-]*$/i.test(text) ? text : JSON.stringify(text);
 }
 
 /** Returns the error for a client whose role does not include the one that an operation needs. */

@@ -1,12 +1,14 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { NamedToken, TrustedHeader } from '../../platform/options/role.ts';
+import type { Identity } from '../../identity/contract.ts';
+import { isPersonName, type NamedToken, roleOf, type TrustedHeader } from '../../platform/options/role.ts';
 import type { Actor } from '../contract/actor.ts';
+import type { LoginProvider } from '../contract/login-provider.ts';
 import { RequestError } from '../contract/request-error.ts';
-import type { OperationName } from '../contract/rights.ts';
+import type { OperationName, PersonWithoutRole } from '../contract/rights.ts';
 import { sendError, wantsPage } from '../http/answer.ts';
 import { clientAddress } from '../http/proxies.ts';
-import { digest, Sessions } from './sessions.ts';
+import { digest, type PersonHolder, Sessions, type TokenHolder } from './sessions.ts';
 import { TokenThrottle } from './token-throttle.ts';
 
 declare module 'fastify' {
@@ -27,6 +29,8 @@ export interface AccessOptions {
   readonly tokens: () => readonly NamedToken[];
   /** The header in which a trusted proxy names the person; undefined if no proxy does. */
   readonly header: () => TrustedHeader | undefined;
+  /** The OpenID provider that logs people in; undefined if there is none. */
+  readonly login: () => LoginProvider | undefined;
   /** Whether an address is that of a trusted proxy. */
   readonly isProxy: (address: string) => boolean;
   /**
@@ -44,12 +48,9 @@ export interface AnonymousClient {
   readonly guess: boolean;
   /** Seconds for which the server answers further wrong tokens from this address with 429; 0 if it answers them with 401. */
   readonly waitSeconds: number;
-  /** Name of a person whom a trusted proxy has logged in, and who has no role. */
-  readonly withoutRole?: string;
+  /** A person who is logged in and has no role. */
+  readonly withoutRole?: PersonWithoutRole;
 }
-
-/** Matches the name of a person as a proxy sends it: printable ASCII, such as a user name or an email address. */
-const PERSON = /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/;
 
 const NO_CREDENTIAL: AnonymousClient = { guess: false, waitSeconds: 0 };
 
@@ -73,8 +74,8 @@ export class Access {
 
   /** Whether clients need a credential. */
   get needed(): boolean {
-    const { tokens, header, loopback } = this.#protection;
-    return tokens().length > 0 || header() !== undefined || !loopback;
+    const { tokens, header, login, loopback } = this.#protection;
+    return tokens().length > 0 || header() !== undefined || login() !== undefined || !loopback;
   }
 
   /** Returns the client. Call it once per request, because it counts wrong tokens. */
@@ -97,22 +98,37 @@ export class Access {
     const trusted = header();
     if (trusted === undefined || !isProxy(socket.remoteAddress ?? '')) return undefined;
     const [who = '', ...more] = raw.headersDistinct[trusted.name.toLowerCase()] ?? [];
-    if (more.length > 0 || !PERSON.test(who)) return undefined;
+    if (more.length > 0 || !isPersonName(who)) return undefined;
     const role = trusted.roles.get(who) ?? trusted.defaultRole;
-    return role ? { who, via: 'proxy', role, address } : { ...NO_CREDENTIAL, withoutRole: who };
+    return role
+      ? { who, via: 'proxy', role, address }
+      : { ...NO_CREDENTIAL, withoutRole: { who, via: 'proxy' } };
   }
 
-  /** Returns undefined if the session has ended, or the token that it began with is no longer in force. */
-  #bySession(id: string | undefined, address: string): Actor | undefined {
+  /** Returns undefined if the session has ended, or what it began with, a token or a provider, is no longer in force. */
+  #bySession(id: string | undefined, address: string): Actor | AnonymousClient | undefined {
     const holder = id === undefined ? undefined : this.#sessions.holderOf(id);
     if (id === undefined || holder === undefined) return undefined;
-    const { who, credential } = holder;
+    const client = holder.via === 'oidc' ? this.#byLogin(holder, address) : this.#byToken(holder, address);
+    if (client === undefined) this.#sessions.end(id);
+    return client;
+  }
+
+  #byToken({ who, credential }: TokenHolder, address: string): Actor | undefined {
     const found = this.#protection
       .tokens()
       .find(({ name, token }) => name === who && digest(token.reveal()) === credential);
-    if (found) return { who, via: 'session', role: found.role, address };
-    this.#sessions.end(id);
-    return undefined;
+    return found && { who, via: 'session', role: found.role, address };
+  }
+
+  /** Finds the role in the configuration in force, so that a reload that removes a person ends what they may do. */
+  #byLogin({ who, groups, provider }: PersonHolder, address: string): Actor | AnonymousClient | undefined {
+    const login = this.#protection.login();
+    if (login?.provider.key !== provider) return undefined;
+    const role = roleOf(login.roles, { name: who, groups });
+    return role
+      ? { who, via: 'oidc', role, address }
+      : { ...NO_CREDENTIAL, withoutRole: { who, via: 'oidc' } };
   }
 
   /** Compares with every token, so that the time does not show which one is similar. */
@@ -131,13 +147,29 @@ export class Access {
     const address = clientAddress(request);
     const found = this.#find(sent);
     if (!found) return this.#guess(sent, address);
-    const session = this.#sessions.begin({ who: found.name, credential: digest(sent) });
+    const session = this.#sessions.begin({ via: 'session', who: found.name, credential: digest(sent) });
     return { session, client: { who: found.name, via: 'session', role: found.role, address } };
   }
 
-  logOut(request: FastifyRequest): void {
+  /** Returns a new session for a person whom the provider has just logged in. Undefined if the person has no role: strangers get no session. */
+  logInPerson(
+    request: FastifyRequest,
+    { provider, roles }: LoginProvider,
+    identity: Identity,
+  ): Login | undefined {
+    const { name: who, groups, idToken } = identity;
+    const role = roleOf(roles, identity);
+    if (role === undefined) return undefined;
+    const session = this.#sessions.begin({ via: 'oidc', who, groups, provider: provider.key, idToken });
+    return { session, client: { who, via: 'oidc', role, address: clientAddress(request) } };
+  }
+
+  /** Ends the session of a request. Returns what it was started with; undefined if there was none. */
+  logOut(request: FastifyRequest): TokenHolder | PersonHolder | undefined {
     const session = request.cookies[SESSION_COOKIE];
+    const holder = session === undefined ? undefined : this.#sessions.holderOf(session);
     if (session !== undefined) this.#sessions.end(session);
+    return holder;
   }
 }
 

@@ -1,30 +1,44 @@
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { clientAddress, isHttps } from '../http/proxies.ts';
+import type { LoginProvider } from '../contract/login-provider.ts';
+import { clientAddress, isHttps, originOf } from '../http/proxies.ts';
 import { type Access, type AnonymousClient, SESSION_COOKIE } from './access.ts';
 import type { RecordAudit } from './audit.ts';
+import { ownPath } from './own-path.ts';
 import { SESSION_MS } from './sessions.ts';
 
-/** Sends the login page. */
-export type SendLogin = (
-  reply: FastifyReply,
-  page: { readonly failure?: string | undefined; readonly next?: string | undefined },
-) => FastifyReply;
+/** The pages of login and logout. */
+export interface LoginPages {
+  /** Sends the login page. */
+  sendLogin(
+    reply: FastifyReply,
+    page: { readonly failure?: string | undefined; readonly next?: string | undefined },
+  ): FastifyReply;
+  /** Sends a page that goes on to another address by itself, without a script. `link` is for browsers that do not. */
+  sendOnward(
+    reply: FastifyReply,
+    page: { readonly title: string; readonly link: string; readonly to: string },
+  ): FastifyReply;
+}
 
 const TOO_MANY =
   'This token is wrong, and many wrong ones came from your address. The right one is accepted at any time.';
 const UNSENT = 'Your session had expired, so nothing was done. Log in, then try again.';
 
+/** What the login works with. */
+export interface LoginParts {
+  readonly access: Access;
+  readonly record: RecordAudit;
+  readonly pages: LoginPages;
+  readonly login: () => LoginProvider | undefined;
+}
+
 /**
  * Adds `GET /login`; `POST /login`, which starts a session if `token` is right and then redirects to `next`; and `POST /logout`, which ends
- * the session.
+ * the session, and then the one at the OpenID provider that began it.
  */
-export async function addLogin(
-  app: FastifyInstance,
-  access: Access,
-  record: RecordAudit,
-  sendLogin: SendLogin,
-): Promise<void> {
+export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise<void> {
+  const { access, record, pages } = parts;
   await app.register(formbody);
   /** Sends the login page again. A further wrong token of an address that has sent too many is not recorded. */
   const refuse = async (
@@ -34,13 +48,13 @@ export async function addLogin(
     next: string,
   ) => {
     if (guess) await record('login refused', { address: clientAddress(request) });
-    if (waitSeconds === 0) return sendLogin(reply.code(401), { failure: 'This token is wrong.', next });
-    return sendLogin(reply.code(429).header('retry-after', waitSeconds), { failure: TOO_MANY, next });
+    if (waitSeconds === 0) return pages.sendLogin(reply.code(401), { failure: 'This token is wrong.', next });
+    return pages.sendLogin(reply.code(429).header('retry-after', waitSeconds), { failure: TOO_MANY, next });
   };
   app.get('/login', { config: { open: true } }, async (request, reply) => {
     const { next, unsent } = fieldsOf(request.query);
     if (!access.needed) return reply.redirect(next, 303);
-    return sendLogin(reply, { failure: unsent ? UNSENT : undefined, next });
+    return pages.sendLogin(reply, { failure: unsent ? UNSENT : undefined, next });
   });
   app.post('/login', { config: { open: true } }, async (request, reply) => {
     const { token, next } = fieldsOf(request.body);
@@ -52,8 +66,19 @@ export async function addLogin(
     return reply.setCookie(SESSION_COOKIE, login.session, cookie).redirect(next, 303);
   });
   app.post('/logout', { config: { open: true } }, async (request, reply) => {
-    access.logOut(request);
-    return reply.clearCookie(SESSION_COOKIE, cookieFor(request)).redirect('/login', 303);
+    const holder = access.logOut(request);
+    reply.clearCookie(SESSION_COOKIE, cookieFor(request));
+    const login = parts.login();
+    const isPerson = holder?.via === 'oidc' || fieldsOf(request.body).everywhere;
+    if (!isPerson || login === undefined) return reply.redirect('/login', 303);
+    const idToken =
+      holder?.via === 'oidc' && holder.provider === login.provider.key ? holder.idToken : undefined;
+    const returnTo = `${login.publicUrl ?? originOf(request)}/login`;
+    const address = await login.provider.logoutAddress(idToken, returnTo);
+    if (address === undefined) return reply.redirect('/login', 303);
+    // Not a redirect: `form-action` of the content security policy allows forms to lead only to this server.
+    const link = `Log out of ${login.provider.label} too`;
+    return pages.sendOnward(reply, { title: 'You are logged out of leadsync', link, to: address });
   });
 }
 
@@ -61,12 +86,12 @@ function cookieFor(request: FastifyRequest) {
   return { path: '/', httpOnly: true, sameSite: 'strict', secure: isHttps(request) } as const;
 }
 
-function fieldsOf(fields: unknown): { token: string; next: string; unsent: boolean } {
-  const { token, next, unsent } = (fields ?? {}) as Readonly<Record<string, unknown>>;
-  return { token: typeof token === 'string' ? token : '', next: ownPath(next), unsent: unsent !== undefined };
-}
-
-/** Returns `next` if it is a path of this server, otherwise `/`, so that the login page never redirects to another site. */
-function ownPath(next: unknown): string {
-  return typeof next === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) ? next : '/';
+function fieldsOf(fields: unknown) {
+  const { token, next, unsent, everywhere } = (fields ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    token: typeof token === 'string' ? token : '',
+    next: ownPath(next),
+    unsent: unsent !== undefined,
+    everywhere: everywhere !== undefined,
+  };
 }

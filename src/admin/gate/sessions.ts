@@ -5,12 +5,28 @@ export const SESSION_MS = 12 * 3_600_000;
 /** Maximum concurrent sessions; a further one ends the oldest. */
 const MAX_SESSIONS = 1_000;
 
-/** Whose session it is, and what it was started with. */
-export interface SessionHolder {
+/** A session that began with a token. */
+export interface TokenHolder {
+  readonly via: 'session';
   readonly who: string;
-  /** Digest of the credential. The session ends when the credential is no longer in force. */
+  /** Digest of the token. The session ends when the token is no longer in force. */
   readonly credential: string;
 }
+
+/** A session that began with a login at an OpenID provider. */
+export interface PersonHolder {
+  readonly via: 'oidc';
+  readonly who: string;
+  /** Groups at the time of the login. */
+  readonly groups: readonly string[];
+  /** Key of the provider. The session ends when that provider is no longer in force. */
+  readonly provider: string;
+  /** The ID token, for the logout at the provider. */
+  readonly idToken: string | undefined;
+}
+
+/** Whose session it is, and what it was started with. */
+export type SessionHolder = TokenHolder | PersonHolder;
 
 /** Sessions of logged-in readers, in memory. A restart ends all sessions. */
 export class Sessions {

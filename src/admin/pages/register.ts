@@ -9,7 +9,7 @@ import { addFindLeads } from './find-leads.ts';
 import { addLead } from './lead.ts';
 import { addLeads } from './leads.ts';
 import { addLog } from './log.ts';
-import { type LoginPage, loginPage } from './login.ts';
+import { type LoginPage, type LoginWays, loginPage, type OnwardPage, onwardPage } from './login.ts';
 import { addOverview } from './overview.ts';
 import { serveAssets } from './parts/assets.ts';
 import { failureFor } from './parts/failure.ts';
@@ -54,13 +54,19 @@ const addPages = [
 export interface RegisteredPages {
   /** Sends the login page. Its assets, under `/assets/`, need no credential either. */
   sendLogin(reply: FastifyReply, page: LoginPage): FastifyReply;
+  /** Sends a page that goes on to another address by itself. */
+  sendOnward(reply: FastifyReply, page: OnwardPage): FastifyReply;
 }
 
 /**
  * Adds the pages and their assets to a server. The gate of the server (`addGate`) authenticates the client and checks the origin of a POST
- * before a page handles the request.
+ * before a page handles the request. `loginWays` returns the ways to log in, which a reload can change.
  */
-export function registerPages(app: FastifyInstance, parts: PageParts): RegisteredPages {
+export function registerPages(
+  app: FastifyInstance,
+  parts: PageParts,
+  loginWays: () => LoginWays = () => ({ token: true }),
+): RegisteredPages {
   const assetAddress = serveAssets(app);
   const site = new Site(parts, assetAddress);
   app.register(async (scope) => {
@@ -76,11 +82,17 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
     const failure = failureFor(error);
     // Every other page shows the state of leadsync, which an anonymous client must not see.
     if (may('overview')) return site.fail(request, reply, failure);
-    return site.send(reply, publicFailurePage(assetAddress, failure), failure.status);
+    const document = publicFailurePage(assetAddress, failure, error.code === 'no-role');
+    return site.send(reply, document, failure.status);
   });
+  const send = (reply: FastifyReply, document: string) =>
+    protect(reply).type('text/html; charset=utf-8').send(document);
   return {
-    sendLogin: (reply, page) =>
-      protect(reply).type('text/html; charset=utf-8').send(loginPage(assetAddress, page)),
+    sendLogin: (reply, { failure, next }) => {
+      const shown = failure && site.rewriteCommands(failure);
+      return send(reply, loginPage(assetAddress, { failure: shown, next }, loginWays()));
+    },
+    sendOnward: (reply, page) => send(reply, onwardPage(assetAddress, page)),
   };
 }
 

@@ -70,6 +70,7 @@ const LIVE: readonly Option[] = [
     name: 'admin.trusted_header',
     of: ({ adminHeader }) => adminHeader && { ...adminHeader, roles: Object.fromEntries(adminHeader.roles) },
   },
+  { name: 'admin.oidc', of: ({ adminLogin }) => adminLogin?.provider },
   { name: 'watch', of: ({ watch }) => watch },
   { name: 'ledger.create', of: ({ ledgerCreate }) => ledgerCreate },
   { name: 'ledger.min_free', of: ({ minFreeBytes }) => minFreeBytes },

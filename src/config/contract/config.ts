@@ -1,11 +1,12 @@
 import type { AlertOptions } from '../../alerts/options.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
+import type { OidcOptions } from '../../identity/options.ts';
 import type { BreakerPolicy } from '../../leads/breaker-policy.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
 import type { Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import type { MappingTest } from '../../mapping/options.ts';
-import type { NamedToken, TrustedHeader } from '../../platform/options/role.ts';
+import type { NamedToken, PersonRoles, TrustedHeader } from '../../platform/options/role.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { SourceOptions } from '../../source/contract/options.ts';
@@ -61,6 +62,8 @@ export interface Config {
   readonly adminProxies: readonly string[];
   /** The header in which a trusted proxy names the person that a request is from; undefined if no proxy does. */
   readonly adminHeader: TrustedHeader | undefined;
+  /** The OpenID provider that logs people in to the pages; undefined if there is none. */
+  readonly adminLogin: LoginConfig | undefined;
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** The key that encrypts the stored tokens; undefined if the tokens are stored in plain text, with mode 0600. */
   readonly tokenKey: Secret | undefined;
@@ -95,6 +98,12 @@ export interface LedgerConfig
 /** Returns the exports and the backups of a configuration. */
 export function filesOf({ exports, backups }: Pick<Config, 'exports' | 'backups'>): readonly ExportConfig[] {
   return [...exports, ...backups];
+}
+
+/** The OpenID provider that logs people in, and their roles. */
+export interface LoginConfig {
+  readonly provider: OidcOptions;
+  readonly roles: PersonRoles;
 }
 
 /** The least severe level that is logged. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { oidcOptions } from '../../identity/options.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import { ROLES } from '../../platform/options/role.ts';
 import { nameOption } from './option-limits.ts';
@@ -109,6 +110,11 @@ export const adminOptions = z
       .optional()
       .describe(
         'Believes a proxy that logs people in, such as oauth2-proxy or Authelia, who a request is from. Counts only if the request comes from one of `trusted_proxies`; the proxy must remove the header from what clients send.',
+      ),
+    oidc: oidcOptions
+      .optional()
+      .describe(
+        'Lets people log in to the pages at an OpenID provider, such as Keycloak, Authentik, Google Workspace, Entra ID or Okta. Register `PUBLIC_URL/login/oidc/callback` there as redirect URI; `leadsync check` shows it. Needs a token with the role admin, for commands.',
       ),
   })
   .prefault({})

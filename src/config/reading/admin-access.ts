@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { isLoopback } from '../../platform/http/address.ts';
 import type { NamedToken, TrustedHeader } from '../../platform/options/role.ts';
 import type { Secret } from '../../platform/options/secret.ts';
+import type { LoginConfig } from '../contract/config.ts';
 import type { adminOptions } from '../options/admin-options.ts';
 import type { TreeValidator } from './validate-tree.ts';
 
@@ -26,6 +27,20 @@ export function headerOf({ trusted_header: header }: Admin): TrustedHeader | und
   return { name, roles: new Map(Object.entries(roles)), defaultRole };
 }
 
+/** Returns the OpenID provider that logs people in, and their roles. */
+export function loginOf({ oidc }: Admin): LoginConfig | undefined {
+  if (oidc === undefined) return undefined;
+  const { roles, group_roles: groupRoles, default_role: defaultRole } = oidc;
+  return {
+    provider: oidc,
+    roles: {
+      roles: new Map(Object.entries(roles)),
+      groupRoles: new Map(Object.entries(groupRoles)),
+      defaultRole,
+    },
+  };
+}
+
 /** Reports what would let a stranger in, or would make the audit log ambiguous. */
 export function checkAdminAccess(admin: Admin, validator: TreeValidator): void {
   refuseOpenAddress(admin, validator);
@@ -35,6 +50,31 @@ export function checkAdminAccess(admin: Admin, validator: TreeValidator): void {
       ['admin', 'trusted_header'],
       'no proxy is trusted to set it',
       'add the addresses of the proxy to admin.trusted_proxies',
+    );
+  if (admin.oidc !== undefined) checkLogin(admin, admin.oidc, validator);
+}
+
+/** Reports an OpenID provider of no use: nobody would have a role, a command no credential, or the provider no address to send people to. */
+function checkLogin(admin: Admin, oidc: NonNullable<Admin['oidc']>, validator: TreeValidator): void {
+  const { roles, group_roles: groupRoles, default_role: defaultRole } = oidc;
+  if (Object.keys({ ...roles, ...groupRoles }).length === 0 && defaultRole === undefined)
+    validator.fault(
+      ['admin', 'oidc'],
+      'nobody would have a role',
+      'add roles, such as `roles: { anna@example.com: admin }`, or group_roles or default_role',
+    );
+  if (commandToken(admin) === undefined)
+    validator.fault(
+      ['admin', 'oidc'],
+      'commands such as `leadsync reload` cannot log in at a provider, and no token has the role admin',
+      'add `token: ${LEADSYNC_ADMIN_TOKEN}` to admin (`openssl rand -hex 32` makes one)',
+    );
+  const { listen, hosts, public_url: publicUrl } = admin;
+  if (listen !== undefined && !isLoopback(listen.host) && publicUrl === undefined && hosts.length === 0)
+    validator.fault(
+      ['admin', 'oidc'],
+      'the provider would not know where to send people back to',
+      'set admin.public_url to the address of the pages, such as https://leadsync.example.com',
     );
 }
 

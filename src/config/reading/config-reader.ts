@@ -10,7 +10,7 @@ import { daemonOptions } from '../options/daemon-options.ts';
 import { nameOption } from '../options/option-limits.ts';
 import { optionSchema } from '../options/option-schema.ts';
 import { sourceEntry } from '../options/source-entry.ts';
-import { checkAdminAccess, commandToken, headerOf, tokensOf } from './admin-access.ts';
+import { checkAdminAccess, commandToken, headerOf, loginOf, tokensOf } from './admin-access.ts';
 import { isMap, type Purpose, withoutSecrets } from './needs.ts';
 import { SinkReader } from './sink-reader.ts';
 import { TreeValidator } from './validate-tree.ts';
@@ -93,6 +93,7 @@ export class ConfigReader {
       publicUrl: daemon.admin.public_url,
       adminProxies: daemon.admin.trusted_proxies,
       adminHeader: headerOf(daemon.admin),
+      adminLogin: loginOf(daemon.admin),
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       clientKey: daemon.store.client_key,

@@ -9,6 +9,7 @@ import { isLoopback } from '../../platform/http/address.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { version } from '../../platform/process/version.ts';
 import type { Parts } from '../start/compose.ts';
+import { loginProvider } from './login-provider.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
 
 /**
@@ -39,6 +40,8 @@ export async function serveAdmin(
     };
   };
   const instance = randomUUID();
+  const closing = new AbortController();
+  closers.push(() => closing.abort());
   const admin = await startAdmin({
     host,
     port,
@@ -46,6 +49,12 @@ export async function serveAdmin(
     proxies: () => current.config.adminProxies,
     tokens: () => current.config.adminTokens,
     header: () => current.config.adminHeader,
+    login: loginProvider(() => current.config, {
+      stop: closing.signal,
+      monotonicMs: () => clock.monotonicMs(),
+    }),
+    onLoginFailed: ({ reason, message, hint }) =>
+      telemetry.emit({ type: 'login-failed', reason, detail: message, hint }),
     loopback: isLoopback(host),
     version,
     instance,

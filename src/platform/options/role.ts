@@ -28,3 +28,29 @@ export interface TrustedHeader {
   /** The role of everyone else; undefined if they may do nothing. */
   readonly defaultRole: Role | undefined;
 }
+
+/** The roles of persons whom an OpenID provider logs in. */
+export interface PersonRoles {
+  readonly roles: ReadonlyMap<string, Role>;
+  /** The roles of the members of groups. */
+  readonly groupRoles: ReadonlyMap<string, Role>;
+  /** The role of everyone else; undefined if they may do nothing. */
+  readonly defaultRole: Role | undefined;
+}
+
+/**
+ * Returns the role of a person: that of their name, otherwise the highest of their groups, otherwise that of everyone else. Undefined if they
+ * have none. Compares names exactly.
+ */
+export function roleOf(
+  { roles, groupRoles, defaultRole }: PersonRoles,
+  { name, groups }: { readonly name: string; readonly groups: readonly string[] },
+): Role | undefined {
+  const ofGroups = groups.map((group) => groupRoles.get(group));
+  return roles.get(name) ?? ROLES.findLast((role) => ofGroups.includes(role)) ?? defaultRole;
+}
+
+/** Whether a text can be the name of a person, such as a user name or an email address: 1 to 200 printable ASCII characters. */
+export function isPersonName(text: string): boolean {
+  return /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(text);
+}

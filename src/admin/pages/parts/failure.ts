@@ -16,7 +16,8 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 const OTHER_TITLE = 'Request failed';
 
-const PAGE_TEXTS: Readonly<Record<string, Omit<Failure, 'status'>>> = {
+const PAGE_TEXTS: Readonly<Record<string, Partial<Omit<Failure, 'status'>>>> = {
+  'no-role': { title: 'You have no role yet' },
   'nothing-here': {
     title: 'Page not found',
     what: 'There is no page at this address.',

@@ -85,18 +85,20 @@ export function layout(page: Page, frame: Frame): VNode {
   </html>`;
 }
 
-/** Returns the head of a document. */
+/** Returns the head of a document. With `onward`, the browser goes on to that address immediately. */
 export function head(
   title: string,
   assetAddress: Frame['assetAddress'],
   state: State,
   chart: boolean | undefined,
+  onward?: string,
 ): VNode {
   return html`<head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <meta name="htmx-config" content=${HTMX} />
+    ${onward && html`<meta http-equiv="refresh" content=${`0;url=${onward}`} />`}
     <title>${title}</title>
     <link id="icon" rel="icon" type="image/svg+xml" href=${assetAddress(`${state}.svg`)} />
     ${chart && html`<link rel="stylesheet" href=${assetAddress('uplot.css')} />`}
@@ -135,7 +137,7 @@ function header({ name }: Page, { reader, installation }: Frame): VNode {
     <div class="tools">
       <button id="theme" type="button" class="quiet" hidden></button>
       ${reader && reader.via !== 'loopback' && html`<span class="reader" title=${`role ${reader.role}`}>${reader.who}</span>`}
-      ${reader?.via === 'session' && html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`}
+      ${(reader?.via === 'session' || reader?.via === 'oidc') && html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`}
     </div>
   </header>`;
 }

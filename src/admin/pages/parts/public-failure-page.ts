@@ -5,10 +5,14 @@ import { head } from './layout.ts';
 import { markup } from './markup.ts';
 import type { Failure } from './site.ts';
 
-/** Returns an error page for a client without a credential. Unlike other pages, it does not show the state of leadsync. */
+/**
+ * Returns an error page for a client without a credential. Unlike other pages, it does not show the state of leadsync. `offersLogout`: whether it
+ * has a button to log out, here and at the OpenID provider, instead of a link to the overview.
+ */
 export function publicFailurePage(
   assetAddress: (name: AssetName) => string,
   { title, what, next }: Failure,
+  offersLogout = false,
 ): VNode {
   return html`<html lang="en">
     ${head(`${title} · leadsync`, assetAddress, 'well', false)}
@@ -16,7 +20,11 @@ export function publicFailurePage(
       <main id="main">
         <h1>${title}</h1>
         <section id="ask" class="failure"><p>${markup(what)}</p><p>${markup(next)}</p></section>
-        <p class="buttons"><a class="button" href="/">To the overview</a></p>
+        ${
+          offersLogout
+            ? html`<form method="post" action="/logout" class="buttons"><button name="everywhere" value="yes">Log out</button></form>`
+            : html`<p class="buttons"><a class="button" href="/">To the overview</a></p>`
+        }
       </main>
     </body>
   </html>`;

@@ -1,0 +1,10 @@
+import type { IdentityProvider } from '../../identity/contract.ts';
+import type { PersonRoles } from '../../platform/options/role.ts';
+
+/** The OpenID provider of the configuration in force, and what the people whom it logs in may do. */
+export interface LoginProvider {
+  readonly provider: IdentityProvider;
+  readonly roles: PersonRoles;
+  /** Address at which people open the pages, without a path. Undefined: that of their request. */
+  readonly publicUrl: string | undefined;
+}

@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CALLBACK_PATH, LOGIN_PATH, LoginFailed } from '../../identity/contract.ts';
+import type { LoginProvider } from '../contract/login-provider.ts';
+import { noRole } from '../contract/rights.ts';
+import { sendError } from '../http/answer.ts';
+import { clientAddress, isHttps, originOf } from '../http/proxies.ts';
+import { type Access, SESSION_COOKIE } from './access.ts';
+import type { RecordAudit } from './audit.ts';
+import { BegunLogins, LOGIN_MS } from './begun-logins.ts';
+import type { LoginPages } from './login.ts';
+import { ownPath } from './own-path.ts';
+import { SESSION_MS } from './sessions.ts';
+import { TokenThrottle } from './token-throttle.ts';
+
+/** Name of the cookie that binds begun logins to a browser. */
+const LOGIN_COOKIE = 'leadsync_login';
+
+const NOT_BEGUN =
+  'This login did not begin in this browser within the last 10 minutes, or is already over. Log in again.';
+
+/** What the login at an OpenID provider works with. */
+export interface OidcParts {
+  readonly login: () => LoginProvider | undefined;
+  readonly access: Access;
+  readonly record: RecordAudit;
+  readonly pages: LoginPages;
+  /** Reports a failed login. */
+  readonly onLoginFailed: (failure: LoginFailed) => void;
+  readonly monotonicMs: () => number;
+}
+
+/**
+ * Adds the login at an OpenID provider: `GET /login/oidc`, which begins it and redirects to the provider, and `GET /login/oidc/callback`, to which
+ * the provider sends the browser back.
+ */
+export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
+  const { access, record, pages, monotonicMs } = parts;
+  const begun = new BegunLogins(monotonicMs);
+  const recorded = new TokenThrottle(monotonicMs);
+
+  /** Sends the login page with the failure. Records it, but only the first few of an address, so that nobody can fill the audit log. */
+  const refuse = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    failure: LoginFailed,
+    state: string,
+    next: string,
+  ) => {
+    const address = clientAddress(request);
+    if (state !== '' && recorded.waitSeconds(address) === 0 && recorded.add(address, state))
+      await record('login refused', { via: 'oidc', address, reason: failure.reason });
+    parts.onLoginFailed(failure);
+    return pages.sendLogin(reply.code(statusOf(failure)), {
+      failure: `${failure.message} ${failure.hint}`,
+      next,
+    });
+  };
+
+  app.get(LOGIN_PATH, { config: { open: true } }, async (request, reply) => {
+    const login = parts.login();
+    const { next, here } = request.query as Readonly<Record<string, unknown>>;
+    const to = ownPath(next);
+    if (login === undefined) return reply.redirect('/login', 303);
+    const origin = login.publicUrl ?? originOf(request);
+    // The cookie below has to reach the callback, so the login begins where it ends. `here` prevents a loop if a proxy changes the host.
+    if (new URL(origin).host !== request.host && here === undefined)
+      return reply.redirect(`${origin}${LOGIN_PATH}?here=1&next=${encodeURIComponent(to)}`, 303);
+    try {
+      const attempt = await login.provider.begin(origin + CALLBACK_PATH);
+      const kept = { attempt, provider: login.provider.key, next: to };
+      const browser = begun.add(kept, clientAddress(request), request.cookies[LOGIN_COOKIE]);
+      // Lax, because the provider's redirect back comes from another site.
+      const cookie = { path: LOGIN_PATH, httpOnly: true, sameSite: 'lax', maxAge: LOGIN_MS / 1000 } as const;
+      reply.setCookie(LOGIN_COOKIE, browser, { ...cookie, secure: origin.startsWith('https:') });
+      return reply.redirect(attempt.address, 303);
+    } catch (error) {
+      if (error instanceof LoginFailed) return refuse(request, reply, error, '', to);
+      throw error;
+    }
+  });
+
+  app.get(CALLBACK_PATH, { config: { open: true } }, async (request, reply) => {
+    const login = parts.login();
+    const answer = new URL(request.url, 'http://localhost').searchParams;
+    const state = answer.get('state') ?? '';
+    const one = begun.take(state, request.cookies[LOGIN_COOKIE] ?? '');
+    if (login === undefined || one === undefined || one.provider !== login.provider.key)
+      return pages.sendLogin(reply.code(400), { failure: NOT_BEGUN });
+    try {
+      const identity = await login.provider.finish(answer, one.attempt);
+      const started = access.logInPerson(request, login, identity);
+      if (started === undefined) {
+        const { name: who } = identity;
+        await record('login refused', { who, via: 'oidc', address: clientAddress(request), reason: 'role' });
+        return sendError(request, reply, noRole({ who, via: 'oidc' }));
+      }
+      await record('login', { ...started.client });
+      const secure = one.attempt.redirectUri.startsWith('https:') || isHttps(request);
+      const cookie = {
+        path: '/',
+        httpOnly: true,
+        sameSite: 'strict',
+        secure,
+        maxAge: SESSION_MS / 1000,
+      } as const;
+      reply.setCookie(SESSION_COOKIE, started.session, cookie);
+      // Not a redirect: the browser would send no strict cookie with a request that began at another site.
+      return pages.sendOnward(reply, { title: 'Logged in', link: 'Continue', to: one.next });
+    } catch (error) {
+      if (error instanceof LoginFailed) return refuse(request, reply, error, state, one.next);
+      throw error;
+    }
+  });
+}
+
+function statusOf({ reason }: LoginFailed): number {
+  if (reason === 'person') return 403;
+  return reason === 'declined' || reason === 'expired' || reason === 'token' ? 401 : 502;
+}

@@ -1,0 +1,24 @@
+import type { LoginProvider } from '../../admin/contract/login-provider.ts';
+import type { Config } from '../../config/contract/config.ts';
+import { OpenIdProvider, type ProviderParts } from '../../identity/openid-provider.ts';
+
+/**
+ * Returns a function that returns the OpenID provider of the configuration in force, without asking it anything. After a reload, it is a new one,
+ * so that leadsync reads the provider's configuration again.
+ */
+export function loginProvider(
+  config: () => Pick<Config, 'adminLogin' | 'publicUrl'>,
+  parts: ProviderParts,
+): () => LoginProvider | undefined {
+  let options: unknown;
+  let provider: OpenIdProvider | undefined;
+  return () => {
+    const { adminLogin, publicUrl } = config();
+    if (adminLogin === undefined) return undefined;
+    if (provider === undefined || adminLogin.provider !== options) {
+      provider = new OpenIdProvider(adminLogin.provider, parts);
+      options = adminLogin.provider;
+    }
+    return { provider, roles: adminLogin.roles, publicUrl };
+  };
+}

@@ -1,0 +1,49 @@
+import { isPersonName } from '../platform/options/role.ts';
+import { type Identity, LoginFailed } from './contract.ts';
+import type { OidcOptions } from './options.ts';
+
+/** Maximum groups of a person that leadsync keeps. */
+const MAX_GROUPS = 500;
+/** Maximum length of a group's name, in characters. A longer one is ignored. */
+const MAX_GROUP_LENGTH = 200;
+
+/** Claims about a person (OpenID Connect Core, section 5.1). */
+export type Claims = Readonly<Record<string, unknown>>;
+
+type ClaimNames = Pick<OidcOptions, 'name_claim' | 'groups_claim' | 'group_roles'>;
+
+/** Whether the ID token lacks a claim that the UserInfo endpoint may have: the name, or the groups if they decide about roles. */
+export function lacksClaims(claims: Claims, { name_claim, groups_claim, group_roles }: ClaimNames): boolean {
+  if (claims[name_claim] === undefined) return true;
+  return Object.keys(group_roles).length > 0 && claims[groups_claim] === undefined;
+}
+
+/** Returns the person that the claims name. @throws LoginFailed if there is no usable name, or its email address is not verified */
+export function readIdentity(
+  claims: Claims,
+  { name_claim, groups_claim }: ClaimNames,
+): Pick<Identity, 'name' | 'groups'> {
+  const name = claims[name_claim];
+  if (typeof name !== 'string' || !isPersonName(name))
+    throw new LoginFailed(
+      'person',
+      `The login provider does not say who you are: the claim ${name_claim} is missing, or is no name of 1 to 200 ASCII characters.`,
+      'Set name_claim of admin.oidc to a claim that it sends, or scopes so that it sends this one.',
+    );
+  // Some providers send booleans as text.
+  if (name_claim === 'email' && [false, 'false'].includes(claims['email_verified'] as never))
+    throw new LoginFailed(
+      'person',
+      'The login provider says that your email address is not verified, so leadsync does not believe it.',
+      'Verify the address at the provider, then log in again.',
+    );
+  return { name, groups: groupsIn(claims[groups_claim]) };
+}
+
+/** Returns the groups of a claim, which is a list of names or, at some providers, one name. */
+function groupsIn(claim: unknown): readonly string[] {
+  return [claim]
+    .flat()
+    .filter((group) => typeof group === 'string' && group !== '' && group.length <= MAX_GROUP_LENGTH)
+    .slice(0, MAX_GROUPS) as string[];
+}
