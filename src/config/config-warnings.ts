@@ -1,4 +1,5 @@
 import { rightsOfOthers } from '../platform/files/others-rights.ts';
+import { isPlainHttp } from '../platform/http/address.ts';
 import { sourceWarnings } from '../source/contract/options.ts';
 import type { Config } from './contract/config.ts';
 
@@ -13,7 +14,28 @@ export function configWarnings(config: Config): readonly string[] {
     ...sinks
       .filter(({ enabled }) => enabled)
       .flatMap(({ name, type, options }) => prefixed(`sink ${name}`, type.warnings?.(options) ?? [])),
+    ...loginWarnings(config),
     ...exposedFiles(config),
+  ];
+}
+
+/** Issuer of Google, which logs in everyone who has a Google account, unless its consent screen is for one organisation. */
+const GOOGLE = /^https:\/\/accounts\.google\.com\/?$/;
+
+function loginWarnings({ adminLogin, publicUrl }: Config): readonly string[] {
+  if (adminLogin === undefined) return [];
+  const { provider, roles } = adminLogin;
+  return [
+    ...(GOOGLE.test(provider.issuer) && roles.defaultRole !== undefined
+      ? [
+          'admin.oidc.default_role: gives a role to everyone with a Google account, unless the consent screen of the client is internal to your organisation. List people in roles instead',
+        ]
+      : []),
+    ...(publicUrl !== undefined && isPlainHttp(publicUrl)
+      ? [
+          `admin.public_url: logins to ${publicUrl} can be read on their way, and many providers refuse such a redirect URI. Put a proxy with TLS before leadsync`,
+        ]
+      : []),
   ];
 }
 

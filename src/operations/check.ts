@@ -10,6 +10,7 @@ import { ExportFailed } from '../exports/contract/export-failed.ts';
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { openDestination as openExportDestination } from '../exports/destinations/open-destination.ts';
 import { ExportStates } from '../exports/export-states.ts';
+import { LoginFailed } from '../identity/contract.ts';
 import type { Quota } from '../leads/quota.ts';
 import type { LastDeclaration } from '../ledger/contract/declared.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
@@ -24,6 +25,7 @@ import { SinkUnavailable } from '../sinks/sink.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';
 import type { Event } from '../telemetry/events.ts';
+import { checkLogin } from './check-login.ts';
 import { describeCost, describeOwed } from './describe-cost.ts';
 import { isLedgerMissing } from './opening/new-ledger.ts';
 import { DataDirUnusable, ledgerFile } from './opening/open-ledger.ts';
@@ -33,8 +35,17 @@ import { requireOrigin } from './require-origin.ts';
 
 /** Result of one check. */
 export interface CheckResult {
-  readonly kind: 'data_dir' | 'ledger' | 'source' | 'sink' | 'queue' | 'export' | 'backup' | 'alerts';
-  /** Name of the source, sink, export or alert destination. Empty for `data_dir`, `ledger` and `queue`, of which there is only one. */
+  readonly kind:
+    | 'data_dir'
+    | 'ledger'
+    | 'source'
+    | 'sink'
+    | 'queue'
+    | 'export'
+    | 'backup'
+    | 'alerts'
+    | 'login';
+  /** Name of the source, sink, export or alert destination. Empty for `data_dir`, `ledger`, `queue` and `login`, of which there is only one. */
   readonly name: string;
   readonly ok: boolean;
   /** The finding or the problem in one sentence, without any data of a lead. */
@@ -53,7 +64,7 @@ export interface CheckParts {
 
 /**
  * Checks everything that the configuration names, concurrently. Returns one result for each thing checked: the data directory, the ledger
- * and Redis if there are any, and every source, enabled sink, export and alert destination. Writes nothing to the ledger and delivers
+ * and Redis if there are any, and every source, enabled sink, export, alert destination and the OpenID provider of the pages. Writes nothing to the ledger and delivers
  * nothing. Tests the client credentials even if a token obtained with them is stored. Uses the stored token of a login and renews it if
  * necessary; a stored token that does not match the configuration is a failure and stays unchanged. Stores a new token if none was stored.
  */
@@ -62,6 +73,7 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
   const start = (kind: CheckResult['kind'], name: string, run: () => Promise<string>) =>
     runCheck(kind, name, run, signal);
   const { heartbeat } = config.alerts;
+  const { adminLogin } = config;
   const checks = [
     start('data_dir', '', () => checkDataDir(config.dataDir)),
     ...(mayHaveLedger(config.dataDir)
@@ -93,6 +105,9 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
           }),
         ]
       : []),
+    ...(adminLogin
+      ? [start('login', '', () => checkLogin(adminLogin.provider, config, parts.clock, signal))]
+      : []),
   ];
   for (const check of checks) check.catch(() => undefined); // the caller awaits each in turn and handles the rejection
   return checks;
@@ -117,6 +132,7 @@ async function runCheck(
       error instanceof ExportFailed ||
       error instanceof DataDirUnusable ||
       error instanceof LedgerError ||
+      error instanceof LoginFailed ||
       error instanceof StoredTokenUnusable;
     if (!isExpected) throw error;
     return { kind, name, ok: false, detail: error.message, hint: error.hint };

@@ -1,6 +1,7 @@
 import { configWarnings } from '../../config/config-warnings.ts';
 import type { Config } from '../../config/contract/config.ts';
 import { ConfigError } from '../../config/contract/config-error.ts';
+import { addressesToRegister } from '../../operations/login-addresses.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -23,6 +24,7 @@ export const command = defineCommand<{ json?: boolean }>({
     try {
       const config = configOf(options, surroundings);
       stdout.write(options.json ? printJson(asJson(config)) : `${inWords(config)}\n`);
+      if (!options.json && config.adminLogin) stdout.write(`admin.oidc: ${addressesToRegister(config)}\n`);
       if (!options.json) printWarnings(config, stderr);
       return ExitCode.done;
     } catch (error) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Source } from '../../../src/source/contract/source.ts';
 import { aSource } from '../../source/a-source.ts';
+import { startOidcStub } from '../../stub/oidc/oidc-stub.ts';
 import { type Stub, type StubOptions, startStub } from '../../stub/stub.ts';
 import { SmallDisk } from '../../support/files/small-disk.ts';
 import { startLeadsync } from '../../support/program/leadsync.ts';
@@ -245,6 +246,27 @@ describe('leadsync check', () => {
     expect((await run(replica.url)).stdout).toContain(
       'This Redis is a replica, which does not accept writes.',
     );
+  });
+
+  test('asks the login provider of the pages for its configuration, and says what to register there', async () => {
+    const provider = await startOidcStub();
+    onTestFinished(() => provider.close());
+    const { issuer, clientId: client_id, clientSecret: client_secret } = provider;
+    const oidc = { issuer, client_id, client_secret, roles: { 'anna@example.com': 'admin' } };
+    const admin = { token: 'a-token-of-the-commands', public_url: 'https://leadsync.example.com', oidc };
+    const install = new Install({ sources: sourceAt(await aService()), sinks: drop, admin });
+    const registered =
+      'Register at the provider: https://leadsync.example.com/login/oidc/callback as redirect URI, https://leadsync.example.com/login as post-logout redirect URI.';
+    const found = await install.run(['check']);
+    expect(found.stdout).toContain(
+      `ok      login: The provider answers, and has what a login needs. client_id and client_secret were not tested. ${registered}\n`,
+    );
+    expect(found.code).toBe(0);
+    expect((await install.run(['validate'])).stdout).toContain(`\nadmin.oidc: ${registered}\n`);
+    provider.fault = { discovery: { code_challenge_methods_supported: ['plain'] } };
+    const failed = await install.run(['check']);
+    expect(failed.stdout).toMatch(/^FAILED {2}login: .* does not have what a login needs: PKCE with S256\./m);
+    expect(failed.code).toBe(69);
   });
 
   test('ends on Ctrl-C while a service does not answer, and says what it did not get to know', async () => {

@@ -1,0 +1,20 @@
+import type { Config } from '../config/contract/config.ts';
+import { CALLBACK_PATH } from '../identity/contract.ts';
+import { hostAndPort } from '../platform/http/address.ts';
+
+/** Addresses of the admin server, as its configuration names them. */
+export type AdminAddresses = Pick<Config, 'admin' | 'adminHosts' | 'publicUrl'>;
+
+/** Returns a sentence with the addresses that have to be registered at the OpenID provider. */
+export function addressesToRegister(config: AdminAddresses): string {
+  const origins = originsOf(config);
+  const redirects = origins.map((origin) => origin + CALLBACK_PATH).join(' and ');
+  const logouts = origins.map((origin) => `${origin}/login`).join(' and ');
+  return `Register at the provider: ${redirects} as redirect URI, ${logouts} as post-logout redirect URI.`;
+}
+
+function originsOf({ admin, adminHosts, publicUrl }: AdminAddresses): readonly string[] {
+  if (publicUrl !== undefined) return [publicUrl];
+  if (adminHosts.length > 0) return adminHosts.map((host) => `https://${host}`);
+  return admin === undefined ? [] : [`http://${hostAndPort(admin)}`];
+}
