@@ -98,6 +98,7 @@ describe('a login at the provider', () => {
     const page = async () => (await browser().get('/login?next=/leads?lead=1')).text;
     expect(await page()).toContain('href="/login/oidc?next=%2Fleads%3Flead%3D1">Log in with Acme</a>');
     expect(await page()).toMatch(/<details><summary>Log in with a token<\/summary><form/);
+    expect((await browser().post('/login', 'token=wrong')).text).toContain('<details open><summary>');
     tokens = [];
     expect(await page()).not.toContain('name="token"');
     tokens = adminToken(TOKEN);

@@ -12,7 +12,11 @@ export interface LoginPages {
   /** Sends the login page. */
   sendLogin(
     reply: FastifyReply,
-    page: { readonly failure?: string | undefined; readonly next?: string | undefined },
+    page: {
+      readonly failure?: string | undefined;
+      readonly isTokenWrong?: boolean;
+      readonly next?: string | undefined;
+    },
   ): FastifyReply;
   /** Sends a page that goes on to another address by itself, without a script. `link` is for browsers that do not. */
   sendOnward(
@@ -48,8 +52,13 @@ export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise
     next: string,
   ) => {
     if (guess) await record('login refused', { address: clientAddress(request) });
-    if (waitSeconds === 0) return pages.sendLogin(reply.code(401), { failure: 'This token is wrong.', next });
-    return pages.sendLogin(reply.code(429).header('retry-after', waitSeconds), { failure: TOO_MANY, next });
+    if (waitSeconds === 0)
+      return pages.sendLogin(reply.code(401), { failure: 'This token is wrong.', isTokenWrong: true, next });
+    return pages.sendLogin(reply.code(429).header('retry-after', waitSeconds), {
+      failure: TOO_MANY,
+      isTokenWrong: true,
+      next,
+    });
   };
   app.get('/login', { config: { open: true } }, async (request, reply) => {
     const { next, unsent } = fieldsOf(request.query);

@@ -9,6 +9,8 @@ import { renderDocument } from './parts/render-document.ts';
 export interface LoginPage {
   /** Why the last attempt failed, in the syntax of `markup`. Undefined before the first attempt. */
   readonly failure?: string | undefined;
+  /** Whether a token was wrong, so that its form is not folded away again. */
+  readonly isTokenWrong?: boolean;
   /** Path of this server to open after the login. */
   readonly next?: string | undefined;
 }
@@ -24,7 +26,7 @@ export interface LoginWays {
 /** Returns the HTML of the login page: a link that begins the login at the provider, and a form that posts a token to `/login`. */
 export function loginPage(
   assetAddress: (name: AssetName) => string,
-  { failure, next }: LoginPage,
+  { failure, next, isTokenWrong = false }: LoginPage,
   { token, provider }: LoginWays,
 ): string {
   const form = tokenForm(next, provider === undefined);
@@ -39,7 +41,7 @@ export function loginPage(
           provider &&
           html`<p class="buttons"><a class="button primary" href=${addressOf(provider.path, next)}>Log in with ${provider.label}</a></p>`
         }
-        ${token && (provider ? html`<details><summary>Log in with a token</summary>${form}</details>` : form)}
+        ${token && (provider ? html`<details open=${isTokenWrong}><summary>Log in with a token</summary>${form}</details>` : form)}
       </main>
     </body>
   </html>`;

@@ -88,9 +88,9 @@ export function registerPages(
   const send = (reply: FastifyReply, document: string) =>
     protect(reply).type('text/html; charset=utf-8').send(document);
   return {
-    sendLogin: (reply, { failure, next }) => {
-      const shown = failure && site.rewriteCommands(failure);
-      return send(reply, loginPage(assetAddress, { failure: shown, next }, loginWays()));
+    sendLogin: (reply, page) => {
+      const failure = page.failure && site.rewriteCommands(page.failure);
+      return send(reply, loginPage(assetAddress, { ...page, failure }, loginWays()));
     },
     sendOnward: (reply, page) => send(reply, onwardPage(assetAddress, page)),
   };
