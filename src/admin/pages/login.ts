@@ -57,7 +57,7 @@ function tokenForm(next: string | undefined, isFirst: boolean): VNode {
     ${next && html`<input type="hidden" name="next" value=${next} />`}
     <label for="token">Token</label>
     <input id="token" name="token" type="password" required autofocus=${isFirst} autocomplete="current-password" aria-describedby="hint" />
-    <p id="hint" class="hint">The value of <code>admin.token</code> in the configuration.</p>
+    <p id="hint" class="hint">A token of the configuration: <code>admin.token</code>, or your own of <code>admin.tokens</code>.</p>
     <p class="buttons"><button class=${isFirst ? 'primary' : undefined}>Log in</button></p>
   </form>`;
 }
