@@ -83,7 +83,7 @@ export const WITHOUT_LEASE: AttemptUnderWay = {
 
 /** A lead that a destination stores. */
 export interface StoredLead extends LeadKey {
-  /** Absent if the destination does not keep it. */
+  /** The version that the destination stores; absent if it stores none. */
   readonly version?: number;
   /** The file that contains the lead, for destinations that are folders or buckets. */
   readonly file?: string;

@@ -156,7 +156,7 @@ const PROCESS: readonly Rule<Observation>[] = [
     'The disk of the data directory has enough free space again.',
     ({ disk }, afterMs) => wrong(lowDisk(disk), afterMs),
   ],
-  ['ledger_fails', 'The ledger can be written again.', ledgerFails],
+  ['ledger_fails', 'leadsync can write to the ledger again.', ledgerFails],
 ];
 
 /** Returns a problem as an active condition that must last `afterMs` before an alert. `since` is its start, if known. */

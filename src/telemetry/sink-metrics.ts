@@ -45,7 +45,7 @@ export class SinkMetrics {
     );
     this.#stale = make.counter(
       'leadsync_batches_stale_total',
-      'Batches that arrived, or returned, with an expired lease.',
+      'Batches whose lease expired before their attempt began, or before leadsync recorded its result.',
       by,
     );
     this.#checks = make.counter('leadsync_sink_check_failures_total', 'Failed checks of a sink.', by);

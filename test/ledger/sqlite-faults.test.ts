@@ -149,7 +149,7 @@ describe('a ledger file in trouble', () => {
     const failure = await on.ledger.clockWentBack(3_600_000).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'unexpected', isTransient: false });
     const { message, hint } = failure as LedgerError;
-    expect(message).toMatch(/rejected what leadsync wrote .*nothing of it was recorded/);
+    expect(message).toMatch(/did not accept what leadsync wrote .*none of it was recorded/);
     expect(hint).toMatch(/fault in leadsync.*report.*does not mean that the file is damaged.*leadsync check/);
     expect(hint).not.toMatch(/Restore it from a backup/i);
   });

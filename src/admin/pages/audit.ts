@@ -31,7 +31,7 @@ export const addAudit: AddPage = (app, site) => {
 
 const words = {
   noMatch: 'No line matches. Person and action are compared as a whole.',
-  noneYet: 'Nobody has done anything yet.',
+  noneYet: 'The audit log has no lines yet.',
 };
 
 const fields: readonly Field[] = [

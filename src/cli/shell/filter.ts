@@ -97,7 +97,7 @@ export function refuseAllWithSelection(all: boolean | undefined, chosen: boolean
   );
 }
 
-/** Refuses a `--since` that is not before `--until`, and the same of `--delivered-since`. @throws CommandFailure */
+/** Requires `--since` to be before `--until`, and `--delivered-since` to be before `--delivered-until`. @throws CommandFailure */
 export function requireOrder({ since, until, deliveredSince, deliveredUntil }: FilterOptions): void {
   requireBefore('', since, until);
   requireBefore('delivered-', deliveredSince, deliveredUntil);

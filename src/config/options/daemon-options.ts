@@ -83,7 +83,7 @@ export const daemonOptions = z.strictObject({
         ),
     })
     .prefault({})
-    .describe('How deliveries travel to where they are attempted.'),
+    .describe('How batches reach the process that attempts them.'),
   admin: adminOptions,
   alerts: alertOptions(nameOption)
     .prefault({})

@@ -244,7 +244,7 @@ export class ConfigReader {
     return poll && { name, poll };
   }
 
-  /** Returns `unknown` if there may be a token for commands that this process cannot read. */
+  /** Returns `unknown` if the token that commands send may be in a variable or file that this process cannot read. */
   #hiddenToken(): 'unknown' | undefined {
     const written = this.#tree.valueAt(['admin', 'tokens']);
     const names = isMap(written) ? Object.keys(written) : [];

@@ -116,7 +116,7 @@ function readAhead(block: ListedBlock): readonly ListedItem[] | undefined {
   return fault === undefined ? items : undefined;
 }
 
-/** Records a group of blocks. `ahead`: all items of its only block, if they were read ahead. Returns whether that block was all news. */
+/** Records a group of blocks. `ahead` holds all items of a single block that was read ahead. Returns whether the last block was recorded now, and all of its elements were news. */
 async function recordGroup(
   parts: PollParts,
   id: PollId,

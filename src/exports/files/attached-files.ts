@@ -44,7 +44,7 @@ const CARRIED: readonly RegExp[] = [
   /^tokens\/[^./][^/]*\.(?:json|login)$/,
 ];
 
-/** Whether a backup may carry a file of this path. A path from a foreign file could point outside the data directory. */
+/** Whether a backup may carry a file with this path. In an untrusted backup, a path could point outside the data directory. */
 export function isCarried(path: string): boolean {
   return CARRIED.some((form) => form.test(path));
 }

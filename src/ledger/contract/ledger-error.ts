@@ -88,7 +88,7 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
   if (code.startsWith('SQLITE_CONSTRAINT')) {
     return new LedgerError(
       'unexpected',
-      `The ledger ${file} rejected what leadsync wrote (${code}); nothing of it was recorded.`,
+      `The ledger ${file} did not accept what leadsync wrote (${code}); none of it was recorded.`,
       'This is a fault in leadsync: please report it. It does not mean that the file is damaged: `leadsync check` shows whether it is, and only a damaged file has to be restored.',
       error,
     );

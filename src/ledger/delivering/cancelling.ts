@@ -48,7 +48,7 @@ export class Cancelling {
     return totalsOf(this.#replayed(name, after));
   }
 
-  /** Cancels the next deliveries, after the delivery number `after`. */
+  /** Makes one step: of the next pending replays after the delivery number `after`, cancels those that can be cancelled. */
   cancel(name: string, after: number): CancelStep {
     const rows = this.#replayed(name, after);
     const now = this.#clock.now().getTime();

@@ -71,7 +71,7 @@ export class NewestContent {
     this.#sql = prepare(db);
   }
 
-  /** Returns the last delivery of a lead to a sink. Ignores cancelled replays, so that the lead counts as it did before the replay. */
+  /** Returns the last delivery of a lead to a sink. Ignores cancelled replays: the lead is treated as if they had never been requested. */
   last(sink: SinkRow, source: string, id: LeadId): LastDelivery | undefined {
     return this.#sql.last.get(source, id, sink.sinkNo);
   }

@@ -12,7 +12,7 @@ export interface LeadRow {
   erased_no: number | null;
 }
 
-/** A content of a known lead that was rejected because the listing contained the lead's id more than once. */
+/** The content of a known lead, rejected because the listing contained the lead's id more than once. */
 export interface RejectedContentRow {
   rejected_id: number;
   id: string;

@@ -250,7 +250,7 @@ export class Recording {
     // The known content wins; if the listing does not contain it, the first content wins. If the last content won, every poll would create
     // a new version.
     const reason =
-      'This id occurs more than once in the listing, with different content; leadsync recorded one of them.';
+      'This id occurs more than once in the listing, with different contents; leadsync recorded one of them.';
     this.#reject(poll, { ...lead, kind: 'rejected', reason, path: 'id' });
   }
 

@@ -31,7 +31,7 @@ import { CONFIG_NAME } from './start-program.ts';
 export const exec = defineSink({
   type: 'exec',
   summary:
-    'Starts a program for each batch, which reads leads from its standard input: as JSON lines, or as a Singer target.',
+    'For each batch, starts a program that reads leads from its standard input: as JSON lines, or as a Singer target.',
   options: execOptions,
   paths: ['cwd'],
   faults: optionFaults,

@@ -31,7 +31,7 @@ const answerColumns = columnsOf('lead_answers');
 const behindFields: readonly Column[] = [
   always('_leadsync_source', 'text', 'The source of the lead.'),
   always('_leadsync_lead_id', 'bigint', "The lead's id."),
-  always('_leadsync_version', 'integer', 'Number of the content, counted from 1.'),
+  always('_leadsync_version', 'integer', 'Version number of the content, counted from 1.'),
   always('_leadsync_first_seen_at', 'time', 'When leadsync first listed the lead.'),
   DELIVERY_ID,
 ];

@@ -78,7 +78,7 @@ function schemaOf({ columns, key }: Stream, form: SpeechForm): string {
   return `{"type":"object","properties":{${properties.join(',')}}}`;
 }
 
-/** Only the key is never null: a target has to take a lead that lacks something. */
+/** Returns the schema of a column. Every column outside the key is nullable, because a target has to accept a lead without a value for it. */
 function propertyOf({ type }: Column, isNullable: boolean, { ids }: SpeechForm): string {
   const of = (name: string) => (isNullable ? `"type":["null","${name}"]` : `"type":["${name}"]`);
   switch (type) {

@@ -34,7 +34,7 @@ import { storedRecords } from './stored-leads.ts';
 import { contactInputs, writeContacts } from './write-contacts.ts';
 import { deliver, readRecords, recordInputs, VERBS, writeRecords } from './write-records.ts';
 
-/** Brings each lead to HubSpot: a contact for the person, and a deal or lead for the enquiry. */
+/** Delivers each lead to HubSpot as a contact for the person and a deal or lead for the enquiry. */
 export const hubspot = defineSink({
   type: 'hubspot',
   summary: 'Makes a contact and a deal (or lead) in HubSpot for every lead.',

@@ -116,7 +116,7 @@ export async function missingProperties(
       throw new SinkUnavailable(
         `The property \`${KEY}\` of ${object} in HubSpot does not have unique values.`,
         {
-          hint: 'HubSpot cannot change that: delete the property, or rename it, and run this command again.',
+          hint: 'HubSpot cannot change that: delete the property, and run this command again.',
         },
       );
     const wanted = [

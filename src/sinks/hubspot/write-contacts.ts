@@ -12,8 +12,9 @@ const NO_EMAIL = 'HubSpot does not take the email address, so the contact has no
 const OTHER_EMAIL = 'The contact has another email address in HubSpot, which leadsync leaves as it is.';
 const NO_CONTACT =
   'HubSpot no longer has a contact with the email address or key of the lead, and only a new lead gets one.';
-const TAKEN = 'HubSpot got a record with the same email address or key at this moment. leadsync tries again.';
-const GONE = 'Somebody deleted the record in HubSpot at this moment. leadsync tries again.';
+const TAKEN =
+  'A record with the same email address or key appeared in HubSpot during this attempt. leadsync tries again.';
+const GONE = 'The record was deleted in HubSpot during this attempt. leadsync tries again.';
 
 /** A person: the enquiries with the same email address, or one enquiry without any. */
 interface Person {
@@ -27,11 +28,11 @@ interface Person {
 }
 
 /**
- * Finds or makes the contact of each enquiry: by email address, or by the key of the lead if there is no address that HubSpot takes or somebody has
- * changed it there. Sets its id, or the outcome of an enquiry that HubSpot does not take. Makes none for a lead that HubSpot knows already: people
- * may have deleted, merged or corrected the contact.
+ * Finds or makes the contact of each enquiry by email address. Uses the key of the lead instead if HubSpot accepts no address of it, or if the
+ * address was changed in HubSpot. Sets the contact's id, or the outcome of an enquiry that HubSpot does not accept. Makes no contact for a lead that
+ * HubSpot already knows: its users may have deleted, merged or corrected the contact.
  *
- * Reads, and then makes or updates: HubSpot does not say what an upsert by email address does to properties that are not in it. If another
+ * Reads first, then makes or updates: HubSpot does not say what an upsert by email address does to properties that the request omits. If another
  * program makes the contact in between, HubSpot refuses a second one and names the first.
  * @throws SinkUnavailable
  */

@@ -2,7 +2,7 @@
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** What it costs of the company's tokens of the day (`x-token-cost` in the vendor's OpenAPI description). */
+  /** What it costs of the company's daily API tokens (`x-token-cost` in the vendor's OpenAPI description). */
   readonly tokens: number;
 }
 

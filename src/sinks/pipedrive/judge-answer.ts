@@ -106,7 +106,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
       const resetMs = Number(answer.header('x-ratelimit-reset') ?? Number.NaN) * 1_000;
       throw failure(
         isDay
-          ? `The company at ${to.origin} has used up its tokens of the day.`
+          ? `The company at ${to.origin} has used up its daily API tokens.`
           : `${name} allows no more requests now.`,
         isDay
           ? 'leadsync asks again in an hour. More seats or another plan bring more tokens.'

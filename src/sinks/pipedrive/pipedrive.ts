@@ -33,7 +33,7 @@ import { eraseLeads, findPerson, type StoreTools, storedLeads } from './stored-l
 import { DAILY_UNIT } from './token-budget.ts';
 import { EnquiryWriter } from './write-enquiries.ts';
 
-/** Brings each lead to Pipedrive: a person for the client, and a lead or deal for the enquiry. */
+/** Delivers each lead to Pipedrive as a person for the client and a lead or deal for the enquiry. */
 export const pipedrive = defineSink({
   type: 'pipedrive',
   summary: 'Makes a person and a lead (or deal) in Pipedrive for every lead.',

@@ -73,7 +73,7 @@ function paginationOf(body: Json): Json | undefined {
   return objectOf(objectOf(body['additional_data'])?.['pagination']);
 }
 
-/** Returns a value that is a JSON object; undefined for every other. */
+/** Returns the value if it is a JSON object; undefined otherwise. */
 export function objectOf(value: unknown): Json | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
 }

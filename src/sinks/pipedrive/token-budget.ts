@@ -4,10 +4,10 @@ import { SinkUnavailable } from '../sink.ts';
 
 /** What the limit of the day counts. */
 export const DAILY_UNIT = 'tokens';
-/** How long leadsync sends nothing once the tokens of the day are used up, in ms. When a day begins is documented nowhere. */
+/** How long leadsync sends nothing once the daily API tokens are used up, in ms. When a day begins is documented nowhere. */
 export const DAILY_WAIT_MS = 3_600_000;
 
-/** The company's tokens of the day. Every program of the company uses them. */
+/** The company's daily API tokens. Every program of the company uses them. */
 export class TokenBudget {
   readonly #clock: Clock;
   /** The budget if Pipedrive does not say it. */
@@ -38,7 +38,7 @@ export class TokenBudget {
     const { used, limit } = this.#last;
     if (limit - this.#usedToday() >= tokens || waitMs <= 0) return;
     throw new SinkUnavailable(
-      `The company at ${origin} has used ${used} of its ${limit} tokens of the day, and a lead needs ${tokens}.`,
+      `The company at ${origin} has used ${used} of its ${limit} daily API tokens, and a lead needs ${tokens}.`,
       {
         hint: 'leadsync asks again within the hour. Other programs use the same tokens; more seats or another plan bring more.',
         retryAfterMs: Math.ceil(waitMs),

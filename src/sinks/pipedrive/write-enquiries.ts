@@ -33,7 +33,7 @@ const ARCHIVED = 'The record is archived in Pipedrive, so leadsync does not chan
 const CONVERTED = 'The lead has become a deal in Pipedrive, so leadsync does not change it.';
 const NO_NOTE = 'Pipedrive does not take the note.';
 const PERSON_GONE =
-  'Somebody deleted or merged the person in Pipedrive at this moment. leadsync looks for the person again.';
+  'The person was deleted or merged in Pipedrive during this attempt. leadsync looks for the person again.';
 
 const MAKE = { lead: calls.makeLead, deal: calls.makeDeal };
 const CHANGE = { lead: calls.changeLead, deal: calls.changeDeal };
@@ -55,7 +55,7 @@ export class EnquiryWriter {
   }
 
   /**
-   * Brings a person and the enquiries. A failure is the outcome of the enquiry under way; those after it are unsent. Returns the failure, after
+   * Delivers a person and the enquiries. A failure is the outcome of the enquiry under way; those after it are unsent. Returns the failure, after
    * which the caller does not go on.
    */
   async write(person: Person): Promise<SinkUnavailable | undefined> {

@@ -17,7 +17,7 @@ const NO_EMAIL = `Pipedrive does not take the email address, so that it stands i
 const NO_PERSON =
   'Pipedrive no longer has a person with the email address or key of the lead, and only a new lead gets one.';
 const GONE =
-  'Somebody deleted or merged the person in Pipedrive at this moment. leadsync looks for the person again.';
+  'The person was deleted or merged in Pipedrive during this attempt. leadsync looks for the person again.';
 
 /** What a writer works with. */
 export interface WritingTools {
@@ -154,7 +154,7 @@ export class PersonWriter {
     const { columns, api } = this.#tools;
     const { origin, sink } = api.addressee;
     const shown = names.map((name) => `\`${name}\``).join(', ');
-    const what = `Pipedrive at ${origin} has no such option of ${shown}.`;
+    const what = `Pipedrive at ${origin} has no option of ${shown} that matches the value.`;
     if (columns.some(({ name, constant }) => constant !== undefined && names.includes(name)))
       throw new SinkUnavailable(what, {
         hint: `Add the option in Pipedrive, or correct \`fields\`: \`leadsync fields ${sink}\` lists the options.`,

@@ -29,7 +29,7 @@ export class ApiUsage {
     };
   }
 
-  /** Returns how long leadsync sends nothing because the org has no requests left, in ms. */
+  /** Returns for how many ms leadsync sends nothing because the org has no requests left; 0 if it has some. */
   waitMs(): number {
     if (this.#last === undefined || this.#last.used < this.#last.limit) return 0;
     return Math.max(0, this.#last.atMs + DAILY_WAIT_MS - this.#clock.monotonicMs());

@@ -32,7 +32,7 @@ import { deleteLeads, eraseLeads, storedLeads } from './stored-leads.ts';
 import { LeadWriter } from './write-leads.ts';
 import { collection, MAX_RECORDS, saveHeaders, UPSERT } from './write-records.ts';
 
-/** Brings each lead to Salesforce, as a record of the object Lead. */
+/** Delivers each lead to Salesforce as a record of the object Lead. */
 export const salesforce = defineSink({
   type: 'salesforce',
   summary: 'Makes a lead in Salesforce for every lead.',

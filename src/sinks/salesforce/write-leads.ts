@@ -236,6 +236,6 @@ function outcomeOf(fault: RecordFault): Enquiry['outcome'] {
 }
 
 function deletedJustNow(): Enquiry['outcome'] {
-  const reason = 'Somebody deleted the lead in Salesforce at this moment.';
+  const reason = 'The lead was deleted in Salesforce during this attempt.';
   return { kind: 'unavailable', reason, mayHaveArrived: false };
 }

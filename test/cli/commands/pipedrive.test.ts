@@ -49,7 +49,7 @@ describe('the commands for a pipedrive sink', () => {
     expect((await install.run(['fields', 'crm'])).stdout).toMatch(/^lead\.title +title +varchar/m);
   });
 
-  test('check says what a lead costs of the tokens of the day, and how many are left', async () => {
+  test('check says what a lead costs of the daily API tokens, and how many are left', async () => {
     const { stub, install } = await anInstall({ limits: { plan: 'growth' } });
     await prepare(stub);
     stub.useUpTokens(55_000);

@@ -96,7 +96,7 @@ describe('what people do while leads flow', () => {
       const outcomes = await outcomesOf(sink, leads(3));
       expect(outcomes).toMatchObject([DELIVERED, { kind: 'refused' }, DELIVERED]);
       expect(reasonOf(outcomes[1])).toMatch(
-        /has no such option of `(lead|deal)\.size`\. Add the option in Pipedrive, or correct `fields`, then run `leadsync retry`\.$/,
+        /has no option of `(lead|deal)\.size` that matches the value\. Add the option in Pipedrive, or correct `fields`, then run `leadsync retry`\.$/,
       );
       expect(stub.records.persons).toHaveLength(2);
       const code = stub.fields.deal.at(-1)?.field_code ?? '';
@@ -116,7 +116,7 @@ describe('what people do while leads flow', () => {
     stub.addField('deal', { field_name: 'Size', field_type: 'enum', options: [{ label: 'Small' }] });
     const outcomes = await outcomesOf(open(), leads(2));
     expect(outcomes).toMatchObject([WAITING, WAITING]);
-    expect(reasonOf(outcomes[0])).toMatch(/no such option of `lead\.size`.*`leadsync fields sink`/);
+    expect(reasonOf(outcomes[0])).toMatch(/no option of `lead\.size` that matches the value.*`leadsync fields sink`/);
     expect(await outcomesOf(open({ fields: {} }), leads(2))).toMatchObject([DELIVERED, DELIVERED]);
     expectEachOnce(stub, 2);
   });

@@ -43,7 +43,7 @@ test.each(['lite', 'ultimate'] as const)(
   },
 );
 
-test('the tokens of the day are counted as Pipedrive says, and respected before they are used up', async () => {
+test('the daily API tokens are counted as Pipedrive says, and respected before they are used up', async () => {
   const { stub, open, clock } = await limited({ plan: 'lite' });
   const sink = open();
   expect(sink.quota?.()).toBeUndefined();
@@ -56,7 +56,7 @@ test('the tokens of the day are counted as Pipedrive says, and respected before 
   expect(outcomes).toMatchObject([{ kind: 'delivered' }, { kind: 'delivered' }, { kind: 'unavailable' }]);
   expect(outcomes[2]).toMatchObject({
     reason: expect.stringMatching(
-      /has used 29995 of its 30000 tokens of the day, and a lead needs 45\. leadsync asks again within the hour/,
+      /has used 29995 of its 30000 daily API tokens, and a lead needs 45\. leadsync asks again within the hour/,
     ),
     retryAfterMs: HOUR_MS,
     unsent: true,
@@ -81,7 +81,7 @@ test.each([1, 2, 3, 4, 5, 6, 7])(
     const [outcome] = await outcomesOf(sink, [lead(1)], { attempt });
     expect(outcome).toMatchObject({
       kind: 'unavailable',
-      reason: expect.stringMatching(/has used up its tokens of the day\. leadsync asks again in an hour/),
+      reason: expect.stringMatching(/has used up its daily API tokens\. leadsync asks again in an hour/),
       retryAfterMs: HOUR_MS,
     });
     clock.passedMs += 24 * HOUR_MS;
@@ -113,7 +113,7 @@ test('a company whose answers do not name the tokens is counted by `daily_tokens
   expect((await open({ options: {} }).quota?.()) === undefined).toBe(true);
 });
 
-test('check and a test lead tell what the tokens of the day are worth', async () => {
+test('check and a test lead tell what the daily API tokens are worth', async () => {
   const { stub, open } = await limited({ plan: 'growth' });
   const { what } = await open().test(testBatch('sink', new Date()), NEVER);
   expect(what).toMatch(
@@ -121,7 +121,7 @@ test('check and a test lead tell what the tokens of the day are worth', async ()
   );
   stub.useUpTokens(70);
   const checked = open().check(NEVER);
-  await expect(checked).rejects.toThrow(/used \d+ of its 60000 tokens of the day, and a lead needs 45\./);
+  await expect(checked).rejects.toThrow(/used \d+ of its 60000 daily API tokens, and a lead needs 45\./);
 });
 
 /** Returns a lead of a person of its own. */

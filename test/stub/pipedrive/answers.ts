@@ -107,7 +107,7 @@ export const allTables: readonly OutcomeRow[] = [
     waitSeconds: 2,
   }),
   row(
-    'the tokens of the day are used up',
+    'the daily API tokens are used up',
     every,
     tooManyRequests({
       'x-ratelimit-reset': '2',

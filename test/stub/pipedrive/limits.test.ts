@@ -58,7 +58,7 @@ describe('the burst limit', () => {
   });
 });
 
-describe('the tokens of the day', () => {
+describe('the daily API tokens', () => {
   it('a new lead with search costs 35 of 30,000', async () => {
     const { stub } = await aLimited();
     await call(stub, 'GET /persons/search', { query: { term: 'ada' } });

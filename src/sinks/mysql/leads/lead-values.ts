@@ -49,7 +49,7 @@ function plainValues(columns: Readonly<Record<LeadColumn, Cell>>): Record<LeadCo
   return Object.fromEntries(values) as Record<LeadColumn, Value>;
 }
 
-/** Whole numbers are text, so that the server reads every digit; the driver would send a double. */
+/** Returns the value to send for a cell. Whole numbers stay text, so that the server reads every digit: the driver sends a number as a double. */
 function sent(cell: Cell, isTime: boolean): Value {
   if (isTime) return timeValue(cell);
   return typeof cell === 'boolean' ? Number(cell) : cell;
