@@ -322,6 +322,19 @@ describe('an attacker', () => {
     },
   );
 
+  test('is recorded without the name and role of the person who is logged in in the same browser', async () => {
+    const { browser, stub, entries } = await anOidcAdmin();
+    const anna = browser();
+    await anna.logIn();
+    stub.person = { sub: 'u-2', email: 'eve@example.com' };
+    expect((await anna.callBack(stub.approve(await anna.begin()))).status).toBe(403);
+    const refused = { via: 'oidc', address: '127.0.0.1', what: 'login refused' };
+    expect(entries.at(-1)).toEqual({ ...refused, who: 'eve@example.com', reason: 'role' });
+    stub.fault = { idToken: { nonce: 'another' } };
+    expect((await anna.callBack(stub.approve(await anna.begin()))).status).toBe(401);
+    expect(entries.at(-1)).toEqual({ ...refused, reason: 'token' });
+  });
+
   test('cannot fill the audit log with logins that fail', async () => {
     const { browser, entries } = await anOidcAdmin();
     for (let n = 0; n < 12; n += 1) {

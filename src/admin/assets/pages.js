@@ -98,8 +98,9 @@
 
   document.addEventListener('htmx:before:response', (event) => {
     const { redirected, status } = event.detail.ctx.response.raw;
-    if (!redirected && status !== 401) return;
-    // The session has ended: a reload shows the login page.
+    const isEnded = redirected || status === 401 || (status === 403 && isLive(event.detail));
+    if (!isEnded) return;
+    // The session has ended, or its person has lost the role: a reload shows the login page, or says why.
     event.preventDefault();
     location.reload();
   });

@@ -37,6 +37,9 @@ export interface LoginParts {
   readonly login: () => LoginProvider | undefined;
 }
 
+/** Details of an action by nobody known, also if the request carries somebody's session. */
+const NOBODY = { who: undefined, via: undefined, role: undefined } as const;
+
 /**
  * Adds `GET /login`; `POST /login`, which starts a session if `token` is right and then redirects to `next`; and `POST /logout`, which ends
  * the session, and then the one at the OpenID provider that began it.
@@ -51,7 +54,7 @@ export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise
     { guess, waitSeconds }: AnonymousClient,
     next: string,
   ) => {
-    if (guess) await record('login refused', { address: clientAddress(request) });
+    if (guess) await record('login refused', { ...NOBODY, address: clientAddress(request) });
     if (waitSeconds === 0)
       return pages.sendLogin(reply.code(401), { failure: 'This token is wrong.', isTokenWrong: true, next });
     return pages.sendLogin(reply.code(429).header('retry-after', waitSeconds), {

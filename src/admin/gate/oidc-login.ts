@@ -15,6 +15,9 @@ import { TokenThrottle } from './token-throttle.ts';
 /** Name of the cookie that binds begun logins to a browser. */
 const LOGIN_COOKIE = 'leadsync_login';
 
+/** A name and role that no provider has proved: the request may carry the session of another person. */
+const UNPROVED = { who: undefined, role: undefined } as const;
+
 const NOT_BEGUN =
   'This login did not begin in this browser within the last 10 minutes, or is already over. Log in again.';
 
@@ -38,7 +41,10 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
   const begun = new BegunLogins(monotonicMs);
   const recorded = new TokenThrottle(monotonicMs);
 
-  /** Sends the login page with the failure. Records it, but only the first few of an address, so that nobody can fill the audit log. */
+  const isOneOfFew = (address: string, what: string) =>
+    recorded.waitSeconds(address) === 0 && recorded.add(address, what);
+
+  /** Sends the login page with the failure. Records it, but only the first few of an address, so that nobody can fill the audit log and the log. */
   const refuse = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -47,9 +53,11 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
     next: string,
   ) => {
     const address = clientAddress(request);
-    if (state !== '' && recorded.waitSeconds(address) === 0 && recorded.add(address, state))
-      await record('login refused', { via: 'oidc', address, reason: failure.reason });
-    parts.onLoginFailed(failure);
+    if (isOneOfFew(address, state || failure.reason)) {
+      const details = { via: 'oidc', address, reason: failure.reason };
+      if (state !== '') await record('login refused', { ...UNPROVED, ...details });
+      parts.onLoginFailed(failure);
+    }
     return pages.sendLogin(reply.code(statusOf(failure)), {
       failure: `${failure.message} ${failure.hint}`,
       next,
@@ -63,7 +71,7 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
     if (login === undefined) return reply.redirect('/login', 303);
     const origin = login.publicUrl ?? originOf(request);
     // The cookie below has to reach the callback, so the login begins where it ends. `here` prevents a loop if a proxy changes the host.
-    if (new URL(origin).host !== request.host && here === undefined)
+    if (URL.parse(origin)?.origin !== originOf(request) && here === undefined)
       return reply.redirect(`${origin}${LOGIN_PATH}?here=1&next=${encodeURIComponent(to)}`, 303);
     try {
       const attempt = await login.provider.begin(origin + CALLBACK_PATH);
@@ -91,7 +99,9 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
       const started = access.logInPerson(request, login, identity);
       if (started === undefined) {
         const { name: who } = identity;
-        await record('login refused', { who, via: 'oidc', address: clientAddress(request), reason: 'role' });
+        const address = clientAddress(request);
+        if (isOneOfFew(address, state))
+          await record('login refused', { ...UNPROVED, who, via: 'oidc', address, reason: 'role' });
         return sendError(request, reply, noRole({ who, via: 'oidc' }));
       }
       await record('login', { ...started.client });

@@ -27,9 +27,10 @@ export function isHttps({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers.origin?.startsWith('https:') === true;
 }
 
-/** Returns the origin under which the browser sends a request. The gate has checked the host name. */
+/** Returns the origin under which the browser sends a request, without the port that its scheme implies. The gate has checked the host name. */
 export function originOf(request: FastifyRequest): string {
-  return `${isHttps(request) ? 'https' : 'http'}://${request.host}`;
+  const address = `${isHttps(request) ? 'https' : 'http'}://${request.host}`;
+  return URL.parse(address)?.origin ?? address;
 }
 
 function blocksOf(listed: readonly string[]): BlockList {

@@ -15,6 +15,7 @@ import type { Content } from './parts/content.ts';
 import { queryOf } from './parts/filters.ts';
 import { moment } from './parts/moment.ts';
 import { nextAttempt, waitReason } from './parts/next-attempt.ts';
+import { Once } from './parts/once.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
@@ -39,8 +40,9 @@ export const addLead: AddPage = (app, site) => {
   app.post('/leads/:source/:lead/retry', { config: { operation: 'retry' } }, (request, reply) =>
     retry(site, request, reply),
   );
+  const once = new Once<number>();
   app.post('/leads/:source/:lead/replay', { config: { operation: 'replay' } }, (request, reply) =>
-    replay(site, request, reply),
+    replay(site, once, request, reply),
   );
 };
 
@@ -158,7 +160,12 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
   });
 }
 
-async function replay(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function replay(
+  site: Site,
+  once: Once<number>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { source, lead } = nameOf(request);
   const back = leadAddress(source, lead);
   const sink = queryOf(request).get('sink') ?? '';
@@ -170,10 +177,11 @@ async function replay(site: Site, request: FastifyRequest, reply: FastifyReply):
       question,
       consequences,
       confirmLabel: 'Replay',
+      fields: [once.field()],
       back,
     });
   }
-  const count = await site.operations.replay(sink, source, lead);
+  const count = await once.run(fieldsOf(request), () => site.operations.replay(sink, source, lead));
   if (count === 0)
     return site.done(reply, back, {
       kind: 'bad',

@@ -85,14 +85,19 @@ const columns: readonly Column<LeadRow>[] = [
 /** Returns a link to the form that replays the leads of the filter, if that form can select the same ones. */
 function toReplay({ input, filter }: ParsedFilter<LeadSearch>): Content {
   const { source, lead, since, until } = input;
-  const isSame = filter?.service === undefined && filter?.listing === undefined;
+  // The list compares `since` with when a lead was first seen; a replay also sends leads that have changed since.
+  const isSame = filter?.service === undefined && filter?.listing === undefined && since === undefined;
   if (!isSame || !may('replayAll')) return null;
-  const which = (source ?? lead ?? since ?? until) ? undefined : 'all';
-  return html`<p class="summary"><a href=${replayAddress({ source, lead, since, until, which })}>Replay these leads to a sink…</a></p>`;
+  const which = (source ?? lead ?? until) ? undefined : 'all';
+  return html`<p class="summary"><a href=${replayAddress({ source, lead, until, which })}>Replay these leads to a sink…</a></p>`;
 }
 
-/** Returns the columns. The list is sorted by when the leads were first seen or, if it has those that are gone, by when they went. */
+/**
+ * Returns the columns. The list is sorted by when the leads were first seen or, if it has those that are gone, by when they went. That of a service
+ * is sorted by when the leads came to the service, which no column shows.
+ */
 function columnsFor(filtered: ParsedFilter<unknown>): readonly Column<LeadRow>[] {
+  if (filtered.input['service']) return columns;
   const sorted = filtered.input['listing'] === 'gone' ? 'Gone since' : 'First seen';
   return columns.map((column) =>
     column.label === sorted ? sortedColumn(column, '/leads', filtered) : column,

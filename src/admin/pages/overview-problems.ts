@@ -34,10 +34,6 @@ type Actions = (about: string, sink: SinkOverview | undefined) => readonly Conte
 
 /** Links and buttons that do what the next step says. */
 const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
-  sink_held: (sink) => [
-    toSink(sink),
-    may('resume') && confirmButton(sinkAction(sink, 'resume', 'overview'), 'Try now…'),
-  ],
   sink_paused: (sink) => [
     toSink(sink),
     may('resume') && confirmButton(sinkAction(sink, 'resume', 'overview'), 'Resume…'),
@@ -57,14 +53,18 @@ const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
   ],
   never_polled: (source) => [toPolls(source), toLog(), pollButton(source)],
   poll_late: (source) => [toPolls(source), toLog(), pollButton(source)],
-  leads_rejected: (source) => [
-    link(withQuery('/rejected', { source, state: 'open' }), 'See rejected leads', source),
-  ],
   config_stale: () => [may('configuration') && link('/configuration', 'See configuration')],
 };
 
 /** Links and buttons beside the next step, which no page can do. */
 const BESIDE_STEP: Readonly<Record<string, Actions>> = {
+  sink_held: (sink) => [
+    toSink(sink),
+    may('resume') && confirmButton(sinkAction(sink, 'resume', 'overview'), 'Try now…'),
+  ],
+  leads_rejected: (source) => [
+    link(withQuery('/rejected', { source, state: 'open' }), 'See rejected leads', source),
+  ],
   leads_stuck: (sink) => [toPending(sink), toLog()],
   sink_new: (sink) => [toSink(sink)],
   sink_removed: (sink) => [toPending(sink)],
@@ -83,8 +83,9 @@ const BESIDE_STEP: Readonly<Record<string, Actions>> = {
 function offersFor({ code, about }: Overview['problems'][number], sinks: readonly SinkOverview[]): Offers {
   const name = about ?? '';
   const sink = sinks.find((one) => one.sink === name);
-  const instead = INSTEAD_OF_STEP[code]?.(name, sink).filter(Boolean) ?? [];
-  if (instead.length > 0) return { actions: instead, replaceStep: true };
+  const instead = INSTEAD_OF_STEP[code]?.(name, sink);
+  // Whoever may not use one of the buttons needs the next step to tell it to somebody else.
+  if (instead) return { actions: instead.filter(Boolean), replaceStep: instead.every(Boolean) };
   return { actions: BESIDE_STEP[code]?.(name, sink).filter(Boolean) ?? [], replaceStep: false };
 }
 

@@ -116,9 +116,9 @@ const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
   { label: 'Sink', of: ({ sink }) => sink },
   { label: 'Measured', of: ({ leads }) => printCount(leads), number: true },
   { label: 'Seen p50', of: (speed) => inSeconds(speed.seen_to_delivered_p50_seconds), number: true },
-  { label: 'p95', of: (speed) => inSeconds(speed.seen_to_delivered_p95_seconds), number: true },
+  { label: 'Seen p95', of: (speed) => inSeconds(speed.seen_to_delivered_p95_seconds), number: true },
   { label: 'Created p50', of: (speed) => inSeconds(speed.created_to_delivered_p50_seconds), number: true },
-  { label: 'p95', of: (speed) => inSeconds(speed.created_to_delivered_p95_seconds), number: true },
+  { label: 'Created p95', of: (speed) => inSeconds(speed.created_to_delivered_p95_seconds), number: true },
 ];
 
 function inSeconds(seconds: number | null): string {

@@ -29,7 +29,8 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const FORM = 'application/x-www-form-urlencoded';
-const MAX_FORM_BYTES = 64 * 1024;
+/** Enough for a form with 3,000 ids of deliveries. */
+const MAX_FORM_BYTES = 256 * 1024;
 
 const addPages = [
   addOverview,

@@ -4,8 +4,10 @@ import type { VNode } from 'preact';
 import { z } from 'zod';
 import { countOf, printCount } from '../../platform/text/format.ts';
 import { ReplayFilter, type ReplayTotals, SelectedState } from '../contract/deliveries.ts';
+import { RequestError } from '../contract/request-error.ts';
 import { leadAddress, replayAddress, sinkAddress } from './parts/addresses.ts';
 import { type Field, filterFields, type ParsedFilter, queryOf, readFilter } from './parts/filters.ts';
+import { Once } from './parts/once.ts';
 import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 
 const PATH = '/replay';
@@ -28,7 +30,10 @@ export const addReplay: AddPage = (app, site) => {
     const parsed = readFilter(queryOf(request), fields, Choice, new Date());
     return show(site, request, reply, { fields, parsed: { ...parsed, faults: {} }, ids: '' });
   });
-  app.post(PATH, { config: { operation: 'replayAll' } }, (request, reply) => replay(site, request, reply));
+  const once = new Once<number>();
+  app.post(PATH, { config: { operation: 'replayAll' } }, (request, reply) =>
+    replay(site, once, request, reply),
+  );
 };
 
 interface Form {
@@ -73,7 +78,12 @@ async function fieldsFor({ operations }: Site): Promise<readonly Field[]> {
   ];
 }
 
-async function replay(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function replay(
+  site: Site,
+  once: Once<number>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const sent = fieldsOf(request);
   const fields = await fieldsFor(site);
   const query = new URLSearchParams(
@@ -89,18 +99,25 @@ async function replay(site: Site, request: FastifyRequest, reply: FastifyReply):
   const leftOut = which === 'left_out' ? { left_out: true as const } : {};
   const filter = { ...conditions, ...leftOut, ...(ids.length > 0 && { ids }) };
   if (sent.has('sure')) {
-    const count = await site.operations.replayAll(sink, filter);
+    const count = await once.run(sent, () => site.operations.replayAll(sink, filter));
     return site.done(reply, sinkAddress(sink), {
       kind: count > 0 ? 'good' : 'bad',
       text: `${countOf(count, 'lead')} ${count === 1 ? 'is' : 'are'} owed to ${sink} again.`,
     });
   }
-  const totals = await site.operations.replayable(sink, filter);
+  let totals: ReplayTotals;
+  try {
+    totals = await site.operations.replayable(sink, filter);
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.status >= 500) throw error;
+    return show(site, request, reply, { fields, parsed, ids: text, fault: error.message }, error.status);
+  }
   const kept = Object.entries(parsed.filter).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return site.confirm(request, reply, {
-    ...question(sink, totals),
-    fields: [...kept, ['ids', ids.join(' ')]],
-    back: replayAddress(Object.fromEntries(kept)),
+    ...question(sink, totals, which === 'left_out'),
+    fields: [...kept, ['ids', ids.join(' ')], once.field()],
+    // An address has no room for the ids, and without them the other fields would select more leads.
+    back: replayAddress(ids.length > 0 ? { sink } : Object.fromEntries(kept)),
   });
 }
 
@@ -122,7 +139,7 @@ function faultOf({ sink: _, which, ...conditions }: Choice, ids: readonly string
   return undefined;
 }
 
-function question(sink: string, { leads, sources, sample, unmatched }: ReplayTotals) {
+function question(sink: string, { leads, sources, sample, unmatched }: ReplayTotals, onlyLeftOut: boolean) {
   const title = `Replay to ${sink}`;
   const missing =
     unmatched.length > 0 &&
@@ -138,7 +155,7 @@ function question(sink: string, { leads, sources, sample, unmatched }: ReplayTot
   return {
     title,
     question: `Send ${words} to ${sink} again?`,
-    consequences: html`<p>${sink} gets the current content of each, whether it has it or not, as a new delivery that is marked as a replay${sources.length > 1 ? `. They are from ${sources.join(', ')}` : ''}.
+    consequences: html`<p>${sink} gets the current content of each${onlyLeftOut ? ', which it has not had so far' : ', whether it has it or not'}, as a new delivery that is marked as a replay${sources.length > 1 ? `. They are from ${sources.join(', ')}` : ''}.
       The page of the sink shows how many are left, and can cancel those.</p>
       ${missing}
       <p>${sample.map(({ source, lead_id }, at) => html`${at > 0 && ', '}<a href=${leadAddress(source, lead_id)}>${source} ${lead_id}</a>`)}${more > 0 && ` and ${printCount(more)} more`}</p>`,

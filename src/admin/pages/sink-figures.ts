@@ -76,8 +76,8 @@ function charts({ series, attempts, period, step_seconds: stepSeconds }: SinkDet
         stepSeconds,
         series: [
           { name: 'delivered', tone: 'accent' },
-          { name: 'refused', tone: 'warning' },
-          { name: 'unavailable', tone: 'bad' },
+          { name: 'refused', tone: 'bad' },
+          { name: 'unavailable', tone: 'warning' },
         ],
         points: series.map((part) => [start(part), part.delivered, part.refused, part.unavailable]),
       })}

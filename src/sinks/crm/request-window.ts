@@ -3,6 +3,10 @@ import type { Clock } from '../../platform/time/clock.ts';
 /** Share of a window that is added to it, because the clock of the service is not that of this machine. */
 const MARGIN = 0.02;
 
+/** Larger limits than those of any CRM. A header that says more is a mistake, of a proxy for example. */
+const MAX_REQUESTS = 10_000;
+const MAX_PERIOD_MS = 3_600_000;
+
 /** What a service allows: a number of requests within any period of `perMs`. */
 export interface RequestLimit {
   readonly requests: number;
@@ -46,7 +50,7 @@ export class RequestWindow {
       const sentAtMs = request.atMs;
       request.atMs = this.#clock.monotonicMs();
       request.isAnswered = true;
-      if (said) this.#adopt(said, sentAtMs);
+      if (said && isPlausible(said)) this.#adopt(said, sentAtMs);
     };
   }
 
@@ -66,8 +70,15 @@ export class RequestWindow {
     const now = this.#clock.monotonicMs();
     const { requests, perMs } = this.#limit;
     const span = perMs * (1 + MARGIN);
-    this.#made = this.#made.filter(({ atMs }) => atMs > now - 2 * span).sort((a, b) => a.atMs - b.atMs);
+    this.#made = this.#made
+      .filter(({ atMs, isAnswered }) => !isAnswered || atMs > now - 2 * span)
+      .sort((a, b) => a.atMs - b.atMs);
     const oldest = this.#made[this.#made.length - requests];
     return oldest === undefined ? 0 : oldest.atMs + span - now;
   }
+}
+
+function isPlausible({ requests, perMs, remaining }: LimitSaid): boolean {
+  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= MAX_REQUESTS;
+  return isCount(requests) && requests > 0 && isCount(remaining) && perMs > 0 && perMs <= MAX_PERIOD_MS;
 }

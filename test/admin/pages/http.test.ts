@@ -272,12 +272,18 @@ describe('a replay of many', () => {
       since: '2026-11-20T00:00:00.000Z',
       state: 'delivered',
       ids: '48196 48205',
+      once: expect.stringMatching(/^[\da-f-]{36}$/),
     });
+    expect(html).toContain('href="/replay?sink=crm" data-close');
     const done = await post('/replay', { ...kept, sure: 'yes' });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/sinks/crm']);
     expect(operations.actions).toEqual([
       'replay all crm {"state":"delivered","since":"2026-11-20T00:00:00.000Z","ids":["48196","48205"]}',
     ]);
+    // A double click without scripts, and a reload during a slow answer.
+    const again = await Promise.all([1, 2].map(() => post('/replay', { ...kept, sure: 'yes' })));
+    expect(again.map(({ status }) => status)).toEqual([303, 303]);
+    expect(operations.actions).toHaveLength(1);
   });
 
   test.each([
@@ -300,9 +306,11 @@ describe('a replay of many', () => {
 
   test('begins on the page of a sink, or with the filter of the leads if the form can have the same', async () => {
     expect(await (await ask('/sinks/crm')).text()).toContain('href="/replay?sink=crm"');
-    expect(await (await ask('/leads?source=main&since=2026-11-20')).text()).toContain(
-      'href="/replay?source=main&amp;since=2026-11-20"',
+    expect(await (await ask('/leads?source=main&until=2026-11-20')).text()).toContain(
+      'href="/replay?source=main&amp;until=2026-11-20"',
     );
+    // The list has leads that were first seen since then; a replay would also send those that have changed.
+    expect(await (await ask('/leads?source=main&since=2026-11-20')).text()).not.toContain('href="/replay');
     expect(await (await ask('/leads')).text()).toContain('href="/replay?which=all"');
     expect(await (await ask('/leads?service=painting')).text()).not.toContain('href="/replay');
     const form = await (await ask('/replay?source=main&since=2026-11-20')).text();

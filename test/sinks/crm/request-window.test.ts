@@ -88,6 +88,19 @@ test('a limit that the service changes holds from then on', async () => {
   expect(next.isTaken).toBe(true);
 });
 
+test.each([
+  { ...LIMIT, requests: 1e9, remaining: 0 },
+  { ...LIMIT, requests: 5.5, remaining: 0 },
+  { ...LIMIT, perMs: Number.POSITIVE_INFINITY, remaining: 0 },
+])('a limit that no service has is ignored: %o', async (said) => {
+  const clock = new HeldClock();
+  const window = new RequestWindow(clock, LIMIT);
+  (await window.take(NEVER))(said);
+  const next = taken(window);
+  await rest();
+  expect(next.isTaken).toBe(true);
+});
+
 test('an abort ends the wait', async () => {
   const clock = new HeldClock();
   const window = new RequestWindow(clock, { requests: 1, perMs: 1_000 });

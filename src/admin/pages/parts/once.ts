@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+
+/** Maximum confirmations whose results are kept; a further one drops the oldest. */
+const MAX_KEPT = 1_000;
+/** The hidden field that names a confirmation. */
+const FIELD = 'once';
+
+/**
+ * Lets a confirmed form act once, however often the browser sends it: after a double click without scripts, a reload during a slow answer, or a
+ * proxy that gave up. Each question has a field of its own value; forms with the same value share one action and its result.
+ */
+export class Once<Result> {
+  readonly #results = new Map<string, Promise<Result>>();
+
+  /** Returns the hidden field for a new question. */
+  field(): readonly [name: string, value: string] {
+    return [FIELD, randomUUID()];
+  }
+
+  /** Acts, or returns the result of the first form with this value. A form whose action failed may be sent again. */
+  run(sent: { get(name: string): string | undefined | null }, act: () => Promise<Result>): Promise<Result> {
+    const key = sent.get(FIELD);
+    if (!key) return act();
+    const known = this.#results.get(key);
+    if (known) return known;
+    const running = act();
+    this.#results.set(key, running);
+    running.catch(() => this.#results.delete(key));
+    const [oldest] = this.#results.keys();
+    if (oldest !== undefined && this.#results.size > MAX_KEPT) this.#results.delete(oldest);
+    return running;
+  }
+}
