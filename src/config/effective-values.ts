@@ -47,6 +47,11 @@ export function inEffect(read: ParsedConfig): ConfigValues {
   return collector;
 }
 
+/** Returns a default as it can be shown: an object as JSON. */
+function flat(value: unknown): unknown {
+  return isComposite(value) && !Array.isArray(value) ? JSON.stringify(value) : value;
+}
+
 /** Walks the option schemas and collects the values that are in effect. */
 class ValueCollector {
   readonly values: ConfigValue[] = [];
@@ -69,7 +74,7 @@ class ValueCollector {
     const value = tree.valueAt(path);
     if (isTest(path)) return;
     if (!tree.has(path) && schema.properties === undefined) {
-      if (schema.default !== undefined) this.add(path, this.#shown(schema.default, path), 'default');
+      if (schema.default !== undefined) this.add(path, this.#shown(flat(schema.default), path), 'default');
     } else if (isSecret(schema) && !isOtherComposite(value)) this.#secret(value, path);
     else if (Array.isArray(value) && (value.some(isComposite) || isSecret(itemSchema(schema))))
       for (const at of value.keys()) this.value(itemSchema(schema), [...path, at]);

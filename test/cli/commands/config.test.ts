@@ -8,6 +8,8 @@ test('config show prints a table and JSON of what is in force, without a secret'
   expect(stdout).toMatch(/^sinks\.crm\.concurrency +10 +default$/m);
   expect(stdout).toMatch(/^sinks\.crm\.url +http:\/\/127\.0\.0\.1:9\/\[secret\] +\/.*leadsync\.yaml:\d+$/m);
   expect(stdout).not.toContain('canary-secret');
+  expect(stdout).toMatch(/^admin\.trusted_header\.roles +\{\} +default$/m);
+  expect(stdout).not.toContain('[object');
   expect(await install.json('config', 'show')).toContainEqual({
     path: 'sinks.drop.type',
     value: 'csv',

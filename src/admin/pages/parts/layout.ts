@@ -143,14 +143,21 @@ function header({ name }: Page, { reader, installation }: Frame): VNode {
 }
 
 /**
- * Returns a line with the number of problems and the first problem. The line is hidden if there are no problems, and on the overview, which
+ * Returns a line with the number of problems, and the problem or what the problems are about. The line is hidden if there are no problems, and on the overview, which
  * lists them all. A script sets the page's icon from the line.
  */
 function stateLine({ name }: Page, { problems, assetAddress }: Frame, state: State): VNode {
   const hidden = name === 'Overview' || state === 'well';
   return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${hidden}>
-    ${!hidden && html`<a href="/">${countOf(problems.length, 'problem')}</a> ${markup(problems[0]?.message ?? '')}`}
+    ${!hidden && html`<a href="/">${countOf(problems.length, 'problem')}</a> ${shortened(problems)}`}
   </p>`;
+}
+
+/** Returns the problem or, of several, what they are about: the first of them would be about another thing than the page. */
+function shortened(problems: Frame['problems']): Content {
+  const names = [...new Set(problems.flatMap(({ about }) => about ?? []))];
+  if (problems.length === 1 || names.length === 0) return markup(problems[0]?.message ?? '');
+  return names.join(', ');
 }
 
 /** Returns the attributes with which htmx updates the live part. An error response leaves the part unchanged. */
