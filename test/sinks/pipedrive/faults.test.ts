@@ -116,7 +116,9 @@ describe('what people do while leads flow', () => {
     stub.addField('deal', { field_name: 'Size', field_type: 'enum', options: [{ label: 'Small' }] });
     const outcomes = await outcomesOf(open(), leads(2));
     expect(outcomes).toMatchObject([WAITING, WAITING]);
-    expect(reasonOf(outcomes[0])).toMatch(/no option of `lead\.size` that matches the value.*`leadsync fields sink`/);
+    expect(reasonOf(outcomes[0])).toMatch(
+      /no option of `lead\.size` that matches the value.*`leadsync fields sink`/,
+    );
     expect(await outcomesOf(open({ fields: {} }), leads(2))).toMatchObject([DELIVERED, DELIVERED]);
     expectEachOnce(stub, 2);
   });
