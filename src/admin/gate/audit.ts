@@ -18,6 +18,9 @@ export type RecordAudit = (
   details?: Readonly<Record<string, string | number | boolean | undefined>>,
 ) => Promise<void>;
 
+/** Details of an action whose person is not proved, although the request may carry the session of another one. */
+export const UNPROVED = { who: undefined, via: undefined, role: undefined } as const;
+
 /** Returns a function that records actions with the client of the request. */
 export function auditRecorder(audit: Audit): RecordAudit {
   return async (what, details = {}) => {

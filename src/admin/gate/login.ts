@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LoginProvider } from '../contract/login-provider.ts';
 import { clientAddress, isHttps, originOf } from '../http/proxies.ts';
 import { type Access, type AnonymousClient, SESSION_COOKIE } from './access.ts';
-import type { RecordAudit } from './audit.ts';
+import { type RecordAudit, UNPROVED } from './audit.ts';
 import { ownPath } from './own-path.ts';
 import { SESSION_MS } from './sessions.ts';
 
@@ -37,9 +37,6 @@ export interface LoginParts {
   readonly login: () => LoginProvider | undefined;
 }
 
-/** Details of an action by nobody known, also if the request carries somebody's session. */
-const NOBODY = { who: undefined, via: undefined, role: undefined } as const;
-
 /**
  * Adds `GET /login`; `POST /login`, which starts a session if `token` is right and then redirects to `next`; and `POST /logout`, which ends
  * the session, and then the one at the OpenID provider that began it.
@@ -54,7 +51,7 @@ export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise
     { guess, waitSeconds }: AnonymousClient,
     next: string,
   ) => {
-    if (guess) await record('login refused', { ...NOBODY, address: clientAddress(request) });
+    if (guess) await record('login refused', { ...UNPROVED, address: clientAddress(request) });
     if (waitSeconds === 0)
       return pages.sendLogin(reply.code(401), { failure: 'This token is wrong.', isTokenWrong: true, next });
     return pages.sendLogin(reply.code(429).header('retry-after', waitSeconds), {

@@ -5,7 +5,7 @@ import { noRole } from '../contract/rights.ts';
 import { sendError } from '../http/answer.ts';
 import { clientAddress, isHttps, originOf } from '../http/proxies.ts';
 import { type Access, SESSION_COOKIE } from './access.ts';
-import type { RecordAudit } from './audit.ts';
+import { type RecordAudit, UNPROVED } from './audit.ts';
 import { BegunLogins, LOGIN_MS } from './begun-logins.ts';
 import type { LoginPages } from './login.ts';
 import { ownPath } from './own-path.ts';
@@ -14,9 +14,6 @@ import { TokenThrottle } from './token-throttle.ts';
 
 /** Name of the cookie that binds begun logins to a browser. */
 const LOGIN_COOKIE = 'leadsync_login';
-
-/** A name and role that no provider has proved: the request may carry the session of another person. */
-const UNPROVED = { who: undefined, role: undefined } as const;
 
 const NOT_BEGUN =
   'This login did not begin in this browser within the last 10 minutes, or is already over. Log in again.';

@@ -84,7 +84,7 @@ function offersFor({ code, about }: Overview['problems'][number], sinks: readonl
   const name = about ?? '';
   const sink = sinks.find((one) => one.sink === name);
   const instead = INSTEAD_OF_STEP[code]?.(name, sink);
-  // Whoever may not use one of the buttons needs the next step to tell it to somebody else.
+  // A reader who may not use one of the buttons has to pass the next step on.
   if (instead) return { actions: instead.filter(Boolean), replaceStep: instead.every(Boolean) };
   return { actions: BESIDE_STEP[code]?.(name, sink).filter(Boolean) ?? [], replaceStep: false };
 }

@@ -23,7 +23,7 @@ export class RequestWindow {
   readonly #clock: Clock;
   #limit: RequestLimit;
   /**
-   * The requests of the last two periods: when each was answered, or sent if it was not yet answered, by the monotonic clock. Requests of other
+   * The requests of the last two periods, and those under way: when each was answered, or sent if it was not yet answered, by the monotonic clock. Requests of other
    * programs and processes, which only the service counts, are among them with the time at which an answer showed them.
    */
   #made: { atMs: number; isAnswered: boolean }[] = [];
@@ -78,6 +78,7 @@ export class RequestWindow {
   }
 }
 
+/** Whether the numbers can be those of a service. They are NaN if an answer does not say them. */
 function isPlausible({ requests, perMs, remaining }: LimitSaid): boolean {
   const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= MAX_REQUESTS;
   return isCount(requests) && requests > 0 && isCount(remaining) && perMs > 0 && perMs <= MAX_PERIOD_MS;

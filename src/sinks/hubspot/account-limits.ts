@@ -60,12 +60,13 @@ export class AccountLimits {
   }
 }
 
-/** Returns what the headers of an answer say about the limit; undefined if they say nothing (https://developers.hubspot.com/docs/api/usage-details). */
-function limitSaid(answer: Answer): LimitSaid | undefined {
-  const requests = numberIn(answer, 'max');
-  const perMs = numberIn(answer, 'interval-milliseconds');
-  const remaining = numberIn(answer, 'remaining');
-  return requests > 0 && perMs > 0 && remaining >= 0 ? { requests, perMs, remaining } : undefined;
+/** Returns what the headers of an answer say about the limit; NaN where they say nothing (https://developers.hubspot.com/docs/api/usage-details). */
+function limitSaid(answer: Answer): LimitSaid {
+  return {
+    requests: numberIn(answer, 'max'),
+    perMs: numberIn(answer, 'interval-milliseconds'),
+    remaining: numberIn(answer, 'remaining'),
+  };
 }
 
 /** Returns the number in a header on limits; NaN if there is none. */

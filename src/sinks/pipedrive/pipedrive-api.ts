@@ -164,13 +164,13 @@ export class PipedriveApi {
   }
 }
 
-/** Returns what the headers of an answer say about the limit; undefined if they say nothing. */
-function limitSaid(answer: Answer): LimitSaid | undefined {
-  const [requests, remaining] = [
-    numberIn(answer, 'x-ratelimit-limit'),
-    numberIn(answer, 'x-ratelimit-remaining'),
-  ];
-  return requests > 0 && remaining >= 0 ? { requests, perMs: PERIOD_MS, remaining } : undefined;
+/** Returns what the headers of an answer say about the limit; NaN where they say nothing. */
+function limitSaid(answer: Answer): LimitSaid {
+  return {
+    requests: numberIn(answer, 'x-ratelimit-limit'),
+    perMs: PERIOD_MS,
+    remaining: numberIn(answer, 'x-ratelimit-remaining'),
+  };
 }
 
 /** Returns the number in a header; NaN if there is none. */

@@ -254,6 +254,13 @@ describe('the page of a sink', () => {
   });
 });
 
+test('a lead is replayed once, however often the confirmation is sent', async () => {
+  const address = '/leads/main/48196/replay?sink=crm';
+  const [, once = ''] = /name="once" value="([^"]+)"/.exec(await (await post(address)).text()) ?? [];
+  for (let n = 0; n < 2; n += 1) expect((await post(address, { once, sure: 'yes' })).status).toBe(303);
+  expect(pages.operations.actions).toEqual(['replay crm main 48196']);
+});
+
 describe('a replay of many', () => {
   test('is counted and named first, and then done as it was counted', async () => {
     const { operations } = pages;

@@ -25,7 +25,7 @@ export class Once<Result> {
     if (known) return known;
     const running = act();
     this.#results.set(key, running);
-    running.catch(() => this.#results.delete(key));
+    running.catch(() => this.#results.delete(key)); // the caller gets the error
     const [oldest] = this.#results.keys();
     if (oldest !== undefined && this.#results.size > MAX_KEPT) this.#results.delete(oldest);
     return running;
