@@ -9,8 +9,8 @@ import { runReference } from '../reference-process.ts';
 import { settleDisk } from '../servers.ts';
 import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
 
-/** More requests in ten seconds than any program makes, so that the limits of an account do not slow it down. */
-const UNLIMITED = { requests: 1_000_000 };
+/** More requests in ten seconds than any program makes here, so that the limits of an account do not slow it down. leadsync ignores a header that says more. */
+const UNLIMITED = { requests: 10_000 };
 /** The smallest limits that HubSpot has: 100 requests in ten seconds. */
 const FREE_PLAN = { limits: 'free' } as const;
 /** The period of the limit, in ms. */
