@@ -16,6 +16,8 @@ export interface Delivered {
    * destination did not take. Undefined if there is nothing.
    */
   readonly remark?: string | undefined;
+  /** Undefined unless the sink is configured to store the answers of delivered leads. */
+  readonly answer?: string | undefined;
 }
 
 /** What a lead became at its destination: a record of a CRM, or a message. Contains no personal data. */

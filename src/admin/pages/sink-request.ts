@@ -53,7 +53,7 @@ export function shownRequest(sink: string, previews: LeadPreviews, content: Lead
     <h2>Request and answer <small>lead <a href=${leadAddress(source, lead)}>${lead}</a> of ${source}, by the configuration in force</small></h2>
     ${preview ? previewCard(preview, lead) : html`<p class="empty">The configuration in force has no sink ${sink}.</p>`}
     <h3>Answers</h3>
-    ${answers.length === 0 ? html`<p class="hint">The ledger has no answer: it keeps those of failed attempts.</p>` : answerList(answers)}
+    ${answers.length === 0 ? html`<p class="hint">The ledger has no answer: it keeps those of failed attempts, and of all attempts of a webhook with <code>store_answers: all</code>.</p>` : answerList(answers)}
     <p class="buttons after"><a class="button" href=${sinkAddress(sink)}>Hide</a></p>
   </section>`;
 }

@@ -99,7 +99,7 @@ export class Results {
       outcome: outcome.kind,
       httpStatus: outcome.httpStatus ?? null,
       error: failed?.reason ?? null,
-      answer: failed?.answer ?? null,
+      answer: outcome.answer ?? null,
     };
     const isRepeatable = isUncounted(result);
     if (isRepeatable) sql.repeatAttempts.run(parameters);

@@ -51,6 +51,12 @@ export const webhookOptions = z.strictObject({
     })
     .default({})
     .describe('Additional headers for every request, such as `authorization`. Their values are secret.'),
+  store_answers: z
+    .enum(['failed', 'all'])
+    .default('failed')
+    .describe(
+      'Which answers of the receiver the ledger keeps with the attempt, each up to 1,000 characters: those of `failed` attempts, or `all`, such as the id of the record that the receiver made. They may hold personal data. `trace --show-data` and the page of the lead show them.',
+    ),
 });
 
 /** Returns a check that applies `holds` to the value of a secret. */

@@ -68,6 +68,8 @@ class WebhookSink implements Sink {
   /** Names of headers with secret values. */
   readonly #secretHeaders: ReadonlySet<string>;
   readonly #keys: readonly KeyObject[];
+  /** Whether the answers of delivered leads are stored too. */
+  readonly #storesAll: boolean;
   readonly #pool: OnDemand<Pool>;
 
   constructor(options: z.output<typeof webhookOptions>, parts: SinkParts) {
@@ -84,6 +86,7 @@ class WebhookSink implements Sink {
     this.#keys = [options.secret, options.previous_secret].flatMap(
       (secret) => readSigningKey(secret?.reveal() ?? '') ?? [],
     );
+    this.#storesAll = options.store_answers === 'all';
     this.#pool = new OnDemand(async () => {
       const { Pool } = await import('undici');
       return new Pool(this.#url.origin, {
@@ -169,13 +172,14 @@ class WebhookSink implements Sink {
     const send = () => post(pool, this.#requestOf(message, traceparent), { timeoutMs, stop, beforeSending });
     const { statusCode, headers, text } = await this.#reach(stop, send, () => isUnsent);
     const [retryAfter, date] = [headers['retry-after'], headers['date']].map((lines) => [lines].flat()[0]);
+    const answer = text?.slice(0, MAX_ANSWER).toWellFormed();
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
-      text: text?.slice(0, MAX_ANSWER).toWellFormed(),
+      text: answer,
       retryAfterMs: readRetryAfter({ retryAfter, date }, clock.now()),
     });
     if (judged instanceof SinkUnavailable) throw judged;
-    return judged;
+    return judged.kind === 'delivered' && this.#storesAll ? { ...judged, answer } : judged;
   }
 
   #requestOf({ id, body: text }: Message, traceparent?: string) {

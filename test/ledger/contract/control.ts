@@ -485,6 +485,16 @@ export function controlContract(store: () => OpenLedger): void {
       expect(await on.ledger.trace(99n)).toEqual([]);
     });
 
+    it("a delivered lead's answer stays with its attempt if the sink stores it, until the lead is erased", async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', { ...delivered, answer: '{"record":"Anna"}' });
+      const answers = async () => (await on.ledger.trace(1n)).flatMap(({ answer }) => answer ?? []);
+      expect(await answers()).toEqual(['{"record":"Anna"}']);
+      await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 1n }), []);
+      expect(await answers()).toEqual([]);
+    });
+
     it("queries return a lead's text only where answers were requested", async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);

@@ -277,6 +277,21 @@ describe('answers', () => {
     expect(reason).not.toContain('no no');
   });
 
+  test('an acceptance keeps what was said only if every answer is stored', async () => {
+    const body = '{"record":"D-17"}';
+    const outcomeWith = async (options: object) => {
+      receiver.answerNext({ status: 201, body });
+      const [outcome] = await open({ url: receiver.url, ...options }).deliver(aBatch(1), NEVER);
+      return outcome;
+    };
+    expect(await outcomeWith({})).toStrictEqual({ kind: 'delivered', httpStatus: 201 });
+    expect(await outcomeWith({ store_answers: 'all' })).toStrictEqual({
+      kind: 'delivered',
+      httpStatus: 201,
+      answer: body,
+    });
+  });
+
   test.each([
     ['30', 30_000],
     ['Fri, 20 Nov 2026 12:00:30 GMT', 30_000],
