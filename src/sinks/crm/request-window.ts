@@ -22,11 +22,13 @@ export interface LimitSaid extends RequestLimit {
 export class RequestWindow {
   readonly #clock: Clock;
   #limit: RequestLimit;
+  /** When each request that is not yet answered was sent, by the monotonic clock, in ascending order. */
+  readonly #unanswered = new Set<{ readonly sentAtMs: number }>();
   /**
-   * The requests of the last two periods, and those under way: when each was answered, or sent if it was not yet answered, by the monotonic clock. Requests of other
-   * programs and processes, which only the service counts, are among them with the time at which an answer showed them.
+   * When each request of the last two periods was answered, in ascending order. Requests of other programs and processes, which only the
+   * service counts, are among them with the time at which an answer showed them.
    */
-  #made: { atMs: number; isAnswered: boolean }[] = [];
+  readonly #answeredAtMs: number[] = [];
 
   constructor(clock: Clock, limit: RequestLimit) {
     this.#clock = clock;
@@ -44,13 +46,12 @@ export class RequestWindow {
       if (waitMs <= 0 || signal.aborted) break;
       await this.#clock.sleep(waitMs, signal);
     }
-    const request = { atMs: this.#clock.monotonicMs(), isAnswered: false };
-    this.#made.push(request);
+    const request = { sentAtMs: this.#clock.monotonicMs() };
+    this.#unanswered.add(request);
     return (said) => {
-      const sentAtMs = request.atMs;
-      request.atMs = this.#clock.monotonicMs();
-      request.isAnswered = true;
-      if (said && isPlausible(said)) this.#adopt(said, sentAtMs);
+      this.#unanswered.delete(request);
+      this.#answeredAtMs.push(this.#clock.monotonicMs());
+      if (said && isPlausible(said)) this.#adopt(said, request.sentAtMs);
     };
   }
 
@@ -60,21 +61,23 @@ export class RequestWindow {
    */
   #adopt({ requests, perMs, remaining }: LimitSaid, sentAtMs: number): void {
     this.#limit = { requests, perMs };
-    const known = this.#made.filter(({ atMs, isAnswered }) => isAnswered && atMs > sentAtMs - perMs).length;
+    const known =
+      this.#answeredAtMs.length - 1 - this.#answeredAtMs.findLastIndex((atMs) => atMs <= sentAtMs - perMs);
     const others = Math.max(0, requests - remaining - known);
     const atMs = this.#clock.monotonicMs();
-    for (let count = 0; count < others; count += 1) this.#made.push({ atMs, isAnswered: true });
+    for (let count = 0; count < others; count += 1) this.#answeredAtMs.push(atMs);
   }
 
   #waitMs(): number {
     const now = this.#clock.monotonicMs();
     const { requests, perMs } = this.#limit;
     const span = perMs * (1 + MARGIN);
-    this.#made = this.#made
-      .filter(({ atMs, isAnswered }) => !isAnswered || atMs > now - 2 * span)
-      .sort((a, b) => a.atMs - b.atMs);
-    const oldest = this.#made[this.#made.length - requests];
-    return oldest === undefined ? 0 : oldest.atMs + span - now;
+    while ((this.#answeredAtMs[0] ?? now) <= now - 2 * span) this.#answeredAtMs.shift();
+    const over = this.#answeredAtMs.length + this.#unanswered.size - requests;
+    if (over < 0) return 0;
+    const sentAtMs = Array.from(this.#unanswered, (request) => request.sentAtMs);
+    const oldest = [...sentAtMs, ...this.#answeredAtMs].sort((a, b) => a - b)[over] ?? now;
+    return oldest + span - now;
   }
 }
 
