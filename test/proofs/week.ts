@@ -1,0 +1,147 @@
+// A simulated week of one leadsync, whose memory is measured all the while: does it grow? `npm run proof:week`; `-- --help` says more.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startStub } from '../stub/stub.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { type Daemon, startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import { openRunFolder } from '../support/program/run-folder.ts';
+import { type Opened, runTool, ToolFailure } from '../support/program/tool.ts';
+import { startPostgres } from '../support/servers/private-postgres.ts';
+import { freePort } from '../support/servers/server-process.ts';
+import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { growthOf, type Sample } from './growth.ts';
+import { readOptions, USAGE } from './week-options.ts';
+
+const FAST_PROCESS = fileURLToPath(new URL('../support/time/fast-process.ts', import.meta.url));
+const TOKEN = 'a-token-of-the-week';
+const DAY_MS = 86_400_000;
+/** How often a person's page and a monitor ask, in simulated ms. */
+const LOOK_EVERY_MS = 60_000;
+/** The share of its memory by which leadsync may grow in a week. What a loaded machine shows as growth without any is about a tenth of it. */
+const MAX_GROWTH = 0.05;
+const PAGES = [
+  '/metrics',
+  '/',
+  '/sinks/flaky',
+  '/deliveries',
+  '/leads',
+  '/polls',
+  '/log',
+  '/api/v1/overview',
+];
+
+const options = readOrExit(readOptions, USAGE);
+
+await runTool(async (opened) => {
+  const daemon = await aBusyDaemon(opened);
+  const samples = await observe(daemon, opened);
+  return report(samples);
+});
+
+/** Starts a leadsync for which everything happens that happens in a week, at the speed of the options. */
+async function aBusyDaemon(opened: Opened): Promise<Daemon> {
+  const { leads, perDay, speed } = options;
+  const folder = await opened.add(openRunFolder, (one) => one.close());
+  const stub = await opened.add(
+    () => startStub({ leads, etag: 'strong' }),
+    (one) => one.close(),
+  );
+  const postgres = await opened.add(startPostgres, (one) => one.close());
+  const receiver = () =>
+    opened.add(
+      () => startWebhookReceiver({ kept: 1 }),
+      (one) => one.close(),
+    );
+  const [steady, flaky, picky, alerts] = [
+    await receiver(),
+    await receiver(),
+    await receiver(),
+    await receiver(),
+  ];
+  let requests = 0;
+  flaky.answerAlways((_, res) => {
+    requests += 1;
+    res.writeHead(requests % 5 === 0 ? 503 : 204).end();
+  });
+  picky.answerAlways((_, res) => {
+    requests += 1;
+    res.writeHead(requests % 25 === 0 ? 422 : 204).end('is not a valid phone number');
+  });
+  const source = { base_url: stub.url, client_id: stub.clientId, client_secret: stub.clientSecret };
+  const { configFile, adminUrl } = await writeConfig(folder.path, {
+    sources: { north: source, south: { ...source, poll: { cron: '*/5 * * * *' } } },
+    sinks: {
+      steady: { type: 'webhook', url: steady.url, store_answers: 'all' },
+      flaky: { type: 'webhook', url: flaky.url, concurrency: 20 },
+      picky: { type: 'webhook', url: picky.url },
+      unreachable: { type: 'webhook', url: `http://127.0.0.1:${await freePort()}` },
+      files: { type: 'csv', directory: join(folder.path, 'files'), batch: { max: 500, wait: '10s' } },
+      warehouse: { type: 'postgres', url: postgres.url },
+    },
+    exports: { report: { type: 'directory', directory: join(folder.path, 'exports'), every: '6h', keep: 3 } },
+    backups: { safe: { type: 'directory', directory: join(folder.path, 'backups'), every: '1d', keep: 3 } },
+    alerts: { to: { operators: { type: 'webhook', url: alerts.url } } },
+    retention: { attempts: '2d' },
+    ledger: { create: 'always' }, // PostgreSQL may take longer than leadsync waits at this speed
+    admin: { token: TOKEN },
+    log: { format: 'json', level: 'error' },
+  });
+  const daemon = await opened.add(
+    () =>
+      startDaemon(configFile, adminUrl, {
+        env: { FAST_TIMES: String(speed), NODE_OPTIONS: `--import ${FAST_PROCESS}` },
+      }),
+    (one) => one.kill('SIGKILL'),
+  );
+  stub.arrive((perDay * speed * 1000) / DAY_MS);
+  return daemon;
+}
+
+/** Looks at the process once a simulated minute, as a monitor and a person would. Returns its memory over the days, without the first one. */
+async function observe(daemon: Daemon, opened: Opened): Promise<readonly Sample[]> {
+  const samples: Sample[] = [];
+  const startedMs = performance.now();
+  const day = () => ((performance.now() - startedMs) * options.speed) / DAY_MS;
+  let told = 0;
+  for (let look = 0; day() < options.days && !opened.stopped; look += 1) {
+    if (daemon.process.exitCode !== null) throw new ToolFailure(`leadsync has ended.\n${daemon.stderr}`);
+    const answer = await fetch(`${daemon.adminUrl}${PAGES[look % PAGES.length]}`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    // 503: a query had no time to end at this speed.
+    if (!answer.ok && answer.status !== 503)
+      throw new ToolFailure(`${answer.url} answered ${answer.status}.`);
+    await answer.arrayBuffer();
+    const sample = { day: day(), mb: residentMb(daemon.process.pid) };
+    samples.push(sample);
+    if (sample.day >= told) {
+      say(`day ${sample.day.toFixed(2)}: ${sample.mb.toFixed(0)} MB`);
+      told += 0.25;
+    }
+    await sleep(LOOK_EVERY_MS / options.speed);
+  }
+  return samples.filter((sample) => sample.day >= 1);
+}
+
+/** Returns the resident memory of a process, in MB. */
+function residentMb(pid: number | undefined): number {
+  const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kb) / 1024;
+}
+
+function report(samples: readonly Sample[]): 0 | 1 {
+  const { mbPerDay, medianMb, maxMb } = growthOf(samples);
+  const inAWeek = mbPerDay * 7;
+  const ok = inAWeek <= MAX_GROWTH * medianMb;
+  say(
+    `${samples.length} measurements: median ${medianMb.toFixed(0)} MB, maximum ${maxMb.toFixed(0)} MB; ${inAWeek.toFixed(1)} MB more in a week (median of the slopes)`,
+  );
+  say(ok ? 'as promised' : `NOT as promised: more than ${100 * MAX_GROWTH} % of the median`);
+  return ok ? 0 : 1;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
