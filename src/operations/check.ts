@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { DestinationError } from '../alerts/destination.ts';
 import { checkHeartbeat } from '../alerts/heartbeat.ts';
 import { openDestination } from '../alerts/options.ts';
-import { type Config, filesOf, type SinkConfig, type SourceConfig } from '../config/contract/config.ts';
+import { type Config, filesOf, type SinkConfig } from '../config/contract/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
 import { ExportFailed } from '../exports/contract/export-failed.ts';
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
@@ -19,19 +19,15 @@ import { columnsOfDefinition } from '../mapping/map-delivery.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { disk } from '../platform/files/files.ts';
 import type { Secret } from '../platform/options/secret.ts';
-import { countOf } from '../platform/text/format.ts';
-import type { Clock, Random } from '../platform/time/clock.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
-import { type Source, SourceError } from '../source/contract/source.ts';
-import { openSource } from '../source/http-source.ts';
-import type { Event } from '../telemetry/events.ts';
+import { SourceError } from '../source/contract/source.ts';
 import { checkLogin } from './check-login.ts';
+import { type CheckParts, checkSource, StoredTokenUnusable } from './check-source.ts';
 import { describeCost, describeOwed } from './describe-cost.ts';
 import { isLedgerMissing } from './opening/new-ledger.ts';
 import { DataDirUnusable, ledgerFile } from './opening/open-ledger.ts';
 import { openSink } from './opening/open-sinks.ts';
 import { planOf } from './plan.ts';
-import { requireOrigin } from './require-origin.ts';
 
 /** Result of one check. */
 export interface CheckResult {
@@ -54,14 +50,6 @@ export interface CheckResult {
   readonly hint: string;
 }
 
-/** What the checks work with. */
-export interface CheckParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  /** The configuration that the ledger last recorded; undefined if the ledger cannot be read. */
-  readonly last: Promise<LastDeclaration | undefined>;
-}
-
 /**
  * Checks everything that the configuration names, concurrently. Returns one result for each thing checked: the data directory, the ledger
  * and Redis if there are any, and every source, enabled sink, export, alert destination and the OpenID provider of the pages. Writes nothing to the ledger and delivers
@@ -74,18 +62,28 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     runCheck(kind, name, run, signal);
   const { heartbeat } = config.alerts;
   const { adminLogin } = config;
+  const listings = config.sources.map(() => Promise.withResolvers<number | undefined>());
+  const last = withoutLedger(config, parts.last, Promise.all(listings.map(({ promise }) => promise)));
   const checks = [
     start('data_dir', '', () => checkDataDir(config.dataDir)),
     ...(mayHaveLedger(config.dataDir)
       ? [start('ledger', '', () => checkLedger(config.dataDir, signal))]
       : []),
-    ...config.sources.map((source) =>
-      start('source', source.name, () => checkSource(source, config, parts, signal)),
+    ...config.sources.map((source, at) =>
+      start('source', source.name, async () => {
+        try {
+          const { found, leads } = await checkSource(source, config, parts, signal);
+          listings[at]?.resolve(leads);
+          return found;
+        } finally {
+          listings[at]?.resolve(undefined);
+        }
+      }),
     ),
     ...(redisUrl ? [start('queue', '', () => checkQueue(redisUrl, signal))] : []),
     ...config.sinks
       .filter(({ enabled }) => enabled)
-      .map((sink) => start('sink', sink.name, () => checkSink(sink, config, parts, signal))),
+      .map((sink) => start('sink', sink.name, () => checkSink(sink, config, { ...parts, last }, signal))),
     ...filesOf(config).map((one) =>
       start(isBackup(one) ? 'backup' : 'export', one.name, () => checkExport(one, config.dataDir, signal)),
     ),
@@ -181,65 +179,6 @@ async function requireRoom(folder: string): Promise<void> {
     throw Object.assign(new Error('no room'), { code: 'ENOSPC' });
 }
 
-async function checkSource(
-  { name, options }: SourceConfig,
-  { dataDir, tokenKey }: Config,
-  { clock, random, last }: CheckParts,
-  signal: AbortSignal,
-): Promise<string> {
-  const mismatches: string[] = [];
-  let isTokenNew = false;
-  const emit = (event: Event) => {
-    if (event.type === 'token-fallback') mismatches.push(event.reason);
-    if (event.type === 'token-renewed') isTokenNew = true;
-  };
-  const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
-  try {
-    const listing = await readListing(source, signal);
-    requireOrigin(source, (await last)?.sources.find((known) => known.name === name)?.origin);
-    const found = isTokenNew
-      ? `Got a token and read ${listing}`
-      : `The login's token works: read ${listing} client_secret was not tested; leadsync needs it when that token expires.`;
-    if (mismatches.length === 0) return found;
-    throw new StoredTokenUnusable(`${mismatches.join(' ')} The client credentials work: ${found}`);
-  } catch (error) {
-    if (mismatches.length === 0 || !(error instanceof SourceError)) throw error;
-    throw new StoredTokenUnusable(`${mismatches.join(' ')} ${error.message}`, { cause: error });
-  } finally {
-    await source.close();
-  }
-}
-
-/** The stored token of a login or an earlier run does not match the configuration. */
-class StoredTokenUnusable extends Error {
-  override readonly name = 'StoredTokenUnusable';
-  readonly hint =
-    'Correct base_url, client_id, scope or tokens.encryption_key, whichever has changed, or log in again with `leadsync login`.';
-}
-
-/** Reads the listing. Returns the end of a sentence that says what was read, and a sentence about rejected leads, if any. */
-async function readListing(source: Source, signal: AbortSignal): Promise<string> {
-  const listing = await source.list(undefined, signal);
-  if (listing.kind === 'unchanged') return 'an unchanged listing.';
-  let listed = 0;
-  let rejected = 0;
-  const reasons = new Set<string>();
-  for await (const block of listing.blocks) {
-    for (const element of block.elements()) {
-      const item = element.read();
-      listed += 1;
-      if (item.kind === 'lead') continue;
-      rejected += 1;
-      if (reasons.size < 3) reasons.add(item.path ? `${item.path}: ${item.reason}` : item.reason);
-    }
-  }
-  const broken =
-    rejected > 0
-      ? ` ${rejected} of them ${rejected === 1 ? 'violates' : 'violate'} the service's description (${[...reasons].join('; ')}).`
-      : '';
-  return `a listing of ${countOf(listed, 'lead')}.${broken}`;
-}
-
 async function checkExport(config: ExportConfig, dataDir: string, signal: AbortSignal): Promise<string> {
   const destination = await openExportDestination(config, new ExportStates(disk, dataDir).folder);
   try {
@@ -275,6 +214,24 @@ async function checkSink(
   } finally {
     await sink.close();
   }
+}
+
+/**
+ * Returns the last declaration. Before the first start there is none: returns what the ledger would know then, with the leads that are
+ * listed now; undefined if a listing could not be read.
+ */
+async function withoutLedger(
+  config: Config,
+  last: CheckParts['last'],
+  listed: Promise<readonly (number | undefined)[]>,
+): Promise<LastDeclaration | undefined> {
+  if (mayHaveLedger(config.dataDir)) return last;
+  const counts = await listed;
+  const sources = config.sources.flatMap(({ name }, at) => {
+    const leads = counts[at];
+    return leads === undefined ? [] : [{ name, leads, config: undefined, origin: undefined }];
+  });
+  return sources.length < counts.length ? undefined : { sources, sinks: [] };
 }
 
 /** Says what the leads cost that are owed to a sink which is new or back. */

@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openPipedrive, setUp } from '../../sinks/pipedrive/open-pipedrive.ts';
 import { aStub } from '../../stub/pipedrive/call.ts';
 import type { PipedriveStub } from '../../stub/pipedrive/pipedrive-stub.ts';
+import { startStub } from '../../stub/stub.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
 import { deliverBySink, Install } from '../an-install.ts';
 
@@ -82,6 +83,23 @@ describe('the commands for a pipedrive sink', () => {
       expect((await install.run(['check'])).stdout).toMatch(/sink people: .* are left\.\n/);
     },
   );
+
+  test('before the first start, check says how many days the leads take that are listed', async () => {
+    const { stub, install } = await anInstall({ limits: { plan: 'growth', seats: 1 } });
+    await prepare(stub);
+    const service = await startStub({ leads: 2_000 });
+    onTestFinished(() => service.close());
+    const people = { type: 'pipedrive', domain: stub.url, token: stub.token };
+    const { url: base_url, clientId: client_id, clientSecret: client_secret } = service;
+    install.configure({ sources: { main: { base_url, client_id, client_secret } }, sinks: { people } });
+    expect((await install.run(['check'])).stdout).toContain(
+      'are left. 2,000 leads are owed to it, about 90,000 tokens: 2 days at 60,000 a day, if nothing else uses them.',
+    );
+    service.misbehave({ listing: 'truncated' });
+    const { stdout } = await install.run(['check']);
+    expect(stdout).toContain('FAILED  source main');
+    expect(stdout).toMatch(/sink people: .* are left\.\n/);
+  });
 
   test('check says nothing of leads that a sink is owed which is neither new nor back', async () => {
     const { stub, install } = await anInstall();
