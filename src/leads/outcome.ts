@@ -94,3 +94,12 @@ export function mayHaveArrived(outcome: Outcome): boolean {
   if (outcome.mayHaveArrived !== undefined) return outcome.mayHaveArrived;
   return outcome.httpStatus === undefined || UNKNOWN_TO_THE_GATEWAY.has(outcome.httpStatus);
 }
+
+/**
+ * Whether a request may have carried the lead, so that the destination may know the delivery's id and content. An untried lead may have been
+ * in a part that was refused as a whole.
+ */
+export function mayHaveBeenSent(outcome: Outcome): boolean {
+  if (outcome.kind === 'left-out') return false;
+  return !('unsent' in outcome && outcome.unsent);
+}

@@ -1,6 +1,6 @@
 import type { AttemptBatch } from '../../delivery/carrier.ts';
 import type { Batch, BatchRef } from '../../leads/delivery.ts';
-import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
+import { mayHaveBeenSent, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt, LedgerDelivering, Settlement } from '../../ledger/contract/ledger-delivering.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { CompiledMappings } from '../../mapping/compiled-mappings.ts';
@@ -89,7 +89,8 @@ async function attempt(
   // attempted again as the same batch, unless another process already has it.
   const hasAnswer = sent.some(({ kind }) => kind !== 'unavailable' && kind !== 'untried');
   if (toSend && !hasAnswer && (signal.aborted || lease.wasOver)) {
-    if (await ledger.release(ref, answered.some(mayHaveArrived))) parts.onSettled(batch.sink);
+    // The destination may know the id of a lead that was sent, even if it did not accept the lead: the next attempt sends the same content.
+    if (await ledger.release(ref, answered.some(mayHaveBeenSent))) parts.onSettled(batch.sink);
     else emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
     return;
   }

@@ -60,7 +60,8 @@ export interface LedgerDelivering {
   /**
    * Gives up the lease of an attempt that was cut off before its outcome was known. The same batch is then due immediately, and the attempt
    * does not count as lost. Fenced: returns false if this process does not hold the lease.
-   * @param mayHaveArrived whether any lead of the batch may have reached the destination
+   * @param mayHaveArrived whether any lead of the batch may have reached the destination, even if the destination did not accept it: the
+   * next attempt must then send the same content under the same id
    */
   release(ref: BatchRef, mayHaveArrived: boolean): Promise<boolean>;
   /**

@@ -534,6 +534,34 @@ describe('stopping', () => {
       expect(batch?.deliveries).toHaveLength(3);
     },
   );
+
+  it.each([
+    ['was answered with an error', { kind: 'unavailable', reason: 'Down.', httpStatus: 503 }, null],
+    ['was refused with others', { kind: 'untried' }, null],
+    ['was never sent', { kind: 'unavailable', reason: 'No connection.', unsent: true }, 'B'],
+  ] as const)(
+    'after a request that %s leaves it to the next attempt to use the same mapping, or another',
+    async (_, outcome, mapping) => {
+      const bench = await Bench.open({ budgetMs: HOUR });
+      bench.sink.answer = async (_batch, signal) => {
+        await once(signal, 'abort');
+        return [outcome];
+      };
+      await bench.list(1);
+      await bench.stop(SECOND);
+      await bench.ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true, mapping: 'B' }]);
+      const claimed = await bench.ledger.claim({
+        sink: 'crm',
+        window: 1,
+        max: 1,
+        waitMs: 0,
+        leaseMs: MINUTE,
+      });
+      const [ref] = claimed.refs;
+      const batch = ref && (await bench.ledger.begin(ref, MINUTE))?.batch;
+      expect(batch?.deliveries.map(({ formerMapping = batch.mapping }) => formerMapping)).toEqual([mapping]);
+    },
+  );
 });
 
 async function untilAborted(signal: AbortSignal): Promise<never> {

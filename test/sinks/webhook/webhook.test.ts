@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/time/clock.ts';
+import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
 import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { selfSigned } from '../../faults/sinks/certificate.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
@@ -257,6 +258,27 @@ describe('batches', () => {
       'unavailable',
     ]);
     expect(receiver.received).toHaveLength(3);
+  });
+
+  test('that are refused as a whole before the receiver is unavailable do not count as never sent', async () => {
+    receiver.answerNext(413, 401);
+    const outcomes = await openBatched().deliver(aBatch(4), NEVER);
+    const answered = { kind: 'unavailable', httpStatus: 401, unsent: false };
+    expect(outcomes).toMatchObject([answered, answered, { kind: 'untried' }, { kind: 'untried' }]);
+    const broken = new SinkUnavailable('It cannot be reached.', { hint: '', unsent: true });
+    const whole = { kind: 'refused', reason: 'It is too large.' } as const;
+    const refusesWhole = (error: SinkUnavailable) => (part: readonly number[]) =>
+      part.length > 2 ? Promise.resolve(whole) : Promise.reject(error);
+    const [first, , last] = await attemptParts([[1, 2, 3, 4], [5]], refusesWhole(broken));
+    expect(first).toMatchObject({ kind: 'unavailable', unsent: false, mayHaveArrived: false });
+    expect(last).toEqual({ kind: 'untried' });
+    expect(await attemptParts([[1, 2, 3, 4], [5]], refusesWhole(new LeaseOver()))).toEqual([
+      ...Array(4).fill({ kind: 'untried' }),
+      expect.objectContaining({ kind: 'unavailable', unsent: true }),
+    ]);
+    const local = (part: readonly number[]) =>
+      part.length > 2 ? Promise.resolve({ ...whole, unsent: true }) : Promise.reject(broken);
+    await expect(attemptParts([[1, 2, 3, 4]], local)).rejects.toBe(broken);
   });
 });
 
