@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startStub } from '../stub/stub.ts';
+import { type Stub, startStub } from '../stub/stub.ts';
 import { readOrExit } from '../support/program/command-line.ts';
 import { type Daemon, startDaemon, writeConfig } from '../support/program/leadsync.ts';
 import { openRunFolder } from '../support/program/run-folder.ts';
@@ -17,6 +17,8 @@ import { readOptions, USAGE } from './week-options.ts';
 const FAST_PROCESS = fileURLToPath(new URL('../support/time/fast-process.ts', import.meta.url));
 const TOKEN = 'a-token-of-the-week';
 const DAY_MS = 86_400_000;
+const MB = 1024 * 1024;
+const FIRST_LEAD = 1;
 /** How often a person's page and a monitor ask, in simulated ms. */
 const LOOK_EVERY_MS = 60_000;
 /** The share of its memory by which leadsync may grow in a week. What a loaded machine shows as growth without any is about a tenth of it. */
@@ -35,17 +37,17 @@ const PAGES = [
 const options = readOrExit(readOptions, USAGE);
 
 await runTool(async (opened) => {
-  const daemon = await aBusyDaemon(opened);
-  const samples = await observe(daemon, opened);
+  const { daemon, stub } = await aBusyDaemon(opened);
+  const samples = await observe(daemon, stub, opened);
   return report(samples);
 });
 
 /** Starts a leadsync for which everything happens that happens in a week, at the speed of the options. */
-async function aBusyDaemon(opened: Opened): Promise<Daemon> {
+async function aBusyDaemon(opened: Opened): Promise<{ readonly daemon: Daemon; readonly stub: Stub }> {
   const { leads, perDay, speed } = options;
   const folder = await opened.add(openRunFolder, (one) => one.close());
   const stub = await opened.add(
-    () => startStub({ leads, etag: 'strong' }),
+    () => startStub({ leads, firstId: FIRST_LEAD, etag: 'strong' }),
     (one) => one.close(),
   );
   const postgres = await opened.add(startPostgres, (one) => one.close());
@@ -96,12 +98,14 @@ async function aBusyDaemon(opened: Opened): Promise<Daemon> {
     (one) => one.kill('SIGKILL'),
   );
   stub.arrive((perDay * speed * 1000) / DAY_MS);
-  return daemon;
+  return { daemon, stub };
 }
 
 /** Looks at the process once a simulated minute, as a monitor and a person would. Returns its memory over the days, without the first one. */
-async function observe(daemon: Daemon, opened: Opened): Promise<readonly Sample[]> {
+async function observe(daemon: Daemon, stub: Stub, opened: Opened): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
+  let oldest = FIRST_LEAD;
+  let heapMb = 0;
   const startedMs = performance.now();
   const day = () => ((performance.now() - startedMs) * options.speed) / DAY_MS;
   let told = 0;
@@ -113,13 +117,18 @@ async function observe(daemon: Daemon, opened: Opened): Promise<readonly Sample[
     // 503: a query had no time to end at this speed.
     if (!answer.ok && answer.status !== 503)
       throw new ToolFailure(`${answer.url} answered ${answer.status}.`);
-    await answer.arrayBuffer();
+    const text = await answer.text();
+    heapMb = Number(/^leadsync_nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1] ?? heapMb * MB) / MB;
     const sample = { day: day(), mb: residentMb(daemon.process.pid) };
     samples.push(sample);
     if (sample.day >= told) {
-      say(`day ${sample.day.toFixed(2)}: ${sample.mb.toFixed(0)} MB`);
+      say(
+        `day ${sample.day.toFixed(2)}: ${sample.mb.toFixed(0)} MB, of which ${heapMb.toFixed(0)} MB are used by the heap of the main thread`,
+      );
       told += 0.25;
     }
+    // The listing stays as long as it was, so that only time can make memory grow.
+    for (; stub.shown > options.leads; oldest += 1) stub.removeLead(oldest);
     await sleep(LOOK_EVERY_MS / options.speed);
   }
   return samples.filter((sample) => sample.day >= 1);
@@ -128,7 +137,7 @@ async function observe(daemon: Daemon, opened: Opened): Promise<readonly Sample[
 /** Returns the resident memory of a process, in MB. */
 function residentMb(pid: number | undefined): number {
   const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kb) / 1024;
+  return (Number(kb) * 1024) / MB;
 }
 
 function report(samples: readonly Sample[]): 0 | 1 {
