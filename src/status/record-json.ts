@@ -119,6 +119,8 @@ export function deliveryJson(row: DeliveryRow) {
     settled_at: iso(row.settledAt),
     discarded: row.discarded,
     ref: row.ref ? { ...row.ref, url: row.ref.url ?? null } : null,
+    attempts_made: row.attemptsMade,
+    has_answer: row.hasAnswer,
   };
 }
 

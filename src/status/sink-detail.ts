@@ -79,6 +79,7 @@ export function sinkDetail(view: SinkView, { period, now, activity, values }: De
       error: attempt.error ?? null,
       times: attempt.times,
       last_started_at: iso(attempt.lastAt),
+      has_answer: attempt.hasAnswer,
     })),
   };
 }

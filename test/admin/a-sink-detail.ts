@@ -43,6 +43,7 @@ export function aSinkDetail(
     error: outcome === 'delivered' ? null : `https://crm.example.com answered with HTTP ${http_status}.`,
     times: outcome === 'unavailable' ? 14 : 1,
     last_started_at: outcome === 'unavailable' ? before(8) : null,
+    has_answer: outcome === 'refused',
   });
   return {
     ...sink,

@@ -233,6 +233,17 @@ describe('the audit log', () => {
       'revealed',
     ]);
     order.length = 0;
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    await ask(server, '/leads/main/42/answers?delivery=crm:main:42:1:0a1b2c3d', {
+      method: 'POST',
+      headers: { ...bearer(TOKEN).headers, ...form },
+      body: '',
+    });
+    expect(order).toEqual([
+      'reveal {"who":"admin","via":"token","role":"admin","address":"127.0.0.1","source":"main","lead":"42","delivery":"crm:main:42:1:0a1b2c3d"}',
+      'revealed',
+    ]);
+    order.length = 0;
     await ask(server, '/api/v1/leads/main/42/preview', { method: 'POST', ...bearer(TOKEN) });
     const expression = (body: object) =>
       ask(server, '/api/v1/expressions/try', {

@@ -51,7 +51,7 @@ const TABLE: Readonly<
   operator: {
     reveal: {
       api: [post('/api/v1/leads/main/42/reveal'), post('/api/v1/leads/main/42/versions/1/reveal')],
-      pages: [post('/leads/main/42/data')],
+      pages: [post('/leads/main/42/data'), post('/leads/main/42/answers?delivery=x')],
     },
     revealRejected: {
       api: [post('/api/v1/rejected-leads/1/reveal')],

@@ -190,6 +190,7 @@ function askForPages(questions: PageQueries, now: Date): void {
   questions.lead('main', 1n);
   questions.content('main', 1n);
   questions.content('main', 1n, 1);
+  questions.content('main', 1n, undefined, 'crm:main:1:1:0a1b2c3d');
   for (const filter of FILTERS) questions.countDeliveries(filter, 10);
 }
 

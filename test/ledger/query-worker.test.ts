@@ -388,3 +388,30 @@ test("the answers of destinations come with a lead's content, newest first, and 
     ),
   ).not.toContain('Anna');
 });
+
+test('a delivery says how often it was attempted in all, and whether it was answered, also after a retry', async () => {
+  const { on, queries } = await opened();
+  await on.list(ids(1, 2));
+  await on.attemptAll('crm', { ...refused, answer: 'no agent for Anna' });
+  await on.ledger.retry({ lead: 1n });
+  const { rows } = await queries.ask('deliveries', {}, { limit: 9 });
+  expect(rows).toMatchObject([
+    { lead: '2', state: 'dead', attempts: 1, attemptsMade: 1, hasAnswer: true },
+    { lead: '1', state: 'pending', attempts: 0, attemptsMade: 1, hasAnswer: true },
+  ]);
+  const answersOf = async (delivery: string | undefined) =>
+    (await queries.ask('content', 'main', 1n, undefined, delivery))?.answers.length;
+  expect(await answersOf(rows[1]?.delivery)).toBe(1);
+  expect(await answersOf(rows[0]?.delivery)).toBe(0);
+  await on.attemptAll('crm', delivered);
+  const [, again] = (await queries.ask('deliveries', {}, { limit: 9 })).rows;
+  expect(again).toMatchObject({ state: 'delivered', attempts: 1, attemptsMade: 2 });
+  const { recent = [] } =
+    (await queries.ask('sinkActivity', 'crm', { now: on.clock.now(), periodMs: MINUTE, stepMs: MINUTE })) ??
+    {};
+  expect(recent.map(({ outcome, hasAnswer }) => [outcome, hasAnswer])).toEqual([
+    ['delivered', false],
+    ['refused', true],
+    ['refused', true],
+  ]);
+});

@@ -28,6 +28,7 @@ export const DeliveryRow = z.object({
   event: z.string(),
   state: DeliveryState,
   reason: z.string().nullable(),
+  /** Attempts that count towards the retry schedule, since the last retry by an operator. Those while the sink is held do not count. */
   attempts: count,
   replay: z.boolean(),
   owed_at: time,
@@ -37,6 +38,10 @@ export const DeliveryRow = z.object({
   discarded: z.boolean(),
   /** What the lead became at the destination; null if the destination did not say. */
   ref: z.object({ object: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
+  /** All attempts that the ledger has a record of. `retention` removes those of settled deliveries. */
+  attempts_made: count,
+  /** Whether the ledger has the destination's answer to one of them; to read it, reveal the lead. */
+  has_answer: z.boolean(),
 });
 
 /** The fields of a delivery, in order. */

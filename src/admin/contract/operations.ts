@@ -74,10 +74,10 @@ export interface Operations {
   /** Returns undefined if the source never listed the lead. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
   /**
-   * Returns the personal data of one version of a lead, by default of the current version. Returns undefined if the ledger has no such lead
-   * or version. `withAudit` records the client before it calls this operation.
+   * Returns the personal data of one version of a lead, by default of the current version. With `delivery`, its answers are those to this
+   * delivery. Returns undefined if the ledger has no such lead or version. `withAudit` records the client before it calls this operation.
    */
-  reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;
+  reveal(source: string, lead: string, version?: number, delivery?: string): Promise<Content | undefined>;
   /**
    * Returns what each sink would get for a lead now: personal data. Sends nothing. Returns undefined if the source never listed the lead.
    * `withAudit` records the client before it calls this operation.

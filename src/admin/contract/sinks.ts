@@ -64,7 +64,15 @@ export const SinkDetail = SinkOverview.extend({
   /** Whether `reasons` counts all of them; otherwise the newest 5,000 of each state. */
   reasons_complete: z.boolean(),
   /** The last 50 attempts, newest first, of the last 20,000 of all sinks since. */
-  recent: z.array(AttemptRow.extend({ delivery_id: z.string(), source: z.string(), lead_id: leadId })),
+  recent: z.array(
+    AttemptRow.extend({
+      delivery_id: z.string(),
+      source: z.string(),
+      lead_id: leadId,
+      /** Whether the ledger has the destination's answer; to read it, reveal the lead. */
+      has_answer: z.boolean(),
+    }),
+  ),
 });
 
 export type Period = z.infer<typeof Period>;

@@ -41,9 +41,9 @@ export function auditRecorder(audit: Audit): RecordAudit {
 export function withAudit(operations: Operations, record: RecordAudit): Operations {
   return {
     ...operations,
-    reveal: async (source, lead, version) => {
-      await record('reveal', { source, lead, version });
-      return operations.reveal(source, lead, version);
+    reveal: async (source, lead, version, delivery) => {
+      await record('reveal', { source, lead, version, delivery });
+      return operations.reveal(source, lead, version, delivery);
     },
     // What a sink gets, and the value of an expression, are contents of the lead in another form.
     previews: async (source, lead) => {

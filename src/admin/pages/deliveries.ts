@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/format.ts';
 import { DELIVERY_COLUMNS, DeliveryFilter, type DeliveryRow, SelectedState } from '../contract/deliveries.ts';
 import { MAX_COUNTED, MAX_NOTE, type Page } from '../contract/operations.ts';
 import type { SinkOverview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
 import type { Order } from '../contract/values.ts';
+import { attemptCount } from './attempt-count.ts';
+import { reasonAndAnswer } from './delivery-answers.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { dialogAttributes } from './parts/confirmation.ts';
@@ -120,11 +122,11 @@ const columnsFor = (
   { label: 'Sink', of: ({ sink }) => sink },
   { label: 'For', of: ({ event, replay }) => `${event}${replay ? ', replay' : ''}` },
   { label: 'State', of: ({ state }) => badge(state) },
-  { label: 'Attempts', of: ({ attempts }) => printCount(attempts), number: true },
+  { label: 'Attempts', of: attemptCount, number: true },
   sortedColumn({ label: 'Owed', of: (row) => moment(row.owed_at), number: true }, '/deliveries', filtered),
   { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
   { label: 'Next attempt', of: (row) => waitReason(row, sinks, now) ?? nextAttempt(row, now), number: true },
-  { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },
+  { label: 'Reason', of: (row) => reasonAndAnswer(row.reason, row, canSelect()), text: true },
 ];
 
 /** Whether the reader may do anything with selected rows. */

@@ -5,6 +5,8 @@ import { countOf } from '../../platform/text/format.ts';
 import type { LeadDetail } from '../contract/leads.ts';
 import type { SinkOverview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
+import { attemptCount } from './attempt-count.ts';
+import { answerButton, showAnswers } from './delivery-answers.ts';
 import { hiddenContent, shownContent } from './lead-content.ts';
 import { hiddenPreviews, shownPreviews } from './lead-previews.ts';
 import { timeline } from './lead-timeline.ts';
@@ -31,6 +33,11 @@ export const addLead: AddPage = (app, site) => {
     if (content === undefined) return unknown(site, request, reply, version);
     return show(site, request, reply, { content: shownContent(content) });
   });
+  app.post(
+    '/leads/:source/:lead/answers',
+    { config: { operation: 'reveal' } },
+    async (request, reply) => (await showAnswers(site, request, reply)) ?? unknown(site, request, reply),
+  );
   app.post('/leads/:source/:lead/previews', { config: { operation: 'previews' } }, async (request, reply) => {
     const { source, lead } = nameOf(request);
     const previews = await site.operations.previews(source, lead);
@@ -105,7 +112,7 @@ function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Co
         html` <small><bdi>${delivery.reason}</bdi> ${waitReason(delivery, sinks, now)}</small>`,
       ],
     },
-    { label: 'Attempts', of: ({ attempts }) => attempts, number: true },
+    { label: 'Attempts', of: attemptCount, number: true },
     { label: 'Owed', of: (delivery) => moment(delivery.owed_at), number: true },
     { label: 'Settled or next', of: (delivery) => settledOrNext(delivery, sinks, now), number: true },
     { label: 'Actions', of: actions },
@@ -123,11 +130,13 @@ function settledOrNext(delivery: Delivery, sinks: readonly SinkOverview[], now: 
   return typeof next === 'string' ? next : html`next ${next}`;
 }
 
-function actions({ source, lead_id, delivery_id, sink, state }: Delivery): Content {
+function actions(delivery: Delivery): Content {
+  const { source, lead_id, delivery_id, sink, state } = delivery;
   const address = leadAddress(source, lead_id);
   const retryable = state === 'dead' || state === 'pending';
   return html`<div class="actions">
     ${retryable && may('retry') && confirmButton(withQuery(`${address}/retry`, { delivery: delivery_id }), 'Retry…')}
+    ${answerButton(delivery)}
     ${may('replay') && confirmButton(withQuery(`${address}/replay`, { sink }), 'Replay…')}
   </div>`;
 }

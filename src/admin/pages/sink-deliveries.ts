@@ -1,13 +1,12 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount, printSpan, printSpanRange } from '../../platform/text/format.ts';
+import { printCount, printSpanRange } from '../../platform/text/format.ts';
 import { may } from '../contract/rights.ts';
 import type { SinkDetail } from '../contract/sinks.ts';
-import { leadAddress, withQuery } from './parts/addresses.ts';
+import { withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { confirmAllButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
-import { moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
 
 /** Maximum characters of a reason in a filter. The filter selects every reason that contains the text. */
@@ -74,34 +73,4 @@ function reasonActions(sink: string, group: ReasonGroup): Content {
     ${may('retry') && confirmAllButton(withQuery('/deliveries/retry', filter), 'Retry…')}
     ${may('discard') && group.state === 'dead' && confirmAllButton(withQuery('/deliveries/discard', filter), 'Discard…')}
   </div>`;
-}
-
-type Attempt = SinkDetail['recent'][number];
-
-/** Returns the last attempts, newest first. */
-export function recentTable({ recent }: SinkDetail): VNode {
-  return html`<section><h2>Last attempts</h2>${table<Attempt>({
-    name: 'Last attempts',
-    columns: [
-      { label: 'Began', of: (attempt) => moment(attempt.started_at) },
-      {
-        label: 'Lead',
-        of: ({ source, lead_id }) =>
-          html`<a href=${leadAddress(source, lead_id)}>${lead_id}</a> <small>${source}</small>`,
-      },
-      {
-        label: 'Outcome',
-        of: ({ outcome, times, last_started_at }) => [
-          badge(outcome),
-          times > 1 && html` <small>${printCount(times)} times, the last ${moment(last_started_at)}</small>`,
-        ],
-      },
-      { label: 'HTTP status', of: ({ http_status: status }) => status ?? html`<span class="none">–</span>` },
-      { label: 'Duration', of: ({ duration_ms }) => printSpan(duration_ms), number: true },
-      { label: 'Error', of: ({ error }) => error !== null && html`<bdi>${error}</bdi>`, text: true },
-    ],
-    rows: recent,
-    key: ({ delivery_id, started_at }) => `attempt-${delivery_id}-${started_at}`,
-    empty: 'No attempt in the last week.',
-  })}</section>`;
 }

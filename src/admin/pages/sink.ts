@@ -10,8 +10,9 @@ import { queryOf } from './parts/filters.ts';
 import { ago } from './parts/moment.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
 import { table } from './parts/table.ts';
+import { AttemptChoice, recentTable } from './sink-attempts.ts';
 import { breakerFacts, holdTable } from './sink-breaker.ts';
-import { backlogTable, reasonTable, recentTable } from './sink-deliveries.ts';
+import { backlogTable, reasonTable } from './sink-deliveries.ts';
 import { DEFAULT_PERIOD, figures } from './sink-figures.ts';
 import { chosenLead, hiddenRequest, shownRequest } from './sink-request.ts';
 import { noSuchSink, sinkBadges, sinkButtons, stateExplanation } from './sink-state.ts';
@@ -50,20 +51,22 @@ async function show(
       next: 'The page of the sink links to each.',
       status: 400,
     });
+  const choice = AttemptChoice.catch({}).parse(Object.fromEntries(queryOf(request)));
   const sink = await site.operations.sink(name, period.data);
   if (sink === undefined) return noSuchSink(site, request, reply, name);
   return site.show(request, reply, {
     title: `Sink ${name}`,
     name: 'Sinks',
     ownHeading: true,
-    live: body(sink, new Date(sink.at), site.rewriteCommands),
+    live: body(sink, choice, site.rewriteCommands),
     still: [may('previews') && (shown ?? hiddenRequest(sink)), optionTable(sink)],
-    address: withQuery(sinkAddress(name), { period: period.data }),
+    address: withQuery(sinkAddress(name), { period: period.data, ...choice }),
     chart: true,
   });
 }
 
-function body(sink: SinkDetail, now: Date, rewriteCommands: Site['rewriteCommands']): Content {
+function body(sink: SinkDetail, choice: AttemptChoice, rewriteCommands: Site['rewriteCommands']): Content {
+  const now = new Date(sink.at);
   return [
     html`<div class="heading">
       <h1>${sink.sink} <small>${sink.type}</small></h1> ${sinkBadges(sink)}
@@ -76,8 +79,8 @@ function body(sink: SinkDetail, now: Date, rewriteCommands: Site['rewriteCommand
     breakerFacts(sink),
     figures(sink, now),
     reasonTable(sink),
+    recentTable(sink, choice),
     html`<div class="pair">${backlogTable(sink)}${holdTable(sink)}</div>`,
-    recentTable(sink),
   ];
 }
 

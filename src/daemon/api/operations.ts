@@ -75,8 +75,8 @@ export function operationsOf(context: OperationParts): Operations {
       const history = await query('lead', source, leadIdOf(lead));
       return history && historyJson(history);
     },
-    reveal: async (source, lead, version) => {
-      const content = await query('content', source, leadIdOf(lead), version);
+    reveal: async (source, lead, version, delivery) => {
+      const content = await query('content', source, leadIdOf(lead), version, delivery);
       return content && { source, lead_id: lead, ...contentJson(content) };
     },
     previews: async (source, lead) => {

@@ -85,6 +85,8 @@ export interface SinkAttempt {
   readonly outcome: Outcome['kind'];
   readonly httpStatus: number | undefined;
   readonly error: string | undefined;
+  /** Whether the ledger has the destination's answer. */
+  readonly hasAnswer: boolean;
   readonly times: number;
   /** When the last of several attempts began. */
   readonly lastAt: Date | undefined;

@@ -18,7 +18,12 @@ export interface DeliveryRow {
   readonly sink: string;
   readonly state: DeliveryState;
   readonly reason: string | undefined;
+  /** The number of attempts since the last retry by an operator that count towards the retry schedule. */
   readonly attempts: number;
+  /** The number of all attempts that the ledger has a record of. `retention` removes those of settled deliveries. */
+  readonly attemptsMade: number;
+  /** Whether the ledger has the destination's answer to one of them. */
+  readonly hasAnswer: boolean;
   readonly replay: boolean;
   readonly owedAt: Date;
   readonly nextAttemptAt: Date | undefined;

@@ -196,6 +196,7 @@ interface AttemptRow {
   readonly outcome: Outcome['kind'];
   readonly http_status: number | null;
   readonly error: string | null;
+  readonly answered: 0 | 1;
   readonly times: number;
   readonly last_at: number | null;
 }
@@ -211,6 +212,7 @@ function toAttempt(row: AttemptRow): SinkAttempt {
     outcome,
     httpStatus: row.http_status ?? undefined,
     error: row.error ?? undefined,
+    hasAnswer: row.answered === 1,
     times,
     lastAt: dateOf(row.last_at),
   };
@@ -235,7 +237,7 @@ function prepare(db: Database.Database) {
     ),
     attempts: db.prepare<[number, number, number, number], AttemptRow>(
       `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS lead, a.started_at, a.duration_ms, a.outcome, a.http_status, a.error,
-       a.times, a.last_at
+       coalesce(a.answer <> '', 0) AS answered, a.times, a.last_at
        FROM _attempts a CROSS JOIN _deliveries d ON d.delivery_no = a.delivery_no
        CROSS JOIN _versions v ON v.version_no = d.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE a.attempt_no BETWEEN ? AND ? AND d.sink_no = ? ORDER BY a.attempt_no DESC LIMIT ?`,

@@ -4,7 +4,7 @@ import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.t
 import type { Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { deliveryId } from '../database/views.ts';
-import { type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
+import { type MadeAttempts, type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
 import {
   type Cursor,
@@ -56,12 +56,14 @@ type Row = RawDelivery & Cursor & { readonly fits: 0 | 1 };
 export class DeliveryList {
   readonly #db: Database.Database;
   readonly #counted: Readonly<Record<SelectedState, Database.Statement<[CountRange], number>>>;
+  readonly #made: Database.Statement<[number], MadeAttempts>;
 
   /** The statements of `#ofOne`, by text: one for each set of conditions. */
   readonly #ofOneSql = new Map<string, OfOneSql>();
 
   constructor(db: Database.Database) {
     this.#db = db;
+    this.#made = db.prepare(MADE);
     const counted = (state: SelectedState) => db.prepare<[CountRange], number>(countSql(state)).pluck();
     this.#counted = {
       pending: counted('pending'),
@@ -91,7 +93,7 @@ export class DeliveryList {
   page(filter: DeliveryFilter, limit: number, after: Cursor, order: Order = 'newest'): Rows<DeliveryRow> {
     const lists = this.#listsOf(filter, after, order);
     const { rows, next } = mergedRows(lists, this.#test(filter), { limit, order });
-    return { rows: rows.map(toDeliveryRow), next };
+    return { rows: rows.map((row) => this.#complete(row)), next };
   }
 
   /** Returns the same deliveries as `page`, newest first and as numbers, but reads fewer rows, so that a part with few matches is shorter. */
@@ -106,7 +108,12 @@ export class DeliveryList {
    * Returns the deliveries of a lead with their numbers, newest first. Without `source`, returns the deliveries of every lead with this id.
    */
   ofLead(lead: LeadId, source?: string): { readonly no: number; readonly delivery: DeliveryRow }[] {
-    return this.#ofOne({ lead, source }).map((row) => ({ no: row.no, delivery: toDeliveryRow(row) }));
+    return this.#ofOne({ lead, source }).map((row) => ({ no: row.no, delivery: this.#complete(row) }));
+  }
+
+  /** Returns the row with its attempts, which are read only for the rows of a page and not for those that the filter drops. */
+  #complete(row: Row): DeliveryRow {
+    return toDeliveryRow(row, this.#made.get(row.no) as MadeAttempts);
   }
 
   /** Returns the number of matching deliveries, but counts at most `most`. */
@@ -181,6 +188,8 @@ type Range = Cursor & Period & { sinkNo: number };
 type CountRange = Period & ResultParameters & { sinkNo: number; source: string | null; most: number };
 
 const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;
+
+const MADE = `SELECT coalesce(sum(times), 0) AS made, coalesce(max(answer <> ''), 0) AS answered FROM _attempts WHERE delivery_no = ?`;
 
 /** `fits` is the condition of the filter. It is a column and not part of WHERE, so that the caller can limit how many rows it reads. */
 function listSql(state: SelectedState, fits: string): Readonly<Record<Order, string>> {

@@ -21,8 +21,14 @@ export interface RawDelivery {
   ref: string | null;
 }
 
+/** What the ledger has of the attempts of one delivery. */
+export interface MadeAttempts {
+  readonly made: number;
+  readonly answered: 0 | 1;
+}
+
 /** Converts a row from SQLite to a `DeliveryRow`. */
-export function toDeliveryRow(row: RawDelivery): DeliveryRow {
+export function toDeliveryRow(row: RawDelivery, { made, answered }: MadeAttempts): DeliveryRow {
   return {
     delivery: row.delivery,
     source: row.source,
@@ -33,6 +39,8 @@ export function toDeliveryRow(row: RawDelivery): DeliveryRow {
     state: row.state,
     reason: row.reason ?? undefined,
     attempts: row.attempts,
+    attemptsMade: made,
+    hasAnswer: answered === 1,
     replay: row.replay > 0,
     owedAt: new Date(row.owed_at),
     nextAttemptAt: dateOf(row.next_attempt_at),

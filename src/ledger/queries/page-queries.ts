@@ -120,16 +120,16 @@ export class PageQueries {
 
   /**
    * Returns the present content of a lead and the destinations' answers. With `version`, returns the content of that version and the
-   * answers to it.
+   * answers to it. With `delivery`, the answers are those to this delivery.
    */
-  content(source: string, lead: LeadId, version?: number): LeadContent | undefined {
+  content(source: string, lead: LeadId, version?: number, delivery?: string): LeadContent | undefined {
     const content = this.#sql.content.get({ source, lead, version: version ?? null });
     if (!content) return undefined;
     const { changedFields, ...kept } = content;
     return {
       ...kept,
       changedFields: changedFields === null ? null : JSON.parse(changedFields),
-      answers: this.#answers(source, lead, version),
+      answers: this.#answers(source, lead, { version, delivery }),
     };
   }
 
@@ -138,9 +138,18 @@ export class PageQueries {
     return this.#upcoming.of(sink, lead, source)[0];
   }
 
-  #answers(source: string, lead: LeadId, version: number | undefined): StoredAnswer[] {
-    const deliveries = this.#deliveries.ofLead(lead, source);
-    const meant = deliveries.filter(({ delivery }) => version === undefined || delivery.version === version);
+  #answers(
+    source: string,
+    lead: LeadId,
+    of: { readonly version: number | undefined; readonly delivery: string | undefined },
+  ): StoredAnswer[] {
+    const meant = this.#deliveries
+      .ofLead(lead, source)
+      .filter(
+        ({ delivery }) =>
+          (of.version === undefined || delivery.version === of.version) &&
+          (of.delivery === undefined || delivery.delivery === of.delivery),
+      );
     const answers = meant.flatMap(({ no, delivery }) =>
       this.#sql.answers.all(no).map((row) => ({
         delivery: delivery.delivery,

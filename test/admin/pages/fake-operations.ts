@@ -162,12 +162,17 @@ export class FakeOperations implements Operations {
     return row && this.detailOf(row, this.deliveryRows);
   }
 
-  async reveal(source: string, lead: string, version?: number): Promise<Content | undefined> {
+  async reveal(
+    source: string,
+    lead: string,
+    version?: number,
+    delivery?: string,
+  ): Promise<Content | undefined> {
     const row = this.#row(source, lead);
     const { versions } = row ? this.detailOf(row, []) : { versions: [] };
     const shown = versions.find((one) => one.version === (version ?? row?.version));
     if (row === undefined || shown === undefined) return undefined;
-    const named = version === undefined ? '' : ` version ${version}`;
+    const named = version === undefined ? (delivery ? ` of ${delivery}` : '') : ` version ${version}`;
     this.actions.push(`reveal ${source} ${lead}${named}`);
     const raw = (of: number) => (of === 0 ? null : this.rawOf({ ...row, version: of }));
     const { version: no } = shown;
@@ -177,7 +182,7 @@ export class FakeOperations implements Operations {
       ...shown,
       raw: raw(no) ?? '',
       raw_before: raw(no - 1),
-      answers: this.answers,
+      answers: this.answers.filter((one) => delivery === undefined || one.delivery_id === delivery),
     };
   }
 

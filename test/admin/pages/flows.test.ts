@@ -257,7 +257,7 @@ describe('One lead', () => {
     const cells = async () => (await ofWarehouse.locator('td').allInnerTexts()).map((text) => text.trim());
     expect((await cells()).slice(2, 6)).toEqual([
       'pending waits: sink is held',
-      '1',
+      '14 0 counted',
       expect.stringMatching(/^22 Nov /),
       '–',
     ]);
@@ -267,7 +267,7 @@ describe('One lead', () => {
     await go('/leads/main/48196');
     expect((await cells()).slice(2, 6)).toEqual([
       'pending',
-      '1',
+      '14 0 counted',
       expect.stringMatching(/^22 Nov /),
       'due now',
     ]);
@@ -505,6 +505,28 @@ describe('Deliveries', () => {
     await notice(page).getByText('2 deliveries are due now.').waitFor();
     expect(page.url()).toContain('/deliveries?state=dead');
     expect(operations.actions).toHaveLength(2);
+    expect(faults).toEqual([]);
+  });
+
+  test('a dead one shows what its destination answered, in a dialog, and only that', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    const [dead, other] = operations.deliveryRows.filter(({ state }) => state === 'dead');
+    operations.answers = [dead, other].map((row) => ({
+      ...anAnswer(`no agent for lead ${row?.lead_id}`),
+      delivery_id: row?.delivery_id ?? '',
+    }));
+    await go('/deliveries?state=dead');
+    expect(await page.content()).not.toContain('no agent');
+    await page.getByRole('button', { name: 'Answer…' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(`no agent for lead ${dead?.lead_id}`).waitFor();
+    expect((await dialog.innerText()).replace(/\s+/g, ' ')).toMatch(
+      /^1 answer to lead \d+ of main .*crm: refused HTTP 422 no agent for lead \d+ Close$/,
+    );
+    expect(operations.actions).toEqual([`reveal main ${dead?.lead_id} of ${dead?.delivery_id}`]);
+    await dialog.getByRole('link', { name: 'Close' }).click();
+    expect(await page.content()).not.toContain('no agent');
+    expect(new URL(page.url()).pathname).toBe('/deliveries');
     expect(faults).toEqual([]);
   });
 

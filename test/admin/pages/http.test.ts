@@ -191,6 +191,47 @@ describe('the page of a sink', () => {
     expect(await asked.text()).toContain('Discard');
   });
 
+  test('shows ten failed attempts first, each with its answer, and all on request', async () => {
+    const { operations } = pages;
+    const sink = operations.sink.bind(operations);
+    const attemptsIn = (html: string) =>
+      [...html.matchAll(/<tr id="attempt-crm:main:(\d+)/g)].map(([, lead]) => Number(lead));
+    let html = await (await ask('/sinks/crm')).text();
+    expect(attemptsIn(html)).toEqual([48_204, 48_203]);
+    expect(html.indexOf('id="attempts"')).toBeGreaterThan(
+      html.indexOf('>Dead and failed deliveries by reason<'),
+    );
+    expect(html.indexOf('id="attempts"')).toBeLessThan(html.indexOf('>Backlog by age<'));
+    expect(html).toContain('action="/leads/main/48203/answers?delivery=crm%3Amain%3A48203%3A1%3A0a1b2c3d"');
+    expect(attemptsIn(await (await ask('/sinks/crm?attempts=all')).text())).toHaveLength(6);
+    operations.sink = async (name, period) => {
+      const detail = await sink(name, period);
+      const [first] = detail?.recent ?? [];
+      const recent = Array.from({ length: 50 }, (_, at) => ({
+        ...(first as NonNullable<typeof first>),
+        delivery_id: `crm:main:${at}:1:0a1b2c3d`,
+        outcome: at % 2 === 0 ? 'delivered' : 'refused',
+      }));
+      return detail && { ...detail, recent };
+    };
+    html = await (await ask('/sinks/crm')).text();
+    expect(attemptsIn(html)).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
+    const more = '/sinks/crm?period=24h&amp;attempts=failed&amp;rows=all#attempts';
+    expect(html).toContain(`href="${more}">Show all 25 failed attempts<`);
+    expect(attemptsIn(await (await ask(more.replaceAll('&amp;', '&'))).text())).toHaveLength(25);
+  });
+
+  test('without a failed attempt shows all of them', async () => {
+    const { operations } = pages;
+    const sink = operations.sink.bind(operations);
+    operations.sink = async (name, period) => {
+      const detail = await sink(name, period);
+      return detail && { ...detail, recent: detail.recent.filter(({ outcome }) => outcome === 'delivered') };
+    };
+    expect((await (await ask('/sinks/crm')).text()).match(/<tr id="attempt-/g)).toHaveLength(4);
+    expect(await textOf('/sinks/crm?attempts=failed')).toContain('None of the last attempts failed.');
+  });
+
   test('an action leads back to it, and one of the list to the list', async () => {
     expect(await textOf('/sinks/crm/pause?from=page', { method: 'POST' })).toContain('Pause crm?');
     const done = await post('/sinks/crm/pause?from=page', { sure: 'yes', reason: 'moving house' });
@@ -252,6 +293,25 @@ describe('the page of a sink', () => {
     expect((await post('/sinks/crm/request', { lead })).status).toBe(status);
     expect(pages.operations.actions).toEqual([]);
   });
+});
+
+test('answers are offered to operators, and never without a button', async () => {
+  for (const role of ['viewer', 'operator'] as const) {
+    const opened = await openPages({ role });
+    onTestFinished(() => opened.close());
+    const [dead] = opened.operations.deliveryRows.filter(({ state }) => state === 'dead');
+    for (const path of ['/deliveries?state=dead', `/leads/main/${dead?.lead_id}`, '/sinks/crm']) {
+      const html = await (await fetch(`${opened.url}${path}`)).text();
+      expect([path, html.includes('>Answer…</button>')]).toEqual([path, role === 'operator']);
+    }
+    expect(opened.operations.actions).toEqual([]);
+  }
+});
+
+test('answers of a delivery that are gone, or of a lead that there is not, are said to be', async () => {
+  const gone = await (await post('/leads/main/48196/answers?delivery=crm:main:48196:1:0a1b2c3d')).text();
+  expect(gone).toContain('The ledger no longer has the answer');
+  expect((await post('/leads/main/999/answers?delivery=x')).status).toBe(404);
 });
 
 test('a lead is replayed once, however often the confirmation is sent', async () => {

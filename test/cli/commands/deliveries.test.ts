@@ -123,6 +123,8 @@ describe('leadsync deliveries', () => {
           state: 'dead',
           reason: expect.stringContaining('The CRM refuses the lead (422).'),
           attempts: 1,
+          attempts_made: 1,
+          has_answer: false,
           owed_at: '2026-11-20T10:00:00.000Z',
           next_attempt_at: null,
           settled_at: '2026-11-20T10:00:00.000Z',

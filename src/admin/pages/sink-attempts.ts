@@ -1,0 +1,71 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { z } from 'zod';
+import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
+import type { SinkDetail } from '../contract/sinks.ts';
+import { reasonAndAnswer } from './delivery-answers.ts';
+import { leadAddress, sinkAddress, withQuery } from './parts/addresses.ts';
+import { badge } from './parts/badge.ts';
+import { moment } from './parts/moment.ts';
+import { type Column, table } from './parts/table.ts';
+
+/** Maximum attempts in the table, unless the reader asks for the rest. */
+const FIRST_ROWS = 10;
+
+/** Which of the last attempts the page of a sink shows: the failed ones, unless none failed, or all; and whether without a limit of rows. */
+export const AttemptChoice = z.object({
+  attempts: z.enum(['failed', 'all']).optional(),
+  rows: z.literal('all').optional(),
+});
+export type AttemptChoice = z.infer<typeof AttemptChoice>;
+
+type Attempt = SinkDetail['recent'][number];
+
+/** Returns the last attempts, newest first. `choice` and the period are those of the address. */
+export function recentTable({ recent, sink, period }: SinkDetail, choice: AttemptChoice): VNode {
+  const failed = recent.filter(({ outcome }) => outcome !== 'delivered');
+  const attempts = choice.attempts ?? (failed.length > 0 ? 'failed' : 'all');
+  const chosen = attempts === 'failed' ? failed : recent;
+  const shown = choice.rows === 'all' ? chosen : chosen.slice(0, FIRST_ROWS);
+  const address = (query: AttemptChoice) => `${withQuery(sinkAddress(sink), { period, ...query })}#attempts`;
+  const choices = [
+    ['failed', failed],
+    ['all', recent],
+  ] as const;
+  return html`<section id="attempts"><h2>Last attempts</h2>
+    <nav class="periods" aria-label="Last attempts">${choices.map(
+      ([one, { length }]) =>
+        html`<a class="button" href=${address({ attempts: one })} aria-current=${one === attempts ? 'true' : undefined}>${one} ${printCount(length)}</a>`,
+    )}</nav>
+    ${table<Attempt>({
+      name: 'Last attempts',
+      columns,
+      rows: shown,
+      key: ({ delivery_id, started_at }) => `attempt-${delivery_id}-${started_at}`,
+      empty: recent.length > 0 ? 'None of the last attempts failed.' : 'No attempt in the last week.',
+    })}
+    ${
+      shown.length < chosen.length &&
+      html`<p class="pager"><a class="button" href=${address({ attempts, rows: 'all' })}>Show all ${countOf(chosen.length, attempts === 'failed' ? 'failed attempt' : 'attempt')}</a></p>`
+    }
+  </section>`;
+}
+
+const columns: readonly Column<Attempt>[] = [
+  { label: 'Began', of: (attempt) => moment(attempt.started_at) },
+  {
+    label: 'Lead',
+    of: ({ source, lead_id }) =>
+      html`<a href=${leadAddress(source, lead_id)}>${lead_id}</a> <small>${source}</small>`,
+  },
+  {
+    label: 'Outcome',
+    of: ({ outcome, times, last_started_at }) => [
+      badge(outcome),
+      times > 1 && html` <small>${printCount(times)} times, the last ${moment(last_started_at)}</small>`,
+    ],
+  },
+  { label: 'HTTP status', of: ({ http_status: status }) => status ?? html`<span class="none">–</span>` },
+  { label: 'Duration', of: ({ duration_ms }) => printSpan(duration_ms), number: true },
+  { label: 'Error', of: (attempt) => reasonAndAnswer(attempt.error, attempt), text: true },
+];
