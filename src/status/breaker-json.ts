@@ -43,7 +43,7 @@ function explain(health: SinkHealth, policy: BreakerPolicy, most: number | null)
   const rate =
     failures === 0
       ? null
-      : `${failures} of its last ${countOf(recent.length, 'attempt')} failed. It is held when ${failuresToHold(policy)} of the last ${JUDGED_ATTEMPTS} fail.`;
+      : `${failures} of its last ${countOf(recent.length, 'batch', 'batches')} failed. It is held when ${failuresToHold(policy)} of the last ${JUDGED_ATTEMPTS} fail.`;
   if (!isRecovering) return rate;
   const recovery = `It recovers from a hold: ${countOf(places, 'batch', 'batches')} at a time now, and one more with each answer, up to ${most}.`;
   return rate === null ? recovery : `${recovery} ${rate}`;
@@ -54,9 +54,9 @@ function holdReason({ recent, refusals, places }: SinkHealth, policy: BreakerPol
   if (refusals >= REFUSALS_BEFORE_HOLD) return `It is held because it refused ${refusals} leads in a row.`;
   const failed = failuresIn(recent.slice(-JUDGED_ATTEMPTS));
   if (places === undefined && failed >= failuresToHold(policy))
-    return `It is held because ${failed} of its last ${JUDGED_ATTEMPTS} attempts failed.`;
+    return `It is held because ${failed} of its last ${JUDGED_ATTEMPTS} batches failed.`;
   if (places === undefined && recent.endsWith('-'.repeat(policy.consecutiveFailures)))
-    return `It is held because its last ${countOf(policy.consecutiveFailures, 'attempt')} failed.`;
+    return `It is held because its last ${countOf(policy.consecutiveFailures, 'batch', 'batches')} failed.`;
   return 'It is held because its destination asked for a pause.';
 }
 

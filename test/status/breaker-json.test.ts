@@ -23,12 +23,12 @@ test.each<[string, Partial<SinkHealth>, string]>([
   [
     'most of the last attempts failed',
     { ...held, recent: `${'+'.repeat(80)}${'-'.repeat(16)}++++`, probes: 7 },
-    `It is held because 16 of its last 20 attempts failed. 7 probes have failed since. ${GROWTH}`,
+    `It is held because 16 of its last 20 batches failed. 7 probes have failed since. ${GROWTH}`,
   ],
   [
     'a few in a row failed',
     { ...held, recent: '++---', probes: 1 },
-    `It is held because its last 3 attempts failed. 1 probe has failed since. ${GROWTH}`,
+    `It is held because its last 3 batches failed. 1 probe has failed since. ${GROWTH}`,
   ],
   [
     'it refused lead after lead',
@@ -60,7 +60,7 @@ test('a sink that recovers says how many batches it gets now, and to what that g
 test('a failing sink says its failure rate, and at which one it is held', () => {
   const recent = `${'+++-'.repeat(25)}`;
   expect(breakerJson(aView({ recent, places: 900 }, 'retrying'))).toMatchObject({
-    explanation: '25 of its last 100 attempts failed. It is held when 16 of the last 20 fail.',
+    explanation: '25 of its last 100 batches failed. It is held when 16 of the last 20 fail.',
     failure_rate: 0.25,
     held_at_failures: 16,
     held_at_consecutive_failures: 3,

@@ -4,7 +4,9 @@ import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { SinkOverview } from '../contract/overview.ts';
 import { originAddress } from './parts/addresses.ts';
 import type { Confirmation } from './parts/confirmation.ts';
+import type { Content } from './parts/content.ts';
 import { queryOf } from './parts/filters.ts';
+import { moment } from './parts/moment.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
 import { noSuchSink } from './sink-state.ts';
@@ -40,17 +42,42 @@ const pause: Action = {
 
 const resume: Action = {
   name: 'resume',
-  confirmation: ({ sink, state, pending }) => ({
-    title: state === 'held' ? `Try ${sink} now` : `Resume ${sink}`,
-    question: state === 'held' ? `Try ${sink} now?` : `Resume ${sink}?`,
-    consequences:
-      pending > 0
-        ? `leadsync will deliver ${countOf(pending, 'pending lead')} to it immediately.`
-        : 'It has no pending leads.',
-    confirmLabel: state === 'held' ? 'Try now' : 'Resume',
-  }),
+  confirmation: (overview) => {
+    const { sink, state, pending } = overview;
+    if (state === 'held')
+      return {
+        title: `Try ${sink} now`,
+        question: `Try ${sink} now?`,
+        consequences: consequencesOfTrying(overview),
+        confirmLabel: 'Try now',
+      };
+    return {
+      title: `Resume ${sink}`,
+      question: `Resume ${sink}?`,
+      consequences:
+        pending > 0
+          ? `leadsync will deliver ${countOf(pending, 'pending lead')} to it immediately.`
+          : 'It has no pending leads.',
+      confirmLabel: 'Resume',
+    };
+  },
   act: async (site, sink) => ((await site.operations.resume(sink)) ? good(`${sink} is resumed.`) : undefined),
 };
+
+/** Returns what happens when the hold of a sink ends on request: no probe comes first, unlike when leadsync ends it. */
+function consequencesOfTrying({ pending, breaker, next_attempt_at: probeAt }: SinkOverview): Content {
+  const { max_concurrency: most, held_at_consecutive_failures: inRow } = breaker ?? {};
+  const atATime = most ? `, up to ${countOf(most, 'batch', 'batches')} at a time` : '';
+  const rate = breaker ? ` or ${breaker.held_at_failures} of the last ${breaker.held_at_attempts},` : '';
+  const sent =
+    pending === 0
+      ? 'It has no pending leads; the next lead is sent without a probe.'
+      : `${pending === 1 ? 'Its pending lead is' : `Its ${printCount(pending)} pending leads are`} sent without a probe${atATime}. A lead that waits for a later retry of its own is sent when that is due.`;
+  return html`<p>This ends the hold. ${sent}</p>
+    <p>If the destination accepts them, nothing else is to do. If ${inRow ?? 'several'} batches in a row fail,${rate} or the destination asks for a pause, leadsync holds the sink again.
+      As long as no lead is delivered, failures use up no attempts. A lead that the destination refuses is dead, unless it refuses one after the other.</p>
+    ${probeAt !== null && html`<p>Without this, leadsync sends the next probe, a single batch, at ${moment(probeAt)}.</p>`}`;
+}
 
 const test: Action = {
   name: 'test',

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount, printShare, printSpan } from '../../platform/text/format.ts';
+import { countOf, printCount, printShare, printSpan } from '../../platform/text/format.ts';
 import type { SinkDetail } from '../contract/sinks.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
@@ -17,13 +17,14 @@ export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDeta
     concurrency,
     max_concurrency: most,
   } = breaker;
-  return html`<section><h2>Circuit breaker</h2>
+  const isHeld = probes !== null;
+  return html`<section><h2>Circuit breaker <small>counts batches: the leads that are sent together; the figures below count each lead</small></h2>
     ${breaker.explanation !== null && html`<p>${breaker.explanation}</p>`}
     <dl class="facts">
-      ${fact('Failure rate', rate === null ? 'no attempt yet' : `${printShare(rate)} of the last ${printCount(attempts)}`)}
-      ${fact('Held at', `${breaker.held_at_failures} failures in ${breaker.held_at_attempts} attempts, or ${breaker.held_at_consecutive_failures} in a row`)}
+      ${fact(isHeld ? 'Failure rate before the hold' : 'Failure rate', rate === null ? 'no batch yet' : `${printShare(rate)} of the last ${countOf(attempts, 'batch', 'batches')}`)}
+      ${fact('Held at', `${breaker.held_at_failures} failed batches of the last ${breaker.held_at_attempts}, or ${breaker.held_at_consecutive_failures} in a row`)}
       ${concurrency !== null && fact('Concurrent batches', concurrency === most ? printCount(concurrency) : `${printCount(concurrency)} now, grows to ${printCount(most ?? 0)}`)}
-      ${probes !== null && fact('Failed probes', printCount(probes))}
+      ${isHeld && fact('Failed probes', printCount(probes))}
       ${state === 'held' && fact('Next probe', moment(next))}
     </dl>
   </section>`;

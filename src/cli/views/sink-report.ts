@@ -59,10 +59,11 @@ function stateLines(sink: SinkDetail, { now, paint }: ReportOptions): string {
 function breakerLine({ breaker }: SinkDetail): string | undefined {
   if (breaker === null) return undefined;
   const { failure_rate: rate, recent_attempts: attempts, concurrency, max_concurrency: most } = breaker;
+  const when = breaker.failed_probes === null ? '' : ' before the hold';
   const failing =
     rate === null
-      ? 'No attempt yet'
-      : `Failure rate ${printShare(rate)} of the last ${countOf(attempts, 'attempt')}`;
+      ? 'No batch yet'
+      : `Failure rate${when} ${printShare(rate)} of the last ${countOf(attempts, 'batch', 'batches')}`;
   return concurrency === null ? `${failing}.` : `${failing}; concurrent batches ${concurrency} of ${most}.`;
 }
 

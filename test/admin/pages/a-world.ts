@@ -165,7 +165,7 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
       breaker: aBreaker({
         recent_failures: 11,
         failure_rate: 0.11,
-        explanation: '11 of its last 100 attempts failed. It is held when 18 of the last 20 fail.',
+        explanation: '11 of its last 100 batches failed. It is held when 18 of the last 20 fail.',
       }),
       quota: { unit: 'API requests', used: 12_345, limit: 250_000, read_at: before(36_000) },
     },
@@ -198,7 +198,7 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
         failed_probes: 41,
         concurrency: 1,
         explanation:
-          'It is held because 18 of its last 20 attempts failed. 41 probes have failed since. After the first that succeeds it gets 2 batches at a time, then twice as many with each round of answers, up to 10.',
+          'It is held because 18 of its last 20 batches failed. 41 probes have failed since. After the first that succeeds it gets 2 batches at a time, then twice as many with each round of answers, up to 10.',
       }),
       oldest_owed_at: before(38 * MINUTE),
       next_attempt_at: before(-23_000),

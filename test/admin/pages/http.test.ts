@@ -151,9 +151,9 @@ describe('the page of a sink', () => {
   test('shows its breaker, rates, durations, statuses, errors, backlog, holds and last attempts', async () => {
     const text = await textOf('/sinks/crm');
     for (const shown of [
-      '11 of its last 100 attempts failed. It is held when 18 of the last 20 fail.',
-      'Failure rate 11 % of the last 100',
-      'Held at 18 failures in 20 attempts, or 5 in a row',
+      '11 of its last 100 batches failed. It is held when 18 of the last 20 fail.',
+      'Failure rate 11 % of the last 100 batches',
+      'Held at 18 failed batches of the last 20, or 5 in a row',
       /Success rate [\d.]+ % [\d,]+ of [\d,]+ attempts/,
       'Duration of a batch, p50 139 ms p95 812 ms',
       /refused 422 15 1.4 %/,
@@ -169,12 +169,24 @@ describe('the page of a sink', () => {
       );
   });
 
+  test('of a held sink says what follows before it is tried, also if it fails again', async () => {
+    const text = await textOf('/sinks/warehouse/resume?from=page', { method: 'POST' });
+    for (const said of [
+      'Its 14 pending leads are sent without a probe, up to 10 batches at a time.',
+      'If 5 batches in a row fail, or 18 of the last 20, or the destination asks for a pause, leadsync holds the sink again.',
+      'Without this, leadsync sends the next probe, a single batch, at 21 Nov 2026, 14:32:30 UTC',
+    ])
+      expect(text).toContain(said);
+    expect(pages.operations.actions).toEqual([]);
+  });
+
   test('of a held sink says how it recovers and when it is probed', async () => {
     const text = await textOf('/sinks/warehouse?period=1h');
     expect(text).toContain('Held since');
     expect(text).toContain(
       '41 probes have failed since. After the first that succeeds it gets 2 batches at a time',
     );
+    expect(text).toContain('Failure rate before the hold 19 % of the last 100 batches');
     expect(text).toContain('Concurrent batches 1 now, grows to 10');
     expect(text).toMatch(/Next probe 21 Nov 2026, 14:32:30 UTC/);
     expect(text).toContain('Attempts per 10 minutes');

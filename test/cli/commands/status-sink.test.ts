@@ -26,10 +26,10 @@ describe('leadsync status SINK', () => {
     expect(stdout).toContain(
       'crm (webhook) is held since 2026-11-20T10:00:00Z (3 min ago): The CRM does not answer.',
     );
+    expect(stdout).toContain('It is held because 18 of its last 20 batches failed. No probe has failed yet.');
     expect(stdout).toContain(
-      'It is held because 18 of its last 20 attempts failed. No probe has failed yet.',
+      'Failure rate before the hold 35.3 % of the last 51 batches; concurrent batches 1 of 10.',
     );
-    expect(stdout).toContain('Failure rate 35.3 % of the last 51 attempts; concurrent batches 1 of 10.');
     expect(stdout).toContain('Next probe: 2026-11-20T10:00:05Z');
     expect(stdout).toMatch(
       /^51 attempts since 2026-11-19T10:10:00Z .*: 56.8 % delivered\. Batches took .* \(p50\), .* \(p95\)\./m,
@@ -83,7 +83,7 @@ describe('leadsync status SINK', () => {
 
 test('leadsync status explains the circuit breaker of a sink that is held, recovers or often fails', async () => {
   const install = await aHeldSink();
-  const explained = 'crm: It is held because 18 of its last 20 attempts failed.';
+  const explained = 'crm: It is held because 18 of its last 20 batches failed.';
   expect((await install.run(['status'])).stdout).toContain(explained);
   expect(await install.json('status')).toMatchObject({
     sinks: [
