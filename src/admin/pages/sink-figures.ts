@@ -12,6 +12,18 @@ import { table } from './parts/table.ts';
 /** The period that the page shows unless the reader chooses another. */
 export const DEFAULT_PERIOD: Period = '24h';
 
+const HOUR_MS = 3_600_000;
+
+/**
+ * Whether a sink was held, or failed for the first time in the default period, within the last hour. The default period would then show it in one
+ * bar.
+ */
+export function beganToFailLately({ state, since, at, series }: SinkDetail): boolean {
+  if (state === 'held') return since !== null && Date.parse(at) - Date.parse(since) < HOUR_MS;
+  const failed = series.map(({ refused, unavailable }) => refused + unavailable > 0);
+  return failed.length > 0 && failed.indexOf(true) === failed.length - 1;
+}
+
 const LABELS: Readonly<Record<Period, string>> = { '1h': '1 hour', '24h': '24 hours', '7d': '7 days' };
 const STEPS: Readonly<Record<Period, string>> = { '1h': '10 minutes', '24h': 'hour', '7d': '6 hours' };
 

@@ -13,7 +13,7 @@ import { table } from './parts/table.ts';
 import { AttemptChoice, recentTable } from './sink-attempts.ts';
 import { breakerFacts, holdTable } from './sink-breaker.ts';
 import { backlogTable, reasonTable } from './sink-deliveries.ts';
-import { DEFAULT_PERIOD, figures } from './sink-figures.ts';
+import { beganToFailLately, DEFAULT_PERIOD, figures } from './sink-figures.ts';
 import { chosenLead, hiddenRequest, shownRequest } from './sink-request.ts';
 import { noSuchSink, sinkBadges, sinkButtons, stateExplanation } from './sink-state.ts';
 
@@ -43,7 +43,8 @@ async function show(
   shown?: VNode,
 ): Promise<FastifyReply> {
   const name = paramOf(request, 'sink');
-  const period = Period.safeParse(queryOf(request).get('period') ?? DEFAULT_PERIOD);
+  const asked = queryOf(request).get('period');
+  const period = Period.safeParse(asked ?? DEFAULT_PERIOD);
   if (!period.success)
     return site.fail(request, reply, {
       title: 'No such period',
@@ -52,15 +53,17 @@ async function show(
       status: 400,
     });
   const choice = AttemptChoice.catch({}).parse(Object.fromEntries(queryOf(request)));
-  const sink = await site.operations.sink(name, period.data);
-  if (sink === undefined) return noSuchSink(site, request, reply, name);
+  const found = await site.operations.sink(name, period.data);
+  if (found === undefined) return noSuchSink(site, request, reply, name);
+  const isNarrowed = asked === null && beganToFailLately(found);
+  const sink = isNarrowed ? ((await site.operations.sink(name, '1h')) ?? found) : found;
   return site.show(request, reply, {
     title: `Sink ${name}`,
     name: 'Sinks',
     ownHeading: true,
     live: body(sink, choice, site.rewriteCommands),
     still: [may('previews') && (shown ?? hiddenRequest(sink)), optionTable(sink)],
-    address: withQuery(sinkAddress(name), { period: period.data, ...choice }),
+    address: withQuery(sinkAddress(name), { period: sink.period, ...choice }),
     chart: true,
   });
 }

@@ -180,6 +180,26 @@ describe('the page of a sink', () => {
     expect(pages.operations.actions).toEqual([]);
   });
 
+  test.each([
+    ['was held 38 min ago', 'warehouse', {}, '10 minutes'],
+    ['was held 61 min ago', 'warehouse', { since: '2026-11-21T13:31:00.000Z' }, 'hour'],
+    ['failed for the first time within the hour', 'crm', { series: [0, 0, 1] }, '10 minutes'],
+    ['failed before, too', 'crm', { series: [1, 0, 1] }, 'hour'],
+    ['does not fail', 'crm', { series: [0, 0, 0] }, 'hour'],
+  ] as const)('of one that %s shows %s by the %4$s', async (_, name, change, step) => {
+    const { operations } = pages;
+    const sink = operations.sink.bind(operations);
+    operations.sink = async (...args) => {
+      const detail = await sink(...args);
+      const series = 'series' in change && change.series;
+      const [part] = detail?.series ?? [];
+      const parts = series && part && series.map((refused) => ({ ...part, refused, unavailable: 0 }));
+      return detail && { ...detail, ...change, series: parts || detail.series };
+    };
+    expect(await textOf(`/sinks/${name}`)).toContain(`Attempts per ${step}`);
+    expect(await textOf(`/sinks/${name}?period=24h`)).toContain('Attempts per hour');
+  });
+
   test('of a held sink says how it recovers and when it is probed', async () => {
     const text = await textOf('/sinks/warehouse?period=1h');
     expect(text).toContain('Held since');
