@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount, printSpan } from '../../platform/text/format.ts';
+import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { LeadDetail } from '../contract/leads.ts';
 import { may } from '../contract/rights.ts';
 import { revealVersion } from './lead-content.ts';
@@ -21,6 +21,7 @@ export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
     may('reveal') && versions.length > 1 && revealVersion(lead.source, lead.lead_id, version);
   const entries = [
     ...versions.map((version) => listed(version, show(version.version))),
+    ...owed(deliveries),
     ...deliveries.flatMap(delivered),
   ];
   // The sort is stable: entries of the same time stay in causal order (listed, owed, attempted).
@@ -54,16 +55,27 @@ function fieldList(fields: readonly string[]): Content {
 type Delivery = LeadDetail['deliveries'][number];
 
 function delivered(delivery: Delivery): TimelineEntry[] {
-  return [
-    owed(delivery),
-    ...delivery.attempt_rows.map((attempt) => attempted(delivery, attempt)),
-    ...settled(delivery),
-  ];
+  return [...delivery.attempt_rows.map((attempt) => attempted(delivery, attempt)), ...settled(delivery)];
 }
 
-function owed({ owed_at, sink, event, lead_version, replay }: Delivery): TimelineEntry {
-  const why = replay ? 'again, as a replay' : `${event}, version ${lead_version}`;
-  return { at: owed_at, what: html`<strong>Owed</strong> to ${sink}: ${why}` };
+/** Returns one entry for the deliveries that were owed at the same time for the same reason, with the names of their sinks. */
+function owed(deliveries: readonly Delivery[]): TimelineEntry[] {
+  const groups = Map.groupBy(deliveries, (delivery) => `${delivery.owed_at} ${whyOwed(delivery)}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const sinks = [...new Set(group.map(({ sink }) => sink))].sort();
+    const to = sinks.length === 1 ? first.sink : countOf(sinks.length, 'sink');
+    return {
+      at: first.owed_at,
+      what: html`<strong>Owed</strong> to ${to}: ${whyOwed(first)}`,
+      more: sinks.length > 1 && sinks.join(', '),
+    };
+  });
+}
+
+function whyOwed({ event, lead_version, replay }: Delivery): string {
+  return replay ? 'again, as a replay' : `${event}, version ${lead_version}`;
 }
 
 function attempted(

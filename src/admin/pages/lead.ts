@@ -9,6 +9,7 @@ import { attemptCount } from './attempt-count.ts';
 import { answerButton, showAnswers } from './delivery-answers.ts';
 import { hiddenContent, shownContent } from './lead-content.ts';
 import { hiddenPreviews, shownPreviews } from './lead-previews.ts';
+import { leadSummary } from './lead-summary.ts';
 import { timeline } from './lead-timeline.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
@@ -76,7 +77,9 @@ async function show(
 
 function body(detail: LeadDetail, sinks: readonly SinkOverview[], now: Date): Content {
   const { lead, deliveries } = detail;
+  const summary = leadSummary(deliveries);
   return [
+    summary !== undefined && html`<p class="said">${summary}</p>`,
     html`<dl class="facts">
       <div><dt>Source</dt><dd>${lead.source}</dd></div>
       <div><dt>Service</dt><dd><bdi>${lead.service_slug ?? '–'}</bdi></dd></div>

@@ -221,11 +221,13 @@ describe('One lead', () => {
   test('tells its story in the order of time', async () => {
     const { page, go } = await openReader(browser);
     await go('/leads/main/48196');
+    expect(await page.locator('main .said').innerText()).toBe(
+      'Delivered to 0 of 2 sinks; pending for 1 (warehouse), dead for 1 (crm).',
+    );
     const story = await page.locator('.timeline li').allInnerTexts();
     expect(story.map((line) => line.replace(/\s+/g, ' '))).toEqual([
       expect.stringMatching(/First listed in poll 91299/),
-      expect.stringMatching(/Owed to crm/),
-      expect.stringMatching(/Owed to warehouse/),
+      expect.stringMatching(/Owed to 2 sinks: created, version 1 crm, warehouse$/),
       expect.stringMatching(/Attempt at warehouse: unavailable 164 ms 14 identical attempts/),
       expect.stringMatching(/Attempt at crm: refused 164 ms, HTTP 422 .*refused the lead/),
       expect.stringMatching(/Given up for crm .*refused the lead/),
