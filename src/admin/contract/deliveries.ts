@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { count, leadId, time } from './values.ts';
 
 /** State of a delivery. */
-const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
+export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
 
 /** State to select deliveries by. A discarded delivery is skipped, and was dead before. */
 export const SelectedState = z.enum([...DeliveryState.options, 'discarded']);

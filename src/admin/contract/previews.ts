@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DeliveryState } from './deliveries.ts';
 import { count, leadId } from './values.ts';
 
 /** A request, file or row that a sink would send, or the beginning of it. */
@@ -26,6 +27,8 @@ export const LeadPreviews = z.object({
       type: z.string(),
       /** `withheld` means that the sink would not get the lead, for example because its mapping leaves it out or fails for it. */
       state: z.enum(['sent', 'withheld']),
+      /** The state of the last delivery of the lead to the sink; null if it was never owed to the sink. */
+      delivery_state: DeliveryState.nullable(),
       /** Why the sink would not get the lead, in a sentence; null if it would. */
       reason: z.string().nullable(),
       /** How the state of the delivery, or of the sink, affects whether this is sent; null if it does not. */

@@ -49,14 +49,23 @@ function tryLink(source: string, lead: string): VNode {
 export function previewCard(preview: SinkPreviews, lead: string): VNode {
   const { sink, type, state, reason, note, fields, previews } = preview;
   const isSent = state === 'sent';
+  const isAgain = preview.delivery_state === 'delivered';
   return html`<div class="card">
-    <h3><bdi>${sink}</bdi> <small>${type}</small> ${badge(isSent ? 'gets the lead' : 'does not get the lead')}</h3>
+    <h3><bdi>${sink}</bdi> <small>${type}</small> ${badge(standingOf(preview))}</h3>
+    ${!isSent && isAgain && html`<p class="hint">If it was sent again now:</p>`}
     ${reason !== null && html`<p>${markup(reason)}</p>`}
     ${note !== null && html`<p class="hint">${markup(note)}</p>`}
     ${!isSent && previews.length > 0 && html`<p class="hint">It would send:</p>`}
     ${fields !== null && html`<dl class="data">${fields.map(({ name, json }) => entry(name, shownJson(json)))}</dl>`}
     ${previews.map((one) => previewOf(one, fields !== null, preview, lead))}
   </div>`;
+}
+
+/** Returns whether the sink has the lead, or gets it without another action. A preview of a settled delivery shows what a replay or retry sends. */
+function standingOf({ state, delivery_state: delivery }: SinkPreviews): string {
+  if (delivery === 'delivered') return 'has the lead';
+  if (delivery === 'dead') return 'dead';
+  return state === 'sent' ? 'gets the lead' : 'does not get the lead';
 }
 
 /** Returns a request, file or row. It is folded if the fields of the mapping, which are in it, are shown above. */

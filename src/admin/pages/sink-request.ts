@@ -6,6 +6,7 @@ import type { SinkDetail } from '../contract/sinks.ts';
 import { answerList } from './lead-content.ts';
 import { previewCard } from './lead-previews.ts';
 import { leadAddress, sinkAction, sinkAddress } from './parts/addresses.ts';
+import { markup } from './parts/markup.ts';
 
 /** Maximum leads to choose from. */
 const MAX_LEADS = 20;
@@ -22,10 +23,13 @@ export function chosenLead(text: string): ChosenLead | undefined {
   return source === undefined || lead === undefined ? undefined : { source, lead };
 }
 
-/** Returns the choice of a recent lead, with a button that reveals what the sink gets for it and what it answered. */
+/** Returns the choice of a recent lead, those that failed first, with a button that reveals what the sink gets for it and what it answered. */
 export function hiddenRequest({ sink, recent }: SinkDetail): VNode {
   const action = sinkAction(sink, 'request');
-  const leads = [...new Set(recent.map(({ source, lead_id }) => `${source}:${lead_id}`))].slice(0, MAX_LEADS);
+  const failed = recent.filter(({ outcome }) => outcome !== 'delivered');
+  const leads = [
+    ...new Set([...failed, ...recent].map(({ source, lead_id }) => `${source}:${lead_id}`)),
+  ].slice(0, MAX_LEADS);
   return html`<section id="request">
     <h2>Request and answer</h2>
     ${
@@ -45,15 +49,30 @@ export function hiddenRequest({ sink, recent }: SinkDetail): VNode {
 }
 
 /** Returns what a sink would get for a lead now, and what it answered to the lead's attempts. */
-export function shownRequest(sink: string, previews: LeadPreviews, content: LeadContent | undefined): VNode {
+export function shownRequest(
+  { sink, recent }: SinkDetail,
+  previews: LeadPreviews,
+  content: LeadContent | undefined,
+): VNode {
   const preview = previews.sinks.find((one) => one.sink === sink);
   const answers = (content?.answers ?? []).filter((one) => one.sink === sink);
   const { source, lead_id: lead } = previews;
+  const last = recent.find((one) => one.source === source && one.lead_id === lead);
   return html`<section id="request">
-    <h2>Request and answer <small>lead <a href=${leadAddress(source, lead)}>${lead}</a> of ${source}, by the configuration in force</small></h2>
+    <h2>Request and answer <small>lead <a href=${leadAddress(source, lead)}>${lead}</a> of ${source}; the request as the configuration in force makes it</small></h2>
     ${preview ? previewCard(preview, lead) : html`<p class="empty">The configuration in force has no sink ${sink}.</p>`}
     <h3>Answers</h3>
-    ${answers.length === 0 ? html`<p class="hint">The ledger has no answer: it keeps those of failed attempts, and of all attempts of a webhook with <code>store_answers: all</code>.</p>` : answerList(answers)}
+    ${answers.length > 0 ? answerList(answers) : html`<p class="hint">${markup(whyNoAnswer(last))}</p>`}
     <p class="buttons after"><a class="button" href=${sinkAddress(sink)}>Hide</a></p>
   </section>`;
+}
+
+/** Returns why the ledger has no answer to a lead, by its last attempt at the sink; undefined stands for an attempt that is not known. */
+function whyNoAnswer(last: SinkDetail['recent'][number] | undefined): string {
+  if (last === undefined) return 'The ledger has no answer to this lead.';
+  if (last.outcome === 'delivered')
+    return 'The ledger has no answer: the last attempt delivered the lead, and the answer to that is kept for a webhook with `store_answers: all` only.';
+  return last.http_status === null
+    ? 'The ledger has no answer: the destination gave none to the last attempt, which failed.'
+    : `The ledger has only the status of the answer to the last attempt, HTTP ${last.http_status}: the answer had no text, or its text was removed.`;
 }

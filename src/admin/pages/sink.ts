@@ -21,7 +21,6 @@ import { noSuchSink, sinkBadges, sinkButtons, stateExplanation } from './sink-st
 export const addSink: AddPage = (app, site) => {
   app.get('/sinks/:sink', { config: { operation: 'sink' } }, (request, reply) => show(site, request, reply));
   app.post('/sinks/:sink/request', { config: { operation: 'previews' } }, async (request, reply) => {
-    const sink = paramOf(request, 'sink');
     const name = chosenLead(fieldsOf(request).get('lead') ?? '');
     const previews = name && (await site.operations.previews(name.source, name.lead));
     if (!name || !previews)
@@ -32,7 +31,7 @@ export const addSink: AddPage = (app, site) => {
         status: name ? 404 : 400,
       });
     const content = await site.operations.reveal(name.source, name.lead);
-    return show(site, request, reply, shownRequest(sink, previews, content));
+    return show(site, request, reply, (detail) => shownRequest(detail, previews, content));
   });
 };
 
@@ -40,7 +39,7 @@ async function show(
   site: Site,
   request: FastifyRequest,
   reply: FastifyReply,
-  shown?: VNode,
+  shown: (detail: SinkDetail) => VNode = hiddenRequest,
 ): Promise<FastifyReply> {
   const name = paramOf(request, 'sink');
   const asked = queryOf(request).get('period');
@@ -62,7 +61,7 @@ async function show(
     name: 'Sinks',
     ownHeading: true,
     live: body(sink, choice, site.rewriteCommands),
-    still: [may('previews') && (shown ?? hiddenRequest(sink)), optionTable(sink)],
+    still: [may('previews') && shown(sink), optionTable(sink)],
     address: withQuery(sinkAddress(name), { period: sink.period, ...choice }),
     chart: true,
   });

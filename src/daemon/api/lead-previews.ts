@@ -48,13 +48,20 @@ async function sinkPreviews(
   { parts, mappings, query }: PreviewParts,
 ): Promise<SinkPreviews> {
   const { clock, rewriteCommands, current } = parts;
-  const common = { sink: sink.name, type: sink.type.type, note: null, fields: null, previews: [] };
+  const upcoming = await query('upcoming', sink.name, source, lead);
+  const common = {
+    sink: sink.name,
+    type: sink.type.type,
+    delivery_state: upcoming?.state ?? null,
+    note: null,
+    fields: null,
+    previews: [],
+  };
   const withheld = (reason: string) => ({
     ...common,
     state: 'withheld' as const,
     reason,
   });
-  const upcoming = await query('upcoming', sink.name, source, lead);
   if (upcoming === undefined) return withheld(NO_CONTENT);
   const note = previewNote(upcoming, sink, clock.now(), commandInText);
   const why = sink.enabled ? notOwed(upcoming, sink) : note;

@@ -360,6 +360,7 @@ function thePreviews(): LeadPreviews['sinks'] {
       sink: 'crm',
       type: 'webhook',
       state: 'sent',
+      delivery_state: 'delivered',
       note: 'It was delivered 2026-11-21T14:30:00.000Z, and is not sent again automatically; `leadsync replay --sink crm --lead 48196` sends it as a new delivery.',
       fields: [
         { name: 'name', json: '"Ada Example"' },
@@ -380,6 +381,7 @@ function thePreviews(): LeadPreviews['sinks'] {
       sink: 'drop',
       type: 'csv',
       state: 'withheld',
+      delivery_state: null,
       reason: 'The expression of `rooms` failed for this lead at column 5: the text is not a whole number.',
     },
     {
@@ -387,6 +389,7 @@ function thePreviews(): LeadPreviews['sinks'] {
       sink: 'warehouse',
       type: 'postgres',
       state: 'withheld',
+      delivery_state: 'delivered',
       reason: 'Left out by `where` of warehouse.',
       previews: [
         {

@@ -378,13 +378,13 @@ describe('What each sink gets', () => {
     const texts = (await cards.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
     expect(texts).toEqual([
       expect.stringMatching(
-        /^crm webhook gets the lead .*is not sent again automatically.* name Ada Example phone null rooms 9007199254740993 POST https/,
+        /^crm webhook has the lead .*is not sent again automatically.* name Ada Example phone null rooms 9007199254740993 POST https/,
       ),
       expect.stringMatching(
         /^drop csv does not get the lead The expression of rooms failed for this lead at column 5: /,
       ),
       expect.stringMatching(
-        /^warehouse postgres does not get the lead Left out by where of warehouse\. It would send: row of leads lead_id 48196 Only the first 100,000 .*leadsync preview --sink warehouse --lead 48196 shows all\./,
+        /^warehouse postgres has the lead If it was sent again now: Left out by where of warehouse\. It would send: row of leads lead_id 48196 Only the first 100,000 .*leadsync preview --sink warehouse --lead 48196 shows all\./,
       ),
     ]);
     await cards.first().locator('summary').click();

@@ -103,7 +103,7 @@ test('what sinks get, and what an expression makes of a lead, is text', async ()
     const preview = { target: text, fields: [{ name: text, value: text }], content: text, truncated: true };
     const fields = [{ name: text, json: JSON.stringify(text) }];
     const texts = { sink: text, type: text, reason: text, note: text };
-    operations.previewed = [{ ...texts, state: 'sent', fields, previews: [preview] }];
+    operations.previewed = [{ ...texts, state: 'sent', delivery_state: null, fields, previews: [preview] }];
     await go('/leads/main/48196');
     await page.getByRole('button', { name: 'Show what each sink gets' }).click();
     await page.locator('#previews .card').waitFor();

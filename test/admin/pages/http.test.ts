@@ -309,6 +309,34 @@ describe('the page of a sink', () => {
   });
 
   test.each([
+    ['delivered', 204, 'The ledger has no answer: the last attempt delivered the lead'],
+    [
+      'unavailable',
+      null,
+      'The ledger has no answer: the destination gave none to the last attempt, which failed.',
+    ],
+    ['refused', 422, 'The ledger has only the status of the answer to the last attempt, HTTP 422'],
+    [undefined, null, 'The ledger has no answer to this lead.'],
+  ])(
+    'says why it has no answer after an attempt that was %s with status %s',
+    async (outcome, status, why) => {
+      const { operations } = pages;
+      const sink = operations.sink.bind(operations);
+      operations.sink = async (...args) => {
+        const detail = await sink(...args);
+        const recent = (detail?.recent ?? []).slice(0, 1).flatMap((attempt) => {
+          return outcome === undefined ? [] : { ...attempt, outcome, http_status: status };
+        });
+        return detail && { ...detail, recent };
+      };
+      const body = new URLSearchParams({ lead: 'main:48205' });
+      const text = await textOf('/sinks/crm/request', { method: 'POST', body });
+      expect(text).toContain(why);
+      expect(text).toContain('crm webhook has the lead It was delivered');
+    },
+  );
+
+  test.each([
     ['/sinks/nobody', 404, 'has no sink nobody'],
     ['/sinks/crm?period=2h', 400, 'The period must be one of 1h, 24h, 7d.'],
   ])('%s is answered by %s and why', async (path, status, why) => {

@@ -57,6 +57,7 @@ test('says of each sink what it would get, as `leadsync preview` does', async ()
     sink: 'crm',
     type: 'webhook',
     state: 'sent',
+    delivery_state: 'pending',
     reason: null,
     fields: [
       { name: 'name', json: '"Ada \\"A\\" Example"' },

@@ -21,6 +21,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   unavailable: 'warning',
   warn: 'warning',
   error: 'bad',
+  'has the lead': 'good',
   'gets the lead': 'good',
   'does not get the lead': 'warning',
 };
