@@ -55,6 +55,7 @@ test('the sentences read as an operator would say them', () => {
   write(anEvent('delivery-refused', { ofErased: true }));
   write(anEvent('delivery-dead', { ofErased: true }));
   write(anEvent('ledger-failed'));
+  write(anEvent('sink-recovered', { heldMs: 4_140_000 }));
   write(anEvent('leads-rejected', { reasons: ['id: It stands there twice.', 'client_name: is missing'] }));
   expect(lines().map((line) => line['msg'])).toEqual([
     'leadsync 1.2.3 runs: 1 source, 2 sinks, carrier bullmq, data in /data.',
@@ -65,6 +66,7 @@ test('the sentences read as an operator would say them', () => {
     'Sink crm refused the erasure of lead 42 of main. It answered 422.',
     'Sink crm: gave up the erasure of lead 42 of main after 9 attempts. It answered 422. Its answer is not stored, because it can name the person; ask the operator of the destination. Once the cause is fixed: `leadsync retry d1`.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
+    'Sink crm works again after 1 h 9 min.',
     "Source main: rejected 1 lead that violates the service's description: id: It stands there twice; client_name: is missing.",
   ]);
 });

@@ -9,6 +9,7 @@ import { leadAddress, withQuery } from './parts/addresses.ts';
 import { confirmButton, dialogAttributes } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { queryOf } from './parts/filters.ts';
+import { markup } from './parts/markup.ts';
 import { paramOf, type Site } from './parts/site.ts';
 
 /** A delivery, or an attempt of one, and whether the ledger has an answer to it. */
@@ -40,7 +41,7 @@ export function answerButton(
 export function reasonAndAnswer(reason: string | null, answered: Answered, isInForm = false): Content {
   const button = answerButton(answered, isInForm);
   return [
-    reason !== null && html`<bdi>${reason}</bdi>`,
+    reason !== null && html`<bdi>${markup(reason)}</bdi>`,
     button && html`<div class="actions">${button}</div>`,
   ];
 }

@@ -6,6 +6,7 @@ import { may } from '../contract/rights.ts';
 import { revealVersion } from './lead-content.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
+import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 
 interface TimelineEntry {
@@ -92,7 +93,7 @@ function attempted(
   return {
     at: started_at,
     what: html`<strong>Attempt</strong> at ${sink}: ${badge(outcome)} ${facts} ${outcome === 'delivered' && ref && recordLink(ref)}`,
-    more: (again || remark) && [again, html`<bdi>${remark}</bdi>`],
+    more: (again || remark) && [again, html`<bdi>${remark && markup(remark)}</bdi>`],
   };
 }
 
@@ -113,5 +114,5 @@ function settled({ state, settled_at, reason, sink }: Delivery): TimelineEntry[]
     state === 'dead'
       ? html`<strong>Given up</strong> for ${sink}`
       : html`<strong>Skipped</strong> for ${sink}`;
-  return [{ at: settled_at, what, more: html`<bdi>${reason}</bdi>` }];
+  return [{ at: settled_at, what, more: html`<bdi>${reason && markup(reason)}</bdi>` }];
 }

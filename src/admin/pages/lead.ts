@@ -16,6 +16,7 @@ import { badge } from './parts/badge.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { queryOf } from './parts/filters.ts';
+import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 import { nextAttempt, waitReason } from './parts/next-attempt.ts';
 import { Once } from './parts/once.ts';
@@ -112,7 +113,7 @@ function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Co
       label: 'State',
       of: (delivery) => [
         badge(delivery.state),
-        html` <small><bdi>${delivery.reason}</bdi> ${waitReason(delivery, sinks, now)}</small>`,
+        html` <small><bdi>${delivery.reason && markup(delivery.reason)}</bdi> ${waitReason(delivery, sinks, now)}</small>`,
       ],
     },
     { label: 'Attempts', of: attemptCount, number: true },

@@ -4,6 +4,7 @@ import { countOf, printCount, printShare, printSpan } from '../../platform/text/
 import type { SinkDetail } from '../contract/sinks.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
+import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
 
@@ -44,7 +45,11 @@ export function holdTable({ holds, at }: SinkDetail): VNode {
       { label: 'Since', of: ({ since }) => moment(since) },
       { label: 'State', of: ({ kind, times }) => [badge(kind), times > 1 && ` ${printCount(times)} times`] },
       { label: 'For', of: (hold) => lengthOf(hold, at) },
-      { label: 'Reason', of: ({ reason }) => reason !== null && html`<bdi>${reason}</bdi>`, text: true },
+      {
+        label: 'Reason',
+        of: ({ reason }) => reason !== null && html`<bdi>${markup(reason)}</bdi>`,
+        text: true,
+      },
     ],
     rows: holds,
     key: ({ since, kind }) => `hold-${kind}-${since}`,

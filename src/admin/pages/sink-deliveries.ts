@@ -7,6 +7,7 @@ import { withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { confirmAllButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
+import { markup } from './parts/markup.ts';
 import { table } from './parts/table.ts';
 
 /** Maximum characters of a reason in a filter. The filter selects every reason that contains the text. */
@@ -52,7 +53,7 @@ export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VN
             html`<a href=${withQuery('/deliveries', filterOf(sink, group))}>${printCount(group.deliveries)}</a>`,
           number: true,
         },
-        { label: 'Reason', of: ({ reason }) => html`<bdi>${reason}</bdi>`, text: true },
+        { label: 'Reason', of: ({ reason }) => html`<bdi>${markup(reason)}</bdi>`, text: true },
         { label: 'Actions', of: (group) => reasonActions(sink, group) },
       ],
       rows: reasons,

@@ -6,6 +6,7 @@ import { sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { chart } from './parts/chart.ts';
 import type { Content } from './parts/content.ts';
+import { markup } from './parts/markup.ts';
 import { ago, moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
 
@@ -134,7 +135,7 @@ function errors({ errors: rows }: SinkDetail): VNode {
     columns: [
       {
         label: 'Reason',
-        of: ({ reason }) => (reason === null ? 'other reasons' : html`<bdi>${reason}</bdi>`),
+        of: ({ reason }) => (reason === null ? 'other reasons' : html`<bdi>${markup(reason)}</bdi>`),
         text: true,
       },
       { label: 'Attempts', of: ({ attempts }) => printCount(attempts), number: true },

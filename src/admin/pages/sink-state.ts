@@ -32,7 +32,7 @@ export function stateExplanation(
   rewriteCommands: Site['rewriteCommands'],
 ): Content {
   const when = since && html` since ${moment(since)}`;
-  const why = reason && html`: <bdi>${reason}</bdi>`;
+  const why = reason && html`: <bdi>${markup(rewriteCommands(reason))}</bdi>`;
   switch (state) {
     case 'healthy':
       return null;

@@ -1,4 +1,4 @@
-import { printSeconds } from '../../platform/text/format.ts';
+import { printSpan } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
@@ -18,7 +18,7 @@ export const alertEvents = {
     level: 'info',
     fields: ['condition', 'about', 'reason', 'lastedMs'],
     message: ({ condition, lastedMs, reason }) =>
-      `Alert ${condition} is over after ${printSeconds(lastedMs)}. ${reason}`,
+      `Alert ${condition} is over after ${printSpan(lastedMs)}. ${reason}`,
   }),
 
   'alert-sent': eventKind<{ to: string; notices: number }>({
@@ -32,7 +32,7 @@ export const alertEvents = {
     level: 'warn',
     fields: ['to', 'reason', 'hint', 'retryInMs'],
     message: ({ to, reason, hint, retryInMs }) =>
-      `Alerts could not be sent to ${to}. ${reason} ${hint} Next attempt in ${printSeconds(retryInMs)}; deliveries continue.`,
+      `Alerts could not be sent to ${to}. ${reason} ${hint} Next attempt in ${printSpan(retryInMs)}; deliveries continue.`,
   }),
 
   /** Reported once, until a heartbeat arrives again. */

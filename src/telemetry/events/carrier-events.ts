@@ -1,4 +1,4 @@
-import { printSeconds } from '../../platform/text/format.ts';
+import { printSpan } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
@@ -19,7 +19,7 @@ export const carrierEvents = {
     throttled: true,
     stateOf: carrier,
     fields: ['downMs'],
-    message: ({ downMs }) => `The queue works again after ${printSeconds(downMs)}.`,
+    message: ({ downMs }) => `The queue works again after ${printSpan(downMs)}.`,
   }),
 
   'carrier-warning': eventKind<{ reason: string; hint: string }>({
@@ -33,6 +33,6 @@ export const carrierEvents = {
     level: 'warn',
     fields: ['sink', 'waiting', 'silentMs'],
     message: ({ sink, waiting, silentMs }) =>
-      `Sink ${sink}: the worker of its queue started nothing for ${printSeconds(silentMs)} while ${count(waiting, 'batch', 'batches')} waited, so leadsync replaced it. If this happens again, check whether something between leadsync and Redis drops connections.`,
+      `Sink ${sink}: the worker of its queue started nothing for ${printSpan(silentMs)} while ${count(waiting, 'batch', 'batches')} waited, so leadsync replaced it. If this happens again, check whether something between leadsync and Redis drops connections.`,
   }),
 };

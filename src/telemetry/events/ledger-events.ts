@@ -1,4 +1,4 @@
-import { printBytes, printSeconds } from '../../platform/text/format.ts';
+import { printBytes, printSeconds, printSpan } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
@@ -89,7 +89,7 @@ export const ledgerEvents = {
     level: 'warn',
     fields: ['export', 'reason', 'hint', 'failures', 'retryInMs'],
     message: (event) =>
-      `Export ${event.export} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next attempt in ${printSeconds(event.retryInMs)}; deliveries continue.`,
+      `Export ${event.export} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next attempt in ${printSpan(event.retryInMs)}; deliveries continue.`,
   }),
 
   /** A scheduled backup succeeded. `removed` is the number of older backups that the run removed. */
@@ -118,6 +118,6 @@ export const ledgerEvents = {
     level: 'error',
     fields: ['backup', 'reason', 'hint', 'failures', 'retryInMs'],
     message: (event) =>
-      `Backup ${event.backup} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next attempt in ${printSeconds(event.retryInMs)}; deliveries continue.`,
+      `Backup ${event.backup} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next attempt in ${printSpan(event.retryInMs)}; deliveries continue.`,
   }),
 };

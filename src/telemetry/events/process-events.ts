@@ -1,4 +1,4 @@
-import { printLength, printSeconds, sentence } from '../../platform/text/format.ts';
+import { printLength, printSpan, sentence } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
@@ -36,7 +36,7 @@ export const processEvents = {
     fields: ['signal', 'graceMs'],
     message: ({ signal, graceMs }) =>
       graceMs > 0
-        ? `Stopping on ${signal}; work in progress has ${printSeconds(graceMs)} to finish.`
+        ? `Stopping on ${signal}; work in progress has ${printSpan(graceMs)} to finish.`
         : `${signal}: stopping.`,
   }),
 
@@ -94,7 +94,7 @@ export const processEvents = {
     level: 'warn',
     fields: ['byMs', 'moved'],
     message: ({ byMs, moved }) =>
-      `The clock was set back by ${printSeconds(byMs)}. leadsync made ${count(moved, 'delivery', 'deliveries')} due earlier by the same amount, so that they do not wait longer.`,
+      `The clock was set back by ${printSpan(byMs)}. leadsync made ${count(moved, 'delivery', 'deliveries')} due earlier by the same amount, so that they do not wait longer.`,
   }),
 
   /** The program on disk was replaced by another version, or removed. */

@@ -1,4 +1,4 @@
-import { printSeconds, sentence } from '../../platform/text/format.ts';
+import { printSeconds, printSpan, sentence } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
@@ -100,7 +100,7 @@ export const sinkEvents = {
     throttled: true,
     stateOf: ofSink,
     fields: ['sink', 'heldMs'],
-    message: ({ sink, heldMs }) => `Sink ${sink} works again after ${printSeconds(heldMs)}.`,
+    message: ({ sink, heldMs }) => `Sink ${sink} works again after ${printSpan(heldMs)}.`,
   }),
 
   'sink-paused': eventKind<{ sink: string; reason: string }>({

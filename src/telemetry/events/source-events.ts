@@ -1,4 +1,4 @@
-import { printSeconds } from '../../platform/text/format.ts';
+import { printSeconds, printSpan } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count, withoutStop } from './wording.ts';
 
@@ -83,7 +83,7 @@ export const sourceEvents = {
       'durationMs',
     ],
     message: ({ source, failures, reason, hint, retryInMs }) =>
-      `Source ${source}: the poll failed (${failures} in a row). ${reason} ${hint} Next attempt in ${printSeconds(retryInMs)}.`,
+      `Source ${source}: the poll failed (${failures} in a row). ${reason} ${hint} Next attempt in ${printSpan(retryInMs)}.`,
   }),
 
   'listing-emptied': eventKind<{ source: string; poll: number; before: number }>({

@@ -355,6 +355,31 @@ describe('the page of a sink', () => {
   });
 });
 
+test('reasons show names between backticks as code, on every page with a reason', async () => {
+  const { operations } = pages;
+  const reason = 'The expression of `rooms` failed for this lead.';
+  const sink = operations.sink.bind(operations);
+  operations.sink = async (...args) => {
+    const detail = await sink(...args);
+    if (detail === undefined) return undefined;
+    const [holds, reasons] = [detail.holds, detail.reasons].map((rows) =>
+      rows.map((row) => ({ ...row, reason })),
+    );
+    const errors = detail.errors.map((row) => ({ ...row, reason }));
+    const recent = detail.recent.map((row) => ({ ...row, error: reason }));
+    return { ...detail, reason, holds, reasons, errors, recent } as typeof detail;
+  };
+  operations.deliveryRows = operations.deliveryRows.map((row) =>
+    row.state === 'dead' ? { ...row, reason } : row,
+  );
+  const [dead] = operations.deliveryRows.filter(({ state }) => state === 'dead');
+  for (const path of ['/deliveries?state=dead', `/leads/main/${dead?.lead_id}`, '/sinks/warehouse']) {
+    const html = (await (await ask(path)).text()).replace(/ (?:value|href|action|hx-post)="[^"]*"/g, '');
+    expect(html).toContain('The expression of <code>rooms</code> failed');
+    expect([path, html.includes('`')]).toEqual([path, false]);
+  }
+});
+
 test('answers are offered to operators, and never without a button', async () => {
   for (const role of ['viewer', 'operator'] as const) {
     const opened = await openPages({ role });
