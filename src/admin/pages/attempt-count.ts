@@ -11,5 +11,5 @@ import type { Content } from './parts/content.ts';
 export function attemptCount({ attempts, attempts_made, state }: DeliveryRow): Content {
   const made = Math.max(attempts, attempts_made);
   if (made === attempts || state === 'delivered') return printCount(made);
-  return html`${printCount(made)} <small>${printCount(attempts)} counted</small>`;
+  return html`${printCount(made)} <small>(${printCount(attempts)} counted)</small>`;
 }

@@ -19,7 +19,7 @@ export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDeta
     max_concurrency: most,
   } = breaker;
   const isHeld = probes !== null;
-  return html`<section><h2>Circuit breaker <small>counts batches: the leads that are sent together; the figures below count each lead</small></h2>
+  return html`<section><h2>Circuit breaker <small>counts batches, the leads that are sent together; the attempts below are one for each lead</small></h2>
     ${breaker.explanation !== null && html`<p>${breaker.explanation}</p>`}
     <dl class="facts">
       ${fact(isHeld ? 'Failure rate before the hold' : 'Failure rate', rate === null ? 'no batch yet' : `${printShare(rate)} of the last ${countOf(attempts, 'batch', 'batches')}`)}

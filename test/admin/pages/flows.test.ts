@@ -259,7 +259,7 @@ describe('One lead', () => {
     const cells = async () => (await ofWarehouse.locator('td').allInnerTexts()).map((text) => text.trim());
     expect((await cells()).slice(2, 6)).toEqual([
       'pending waits: sink is held',
-      '14 0 counted',
+      '14 (0 counted)',
       expect.stringMatching(/^22 Nov /),
       '–',
     ]);
@@ -269,7 +269,7 @@ describe('One lead', () => {
     await go('/leads/main/48196');
     expect((await cells()).slice(2, 6)).toEqual([
       'pending',
-      '14 0 counted',
+      '14 (0 counted)',
       expect.stringMatching(/^22 Nov /),
       'due now',
     ]);
