@@ -186,7 +186,7 @@ describe('the page of a sink', () => {
     ['failed for the first time within the hour', 'crm', { series: [0, 0, 1] }, '10 minutes'],
     ['failed before, too', 'crm', { series: [1, 0, 1] }, 'hour'],
     ['does not fail', 'crm', { series: [0, 0, 0] }, 'hour'],
-  ] as const)('of one that %s shows %s by the %4$s', async (_, name, change, step) => {
+  ] as const)('of one that %s begins with the period that shows it best', async (_, name, change, step) => {
     const { operations } = pages;
     const sink = operations.sink.bind(operations);
     operations.sink = async (...args) => {
