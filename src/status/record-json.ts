@@ -9,6 +9,7 @@ import type {
 } from '../ledger/contract/page-rows.ts';
 import type { DeliveryRow } from '../ledger/contract/status-rows.ts';
 import { iso, isoOf, reasonOf } from './json-values.ts';
+import { pollProblemCodes } from './source-problems.ts';
 
 /** Returns a lead without its content. Converts times from ms since 1970 to text. */
 export function leadJson({
@@ -124,10 +125,14 @@ export function deliveryJson(row: DeliveryRow) {
   };
 }
 
-/** Returns a poll with its duration in ms, which is null while the poll runs and never negative. Removes the code from the error. */
-export function pollJson(poll: StoredPoll) {
+/**
+ * Returns a poll with its duration in ms, which is null while the poll runs and never negative, and with its problems. Removes the code from the
+ * error.
+ */
+export function pollJson({ listed_before, ...poll }: StoredPoll) {
   const { started_at, finished_at, error } = poll;
   const durationMs =
     finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
-  return { ...poll, duration_ms: durationMs, error: reasonOf(error) };
+  const problems = pollProblemCodes({ ...poll, listed_before });
+  return { ...poll, duration_ms: durationMs, error: reasonOf(error), problems };
 }

@@ -1,8 +1,19 @@
+import { sizeBeforeFall } from '../leads/listing-fall.ts';
+import type { StatusCode } from '../leads/problems.ts';
+import type { StoredPoll } from '../ledger/contract/page-rows.ts';
 import type { PollRow } from '../ledger/contract/status-rows.ts';
 import { printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
 import { nextPollAfter } from './cron-times.ts';
 import { readPollError } from './poll-error.ts';
-import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
+import {
+  commandInText,
+  LATE_MS,
+  listOf,
+  type Problem,
+  type ProblemContext,
+  problem,
+  SEE_LOG,
+} from './problem.ts';
 import { failedPoll, rejectedLeads, shrunkListing } from './shared-problems.ts';
 import type { SourceView } from './status-view.ts';
 
@@ -11,8 +22,33 @@ const LONGEST_POLL_MS = 15 * 60_000;
 /** Maximum time from a failed poll to the next one, in ms. leadsync follows a `Retry-After` of up to one hour. */
 const LATE_AFTER_FAILURE_MS = 75 * 60_000;
 
+/** What the problems of a source depend on, apart from the source. */
+type SourceContext = Pick<ProblemContext, 'now' | 'command' | 'running'>;
+
+/** Returns the codes of the problems of one source, by which pages mark it. */
+export function sourceProblemCodes(source: SourceView, now: Date): StatusCode[] {
+  // A page is served by a leadsync that runs.
+  return findSourceProblems(source, { now, command: commandInText, running: true }).map(({ code }) => code);
+}
+
+/**
+ * Returns the codes of the problems that one poll shows: that it failed or was refused, or that its listing is far smaller than the complete
+ * listing before it.
+ */
+export function pollProblemCodes(poll: StoredPoll): StatusCode[] {
+  const { source, status, error, leads_listed: listed, listed_before: before, started_at } = poll;
+  if (status === 'failed' || status === 'partial') {
+    const { code = '', reason } = readPollError(error ?? '');
+    const failure = { code, reason, isPartial: status === 'partial' };
+    return [failedPoll(source, failure, true, { command: commandInText }).code];
+  }
+  if (before === null) return [];
+  const listing = { lastSuccessAt: new Date(started_at), listed, listedLately: before, leads: before };
+  return sizeBeforeFall(listing) === undefined ? [] : ['listing_shrunk'];
+}
+
 /** Returns the problems of one source, according to its last polls. */
-export function findSourceProblems(source: SourceView, context: ProblemContext): Problem[] {
+export function findSourceProblems(source: SourceView, context: SourceContext): Problem[] {
   const { name, config, status, unread } = source;
   if (!config && !unread)
     return [
@@ -40,14 +76,14 @@ export function findSourceProblems(source: SourceView, context: ProblemContext):
   ];
 }
 
-function lastFailure({ name, status }: SourceView, context: ProblemContext): Problem[] {
+function lastFailure({ name, status }: SourceView, context: SourceContext): Problem[] {
   const poll = status?.lastPoll;
   if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
   const { code = '', reason } = readPollError(poll.error ?? 'no reason was recorded');
   return [failedPoll(name, { code, reason, isPartial: poll.status === 'partial' }, context.running, context)];
 }
 
-function latePoll({ name, config, status }: SourceView, { now, running }: ProblemContext): Problem[] {
+function latePoll({ name, config, status }: SourceView, { now, running }: SourceContext): Problem[] {
   const poll = status?.lastPoll;
   if (!running || !config || !poll) return []; // not_running already reports it
   const { poll: schedule } = config;

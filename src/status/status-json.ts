@@ -11,6 +11,7 @@ import { sinkProblemCodes } from './find-problems.ts';
 import { iso, reasonOf, seconds } from './json-values.ts';
 import { nextPollAt } from './next-poll.ts';
 import type { Problem } from './problem.ts';
+import { sourceProblemCodes } from './source-problems.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from './status-view.ts';
 
 /**
@@ -62,6 +63,7 @@ export function sourceOverview(view: SourceView, now: Date, retryAt?: Date) {
     freshness_seconds: successAt ? Math.max(0, (now.getTime() - successAt.getTime()) / 1000) : null,
     error: reasonOf(poll?.error),
     next_poll_at: iso(nextPollAt(view, retryAt)),
+    problems: sourceProblemCodes(view, now),
   };
 }
 

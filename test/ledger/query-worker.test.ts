@@ -259,7 +259,11 @@ test('polls come newest first and can be found by source and status', async () =
   await on.list([1], 'other', { status: 'failed', httpStatus: 503, error: 'server: It is down.' });
   await on.list([1, 2]);
   const rows = await all((after) => queries.ask('polls', {}, { limit: 1, after }));
-  expect(rows.map(({ poll_id }) => poll_id)).toEqual([3, 2, 1]);
+  expect(rows.map(({ poll_id, listed_before }) => [poll_id, listed_before])).toEqual([
+    [3, 1],
+    [2, null],
+    [1, null],
+  ]);
   expect((await queries.ask('polls', { status: 'failed' }, { limit: 9 })).rows).toMatchObject([
     { poll_id: 2, http_status: 503, error: 'server: It is down.' },
   ]);

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import { sinkOverview } from '../../src/status/status-json.ts';
-import type { SinkView } from '../../src/status/status-view.ts';
+import type { StoredPoll } from '../../src/ledger/contract/page-rows.ts';
+import { pollJson } from '../../src/status/record-json.ts';
+import { sinkOverview, sourceOverview } from '../../src/status/status-json.ts';
+import type { SinkView, SourceView } from '../../src/status/status-view.ts';
 
 const probeAt = new Date('2026-11-20T10:01:00.000Z');
 const nextAttemptAt = new Date('2026-11-20T10:05:00.000Z');
@@ -44,4 +46,64 @@ test('a sink has the codes of its problems, though it works', () => {
   expect(codes({ retrying: undefined })).toEqual([]);
   expect(codes({ dead: 3 })).toEqual(['deliveries_dead']);
   expect(sinkOverview(aView('held', true), probeAt).problems).toEqual(['sink_held']);
+});
+
+const polled = {
+  poll: 1,
+  source: 'main',
+  startedAt: probeAt,
+  finishedAt: probeAt,
+  status: 'success',
+  listed: 40,
+  new: 0,
+  changed: 0,
+  rejected: 0,
+  error: undefined,
+} as const;
+const known = {
+  source: 'main',
+  leads: 40,
+  listed: 40,
+  rejected: 0,
+  listedLately: 40,
+  lastSuccessAt: probeAt,
+};
+
+test.each<[string, Partial<SourceView['status']>, string[]]>([
+  ['nothing is wrong', {}, []],
+  ['its listing has shrunk', { listed: 3 }, ['listing_shrunk']],
+  ['it lists leads that are rejected', { rejected: 2 }, ['leads_rejected']],
+  [
+    'its last poll was refused',
+    { lastPoll: { ...polled, status: 'failed', error: 'credentials: It answered 401.' } },
+    ['source_refused'],
+  ],
+  ['it was never polled', { lastPoll: undefined }, ['never_polled']],
+])('a source has the codes of its problems: %s', (_, more, codes) => {
+  const status = { ...known, lastPoll: polled, ...more };
+  const view: SourceView = { name: 'main', config: undefined, status, unread: true };
+  expect(sourceOverview(view, probeAt).problems).toEqual(codes);
+});
+
+test.each<[string, Partial<StoredPoll>, string[]]>([
+  ['succeeded', { listed_before: 40 }, []],
+  ['was the first one', { listed_before: null }, []],
+  ['lists less than half of the leads before', { leads_listed: 12, listed_before: 40 }, ['listing_shrunk']],
+  ['lists none of the leads before', { leads_listed: 0, listed_before: 2 }, ['listing_shrunk']],
+  ['failed', { status: 'failed', error: 'server: It answered 500.' }, ['poll_failed']],
+  ['broke off', { status: 'partial', error: 'network: The connection was reset.' }, ['poll_failed']],
+  ['was refused', { status: 'failed', error: 'credentials: It answered 401.' }, ['source_refused']],
+  [
+    'was interrupted',
+    { status: 'failed', error: 'leadsync stopped before this poll finished' },
+    ['poll_failed'],
+  ],
+])('a poll has the codes of the problems that it shows: it %s', (_, more, codes) => {
+  const at = probeAt.toISOString();
+  const counts = { leads_listed: 40, leads_new: 0, leads_changed: 0, leads_rejected: 0, bytes: 9 };
+  const ended = { started_at: at, finished_at: at, http_status: 200, error: null, listed_before: null };
+  const poll = { poll_id: 1, source: 'main', status: 'success', ...counts, ...ended, ...more } as const;
+  const json = pollJson(poll);
+  expect(json.problems).toEqual(codes);
+  expect(json).not.toHaveProperty('listed_before');
 });

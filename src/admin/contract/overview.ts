@@ -26,6 +26,8 @@ const SourceOverview = z.object({
   error: z.string().nullable(),
   /** When the next poll is due: by the schedule or, after a failure, by the back-off. Null if that is unknown, and while a poll runs. */
   next_poll_at: time.nullable(),
+  /** Codes of the problems of this source, as in `problems` of the overview, such as `listing_shrunk` after a poll that succeeded. */
+  problems: z.array(z.string()),
 });
 
 /** State of a sink's circuit breaker, which holds the sink while its destination does not work. */
@@ -138,5 +140,6 @@ export const Overview = z.object({
   speed_to_lead: z.array(SpeedToLead),
 });
 
+export type SourceOverview = z.infer<typeof SourceOverview>;
 export type SinkOverview = z.infer<typeof SinkOverview>;
 export type Overview = z.infer<typeof Overview>;

@@ -22,6 +22,8 @@ export const PollRow = z.object({
   bytes: count,
   http_status: z.int().nullable(),
   error: z.string().nullable(),
+  /** Codes of the problems that this poll shows: `poll_failed`, `source_refused`, or `listing_shrunk` if the complete listing before it was far larger. */
+  problems: z.array(z.string()),
 });
 
 /** The fields of a poll, in order. */

@@ -5,7 +5,6 @@ import type { Overview, SinkOverview } from '../contract/overview.ts';
 import { backupSection, exportSection } from './exports.ts';
 import { problemList } from './overview-problems.ts';
 import { sinkAddress, withQuery } from './parts/addresses.ts';
-import { badge } from './parts/badge.ts';
 import { chart } from './parts/chart.ts';
 import type { Content } from './parts/content.ts';
 import { ago } from './parts/moment.ts';
@@ -13,6 +12,7 @@ import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
 import { sinkBadges } from './sink-state.ts';
+import { sourceBadges } from './source-state.ts';
 
 /** Adds the overview: whether leads flow, and every problem. */
 export const addOverview: AddPage = (app, site) => {
@@ -159,10 +159,7 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
       { label: 'Source', of: ({ source }) => html`<a href=${withQuery('/polls', { source })}>${source}</a>` },
       {
         label: 'Last poll',
-        of: (source) => [
-          source.last_poll_status && badge(source.last_poll_status),
-          html` <small>${source.error}</small>`,
-        ],
+        of: (source) => [sourceBadges(source), html`<small>${source.error}</small>`],
       },
       { label: 'Last polled', of: (source) => ago(source.last_poll_at, now), number: true },
       { label: 'Last complete', of: (source) => ago(source.last_success_at, now), number: true },

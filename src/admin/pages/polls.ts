@@ -2,7 +2,6 @@ import { html } from 'htm/preact';
 import { printBytes, printCount, printSpan } from '../../platform/text/format.ts';
 import { POLL_COLUMNS, PollFilter, type PollRow } from '../contract/polls.ts';
 import { goneLeadsAddress } from './parts/addresses.ts';
-import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import type { Field } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
@@ -12,6 +11,7 @@ import type { AddPage } from './parts/site.ts';
 import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
+import { pollBadges } from './source-state.ts';
 
 /** Adds the page of polls and their results. */
 export const addPolls: AddPage = (app, site) => {
@@ -62,7 +62,7 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'Poll', of: (poll) => poll.poll_id, number: true },
   { label: 'Source', of: ({ source }) => source },
   { label: 'Started', of: (poll) => moment(poll.started_at) },
-  { label: 'Status', of: ({ status }) => badge(status) },
+  { label: 'Status', of: pollBadges },
   {
     label: 'Duration',
     of: (poll) => (poll.duration_ms === null ? '–' : printSpan(poll.duration_ms)),

@@ -141,6 +141,8 @@ export interface StoredPoll {
   readonly bytes: number;
   readonly http_status: number | null;
   readonly error: string | null;
+  /** The number of leads in the complete listing before that of this poll; null for the first one, and if this poll read no new complete listing. */
+  readonly listed_before: number | null;
 }
 
 /** A rejected lead, without its text. Its columns are those of `rejected_leads`, with the times at which its polls began. */

@@ -213,7 +213,11 @@ function orderOf({ order = 'newest' }: Page): Order {
 }
 
 const POLLS = inEachOrder(
-  ({ follows, sorted }) => `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status
+  ({ follows, sorted }) => `SELECT *, 0 AS at, poll_id AS no,
+    CASE status WHEN 'success' THEN (SELECT b.leads_listed FROM polls b INDEXED BY _polls_by_source
+      WHERE b.source = polls.source AND b.poll_id < polls.poll_id AND b.status IN ('success', 'unchanged')
+      ORDER BY b.poll_id DESC LIMIT 1) END AS listed_before
+  FROM polls INDEXED BY _polls_by_status
   WHERE source = ? AND status = ? AND poll_id ${follows} ? ORDER BY poll_id ${sorted}`,
 );
 

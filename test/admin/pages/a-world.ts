@@ -68,7 +68,11 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
     ],
     sources: [
       aSource('main', before(12_000), 'unchanged', 41_877, 41_880),
-      { ...aSource('brisbane', before(19_000), 'success', 6_321, 6_334), leads_rejected: 2 },
+      {
+        ...aSource('brisbane', before(19_000), 'success', 6_321, 6_334),
+        leads_rejected: 2,
+        problems: ['leads_rejected'],
+      },
     ],
     sinks: theSinks(before),
     exports: anExportOfEach(before),
@@ -111,6 +115,7 @@ function aSource(source: string, at: string, status: 'success' | 'unchanged', li
     freshness_seconds: 12.4,
     error: null,
     next_poll_at: new Date(Date.parse(at) + 30_000).toISOString(),
+    problems: [],
   };
 }
 
@@ -296,6 +301,7 @@ function aPoll(at: number, before: (ms: number) => string): PollRow {
     bytes: status === 'success' ? 34_120_411 : 0,
     http_status: status === 'failed' ? 503 : status === 'success' ? 200 : 304,
     error: status === 'failed' ? 'The service answered 503 and asked for 30 s of patience.' : null,
+    problems: status === 'failed' ? ['poll_failed'] : [],
   };
 }
 

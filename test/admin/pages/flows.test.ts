@@ -71,6 +71,33 @@ describe('Overview', () => {
     expect(await page.locator('#sink-warehouse h2 .badge').allInnerTexts()).toEqual(['held']);
   });
 
+  test('gives no source with a problem a green label, and neither does the page of polls', async () => {
+    const { page, go, operations } = await openReader(browser);
+    const problems = ['listing_shrunk', 'leads_rejected'];
+    operations.sources = operations.sources.map((one) => ({ ...one, last_poll_status: 'success', problems }));
+    await go('/');
+    const labels = page.locator('#source-brisbane .badge');
+    expect(await labels.allInnerTexts()).toEqual(['shrunk', '2 rejected']);
+    expect(await page.locator('#source-main .badge.good').count()).toBe(0);
+    operations.sources = operations.sources.map((one) => ({ ...one, problems: [] }));
+    await go('/');
+    expect(await labels.allInnerTexts()).toEqual(['success']);
+    const [first] = operations.pollRows;
+    if (!first) throw new Error('there is no poll');
+    operations.pollRows = [
+      { ...first, poll_id: 3, status: 'success', problems: ['listing_shrunk'] },
+      { ...first, poll_id: 2, status: 'failed', problems: ['source_refused'] },
+      { ...first, poll_id: 1, status: 'success', problems: [] },
+    ];
+    await go('/polls');
+    expect(await page.locator('tbody .badge').allInnerTexts()).toEqual([
+      'shrunk',
+      'failed',
+      'refused',
+      'success',
+    ]);
+  });
+
   test('draws leads per hour, and says the numbers to who does not see them', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     operations.hours = operations.hours.map((hour) => ({ ...hour, leads: 10 }));

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 
 type Tone = 'good' | 'calm' | 'warning' | 'bad';
 
-/** Tone of each state of sinks, exports, deliveries, polls, attempts and previews, and of each level of the log. Others are calm. */
+/** Tone of each state of sinks, sources, exports, deliveries, polls, attempts and previews, and of each level of the log. Others are calm. */
 const TONES: Readonly<Record<string, Tone>> = {
   healthy: 'good',
   held: 'bad',
@@ -19,6 +19,11 @@ const TONES: Readonly<Record<string, Tone>> = {
   failed: 'bad',
   refused: 'bad',
   unavailable: 'warning',
+  late: 'bad',
+  shrunk: 'warning',
+  rejected: 'warning',
+  removed: 'warning',
+  'never polled': 'warning',
   warn: 'warning',
   error: 'bad',
   'has the lead': 'good',

@@ -1,0 +1,50 @@
+import type { VNode } from 'preact';
+import { printCount } from '../../platform/text/format.ts';
+import type { SourceOverview } from '../contract/overview.ts';
+import type { PollRow } from '../contract/polls.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+
+/**
+ * Returns the result of the last poll of a source and the problems of the source as labels. A source with a problem has no green label, so that no
+ * page contradicts the list of problems.
+ */
+export function sourceBadges({
+  last_poll_status: status,
+  problems,
+  leads_rejected,
+}: SourceOverview): Content {
+  return badges(status, [
+    ...problems.flatMap(markOf),
+    ...(problems.includes('leads_rejected')
+      ? [badge('rejected', `${printCount(leads_rejected)} rejected`)]
+      : []),
+  ]);
+}
+
+/** Returns the result of a poll and its problems as labels. */
+export function pollBadges({ status, problems }: PollRow): Content {
+  return badges(status, problems.flatMap(markOf));
+}
+
+/** Returns the label of a problem that is about polls; the status already says that a poll failed. */
+function markOf(code: string): VNode[] {
+  const words = MARKS[code];
+  return words === undefined ? [] : [badge(words)];
+}
+
+const MARKS: Readonly<Record<string, string>> = {
+  never_polled: 'never polled',
+  source_removed: 'removed',
+  source_refused: 'refused',
+  poll_late: 'late',
+  listing_shrunk: 'shrunk',
+};
+
+/** Statuses of polls that mean that everything is well. */
+const WELL: readonly string[] = ['success', 'unchanged'];
+
+function badges(status: string | null, marks: readonly VNode[]): Content {
+  const isLeftOut = status === null || (marks.length > 0 && WELL.includes(status));
+  return [...(isLeftOut ? [] : [badge(status)]), ...marks].flatMap((mark) => [mark, ' ']);
+}
