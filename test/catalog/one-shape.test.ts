@@ -117,7 +117,7 @@ describe('the answers', () => {
       { leads_per_client: '6', clients: '1' },
     ]);
     expect(ask('rejects')).toEqual([
-      { source: 'main', reason: 'is missing', path: 'created_at', rejected: '2', open: '2' },
+      { source: 'main', reason: 'is missing', path: 'created_at', rejected: '2', open: '2', gone: '0' },
     ]);
     expect(ask('stuck').map(({ state, deliveries }) => [state, deliveries])).toEqual([
       ['pending', '5'],

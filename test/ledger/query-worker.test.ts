@@ -308,7 +308,16 @@ test('rejected leads come newest first, with their polls, and can be found by so
     { rejected_id: 2, lead_id: '9', poll_id: 2, last_poll_id: 2, resolved_at: null },
     { rejected_id: 1, lead_id: null, path: 'id', reason: 'must be a number', poll_id: 1, last_poll_id: 2 },
   ]);
-  expect((await queries.ask('rejected', { state: 'resolved' }, { limit: 9 })).rows).toEqual([]);
+  expect(rows.map(({ state }) => state)).toEqual(['open', 'open']);
+  const idsOf = async (state: 'open' | 'gone' | 'resolved') =>
+    (await queries.ask('rejected', { state }, { limit: 9 })).rows.map(({ rejected_id }) => rejected_id);
+  // A listing that broke off says nothing about what it did not reach.
+  await on.list([], 'main', { status: 'partial', httpStatus: 200, error: 'network: It was reset.' });
+  expect([await idsOf('open'), await idsOf('gone')]).toEqual([[2, 1], []]);
+  await on.list([broken(undefined, '{"id":"x"}')]);
+  expect([await idsOf('open'), await idsOf('gone')]).toEqual([[1], [2]]);
+  await on.list([9]);
+  expect([await idsOf('open'), await idsOf('gone'), await idsOf('resolved')]).toEqual([[], [1], [2]]);
   expect((await queries.ask('rejected', { source: 'other' }, { limit: 9 })).rows).toEqual([]);
   expect(JSON.stringify(rows)).not.toContain('"x"');
   expect(await queries.ask('rejectedText', 1)).toEqual({ rejected_id: 1, source: 'main', raw: '{"id":"x"}' });

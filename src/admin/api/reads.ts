@@ -185,6 +185,8 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       schema: {
         operationId: 'rejected',
         summary: 'List leads that could not be recorded, without their text',
+        description:
+          '`state=open`: those in the last complete listing. `state=gone`: those that it no longer has. `state=resolved`: those that leadsync has recorded since.',
         tags: ['leads'],
         querystring: rejectedQuery,
         response: responses(pageOf(RejectedRow)),

@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { time } from './values.ts';
 
+/**
+ * State of a rejected lead. `open`: the last complete listing has it, and it is not valid. `gone`: the last complete listing no longer has it.
+ * `resolved`: leadsync has recorded it since.
+ */
+export const RejectionState = z.enum(['open', 'gone', 'resolved']);
+
 /** Filter for rejected leads; a rejected lead must match every field. */
 export const RejectedFilter = z.object({
   source: z.string().optional(),
-  /** `open`: not valid so far. `resolved`: leadsync has recorded it since. */
-  state: z.enum(['open', 'resolved']).optional(),
+  state: RejectionState.optional(),
 });
 
 /** A lead that leadsync could not record, without its text. */
@@ -24,6 +29,7 @@ export const RejectedRow = z.object({
   last_rejected_at: time,
   /** When the lead became valid; null if it did not. */
   resolved_at: time.nullable(),
+  state: RejectionState,
 });
 
 /** The fields of a rejected lead, in order. */
@@ -32,6 +38,7 @@ export const REJECTED_COLUMNS = RejectedRow.keyof().options;
 /** The text of a rejected lead: personal data. It is empty if it was erased. */
 export const RejectedContent = z.object({ rejected_id: z.int(), source: z.string(), raw: z.string() });
 
+export type RejectionState = z.infer<typeof RejectionState>;
 export type RejectedFilter = z.infer<typeof RejectedFilter>;
 export type RejectedRow = z.infer<typeof RejectedRow>;
 export type RejectedContent = z.infer<typeof RejectedContent>;

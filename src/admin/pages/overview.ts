@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printAge, printCount, printSpan } from '../../platform/text/format.ts';
+import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { Overview, SinkOverview } from '../contract/overview.ts';
 import { backupSection, exportSection } from './exports.ts';
 import { problemList } from './overview-problems.ts';
@@ -12,7 +12,7 @@ import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
 import { sinkBadges } from './sink-state.ts';
-import { sourceBadges } from './source-state.ts';
+import { nextPoll, sourceBadges } from './source-state.ts';
 
 /** Adds the overview: whether leads flow, and every problem. */
 export const addOverview: AddPage = (app, site) => {
@@ -178,16 +178,6 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
     key: ({ source }) => `source-${source}`,
     empty: 'No source is configured.',
   });
-}
-
-function nextPoll(
-  { next_poll_at: at, last_poll_status: last }: Overview['sources'][number],
-  now: Date,
-): Content {
-  if (at === null) return last === 'running' ? 'running' : '–';
-  return new Date(at) > now
-    ? html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`
-    : 'due';
 }
 
 function earliest(times: readonly (string | null)[]): string | undefined {

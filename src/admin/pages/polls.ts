@@ -1,29 +1,42 @@
 import { html } from 'htm/preact';
+import type { z } from 'zod';
 import { printBytes, printCount, printSpan } from '../../platform/text/format.ts';
+import type { Overview } from '../contract/overview.ts';
 import { POLL_COLUMNS, PollFilter, type PollRow } from '../contract/polls.ts';
-import { goneLeadsAddress } from './parts/addresses.ts';
+import { goneLeadsAddress, withQuery } from './parts/addresses.ts';
 import type { Content } from './parts/content.ts';
-import type { Field } from './parts/filters.ts';
-import { addList } from './parts/list-page.ts';
+import { type Field, sourceField } from './parts/filters.ts';
+import { addList, type ListPage } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
-import type { AddPage } from './parts/site.ts';
+import type { AddPage, Site } from './parts/site.ts';
 import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
-import { pollBadges } from './source-state.ts';
+import { nextPoll, pollBadges, sourceBadges } from './source-state.ts';
+
+const Listed = withOrder(PollFilter);
+type Listed = z.infer<typeof Listed>;
 
 /** Adds the page of polls and their results. */
 export const addPolls: AddPage = (app, site) => {
-  addList(app, site, '/polls', 'polls', () => ({
+  addList(app, site, '/polls', 'polls', async () => {
+    const overview = await site.operations.overview();
+    return listPage(site, overview);
+  });
+};
+
+function listPage({ operations }: Site, { sources, at }: Overview): ListPage<Listed, PollRow> {
+  return {
     name: 'Polls',
     path: '/polls',
     noun: 'poll',
-    fields,
-    schema: withOrder(PollFilter),
-    rows: ({ order, ...filter }, page) => site.operations.polls(filter, { ...page, order }),
+    fields: [sourceField(sources), statusField, orderField],
+    schema: Listed,
+    rows: ({ order, ...filter }, page) => operations.polls(filter, { ...page, order }),
     columns: POLL_COLUMNS,
-    body: (filtered, polls) => [
+    intro: ({ filter }) => sourceTable(sources, filter?.source, new Date(at)),
+    body: (filtered, polls) =>
       table({
         name: 'Polls',
         columns: columns.map((column) =>
@@ -33,30 +46,39 @@ export const addPolls: AddPage = (app, site) => {
         key: keyOf,
         empty: emptyText(filtered, polls, words),
       }),
-      toGone(filtered.filter?.source),
-      filtered.filter?.source !== undefined && pollButton(filtered.filter.source),
-    ],
-  }));
-};
+  };
+}
 
-function toGone(source: string | undefined): Content {
-  return (
-    source !== undefined &&
-    html`<p class="hint"><a href=${goneLeadsAddress(source)}>Show leads that ${source} no longer lists</a></p>`
-  );
+/** Returns the state of the sources or, if the filter has a source, of that one, with when each is polled next. */
+function sourceTable(sources: Overview['sources'], only: string | undefined, now: Date): Content {
+  const shown = sources.filter(({ source }) => only === undefined || source === only);
+  if (shown.length === 0) return null;
+  return html`<section>${table({
+    name: 'Sources',
+    columns: [
+      { label: 'Source', of: ({ source }) => html`<a href=${withQuery('/polls', { source })}>${source}</a>` },
+      { label: 'Last poll', of: sourceBadges },
+      { label: 'Next poll', of: (source) => nextPoll(source, now) },
+      {
+        label: 'Leads',
+        of: ({ source }) =>
+          html`<a href=${goneLeadsAddress(source)}>Show leads that ${source} no longer lists</a>`,
+      },
+      { label: 'Actions', of: ({ source }) => pollButton(source) },
+    ],
+    rows: shown,
+    key: ({ source }) => `source-${source}`,
+    empty: null,
+  })}</section>`;
 }
 
 const words = { noMatch: 'No poll matches.', noneYet: 'No poll has started yet.' };
 
-const fields: readonly Field[] = [
-  { name: 'source', label: 'Source' },
-  {
-    name: 'status',
-    label: 'Status',
-    choices: PollFilter.shape.status.unwrap().options.map((status) => [status, status] as const),
-  },
-  orderField,
-];
+const statusField: Field = {
+  name: 'status',
+  label: 'Status',
+  choices: PollFilter.shape.status.unwrap().options.map((status) => [status, status] as const),
+};
 
 const columns: readonly Column<PollRow>[] = [
   { label: 'Poll', of: (poll) => poll.poll_id, number: true },

@@ -1,14 +1,17 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { z } from 'zod';
 import {
   REJECTED_COLUMNS,
   type RejectedContent,
   RejectedFilter,
   type RejectedRow,
+  RejectionState,
 } from '../contract/rejected.ts';
 import { may } from '../contract/rights.ts';
 import { rejectedAction, withQuery } from './parts/addresses.ts';
-import type { Field } from './parts/filters.ts';
+import { badge } from './parts/badge.ts';
+import { type Field, sourceField } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
@@ -18,20 +21,21 @@ import { type Column, table } from './parts/table.ts';
 
 /** Adds the page of the leads that leadsync could not record, and the page of the text of one. */
 export const addRejected: AddPage = (app, site) => {
-  addList(app, site, '/rejected', 'rejected', () => ({
+  addList(app, site, '/rejected', 'rejected', async () => ({
     name: 'Rejected',
     path: '/rejected',
     noun: 'rejected lead',
-    fields,
-    schema: withOrder(RejectedFilter),
-    rows: ({ order, ...filter }, page) => site.operations.rejected(filter, { ...page, order }),
+    fields: [sourceField((await site.operations.overview()).sources), stateField, orderField],
+    schema: withOrder(Listed),
+    rows: ({ order, state = 'open', ...filter }, page) =>
+      site.operations.rejected({ ...filter, state: state === 'any' ? undefined : state }, { ...page, order }),
     columns: REJECTED_COLUMNS,
     body: (filtered, rejected) => [
       html`<p class="hint">Leads that violate the service’s description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault.</p>`,
       table({
         name: 'Rejected leads',
         columns: columns.map((column) =>
-          column.label === 'Since' ? sortedColumn(column, '/rejected', filtered) : column,
+          column.label === 'First rejected' ? sortedColumn(column, '/rejected', filtered) : column,
         ),
         rows: rejected.rows,
         key: ({ rejected_id }) => `rejected-${rejected_id}`,
@@ -64,20 +68,31 @@ function shown({ raw, source }: RejectedContent): VNode {
   </section>`;
 }
 
-const words = { noMatch: 'No rejected lead matches.', noneYet: 'No lead was ever rejected.' };
+const words = {
+  noMatch: 'No rejected lead matches.',
+  noneYet: 'No rejected lead is open. Those that are no longer listed or resolved are under State.',
+};
 
-const fields: readonly Field[] = [
-  { name: 'source', label: 'Source' },
-  {
-    name: 'state',
-    label: 'State',
-    choices: [
-      ['open', 'open'],
-      ['resolved', 'resolved'],
-    ],
-  },
-  orderField,
-];
+/** The filter of the page, which without a state lists the open ones, as many as the overview counts. */
+const Listed = RejectedFilter.extend({ state: RejectionState.or(z.literal('any')).optional() });
+
+const STATES: Readonly<Record<RejectionState, string>> = {
+  open: 'open',
+  gone: 'no longer listed',
+  resolved: 'resolved',
+};
+
+const stateField: Field = {
+  name: 'state',
+  label: 'State',
+  none: STATES.open,
+  unsaid: ['open'],
+  choices: [
+    ['gone', STATES.gone],
+    ['resolved', STATES.resolved],
+    ['any', 'any'],
+  ],
+};
 
 const columns: readonly Column<RejectedRow>[] = [
   { label: 'Source', of: ({ source }) => source },
@@ -88,8 +103,9 @@ const columns: readonly Column<RejectedRow>[] = [
       html`${path !== '' && html`<code><bdi>${path}</bdi></code> `}<bdi>${reason}</bdi>`,
     text: true,
   },
-  { label: 'Since', of: (row) => moment(row.rejected_at) },
-  { label: 'Last poll', of: (row) => moment(row.last_rejected_at) },
+  { label: 'State', of: ({ state }) => badge(state, STATES[state]) },
+  { label: 'First rejected', of: (row) => moment(row.rejected_at) },
+  { label: 'Last rejected', of: (row) => moment(row.last_rejected_at) },
   { label: 'Resolved', of: (row) => moment(row.resolved_at) },
   {
     label: 'Actions',

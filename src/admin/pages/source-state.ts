@@ -1,5 +1,6 @@
+import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount } from '../../platform/text/format.ts';
+import { printAge, printCount } from '../../platform/text/format.ts';
 import type { SourceOverview } from '../contract/overview.ts';
 import type { PollRow } from '../contract/polls.ts';
 import { badge } from './parts/badge.ts';
@@ -47,4 +48,12 @@ const WELL: readonly string[] = ['success', 'unchanged'];
 function badges(status: string | null, marks: readonly VNode[]): Content {
   const isLeftOut = status === null || (marks.length > 0 && WELL.includes(status));
   return [...(isLeftOut ? [] : [badge(status)]), ...marks].flatMap((mark) => [mark, ' ']);
+}
+
+/** Returns when a source is polled next. */
+export function nextPoll({ next_poll_at: at, last_poll_status: last }: SourceOverview, now: Date): Content {
+  if (at === null) return last === 'running' ? 'running' : '–';
+  return new Date(at) > now
+    ? html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`
+    : 'due';
 }

@@ -145,6 +145,9 @@ export interface StoredPoll {
   readonly listed_before: number | null;
 }
 
+/** `resolved`: recorded since. `gone`: no longer in the last complete listing, and not recorded. `open`: neither. */
+export type RejectionState = 'open' | 'gone' | 'resolved';
+
 /** A rejected lead, without its text. Its columns are those of `rejected_leads`, with the times at which its polls began. */
 export interface StoredRejection {
   readonly rejected_id: number;
@@ -157,6 +160,7 @@ export interface StoredRejection {
   readonly last_poll_id: number;
   readonly last_rejected_at: string;
   readonly resolved_at: string | null;
+  readonly state: RejectionState;
 }
 
 /** The text of a rejected lead: personal data. */

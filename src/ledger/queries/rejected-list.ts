@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
-import type { Order, RejectedText, Rows, StoredRejection } from '../contract/page-rows.ts';
+import type { Order, RejectedText, RejectionState, Rows, StoredRejection } from '../contract/page-rows.ts';
 import { type Cursor, inEachOrder, mergedRows } from './keyset-page.ts';
 
 /** Which rejected leads a list has. */
 export interface RejectedSearch {
   readonly source?: string | undefined;
-  readonly state?: 'open' | 'resolved' | undefined;
+  readonly state?: RejectionState | undefined;
 }
 
 /** Reads the leads that could not be recorded, in the order in which they were first rejected. */
@@ -29,8 +29,7 @@ export class RejectedList {
     order: Order,
   ): Rows<StoredRejection> {
     const fits = (row: StoredRejection) =>
-      (source === undefined || row.source === source) &&
-      (state === undefined || (state === 'open') === (row.resolved_at === null));
+      (source === undefined || row.source === source) && (state === undefined || row.state === state);
     const { rows, next } = mergedRows([this.#sql[order].iterate(no)], fits, { limit, order });
     return { rows: rows.map(({ at: _, no: __, ...row }) => row), next };
   }
@@ -46,7 +45,9 @@ const REJECTIONS = inEachOrder(
     follows,
     sorted,
   }) => `SELECT 0 AS at, r.rejected_id AS no, r.rejected_id, r.source, CAST(r.lead_id AS TEXT) AS lead_id, r.path, r.reason,
-    r.poll_id, first.started_at AS rejected_at, r.last_poll_id, last.started_at AS last_rejected_at, r.resolved_at
+    r.poll_id, first.started_at AS rejected_at, r.last_poll_id, last.started_at AS last_rejected_at, r.resolved_at,
+    CASE WHEN r.resolved_at IS NOT NULL THEN 'resolved'
+      WHEN r.last_poll_id < (SELECT s.complete_poll FROM _sources s WHERE s.source = r.source) THEN 'gone' ELSE 'open' END AS state
   FROM rejected_leads r JOIN polls first ON first.poll_id = r.poll_id JOIN polls last ON last.poll_id = r.last_poll_id
   WHERE r.rejected_id ${follows} ? ORDER BY r.rejected_id ${sorted}`,
 );

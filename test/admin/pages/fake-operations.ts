@@ -24,7 +24,7 @@ import type {
   LeadPreviews,
   TriedExpression,
 } from '../../../src/admin/contract/previews.ts';
-import type { RejectedContent, RejectedRow } from '../../../src/admin/contract/rejected.ts';
+import type { RejectedContent, RejectedFilter, RejectedRow } from '../../../src/admin/contract/rejected.ts';
 import type { Period, SinkDetail } from '../../../src/admin/contract/sinks.ts';
 import { aSinkDetail } from '../a-sink-detail.ts';
 
@@ -236,9 +236,13 @@ export class FakeOperations implements Operations {
     return cut(rows, page);
   }
 
-  async rejected(_filter: unknown, page: PageRequest): Promise<Page<RejectedRow>> {
+  async rejected({ source, state }: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>> {
     this.#mayFail();
-    return cut(this.rejectedRows, page);
+    const rows = this.rejectedRows.filter(
+      (row) =>
+        (source === undefined || row.source === source) && (state === undefined || row.state === state),
+    );
+    return cut(rows, page);
   }
 
   async revealRejected(rejected: string): Promise<RejectedContent | undefined> {

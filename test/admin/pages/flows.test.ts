@@ -90,7 +90,7 @@ describe('Overview', () => {
       { ...first, poll_id: 1, status: 'success', problems: [] },
     ];
     await go('/polls');
-    expect(await page.locator('tbody .badge').allInnerTexts()).toEqual([
+    expect(await page.getByRole('table', { name: 'Polls' }).locator('.badge').allInnerTexts()).toEqual([
       'shrunk',
       'failed',
       'refused',
@@ -671,8 +671,9 @@ describe('Polls', () => {
     await page.getByLabel('Status').selectOption('failed');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL('**/polls?status=failed');
-    expect(await page.locator('tbody tr').count()).toBe(1);
-    expect(await page.locator('tbody').innerText()).toMatch(/10 s.*503.*asked for 30 s of patience/s);
+    const rows = page.getByRole('table', { name: 'Polls' }).locator('tbody tr');
+    expect(await rows.count()).toBe(1);
+    expect(await rows.innerText()).toMatch(/10 s.*503.*asked for 30 s of patience/s);
   });
 });
 

@@ -688,7 +688,7 @@ describe('actions', () => {
     const at = '2026-11-20T10:00:00.000Z';
     const row = { rejected_id: 7, source: 'main', lead_id: null, path: 'id', reason: 'must be a <number>' };
     const polls = { poll_id: 3, rejected_at: at, last_poll_id: 4, last_rejected_at: at, resolved_at: null };
-    pages.operations.rejectedRows = [{ ...row, ...polls }];
+    pages.operations.rejectedRows = [{ ...row, ...polls, state: 'open' }];
     const list = await (await ask('/rejected?source=main&state=open')).text();
     expect(list).toContain('must be a &lt;number');
     expect(list).toContain('action="/rejected/7/data"');
@@ -697,6 +697,79 @@ describe('actions', () => {
     expect(await (await post('/rejected/7/data')).text()).toContain('&lt;canary');
     expect((await post('/rejected/8/data')).status).toBe(404);
     expect(pages.operations.actions).toEqual(['reveal rejected 7', 'reveal rejected 8']);
+  });
+
+  test('the page of rejected leads lists as many as the overview counts, and the others by their state', async () => {
+    const at = '2026-11-20T10:00:00.000Z';
+    const row = {
+      source: 'main',
+      lead_id: null,
+      path: 'id',
+      reason: 'is no number',
+      poll_id: 3,
+      rejected_at: at,
+    };
+    const last = { last_poll_id: 4, last_rejected_at: '2026-11-21T11:00:00.000Z' };
+    pages.operations.rejectedRows = [
+      { ...row, ...last, rejected_id: 3, resolved_at: null, state: 'open' },
+      { ...row, ...last, rejected_id: 2, resolved_at: null, state: 'gone' },
+      { ...row, ...last, rejected_id: 1, resolved_at: at, state: 'resolved' },
+    ];
+    const listed = async (query: string) => {
+      const html = await (await ask(`/rejected${query}`)).text();
+      return [...html.matchAll(/<tr id="rejected-(\d)"/g)].map(([, id]) => id).join();
+    };
+    const tile = /href="(\/rejected[^"]+)"/.exec(await (await ask('/')).text())?.[1] ?? '';
+    expect(tile).toBe('/rejected?source=main&amp;state=open');
+    for (const [query, ids] of [
+      ['', '3'],
+      [tile.replace('/rejected', '').replaceAll('&amp;', '&'), '3'],
+      ['?state=gone', '2'],
+      ['?state=resolved', '1'],
+      ['?state=any', '3,2,1'],
+    ] as const)
+      expect(await listed(query), query).toBe(ids);
+    const open = await (await ask('/rejected?state=open')).text();
+    expect(open.match(/<option[^>]*>[^<]*/g)?.slice(3, 7)).toEqual([
+      '<option value selected>open',
+      '<option value="gone">no longer listed',
+      '<option value="resolved">resolved',
+      '<option value="any">any',
+    ]);
+    expect(open).toMatch(/data-label="Last rejected"><div><time datetime="2026-11-21T11:00:00.000Z"/);
+    const csv = await (await ask('/rejected.csv?state=gone')).text();
+    expect(csv.split('\r\n')[1]).toMatch(/^2,main,.*,gone$/);
+    expect((await ask('/rejected?state=lost')).status).toBe(400);
+  });
+
+  test('a viewer sees no column of actions that are not theirs', async () => {
+    const at = '2026-11-20T10:00:00.000Z';
+    const row = { rejected_id: 7, source: 'main', lead_id: null, path: 'id', reason: 'is no number' };
+    const polls = { poll_id: 3, rejected_at: at, last_poll_id: 4, last_rejected_at: at, resolved_at: null };
+    for (const role of ['operator', 'viewer'] as const) {
+      const read = await openPages({ role });
+      onTestFinished(() => read.close());
+      read.operations.rejectedRows = [{ ...row, ...polls, state: 'open' }];
+      for (const path of ['/', '/polls', '/rejected', '/sinks/crm', '/leads/main/48196']) {
+        const html = await (await fetch(`${read.url}${path}`)).text();
+        expect(html.includes('>Actions</th>'), `${role} ${path}`).toBe(role === 'operator');
+        expect(html.includes('data-label="Actions"'), `${role} ${path}`).toBe(role === 'operator');
+      }
+    }
+  });
+
+  test('the page of polls begins with the sources: when each is polled next, and a button that does it now', async () => {
+    const html = await (await ask('/polls')).text();
+    expect(html.indexOf('action="/sources/main/poll"')).toBeGreaterThan(0);
+    expect(html.indexOf('action="/sources/brisbane/poll"')).toBeLessThan(html.indexOf('aria-label="Polls"'));
+    expect(html).toMatch(/data-label="Next poll"><div><time datetime="2026-11-21T14:32:25.412Z"/);
+    const one = await (await ask('/polls?source=brisbane')).text();
+    expect(one).not.toContain('action="/sources/main/poll"');
+    expect(one.match(/<option[^>]*>(?:any|main|brisbane)/g)?.slice(0, 3)).toEqual([
+      '<option value>any',
+      '<option value="main">main',
+      '<option value="brisbane" selected>brisbane',
+    ]);
   });
 
   test('many dead are counted as far as counting goes', async () => {

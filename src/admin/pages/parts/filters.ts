@@ -20,6 +20,11 @@ export interface Field {
   readonly number?: boolean;
 }
 
+/** Returns the field that selects one of the sources. */
+export function sourceField(sources: readonly { readonly source: string }[]): Field {
+  return { name: 'source', label: 'Source', choices: sources.map(({ source }) => [source, source] as const) };
+}
+
 /** A filter from an address: its input, its parsed form and its faults. */
 export interface ParsedFilter<Filter> {
   /** Text of each filled field. */
@@ -93,7 +98,10 @@ export function filterFields(
   fields: readonly Field[],
   { input, faults }: Pick<ParsedFilter<unknown>, 'input' | 'faults'>,
 ): Content {
-  return fields.map((field) => fieldOf(field, input[field.name] ?? '', faults[field.name]));
+  return fields.map((field) => {
+    const value = input[field.name] ?? '';
+    return fieldOf(field, field.unsaid?.includes(value) ? '' : value, faults[field.name]);
+  });
 }
 
 /** Returns the text that replaces the rows if the filter is not valid. */

@@ -23,6 +23,8 @@ export interface ListPage<Filter, Row extends object> extends List<Filter, Row> 
   readonly noun: string;
   /** Content above the filter. */
   readonly above?: Content;
+  /** Content above the rows that updates itself with them. */
+  readonly intro?: (filtered: ParsedFilter<Filter>) => Content;
   /** Returns the number of matching rows, at most `MAX_COUNTED`. */
   readonly count?: (filter: Filter) => Promise<number>;
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
@@ -59,6 +61,7 @@ async function show<Filter, Row extends object>(
       list.count?.(filtered.filter),
     ]);
     const live = [
+      list.intro?.(filtered),
       rows.rows.length > 0 && summary(list, filtered, count),
       list.body(filtered, rows),
       pager(path, filtered, rows),

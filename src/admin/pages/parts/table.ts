@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import { isValidElement, type VNode } from 'preact';
 import type { Content } from './content.ts';
 
 /** A column of a table: its heading and its cells. */
@@ -27,9 +27,15 @@ interface TableOptions<Row> {
   readonly empty: Content;
 }
 
-/** Returns a table. On a phone it becomes a list of cards, in which each cell shows its column's name. */
-export function table<Row>({ name, columns, rows, key, empty }: TableOptions<Row>): VNode {
+/**
+ * Returns a table. On a phone it becomes a list of cards, in which each cell shows its column's name. Leaves out a column `Actions` in which the reader
+ * has none.
+ */
+export function table<Row>({ name, columns: all, rows, key, empty }: TableOptions<Row>): VNode {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  const columns = all.filter(
+    (column) => column.label !== 'Actions' || rows.some((row) => !isNothing(column.of(row))),
+  );
   return html`<table aria-label=${name}>
     <thead><tr>${columns.map((column) => html`<th scope="col" class=${classOf(column)} aria-sort=${column.sort}>${column.heading ?? column.label}</th>`)}</tr></thead>
     <tbody>${rows.map(
@@ -40,6 +46,13 @@ export function table<Row>({ name, columns, rows, key, empty }: TableOptions<Row
         )}</tr>`,
     )}</tbody>
   </table>`;
+}
+
+/** Whether a cell shows nothing, as the actions of a reader who may do nothing: perhaps an empty `div`. */
+function isNothing(content: Content): boolean {
+  if (content === null || content === undefined || content === false || content === '') return true;
+  if (Array.isArray(content)) return content.every(isNothing);
+  return isValidElement(content) && content.type === 'div' && isNothing(content.props.children as Content);
 }
 
 function classOf<Row>({ number, text }: Column<Row>): string | undefined {
