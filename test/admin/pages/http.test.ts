@@ -645,6 +645,30 @@ describe('actions', () => {
     expect(nothing).toContain('There is nothing to discard');
   });
 
+  test('what gives up deliveries has a style of its own on every page, before and in the question', async () => {
+    pages.operations.sinkRows = pages.operations.sinkRows.map((sink) => ({ ...sink, replays_pending: 7 }));
+    const buttons = async (path: string, more?: RequestInit) =>
+      [...(await (await ask(path, more)).text()).matchAll(/<button([^>]*)>([^<]*)/g)].map(
+        ([, attributes = '', label = '']) => ({ label, danger: /class="[^"]*danger"/.test(attributes) }),
+      );
+    for (const path of ['/', '/deliveries?state=dead', '/sinks', '/sinks/crm', '/leads/main/48196']) {
+      const all = await buttons(path);
+      const gives = ({ label }: { label: string }) => /^(?:Discard|Cancel)/.test(label);
+      expect(
+        all.filter(({ danger }) => danger).map(({ label }) => label),
+        path,
+      ).toEqual(all.filter(gives).map(({ label }) => label));
+      expect(all.some(gives), path).toBe(path !== '/leads/main/48196');
+    }
+    const form = { method: 'POST', body: new URLSearchParams({ all: 'yes' }) };
+    const inQuestion = async (path: string) => (await buttons(path, form)).filter(({ danger }) => danger);
+    expect(await inQuestion('/deliveries/discard?sink=crm')).toMatchObject([
+      { label: 'Discard 3 dead deliveries' },
+    ]);
+    expect(await inQuestion('/sinks/crm/cancel-replay')).toHaveLength(1);
+    expect(await inQuestion('/deliveries/retry?sink=crm')).toEqual([]);
+  });
+
   test('one selected delivery is discarded, and no other', async () => {
     const { operations } = pages;
     const dead = operations.deliveryRows.filter(({ state }) => state === 'dead');

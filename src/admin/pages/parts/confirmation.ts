@@ -32,7 +32,7 @@ export function confirmationForm(
       ${fields.map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}
       ${form}
       <p class="buttons">
-        ${confirmLabel && html`<button class="primary" name="sure" value="yes">${confirmLabel}</button>`}
+        ${confirmLabel && html`<button class=${isDangerous(action) ? 'primary danger' : 'primary'} name="sure" value="yes">${confirmLabel}</button>`}
         <a class="button" href=${back} data-close>${confirmLabel ? 'Cancel' : 'Back'}</a>
       </p>
     </form>
@@ -51,13 +51,19 @@ export function confirmAllButton(action: string, label: string): VNode {
   return html`<form method="post" action=${action}><button name="all" value="yes" ...${dialogAttributes(action)}>${label}</button></form>`;
 }
 
-/** Returns the attributes with which a button opens the question in the dialog. */
+/** Returns the attributes with which a button opens the question in the dialog, and the style of a button that is dangerous. */
 export function dialogAttributes(action: string): Record<string, string> {
   return {
+    ...(isDangerous(action) && { class: 'danger' }),
     'hx-post': action,
     'hx-select': '#ask',
     'hx-target': '#dialog-body',
     'hx-swap': 'innerHTML',
     'hx-sync': 'drop',
   };
+}
+
+/** Whether an action gives up deliveries: without another action of an operator, the destination never gets them. */
+function isDangerous(action: string): boolean {
+  return /\/(?:discard|cancel-replay)(?:\?|$)/.test(action);
 }
