@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { AUDIT_COLUMNS, AuditFilter, type AuditRow } from '../contract/audit.ts';
-import type { Content } from './parts/content.ts';
+import { detailsInWords } from './audit-details.ts';
 import type { Field } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
@@ -38,7 +38,7 @@ const fields: readonly Field[] = [
   { name: 'who', label: 'Person' },
   { name: 'what', label: 'Action' },
   { name: 'since', label: 'Since', time: true },
-  { name: 'until', label: 'until', time: true },
+  { name: 'until', label: 'Until', time: true },
 ];
 
 const columns: readonly Column<AuditRow>[] = [
@@ -50,11 +50,6 @@ const columns: readonly Column<AuditRow>[] = [
   },
   { label: 'By', of: ({ via }) => via ?? html`<span class="none">–</span>` },
   { label: 'Action', of: ({ what }) => html`<bdi>${what}</bdi>` },
-  { label: 'Details', of: detailsOf, text: true },
+  { label: 'Details', of: detailsInWords, text: true },
   { label: 'Address', of: ({ address }) => address ?? html`<span class="none">–</span>` },
 ];
-
-function detailsOf({ details }: AuditRow): Content {
-  const all = Object.entries(details).filter(([name]) => name !== 'role');
-  return all.length > 0 && html`<bdi>${all.map(([name, value]) => `${name}: ${value}`).join(', ')}</bdi>`;
-}

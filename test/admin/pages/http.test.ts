@@ -847,7 +847,8 @@ test('the audit page shows who did what, newest first, escaped, and filters by p
   const shown = async (query = '') => (await ask(`/audit${query}`)).text();
   const all = await shown();
   expect(all.indexOf('anna')).toBeLessThan(all.indexOf('token refused'));
-  expect(all).toContain('sink: crm, reason: &lt;b>moving&lt;/b>');
+  expect(all).toContain('<bdi>sink crm</bdi>, <bdi>reason: &lt;b>moving&lt;/b></bdi>');
+  expect(all).toContain('<label for="filter-until">Until</label>');
   expect(all).toContain('10.0.0.9');
   expect(await shown('?who=anna&what=pause')).not.toContain('token refused');
   expect(await shown('?who=bob')).toContain('No line matches.');

@@ -1,0 +1,60 @@
+import { html } from 'htm/preact';
+import { countOf } from '../../platform/text/format.ts';
+import type { AuditRow } from '../contract/audit.ts';
+import type { Content } from './parts/content.ts';
+import { markup } from './parts/markup.ts';
+
+type Details = AuditRow['details'];
+
+/** A phrase about some details: the details that it says, and how. It is used if the first of them is there. */
+interface Phrase {
+  readonly says: readonly [string, ...string[]];
+  readonly of: (details: Details, what: string) => Content;
+}
+
+const PHRASES: readonly Phrase[] = [
+  { says: ['rejected', 'leads'], of: rejectedOf },
+  {
+    says: ['ids'],
+    of: ({ ids }, what) => countOf(Number(ids), what === 'replay' ? 'selected lead' : 'selected delivery'),
+  },
+  { says: ['id'], of: ({ id }) => `${/^\d+$/.test(String(id)) ? 'lead' : 'delivery'} ${id}` },
+  { says: ['delivery'], of: ({ delivery }) => `delivery ${delivery}` },
+  { says: ['state'], of: ({ state }) => `${state} deliveries` },
+  { says: ['states'], of: ({ states }) => `${String(states).replaceAll(', ', ' and ')} deliveries` },
+  {
+    says: ['lead', 'source'],
+    of: ({ lead, source }) => `lead ${lead}${source === undefined ? '' : ` of ${source}`}`,
+  },
+  { says: ['version'], of: ({ version }) => `version ${version}` },
+  { says: ['as'], of: ({ as }) => FORMS[String(as)] ?? `in ${as}` },
+  { says: ['source'], of: ({ source }) => `source ${source}` },
+  { says: ['sink'], of: ({ sink }) => `sink ${sink}` },
+  { says: ['since'], of: ({ since }) => markup(`since ${since}`) },
+  { says: ['until'], of: ({ until }) => markup(`until ${until}`) },
+];
+
+/** What the audit log says of the form in which a lead was shown. */
+const FORMS: Readonly<Record<string, string>> = {
+  previews: 'as each sink gets it',
+  expression: 'as the value of an expression',
+};
+
+/** Returns what an action was done to, in words, and the details that there are no words for with their names. */
+export function detailsInWords({ what, details: all }: AuditRow): Content {
+  const { role: _, ...details } = all;
+  const said: Content[] = [];
+  for (const { says, of } of PHRASES) {
+    if (details[says[0]] === undefined) continue;
+    said.push(of(details, what));
+    for (const name of says) delete details[name];
+  }
+  const others = Object.entries(details).map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`);
+  return [...said, ...others].flatMap((phrase, at) => [at > 0 && ', ', html`<bdi>${phrase}</bdi>`]);
+}
+
+/** Returns the rejected lead whose text was shown or, for the data of a person, the number of rejected leads in it. */
+function rejectedOf({ rejected, leads }: Details, what: string): string {
+  if (what === 'reveal') return `text of rejected lead ${rejected}`;
+  return `data of ${countOf(Number(leads), 'lead')} and ${countOf(Number(rejected), 'rejected lead')}`;
+}
