@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { countOf } from '../../platform/text/format.ts';
 import type { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import type { ReloadResult } from '../contract/operations.ts';
 import { may } from '../contract/rights.ts';
@@ -11,14 +12,18 @@ import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf } from './parts/site.ts';
 import { table } from './parts/table.ts';
 
-/** Adds the page of the configuration in force, with the origin of each value. */
+/** Adds the page of the configuration in force, with the origin of each value. Offers a reload if the file differs from it. */
 export const addConfiguration: AddPage = (app, site) => {
   app.get('/configuration', { config: { operation: 'configuration' } }, async (request, reply) => {
-    const configuration = await site.operations.configuration();
+    const { operations } = site;
+    const [configuration, preview] = await Promise.all([
+      operations.configuration(),
+      operations.previewReload(),
+    ]);
     return site.show(request, reply, {
       title: 'Configuration',
       name: 'Configuration',
-      live: body(configuration, new Date()),
+      live: body(configuration, preview, new Date()),
     });
   });
   app.post('/configuration/reload', { config: { operation: 'reload' } }, async (request, reply) => {
@@ -54,27 +59,79 @@ function changes({ options, faults }: ReloadPreview): Content {
   )}</ul>`;
 }
 
-function body({ generation, loaded_at, stale, values }: Configuration, now: Date): Content {
+function body(
+  { generation, loaded_at, stale, values }: Configuration,
+  { options }: ReloadPreview,
+  now: Date,
+): Content {
+  const isInForce = stale === null && options?.length === 0;
   return [
     stale && staleNotice(stale, now),
     html`<dl class="facts">
       <div><dt>Generation</dt><dd>${generation}</dd></div>
       <div><dt>In force since</dt><dd>${ago(loaded_at, now)}</dd></div>
-      <div><dt>File</dt><dd>${stale ? 'has faults' : 'in force'}</dd></div>
+      <div><dt>File</dt><dd>${fileState(isInForce, options)}</dd></div>
     </dl>`,
-    may('reload') && confirmButton('/configuration/reload', 'Reload…'),
-    html`<section><h2>Values in force</h2>${table({
-      name: 'Values in force',
-      columns: [
-        { label: 'Option', of: ({ path }) => html`<code>${path}</code>`, text: true },
-        { label: 'Value', of: ({ value }) => html`<bdi>${value}</bdi>`, text: true },
-        { label: 'From', of: ({ origin }) => html`<span class="origin">${origin}</span>`, text: true },
-      ],
-      rows: values,
-      key: ({ path }) => `value-${path}`,
-      empty: 'There are no values.',
-    })}</section>`,
+    may('reload') &&
+      (isInForce
+        ? html`<p class="hint">The file is what is running, so there is nothing to reload.</p>`
+        : confirmButton('/configuration/reload', 'Reload…', { primary: true })),
+    bySection(values).map(([section, of]) => sectionOf(section, of)),
   ];
+}
+
+function fileState(isInForce: boolean, options: ReloadPreview['options']): string {
+  if (isInForce) return 'in force';
+  return options === null || options.length === 0
+    ? 'has faults'
+    : `${countOf(options.length, 'option')} changed and not yet in force`;
+}
+
+type Values = Configuration['values'];
+
+/** The sections of the file whose entries have names. */
+const NAMED = ['sources', 'sinks', 'exports', 'backups'];
+/** Heading of the options that are in no section. */
+const GENERAL = 'General';
+
+/** Returns the values by section, in their order. Each source, sink, export and backup is a section of its own. */
+function bySection(values: Values): [section: string, values: Values][] {
+  return [...Map.groupBy(values, ({ path }) => headingOf(path))];
+}
+
+function headingOf(path: string): string {
+  const [first = '', second, ...more] = path.split('.');
+  if (second === undefined) return GENERAL;
+  return NAMED.includes(first) && more.length > 0 ? `${first}.${second}` : first;
+}
+
+/** Returns a section: first the values that were set, and the defaults folded. */
+function sectionOf(section: string, values: Values): VNode {
+  const isDefault = ({ origin }: Values[number]) => origin === 'default';
+  const [set, defaults] = [values.filter((value) => !isDefault(value)), values.filter(isDefault)];
+  return html`<section id=${`section-${section}`}>
+    <h2>${section}</h2>
+    ${set.length > 0 && valueTable(`Values of ${section}`, set)}
+    ${
+      defaults.length > 0 &&
+      html`<details id=${`defaults-${section}`}><summary>${countOf(defaults.length, 'default')}</summary>
+        ${valueTable(`Defaults of ${section}`, defaults)}</details>`
+    }
+  </section>`;
+}
+
+function valueTable(name: string, rows: Values): VNode {
+  return table({
+    name,
+    columns: [
+      { label: 'Option', of: ({ path }) => html`<code>${path}</code>`, text: true },
+      { label: 'Value', of: ({ value }) => html`<bdi>${value}</bdi>`, text: true },
+      { label: 'From', of: ({ origin }) => html`<span class="origin">${origin}</span>`, text: true },
+    ],
+    rows,
+    key: ({ path }) => `value-${path}`,
+    empty: null,
+  });
 }
 
 function staleNotice({ since, faults }: NonNullable<Configuration['stale']>, now: Date): VNode {

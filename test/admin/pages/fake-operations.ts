@@ -66,7 +66,11 @@ export class FakeOperations implements Operations {
   config: Configuration;
   testResult: TestResult = { arrived: true, duration_ms: 143, what: 'It answered 204.' };
   rejectedRows: RejectedRow[] = [];
-  preview: ReloadPreview = { file: '/etc/leadsync.yaml', options: [], faults: [] };
+  preview: ReloadPreview = {
+    file: '/etc/leadsync.yaml',
+    options: [{ path: 'sinks.crm.timeout', before: '15s', after: '30s', restart: false }],
+    faults: [],
+  };
   reloadResult: Awaited<ReturnType<Operations['reload']>>;
   detailOf: (row: LeadRow, deliveries: readonly DeliveryRow[]) => LeadDetail;
   rawOf: (row: LeadRow) => string;

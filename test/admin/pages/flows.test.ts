@@ -695,6 +695,48 @@ describe('Configuration', () => {
     expect(faults).toEqual([]);
   });
 
+  test('begins each section with what was set, and leaves its defaults folded until they are unfolded', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/configuration');
+    expect(await page.locator('main h2').allInnerTexts()).toEqual([
+      'General',
+      'sources.main',
+      'sources.brisbane',
+      'sinks.crm',
+      'sinks.drop',
+      'admin',
+    ]);
+    const crm = page.locator('[id="section-sinks.crm"]');
+    const paths = () => crm.locator('tbody tr:visible td[data-label="Option"]').allInnerTexts();
+    const set = ['sinks.crm.type', 'sinks.crm.url', 'sinks.crm.secret', 'sinks.crm.timeout'];
+    expect(await paths()).toEqual(set);
+    await crm.getByText('1 default').click();
+    expect(await paths()).toEqual([...set, 'sinks.crm.retry.schedule']);
+    operations.config = { ...operations.config, generation: 123 };
+    await page.getByText('123', { exact: true }).waitFor();
+    expect(await paths()).toEqual([...set, 'sinks.crm.retry.schedule']);
+    expect(faults).toEqual([]);
+  });
+
+  test('offers a reload only if the file is not what is running', async () => {
+    const { page, go, operations } = await openReader(browser);
+    const button = page.getByRole('button', { name: 'Reload…' });
+    await go('/configuration');
+    await page.getByText('1 option changed and not yet in force').waitFor();
+    expect(await button.count()).toBe(1);
+    operations.preview = { ...operations.preview, options: [] };
+    await page.getByText('The file is what is running').waitFor();
+    expect(await button.count()).toBe(0);
+    const stale = { since: operations.now.toISOString(), faults: ['leadsync.yaml:1:1: unexpected'] };
+    operations.config = { ...operations.config, stale };
+    await button.waitFor();
+    expect(await page.locator('.facts').innerText()).toContain('has faults');
+    operations.config = { ...operations.config, stale: null };
+    operations.preview = { file: '/etc/leadsync.yaml', options: null, faults: stale.faults };
+    await go('/configuration');
+    expect(await button.count()).toBe(1);
+  });
+
   test('a text with faults changes nothing, and they are told', async () => {
     const { page, go, operations } = await openReader(browser);
     const fault = 'leadsync.yaml:21:14: "15 parsecs" is no duration. Write 15s, 5m or 2h.';

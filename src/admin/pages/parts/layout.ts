@@ -110,7 +110,13 @@ export function head(
   </head>`;
 }
 
-const HTMX = JSON.stringify({ includeIndicatorCSS: false, history: false, defaultTimeout: 10_000 });
+const HTMX = JSON.stringify({
+  includeIndicatorCSS: false,
+  history: false,
+  defaultTimeout: 10_000,
+  // A live update leaves open what the reader has unfolded.
+  morphIgnore: ['data-htmx-powered', 'open'],
+});
 
 function titleOf({ title }: Page, { problems, installation }: Frame): string {
   const state = problems.length === 0 ? [] : [countOf(problems.length, 'problem')];
