@@ -13,20 +13,20 @@ import type { AddPage, Site } from './parts/site.ts';
 import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
-import { nextPoll, pollBadges, sourceBadges } from './source-state.ts';
+import { nextPoll, pollBadges, sourceBadges, sourcesOf } from './source-state.ts';
 
 const Listed = withOrder(PollFilter);
 type Listed = z.infer<typeof Listed>;
 
 /** Adds the page of polls and their results. */
 export const addPolls: AddPage = (app, site) => {
-  addList(app, site, '/polls', 'polls', async () => {
-    const overview = await site.operations.overview();
-    return listPage(site, overview);
-  });
+  addList(app, site, '/polls', 'polls', async () => listPage(site, await sourcesOf(site)));
 };
 
-function listPage({ operations }: Site, { sources, at }: Overview): ListPage<Listed, PollRow> {
+function listPage(
+  { operations }: Site,
+  { sources, at }: Pick<Overview, 'sources' | 'at'>,
+): ListPage<Listed, PollRow> {
   return {
     name: 'Polls',
     path: '/polls',

@@ -18,6 +18,7 @@ import { emptyText } from './parts/pager.ts';
 import { type AddPage, paramOf } from './parts/site.ts';
 import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
+import { sourcesOf } from './source-state.ts';
 
 /** Adds the page of the leads that leadsync could not record, and the page of the text of one. */
 export const addRejected: AddPage = (app, site) => {
@@ -25,7 +26,7 @@ export const addRejected: AddPage = (app, site) => {
     name: 'Rejected',
     path: '/rejected',
     noun: 'rejected lead',
-    fields: [sourceField((await site.operations.overview()).sources), stateField, orderField],
+    fields: [sourceField((await sourcesOf(site)).sources), stateField, orderField],
     schema: withOrder(Listed),
     rows: ({ order, state = 'open', ...filter }, page) =>
       site.operations.rejected({ ...filter, state: state === 'any' ? undefined : state }, { ...page, order }),

@@ -1,10 +1,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { printAge, printCount } from '../../platform/text/format.ts';
-import type { SourceOverview } from '../contract/overview.ts';
+import type { Overview, SourceOverview } from '../contract/overview.ts';
 import type { PollRow } from '../contract/polls.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
+import type { Site } from './parts/site.ts';
 
 /**
  * Returns the result of the last poll of a source and the problems of the source as labels. A source with a problem has no green label, so that no
@@ -56,4 +57,9 @@ export function nextPoll({ next_poll_at: at, last_poll_status: last }: SourceOve
   return new Date(at) > now
     ? html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`
     : 'due';
+}
+
+/** Returns the sources, and the time of their state. Returns none if the overview fails: a list is of use without them, and its page says that the state is unknown. */
+export async function sourcesOf({ operations }: Site): Promise<Pick<Overview, 'sources' | 'at'>> {
+  return operations.overview().catch(() => ({ sources: [], at: new Date().toISOString() }));
 }
