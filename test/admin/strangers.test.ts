@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AdminServer } from '../../src/admin/server.ts';
+import { Secret } from '../../src/platform/options/secret.ts';
 import { adminToken, ask } from './asking.ts';
 import { anAuditedAdmin } from './audited-admin.ts';
 import { aWellLeadsync } from './well-leadsync.ts';
@@ -125,6 +126,30 @@ describe('what cannot be answered', () => {
     expect(text).toMatch(/<nav aria-label="Pages">[\s\S]*<h1>Page not found<\/h1>/);
   });
 
+  test.each([
+    ['/lead/main/42', 404, ['/leads', '/']],
+    ['/delivery', 404, ['/deliveries', '/']],
+    ['/config', 404, ['/configuration', '/']],
+    ['/nothing', 404, ['/']],
+    ['//evil.example/sinks?a', 404, ['/']],
+    ['/sinks/crm/pause', 405, ['/sinks', '/']],
+  ])('leads on from %s to what was probably meant', async (path, status, addresses) => {
+    const answer = await ask(await start(), path, { headers: BROWSER });
+    expect(answer.status).toBe(status);
+    expect(waysOn(answer.text)).toEqual(addresses);
+  });
+
+  test('leads a person whose role does not suffice to no page that needs the same role', async () => {
+    const token = new Secret(TOKEN);
+    const server = await start({ tokens: () => [{ name: 'vera', role: 'viewer', token }] });
+    const headers = { ...BROWSER, authorization: `Bearer ${TOKEN}` };
+    for (const path of ['/audit', '/configuratio']) {
+      const { status, text } = await ask(server, path, { headers });
+      expect([path, status]).toEqual([path, path === '/audit' ? 403 : 404]);
+      expect(waysOn(text)).toEqual(['/']);
+    }
+  });
+
   test('looks the same under a name that is not ours: what the page is made of is for everybody', async () => {
     const server = await start();
     const headers = { ...BROWSER, host: 'evil.example' };
@@ -151,3 +176,9 @@ test('a page is shown although nobody can say how leadsync is, and the log is to
   expect(text).not.toContain('ada@example.com');
   expect(faults).toMatchObject([{ message: 'ada@example.com' }]);
 });
+
+/** Returns the addresses to which an error page leads on. */
+function waysOn(html: string): (string | undefined)[] {
+  const [nav = ''] = /<nav[^>]*aria-label="Ways on">.*?<\/nav>/s.exec(html) ?? [];
+  return [...nav.matchAll(/href="([^"]*)"/g)].map(([, address]) => address);
+}

@@ -3,6 +3,12 @@
  * characters that may differ.
  */
 export function didYouMean(written: string, names: Iterable<string>, share = 1 / 3): string {
+  const similar = similarName(written, names, share);
+  return similar === undefined ? '' : `did you mean "${similar}"?`;
+}
+
+/** Returns the name that is most similar to the written one, and is not the same; undefined if none is. `share` as for `didYouMean`. */
+export function similarName(written: string, names: Iterable<string>, share = 1 / 3): string | undefined {
   const limit = Math.max(1, Math.floor(Math.min(written.length, 12) * share));
   let nearest: { name: string; distance: number } | undefined;
   for (const name of names) {
@@ -10,7 +16,7 @@ export function didYouMean(written: string, names: Iterable<string>, share = 1 /
     const distance = editDistance(written.toLowerCase(), name.toLowerCase());
     if (distance <= limit && distance < (nearest?.distance ?? Infinity)) nearest = { name, distance };
   }
-  return nearest === undefined ? '' : `did you mean "${nearest.name}"?`;
+  return nearest?.name;
 }
 
 /** Returns the Damerau-Levenshtein distance (optimal string alignment). */

@@ -574,6 +574,32 @@ describe('bad input', () => {
     expect(pages.operations.actions).toEqual([]);
   });
 
+  test.each<[string, RequestInit, string[]]>([
+    ['/leads/main/999', {}, ['/leads To Leads', '/ To the overview']],
+    ['/sinks/nobody', {}, ['/sinks To Sinks', '/ To the overview']],
+    [
+      '/sinks/nobody/pause',
+      { method: 'POST', body: new URLSearchParams() },
+      ['/sinks To Sinks', '/ To the overview'],
+    ],
+    [
+      '/sinks/crm?period=2h',
+      {},
+      ['/sinks/crm Without the parameters', '/sinks To Sinks', '/ To the overview'],
+    ],
+  ])('the error page of %s leads on', async (path, more, links) => {
+    expect(await waysOn(await ask(path, more))).toEqual(links);
+  });
+
+  test('the error page of a failure leads to the same address, which may work by now', async () => {
+    pages.operations.failure = new RequestError(503, 'too-slow', 'The ledger is busy.', 'Try again.');
+    expect(await waysOn(await ask('/leads?lead=1'))).toEqual([
+      '/leads?lead=1 Try again',
+      '/leads To Leads',
+      '/ To the overview',
+    ]);
+  });
+
   test('a cookie that is not ours is not shown', async () => {
     const answer = await ask('/sinks', { headers: { cookie: 'leadsync_notice=%7Bowned' } });
     expect(answer.status).toBe(200);
@@ -854,3 +880,10 @@ test('the audit page shows who did what, newest first, escaped, and filters by p
   expect(await shown('?who=bob')).toContain('No line matches.');
   expect((await ask('/audit?since=never')).status).toBe(400);
 });
+
+/** Returns the links with which an error page leads on: their addresses and their texts. */
+async function waysOn(answer: Response): Promise<string[]> {
+  expect(answer.status).toBeGreaterThanOrEqual(400);
+  const [nav = ''] = /<nav[^>]*aria-label="Ways on">.*?<\/nav>/s.exec(await answer.text()) ?? [];
+  return [...nav.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, address, label]) => `${address} ${label}`);
+}

@@ -10,7 +10,7 @@ import { markup } from './markup.ts';
 import type { Notice } from './notice.ts';
 
 /** The menu: the name and the address of each page, and what its reader must be allowed to do. */
-const pages = [
+export const MENU = [
   ['Overview', '/', 'overview'],
   ['Leads', '/leads', 'leads'],
   ['Deliveries', '/deliveries', 'deliveries'],
@@ -24,7 +24,7 @@ const pages = [
 ] as const;
 
 /** Name of a page in the menu. */
-export type PageName = (typeof pages)[number][0];
+export type PageName = (typeof MENU)[number][0];
 
 /** Content of a page. */
 export interface Page {
@@ -133,7 +133,7 @@ function stateOf(problems: Frame['problems']): State {
 }
 
 function header({ name }: Page, { reader, installation }: Frame): VNode {
-  const shown = pages.filter(([, , operation]) => isAllowed(reader, operation));
+  const shown = MENU.filter(([, , operation]) => isAllowed(reader, operation));
   return html`<header>
     <a class="brand" href="/">${brandOf(installation)}</a>
     <nav aria-label="Pages">${shown.map(

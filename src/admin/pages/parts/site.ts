@@ -11,6 +11,7 @@ import { layout, type Page } from './layout.ts';
 import { markup } from './markup.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 import { renderDocument } from './render-document.ts';
+import { waysOut } from './ways-out.ts';
 
 /** What the server hands to all pages. Its `operations` record each reveal and each action in the audit log before it happens. */
 export interface PageParts {
@@ -95,9 +96,10 @@ export class Site {
     return reply.redirect(to, 303);
   }
 
-  /** Sends an error page. */
+  /** Sends an error page, with links to where the reader may go on. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
-    const still = html`<section id="ask" class="failure"><p>${markup(this.rewriteCommands(what))}</p><p>${markup(this.rewriteCommands(next))}</p></section>`;
+    const still = html`<section id="ask" class="failure"><p>${markup(this.rewriteCommands(what))}</p><p>${markup(this.rewriteCommands(next))}</p></section>
+      ${waysOut(request, status)}`;
     return this.show(request, reply, { title, still, status, address: '/' });
   }
 }

@@ -1,0 +1,42 @@
+import type { FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { similarName } from '../../../platform/text/suggest.ts';
+import { actor } from '../../contract/actor.ts';
+import { isAllowed } from '../../contract/rights.ts';
+import { MENU } from './layout.ts';
+
+type Way = readonly [address: string, label: string];
+
+/** Returns the links of an error page: to the overview, to the page that was probably meant, and to the same address if it may work now. */
+export function waysOut(request: Pick<FastifyRequest, 'method' | 'url'>, status: number): VNode {
+  const ways: readonly Way[] = [...again(request, status), ...pageMeant(request), ['/', 'To the overview']];
+  return html`<nav class="buttons after" aria-label="Ways on">${ways.map(
+    ([address, label]) => html`<a class="button" href=${address}>${label}</a>`,
+  )}</nav>`;
+}
+
+/** Returns a link to the same address after a failure of leadsync, and to the address without its parameters after a mistake in them. */
+function again({ method, url }: Pick<FastifyRequest, 'method' | 'url'>, status: number): readonly Way[] {
+  // An address that begins with two slashes would be a link to another host.
+  if (method !== 'GET' || url.startsWith('//')) return [];
+  if (status >= 500) return [[url, 'Try again']];
+  return status === 400 && url.includes('?') ? [[pathOf(url), 'Without the parameters']] : [];
+}
+
+/** Returns a link to the page of the menu whose address begins like that of the request, perhaps misspelt. */
+function pageMeant({ url }: Pick<FastifyRequest, 'url'>): readonly Way[] {
+  const [, first = ''] = pathOf(url).toLowerCase().split('/');
+  const reader = actor.getStore();
+  const pages = MENU.filter(([, address, operation]) => address !== '/' && isAllowed(reader, operation));
+  const names = pages.map(([, address]) => address.slice(1));
+  const begun = first.length > 2 ? names.find((name) => name.startsWith(first)) : undefined;
+  const meant = names.includes(first) ? first : (begun ?? similarName(first, names, 1 / 2));
+  return pages
+    .filter(([, address]) => address === `/${meant}` && address !== url)
+    .map(([label, address]) => [address, `To ${label}`] as const);
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? '';
+}
