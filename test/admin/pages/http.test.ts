@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { RequestError } from '../../../src/admin/contract/request-error.ts';
+import type { Role } from '../../../src/platform/options/role.ts';
 import { rewriteCommands } from '../../../src/platform/process/typed-command.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
@@ -806,6 +807,24 @@ describe('actions', () => {
         expect(html.includes('data-label="Actions"'), `${role} ${path}`).toBe(role === 'operator');
       }
     }
+  });
+
+  test('a viewer sees the next step of a problem, which an operator does with buttons', async () => {
+    const problemsOf = async (role: Role) => {
+      const read = await openPages({ role });
+      onTestFinished(() => read.close());
+      const html = await (await fetch(read.url)).text();
+      return [...html.matchAll(/<li class="(?:critical|warning)">(.*?)<\/li>/gs)].map(([, one = '']) => one);
+    };
+    const step = 'mend what refused them, then retry the dead.';
+    const [, ofOperator = ''] = await problemsOf('operator');
+    expect(ofOperator).not.toContain(step);
+    expect(ofOperator).toContain('Discard…');
+    const [held = '', ofViewer = ''] = await problemsOf('viewer');
+    expect(ofViewer).toContain(step);
+    expect(ofViewer).toContain('See 3 dead');
+    expect(held).toContain('See whether PostgreSQL runs');
+    expect(held + ofViewer).not.toContain('<button');
   });
 
   test('the page of polls begins with the sources: when each is polled next, and a button that does it now', async () => {

@@ -1,6 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startBrowser } from '../../support/servers/browser.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Role } from '../../../src/platform/options/role.ts';
+import { Secret } from '../../../src/platform/options/secret.ts';
+import { openPage, startBrowser } from '../../support/servers/browser.ts';
+import { anAuditedAdmin } from '../audited-admin.ts';
 import { openReader, type Reader } from './reader.ts';
 
 let browser: Browser;
@@ -163,6 +166,27 @@ test('a page whose session has ended goes to the login', async () => {
   await go('/sinks');
   await page.route('**/sinks', (route) => route.fulfill({ status: 303, headers: { location: '/login' } }));
   await page.getByRole('button', { name: 'Log in' }).waitFor();
+});
+
+test('a page whose reader has lost the role goes to the page that says why', async () => {
+  let role: Role = 'admin';
+  const token = new Secret('correct-horse-battery-staple');
+  const { url } = await anAuditedAdmin({ tokens: () => [{ name: 'anna', role, token }] });
+  const page = await openPage(browser);
+  onTestFinished(() => page.context().close());
+  await page.goto(`${url}/configuration`);
+  await page.getByLabel('Token').fill(token.reveal());
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('heading', { name: 'Configuration' }).waitFor();
+  role = 'viewer';
+  // The page updates itself as soon as it is seen again.
+  await setHidden(page, true);
+  await setHidden(page, false);
+  await page.getByRole('heading', { name: 'Forbidden' }).waitFor();
+  const said = await page.locator('main').innerText();
+  expect(said).toContain('This needs the role admin, and anna has the role viewer.');
+  await page.getByRole('link', { name: 'To the overview' }).click();
+  await page.getByRole('heading', { name: 'No problems' }).waitFor();
 });
 
 /** As if the tab was hidden or came to the front. */
