@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openPage, startBrowser, watchFaults } from '../../support/servers/browser.ts';
 import { anOidcAdmin, aRoles } from '../oidc-admin.ts';
+import { AXE, seriousFindings } from './axe.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -10,9 +11,9 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 /** A browser in which leadsync and the provider are two sites, so that it holds back cookies that are `SameSite=Strict`. */
-async function aReader({ javaScriptEnabled = true } = {}) {
+async function aReader({ javaScriptEnabled = true, bypassCSP = false } = {}) {
   const admin = await anOidcAdmin();
-  const page = await openPage(browser, { javaScriptEnabled });
+  const page = await openPage(browser, { javaScriptEnabled, bypassCSP });
   onTestFinished(() => page.context().close());
   const url = admin.url.replace('127.0.0.1', 'localhost');
   const seen = watchFaults(page);
@@ -76,4 +77,22 @@ test('a person who cancels is back at the login page, which says so and offers b
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.waitForURL(`${url}/`);
   expect(await page.locator('.reader').textContent()).toBe('admin');
+});
+
+test('nobody is kept out by the login page with its fault, nor by the page for a person without a role', async () => {
+  const { page, url, now } = await aReader({ bypassCSP: true });
+  await page.addInitScript({ path: AXE });
+  await page.goto(`${url}/`);
+  await page.getByRole('link', { name: 'Log in with Acme' }).waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Log in with Acme' }).click();
+  await page.getByRole('link', { name: 'Cancel' }).click();
+  await page.getByRole('alert').getByText('you cancelled the login').waitFor();
+  await page.getByText('Log in with a token').click();
+  expect(await seriousFindings(page)).toEqual([]);
+  now.roles = aRoles({ 'bob@example.com': 'admin' });
+  await page.getByRole('link', { name: 'Log in with Acme' }).click();
+  await page.getByRole('link', { name: 'I am Anna' }).click();
+  await page.getByRole('heading', { name: 'You have no role yet' }).waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
 });

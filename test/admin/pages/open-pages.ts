@@ -37,6 +37,10 @@ export async function openPages(
     ...(more.refreshMs === undefined ? {} : { refreshMs: more.refreshMs }),
   });
   app.get('/login', (_request, reply) => pages.sendLogin(reply, { next: '/' }));
+  app.get('/onward', (_request, reply) => {
+    const page = { title: 'Logged in', link: 'Continue', to: '/' };
+    return pages.sendOnward(reply, page);
+  });
   const url = await app.listen({ host: '127.0.0.1', port: more.port ?? 0 });
   return { url, operations, close: () => app.close() };
 }
