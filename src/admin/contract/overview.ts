@@ -13,7 +13,8 @@ const Problem = z.object({
   runbook: z.string(),
 });
 
-const SourceOverview = z.object({
+/** A source and its last polls. */
+export const SourceOverview = z.object({
   source: z.string(),
   leads: count,
   leads_listed: count,
