@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { countOf } from '../../platform/text/format.ts';
 import { DELIVERY_COLUMNS, DeliveryFilter, type DeliveryRow, SelectedState } from '../contract/deliveries.ts';
 import { MAX_COUNTED, MAX_NOTE, type Page } from '../contract/operations.ts';
-import type { SinkOverview } from '../contract/overview.ts';
+import type { Overview, SinkOverview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
 import type { Order } from '../contract/values.ts';
 import { attemptCount } from './attempt-count.ts';
@@ -13,7 +13,7 @@ import { leadAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { dialogAttributes } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
-import { type Field, type ParsedFilter, queryOf, readFilter } from './parts/filters.ts';
+import { type Field, type ParsedFilter, queryOf, readFilter, sourceField } from './parts/filters.ts';
 import { addList, type ListPage } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
 import { nextAttempt, waitReason } from './parts/next-attempt.ts';
@@ -41,12 +41,12 @@ export const addDeliveries: AddPage = (app, site) => {
 };
 
 async function listPage({ operations }: Site): Promise<ListPage<Listed, DeliveryRow>> {
-  const { sinks } = await operations.overview();
+  const { sinks, sources } = await operations.overview();
   return {
     name: 'Deliveries',
     path: '/deliveries',
     noun: 'delivery',
-    fields: fieldsFor(sinks),
+    fields: fieldsFor({ sinks, sources }),
     schema: withOrder(DeliveryFilter),
     rows: ({ order, ...filter }, page) => operations.deliveries(filter, { ...page, order }),
     count: ({ order: _, ...filter }) => operations.countDeliveries(filter),
@@ -55,7 +55,7 @@ async function listPage({ operations }: Site): Promise<ListPage<Listed, Delivery
   };
 }
 
-function fieldsFor(sinks: readonly { readonly sink: string }[]): readonly Field[] {
+function fieldsFor({ sinks, sources }: Pick<Overview, 'sinks' | 'sources'>): readonly Field[] {
   return [
     { name: 'sink', label: 'Sink', choices: sinks.map(({ sink }) => [sink, sink] as const) },
     {
@@ -64,10 +64,10 @@ function fieldsFor(sinks: readonly { readonly sink: string }[]): readonly Field[
       choices: SelectedState.options.map((state) => [state, state] as const),
     },
     { name: 'lead', label: 'Lead', number: true },
-    { name: 'source', label: 'Source' },
+    sourceField(sources),
     { name: 'reason', label: 'Reason or HTTP status' },
     { name: 'since', label: 'Owed since', time: true },
-    { name: 'until', label: 'until', time: true },
+    { name: 'until', label: 'Owed until', time: true },
     { name: 'delivered_since', label: 'Delivered since', time: true },
     { name: 'delivered_until', label: 'Delivered until', time: true },
     orderField,
@@ -183,7 +183,7 @@ async function retryMatching(
     return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row is selected.' });
   const { filter } = readFilter(
     query,
-    fieldsFor((await site.operations.overview()).sinks),
+    fieldsFor(await site.operations.overview()),
     DeliveryFilter,
     new Date(),
   );
@@ -224,8 +224,8 @@ async function discard(site: Site, request: FastifyRequest, reply: FastifyReply)
     site.done(reply, back, { kind: 'bad', text: `Nothing was discarded: ${text}.` });
   const selected = fields.has('all') ? [] : fields.getAll('delivery');
   if (selected.length === 0 && !fields.has('all')) return refuse('no row is selected');
-  const { sinks } = await site.operations.overview();
-  const { filter } = readFilter(query, fieldsFor(sinks), DeliveryFilter, new Date());
+  const fieldsOfFilter = fieldsFor(await site.operations.overview());
+  const { filter } = readFilter(query, fieldsOfFilter, DeliveryFilter, new Date());
   if (filter === undefined) return refuse('the filter is not valid');
   const chosen = selected.length > 0 ? { ids: selected } : { ...filter, state: 'dead' as const };
   if (fields.has('sure')) {

@@ -1,25 +1,27 @@
 import { html } from 'htm/preact';
 import { LEAD_COLUMNS, type LeadRow, LeadSearch } from '../contract/leads.ts';
+import type { Overview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
 import { findForm } from './find-leads.ts';
 import { leadAddress, replayAddress, withQuery } from './parts/addresses.ts';
 import type { Content } from './parts/content.ts';
-import type { Field, ParsedFilter } from './parts/filters.ts';
+import { type Field, type ParsedFilter, sourceField } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
+import { sourcesOf } from './source-state.ts';
 
 /** Adds the page that lists and searches leads. */
 export const addLeads: AddPage = (app, site) => {
-  addList(app, site, '/leads', 'leads', () => ({
+  addList(app, site, '/leads', 'leads', async () => ({
     name: 'Leads',
     path: '/leads',
     noun: 'lead',
     above: may('findLeads') && findForm(),
-    fields,
+    fields: fieldsFor((await sourcesOf(site)).sources),
     schema: withOrder(LeadSearch),
     rows: ({ order, ...search }, page) => site.operations.leads(search, { ...page, order }),
     count: ({ order: _, ...search }) => site.operations.countLeads(search),
@@ -42,10 +44,10 @@ const words = {
   noneYet: 'No source has listed a lead yet.',
 };
 
-const fields: readonly Field[] = [
+const fieldsFor = (sources: Overview['sources']): readonly Field[] => [
   { name: 'lead', label: 'Id', number: true },
   { name: 'service', label: 'Service' },
-  { name: 'source', label: 'Source' },
+  sourceField(sources),
   {
     name: 'listing',
     label: 'Listing',
@@ -55,7 +57,7 @@ const fields: readonly Field[] = [
     ],
   },
   { name: 'since', label: 'First seen or gone since', time: true },
-  { name: 'until', label: 'until', time: true },
+  { name: 'until', label: 'First seen or gone until', time: true },
   orderField,
 ];
 

@@ -6,9 +6,17 @@ import { countOf, printCount } from '../../platform/text/format.ts';
 import { ReplayFilter, type ReplayTotals, SelectedState } from '../contract/deliveries.ts';
 import { RequestError } from '../contract/request-error.ts';
 import { leadAddress, replayAddress, sinkAddress } from './parts/addresses.ts';
-import { type Field, filterFields, type ParsedFilter, queryOf, readFilter } from './parts/filters.ts';
+import {
+  type Field,
+  filterFields,
+  type ParsedFilter,
+  queryOf,
+  readFilter,
+  sourceField,
+} from './parts/filters.ts';
 import { Once } from './parts/once.ts';
 import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
+import { sourcesOf } from './source-state.ts';
 
 const PATH = '/replay';
 /** Maximum ids in the form, whose size is limited. The command line takes more. */
@@ -45,8 +53,9 @@ interface Form {
   readonly fault?: string | undefined;
 }
 
-async function fieldsFor({ operations }: Site): Promise<readonly Field[]> {
-  const sinks = (await operations.sinks()).filter(({ state }) => state !== 'orphaned');
+async function fieldsFor(site: Site): Promise<readonly Field[]> {
+  const { sources } = await sourcesOf(site);
+  const sinks = (await site.operations.sinks()).filter(({ state }) => state !== 'orphaned');
   return [
     {
       name: 'sink',
@@ -63,7 +72,7 @@ async function fieldsFor({ operations }: Site): Promise<readonly Field[]> {
         ['all', 'every lead in the ledger'],
       ],
     },
-    { name: 'source', label: 'Source' },
+    sourceField(sources),
     { name: 'lead', label: 'Lead', number: true },
     { name: 'since', label: 'First seen or changed since', time: true },
     { name: 'until', label: 'First seen or changed until', time: true },
