@@ -100,6 +100,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/status-rows.ts',
       'database/backup.ts',
       'database/backup-contents.ts',
+      'database/high-water-mark.ts',
       'database/inspect-file.ts',
       'database/leftovers.ts',
       'extraction/copied-rows.ts',

@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../catalog/documented.ts';
+import { ledgersAt } from '../ledger/database/backup.ts';
 import { ExportFailed, folderFailure, nameTaken } from './contract/export-failed.ts';
 import { BACKUP, BACKUP_ENDING } from './contract/export-format.ts';
 import { fileNameOf } from './contract/export-name.ts';
@@ -8,6 +9,7 @@ import type { ExportConfig } from './contract/options.ts';
 import type { Destination } from './destinations/destination.ts';
 import { PathExists, TemporaryRemoved } from './files/atomic-write.ts';
 import { type BackupRequest, writeBackup } from './files/backup-file.ts';
+import { OWNER_BYTES, ownerIn } from './files/backup-owner.ts';
 import { type ExportRequest, exportTables } from './files/export.ts';
 
 /** One run of an export. */
@@ -40,6 +42,7 @@ export async function makeExport(
   signal: AbortSignal,
 ): Promise<ExportMade> {
   await destination.prepare(run.first);
+  if (config.format === BACKUP) await requireOwn(config, destination, run, signal);
   await destination.tidy(signal);
   const request = requestOf(config, destination.folder, run);
   const file = request.output.slice(destination.folder.length + 1);
@@ -50,6 +53,28 @@ export async function makeExport(
   await destination.bring(file, signal);
   const removed = before + (await removeOld(config, destination, file, signal));
   return { place: destination.nameOf(file), rows, bytes, removed };
+}
+
+/**
+ * Requires that the backups of this name at the destination are not those of another installation: each would remove the other's, for
+ * `keep` and while tidying. Reads the newest one, and all of them if some may be removed. @throws ExportFailed, LedgerError
+ */
+async function requireOwn(
+  { name, keep }: ExportConfig,
+  destination: Destination,
+  { ledgerFile }: ExportRun,
+  signal: AbortSignal,
+): Promise<void> {
+  const backups = (await destination.list(signal)).filter((file) => file.endsWith(BACKUP_ENDING));
+  const own = backups.length === 0 ? [] : ledgersAt(ledgerFile);
+  for (const file of keep === undefined ? backups.slice(-1) : backups) {
+    const owner = ownerIn(await destination.readStart(file, OWNER_BYTES, signal));
+    if (owner === undefined || own.includes(owner)) continue;
+    throw new ExportFailed(
+      `${destination.nameOf(file)} is a backup of another installation, and two of them cannot keep backups in one place under the name ${name}. Nothing was written or removed.`,
+      'Give the backup of this installation another name, folder or prefix. If this one replaces the other for good, move the old backups to another place.',
+    );
+  }
 }
 
 type Request = ({ readonly kind: 'backup' } & BackupRequest) | ({ readonly kind: 'export' } & ExportRequest);

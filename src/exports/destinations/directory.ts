@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk, makeFolderDurably } from '../../platform/files/files.ts';
@@ -68,6 +68,18 @@ export class Directory implements Destination {
 
   nameOf(file: string): string {
     return join(this.folder, file);
+  }
+
+  async readStart(file: string, bytes: number): Promise<Buffer> {
+    return this.#told(async () => {
+      const opened = await open(join(this.folder, file), 'r');
+      try {
+        const { buffer, bytesRead } = await opened.read(Buffer.alloc(bytes), 0, bytes, 0);
+        return buffer.subarray(0, bytesRead);
+      } finally {
+        await opened.close();
+      }
+    });
   }
 
   read<T>(file: string, use: (path: string) => Promise<T>): Promise<T> {

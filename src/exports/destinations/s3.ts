@@ -31,6 +31,8 @@ const PART_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 2;
 const MOST_PARTS = 10_000;
 const FOLDER_MODE = 0o700;
+/** Errors of an object that the keys may not read, and of an empty one. */
+const UNREADABLE: ReadonlySet<string> = new Set(['AccessDenied', 'Forbidden', 'InvalidRange']);
 /** Prefix of files that were downloaded for reading. */
 const READ = /^\.read-[0-9a-f-]{36}-/;
 
@@ -113,6 +115,24 @@ export class S3 implements Destination {
 
   nameOf(file: string): string {
     return `s3://${this.#target.bucket}/${this.#keyOf(file)}`;
+  }
+
+  async readStart(file: string, bytes: number, signal: AbortSignal): Promise<Buffer> {
+    const object = { Bucket: this.#target.bucket, Key: this.#keyOf(file), Range: `bytes=0-${bytes - 1}` };
+    return this.#told(signal, async () => {
+      try {
+        const { Body } = await this.#client.send(new GetObjectCommand(object), { abortSignal: signal });
+        let start = Buffer.alloc(0);
+        for await (const chunk of Body as Readable) {
+          start = Buffer.concat([start, chunk as Buffer]);
+          if (start.length >= bytes) break; // a storage without ranges sends the whole object
+        }
+        return start.subarray(0, bytes);
+      } catch (error) {
+        if (error instanceof Error && UNREADABLE.has(error.name)) return Buffer.alloc(0);
+        throw error;
+      }
+    });
   }
 
   async read<T>(file: string, use: (path: string) => Promise<T>, signal: AbortSignal): Promise<T> {

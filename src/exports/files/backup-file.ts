@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { statfs, unlink } from 'node:fs/promises';
+import { statfs, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -16,6 +16,7 @@ import { ExportFailed } from '../contract/export-failed.ts';
 import { temporaryName } from '../contract/export-name.ts';
 import { writeAtomically } from './atomic-write.ts';
 import { carriedFiles, manifestFile } from './attached-files.ts';
+import { ownerMember } from './backup-owner.ts';
 
 /** Which ledger to back up, and where to. */
 export interface BackupRequest {
@@ -46,8 +47,8 @@ export async function writeBackup(request: BackupRequest, signal: AbortSignal): 
       // The files are read after the snapshot, so that the journal of erasures is not older than the ledger.
       const manifest = manifestFile({ madeAt: at, leadsync: version });
       attachFiles(copy, [manifest, ...carriedFiles(dirname(ledgerFile))]);
-      await requireSound(copy, counts, signal);
-      await compress(copy, temporary, signal);
+      const ledgerId = await requireSound(copy, counts, signal);
+      await compress(copy, temporary, ledgerId, signal);
     });
   } finally {
     removeLedger(copy);
@@ -67,12 +68,14 @@ async function requireSpace(ledgerFile: string, folder: string): Promise<void> {
   );
 }
 
-async function requireSound(copy: string, counts: RowCounts, signal: AbortSignal): Promise<void> {
+/** Checks a copy, and returns the id of its ledger. @throws ExportFailed, LedgerError */
+async function requireSound(copy: string, counts: RowCounts, signal: AbortSignal): Promise<string> {
   const damage = await inspectFile(copy, 'whole', signal);
   signal.throwIfAborted();
   if (damage && damage.code !== 'damaged') throw damage;
-  const isWhole = JSON.stringify(readCopy(copy).counts) === JSON.stringify(counts);
-  if (damage === undefined && isWhole) return;
+  const found = readCopy(copy);
+  const isWhole = JSON.stringify(found.counts) === JSON.stringify(counts);
+  if (damage === undefined && isWhole) return found.ledgerId;
   throw new ExportFailed(
     'The copy of the ledger is damaged, so leadsync discarded it. The earlier backups stay.',
     '`leadsync check` shows whether the ledger itself is damaged; otherwise check the disk of the backup.',
@@ -81,11 +84,13 @@ async function requireSound(copy: string, counts: RowCounts, signal: AbortSignal
 }
 
 /** Compresses a file, and requires that the result decompresses to the same bytes. */
-async function compress(copy: string, output: string, signal: AbortSignal): Promise<void> {
+async function compress(copy: string, output: string, ledgerId: string, signal: AbortSignal): Promise<void> {
   makePrivateFile(output);
+  await writeFile(output, ownerMember(ledgerId));
   const [written, read] = [createHash('sha256'), createHash('sha256')];
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-  await pipeline(createReadStream(copy), hashing(written), gzip, createWriteStream(output), { signal });
+  const rest = createWriteStream(output, { flags: 'a' });
+  await pipeline(createReadStream(copy), hashing(written), gzip, rest, { signal });
   await unlink(copy); // before the check, which needs no space, so that a disk without space is free again soon
   await pipeline(createReadStream(output), createGunzip(), hashing(read).resume(), { signal });
   if (written.digest('hex') === read.digest('hex')) return;

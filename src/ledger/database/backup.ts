@@ -1,8 +1,9 @@
 import Database from 'better-sqlite3';
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
 import { makePrivateFile } from '../../platform/files/private-file.ts';
-import { toLedgerError } from '../contract/ledger-error.ts';
+import { toLedgerError, toReadingError } from '../contract/ledger-error.ts';
 import { type RowCounts, rowCounts } from './backup-contents.ts';
+import { markedLedgers } from './high-water-mark.ts';
 import { BUSY_MS, requireFile } from './ledger-file.ts';
 import { removeLedger } from './leftovers.ts';
 
@@ -48,6 +49,19 @@ export async function backUpLedger(
     removeLedger(copy); // also removes the journal, which SQLite leaves if the disk is full
     if (signal.aborted && error === signal.reason) throw error;
     throw diskFailure(error) ? error : toLedgerError(error, file);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Returns the ids of the ledger at this path, and of the earlier ones that the high-water mark knows. @throws LedgerError */
+export function ledgersAt(file: string): readonly string[] {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
+    return [String(db.prepare('SELECT id FROM _ledger').pluck().get()), ...markedLedgers(file)];
+  } catch (error) {
+    throw toReadingError(error, file);
   } finally {
     db?.close();
   }

@@ -32,8 +32,17 @@ export async function writeMark(db: Database.Database): Promise<void> {
   }
 }
 
+/** Returns the ids of the ledgers that have been at this path, as far as the high-water mark knows them. */
+export function markedLedgers(file: string): readonly string[] {
+  return Object.keys(readMark(markBeside(file)));
+}
+
 function markOf(db: Database.Database): string {
-  return `${db.name}.mark`;
+  return markBeside(db.name);
+}
+
+function markBeside(file: string): string {
+  return `${file}.mark`;
 }
 
 /** Reads the mark. Returns an empty mark if it is missing or unreadable. */

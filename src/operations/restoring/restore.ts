@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
@@ -7,6 +7,7 @@ import { type BackupManifest, isCarried, readManifest } from '../../exports/file
 import { fetchBackup, nameOfSource, type RestoreSource } from '../../exports/restore-source.ts';
 import { LedgerError, type LedgerErrorCode } from '../../ledger/contract/ledger-error.ts';
 import { type CopyContents, prepareToRestore, readCopy } from '../../ledger/database/backup-contents.ts';
+import { markedLedgers } from '../../ledger/database/high-water-mark.ts';
 import { inspectFile } from '../../ledger/database/inspect-file.ts';
 import { removeLedger, restoringFile } from '../../ledger/database/leftovers.ts';
 import { syncFile } from '../../ledger/recovery/build.ts';
@@ -83,6 +84,7 @@ export async function restoreLedger(
   const { dataDir } = config;
   const file = ledgerFile(dataDir);
   const target = restoringFile(file);
+  refuseLeftover(request.source, target);
   const held = holdDataDir(dataDir);
   try {
     requireNoWorker(dataDir);
@@ -118,6 +120,24 @@ export async function restoreLedger(
   } finally {
     removeLedger(target); // unless it was exchanged: it contains personal data
     held.release();
+  }
+}
+
+/** Refuses to restore the file of an unfinished restore, which this restore replaces before it reads anything. @throws RestoreRefused */
+function refuseLeftover(source: RestoreSource, target: string): void {
+  if (source.kind !== 'file' || !isSameFile(source.path, target)) return;
+  throw new RestoreRefused(
+    `${nameOfSource(source)} is what an unfinished restore has left behind, and each restore replaces it. It was left as it is.`,
+    'Name the backup that it came from. If there is none, give this file another name first, and name that.',
+  );
+}
+
+function isSameFile(one: string, other: string): boolean {
+  try {
+    const [a, b] = [statSync(one, { bigint: true }), statSync(other, { bigint: true })];
+    return a.dev === b.dev && a.ino === b.ino;
+  } catch {
+    return false; // one of them is missing, or the reading of the backup reports the failure
   }
 }
 
@@ -187,21 +207,12 @@ function requireOwn(
       `${source} has leads of ${contents.sources.join(', ')}, but the configuration has the sources ${names.join(', ')}: it is the backup of another installation.`,
       hint,
     );
-  const known = knownLedgers(dataDir);
+  const known = markedLedgers(ledgerFile(dataDir));
   if (known.length > 0 && !known.includes(contents.ledgerId))
     throw new RestoreRefused(
       `${source} is a backup of another ledger than those that this data directory has had: it is the backup of another installation.`,
       hint,
     );
-}
-
-/** Returns the ids of the ledgers that this data directory has had, as far as the high-water mark knows them. */
-function knownLedgers(dataDir: string): readonly string[] {
-  try {
-    return Object.keys(JSON.parse(readFileSync(`${ledgerFile(dataDir)}.mark`, 'utf8')));
-  } catch {
-    return []; // a missing or unreadable mark knows none
-  }
 }
 
 function wouldReplace(file: string): RestoreRefused {

@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   watch,
   writeFileSync,
@@ -382,6 +383,21 @@ describe('leadsync restore', () => {
     expect(said).toMatch(stderr);
     expect(readFileSync(inData(install, 'ledger.db'))).toEqual(before);
     expect(readdirSync(join(install.folder, 'data')).filter((name) => name.includes('rest'))).toEqual([]);
+  });
+
+  test('refuses what an unfinished restore has left behind, and does not remove it', async () => {
+    const install = await anInstall();
+    const left = inData(install, 'ledger.db.restoring');
+    within(inData(install, 'ledger.db'), (db) => db.prepare('VACUUM INTO ?').run(left));
+    const before = readFileSync(left);
+    for (const path of [left, join(install.folder, 'linked')]) {
+      if (path !== left) symlinkSync(left, path);
+      expect(await install.run(['restore', path, '--yes', '--replace'])).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/what an unfinished restore has left behind.*\nName the backup/),
+      });
+      expect(readFileSync(left)).toEqual(before);
+    }
   });
 
   test('notices a worker that starts while the backup is verified', async () => {
