@@ -1,5 +1,6 @@
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { Instruments } from './instruments.ts';
+import { within } from './within.ts';
 
 /** Backlog of a sink in the ledger. */
 export interface SinkBacklog {
@@ -106,17 +107,5 @@ export class BacklogMetrics {
     this.paused(sink, active && health.pausedSince !== undefined);
     this.#quotaUsed.set({ sink }, health.quota?.used ?? Number.NaN);
     this.#quotaLimit.set({ sink }, health.quota?.limit ?? Number.NaN);
-  }
-}
-
-async function within<Value>(ms: number, work: () => Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`took longer than ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work(), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

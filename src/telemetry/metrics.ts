@@ -6,16 +6,14 @@ import type { Event, EventOf, EventType } from './events.ts';
 import { ExportMetrics, type ExportRuns } from './export-metrics.ts';
 import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
-import { SourceMetrics } from './source-metrics.ts';
+import { SourceMetrics, type SourceReaders } from './source-metrics.ts';
 
 /** Options of the metrics. The named sources, sinks, exports and backups have metrics from the start. */
-export interface MetricsOptions extends MetricNames {
+export interface MetricsOptions extends MetricNames, SourceReaders {
   readonly version: string;
   readonly now: () => Date;
   /** Returns the backlog of each sink; called at each scrape. */
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
-  /** Returns the expiry of a source's access token; called at each scrape. */
-  readonly tokenExpiresAt: (source: string) => Date | undefined;
   /** Returns the sizes on the disk of the data directory; called at each scrape. */
   readonly disk: () => Promise<DiskSizes>;
   /** Returns the results of the runs of an export or a backup; called at each scrape. */
@@ -30,8 +28,8 @@ type Observers = { readonly [Type in EventType]?: (event: EventOf<Type>) => void
  * process.
  */
 const LAG_INTERVAL_MS = 100;
-/** Maximum time that a scrape waits for the backlog, in ms. Prometheus waits 10 s for the whole scrape by default. */
-const BACKLOG_TIMEOUT_MS = 2_000;
+/** Maximum time that a scrape waits for a read of the ledger, in ms. Prometheus waits 10 s for the whole scrape by default. */
+const LEDGER_TIMEOUT_MS = 2_000;
 
 /** Names of the sources, sinks, exports and backups that have metrics. */
 export interface MetricNames {
@@ -65,10 +63,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
       node: [process.versions.node],
     })
     .set({ version: options.version, node: process.versions.node }, 1);
-  const source = new SourceMetrics(make, options.sources, options.tokenExpiresAt, options.now);
-  const sink = new SinkMetrics(make, options.sinks);
   const { now, backlog: read } = options;
-  const backlog = new BacklogMetrics(make, options.sinks, { read, now, patienceMs: BACKLOG_TIMEOUT_MS });
+  const source = new SourceMetrics(make, options.sources, options, { now, patienceMs: LEDGER_TIMEOUT_MS });
+  const sink = new SinkMetrics(make, options.sinks);
+  const backlog = new BacklogMetrics(make, options.sinks, { read, now, patienceMs: LEDGER_TIMEOUT_MS });
   const carrierUp = make.gauge('leadsync_carrier_up', '0 while the queue does not work.');
   carrierUp.set(1);
   const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Failures of the ledger.');

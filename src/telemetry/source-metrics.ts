@@ -1,10 +1,22 @@
 import { NEEDS_OPERATOR } from './events/source-events.ts';
 import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
+import { within } from './within.ts';
 
 const STATUSES = ['success', 'unchanged', 'partial', 'failed'];
 const GRANTS = ['client_credentials', 'refresh_token', 'authorization_code'];
 const POLL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+
+/** What the metrics of a source are read from, at each scrape. */
+export interface SourceReaders {
+  /** Returns the expiry of a source's access token. */
+  readonly tokenExpiresAt: (source: string) => Date | undefined;
+  /**
+   * Returns when the first poll after the last complete one is due by the schedule of a source: undefined before the first complete poll.
+   * May fail, if the ledger cannot be read.
+   */
+  readonly pollDueAt: (source: string) => Promise<Date | undefined>;
+}
 
 /** Metrics of each source. */
 export class SourceMetrics {
@@ -24,12 +36,12 @@ export class SourceMetrics {
   readonly #lastSuccess;
   readonly #renewals;
 
-  /** @param tokenExpiresAt returns the expiry of a source's access token; called at each scrape */
+  /** @param patienceMs maximum time that a scrape waits for `pollDueAt`; then the metric keeps its last value */
   constructor(
     make: Instruments,
     sources: readonly string[],
-    tokenExpiresAt: (source: string) => Date | undefined,
-    now: () => Date,
+    { tokenExpiresAt, pollDueAt }: SourceReaders,
+    { now, patienceMs }: { readonly now: () => Date; readonly patienceMs: number },
   ) {
     const by = { source: sources };
     this.names = sources;
@@ -67,6 +79,18 @@ export class SourceMetrics {
       'leadsync_last_successful_poll_timestamp_seconds',
       'Time of the last complete poll of this process; 0 before the first.',
       by,
+    );
+    const due = make.unknownGauge(
+      'leadsync_poll_due_timestamp_seconds',
+      'When the first poll after the last complete one is due by `poll.every` or `poll.cron`, in the past if it is late; 0 before the first complete poll, NaN while the ledger cannot be read.',
+      by,
+      async () => {
+        const read = async (source: string) => {
+          const at = await within(patienceMs, () => pollDueAt(source));
+          due.set({ source }, (at?.getTime() ?? 0) / 1000);
+        };
+        await Promise.allSettled(this.names.map(read)); // other metrics report a ledger that cannot be read
+      },
     );
     this.#renewals = make.counter('leadsync_token_renewals_total', 'Access tokens received.', {
       ...by,

@@ -41,6 +41,7 @@ const { registry } = createMetrics({
   backlog: async () => [],
   disk: async () => ({ freeBytes: 2_000, ledgerBytes: 100 }),
   tokenExpiresAt: () => undefined,
+  pollDueAt: async () => undefined,
   exports: ['nightly'],
   backups: ['daily'],
   exportRuns: () => ({ madeAt: undefined, dueAt: undefined, failures: 0 }),

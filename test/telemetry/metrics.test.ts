@@ -16,6 +16,7 @@ function metrics(options: Partial<MetricsOptions> = {}) {
     backlog: async () => [idle],
     disk: async () => ({ freeBytes: 2_000, ledgerBytes: 100 }),
     tokenExpiresAt: () => undefined,
+    pollDueAt: async () => undefined,
     exports: ['nightly'],
     backups: ['daily'],
     exportRuns: () => ({ madeAt: undefined, dueAt: undefined, failures: 0 }),
@@ -155,6 +156,26 @@ test('a batch counts each outcome, its time, and how long its leads took', async
   expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="0.5",sink="crm"}')).toBe(1);
   expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="86400",sink="crm"}')).toBe(1);
   expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="+Inf",sink="crm"}')).toBe(2);
+});
+
+test('the next poll of a source is asked for when it is shown; a ledger that cannot be read stops no scrape', async () => {
+  const due = new Date('2026-11-23T08:00:00.000Z');
+  let isDown = true;
+  const { scrape } = metrics({
+    pollDueAt: async (source) => {
+      if (isDown) throw new Error('the disk does not answer');
+      return source === 'main' ? due : undefined;
+    },
+  });
+  const values = async () => {
+    const series = await scrape();
+    return ['main', 'other'].map((one) => series.get(`leadsync_poll_due_timestamp_seconds{source="${one}"}`));
+  };
+  expect(await values()).toEqual([Number.NaN, Number.NaN]);
+  isDown = false;
+  expect(await values()).toEqual([due.getTime() / 1000, 0]);
+  isDown = true;
+  expect(await values()).toEqual([due.getTime() / 1000, 0]);
 });
 
 test('the token’s end is asked for when it is shown', async () => {

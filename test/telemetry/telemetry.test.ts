@@ -12,6 +12,7 @@ function telemetry(write: (text: string) => void, subscribers: readonly ((event:
     backlog: async () => [],
     disk: async () => ({ freeBytes: 2_000, ledgerBytes: 100 }),
     tokenExpiresAt: () => undefined,
+    pollDueAt: async () => undefined,
     exports: ['nightly'],
     backups: ['daily'],
     exportRuns: () => ({ madeAt: undefined, dueAt: undefined, failures: 0 }),

@@ -199,6 +199,22 @@ test('a failed reload says where and why, changes nothing, and shows in status a
   expect(await metric(daemon, 'leadsync_config_stale')).toBe(0);
 });
 
+test('a new schedule decides when the next poll is due, from the last complete one on', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 2 } });
+  const daemon = await scene.start();
+  await until('leads arrive', () => scene.complete(), 30_000);
+  rewrite(scene, ({ sources }) => {
+    sources.main.poll.every = '1d';
+  });
+  expect(await hangUp(daemon)).toMatchObject({ event: 'reloaded' });
+  const due = 'leadsync_poll_due_timestamp_seconds{source="main"}';
+  const last = 'leadsync_last_successful_poll_timestamp_seconds{source="main"}';
+  await until(
+    'it is a day after the last poll',
+    async () => Math.round(((await metric(daemon, due)) - (await metric(daemon, last))) / 3600) === 24,
+  );
+});
+
 test('a reload from a named pipe is refused, and leads keep arriving', async () => {
   const scene = await aScene('in-process', { stub: { leads: 1 } });
   const daemon = await scene.start();

@@ -16,6 +16,7 @@ import { rewriteCommands } from '../../platform/process/typed-command.ts';
 import { version } from '../../platform/process/version.ts';
 import { type Clock, type Random, systemClock } from '../../platform/time/clock.ts';
 import { dueAt } from '../../status/export-view.ts';
+import { NextPolls } from '../../status/next-polls.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { openTracing } from '../../telemetry/open-tracing.ts';
@@ -129,7 +130,14 @@ export async function compose(
       failures: state?.failed?.times ?? 0,
     };
   };
-  const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt, exportRuns });
+  const nextPolls = new NextPolls();
+  const pollDueAt = async (name: string) => {
+    const schedule = current.config.sources.find((source) => source.name === name)?.poll;
+    const last = schedule && (await ledger.lastCompleteAt(name));
+    return last && nextPolls.after(name, schedule, last);
+  };
+  const readers = { tokenExpiresAt, pollDueAt, exportRuns };
+  const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, ...readers });
   const { emit } = telemetry;
   reportOpening(ledger, config.dataDir, emit);
   for (const warning of configWarnings(config)) emit({ type: 'config-warning', warning });
@@ -198,17 +206,15 @@ function openTelemetry(
   {
     ledger,
     clock,
-    tokenExpiresAt,
-    exportRuns,
-  }: Pick<Parts, 'ledger' | 'clock'> & Pick<TelemetryOptions, 'tokenExpiresAt' | 'exportRuns'>,
+    ...readers
+  }: Pick<Parts, 'ledger' | 'clock'> & Pick<TelemetryOptions, 'tokenExpiresAt' | 'pollDueAt' | 'exportRuns'>,
 ): Telemetry {
   return createTelemetry({
     version,
     ...namesOf(config, role),
     now: () => clock.now(),
     backlog: () => ledger.backlog(),
-    tokenExpiresAt,
-    exportRuns,
+    ...readers,
     disk: () => diskSizes(config.dataDir),
     log: { ...config.log, stream: log },
     ...(subscribers ? { subscribers } : {}),
