@@ -6,6 +6,8 @@ export interface ExportRuns {
   readonly madeAt: Date | undefined;
   /** When the next run or retry is due; undefined before the first look at its state. */
   readonly dueAt: Date | undefined;
+  /** Size of the last successful run in bytes; undefined before the first. */
+  readonly bytes: number | undefined;
   /** Number of failed runs since the last successful run. */
   readonly failures: number;
 }
@@ -21,7 +23,6 @@ export class ExportMetrics {
   readonly #failures;
   readonly #seconds;
   readonly #rows;
-  readonly #bytes;
 
   /** @param runsOf returns the results of an export's runs; called at each scrape */
   constructor(make: Instruments, kind: Kind, names: readonly string[], runsOf: (name: string) => ExportRuns) {
@@ -61,17 +62,19 @@ export class ExportMetrics {
       `${kind === 'export' ? 'Rows' : 'Leads'} of the last successful run since the start of leadsync.`,
       by,
     );
-    this.#bytes = make.gauge(
+    make.gauge(
       `leadsync_${kind}_bytes`,
-      'Size of the last successful run since the start of leadsync.',
+      `Size of the last successful run of ${one}; 0 before the first.`,
       by,
+      (gauge) => {
+        for (const name of this.names) gauge.set({ [kind]: name }, runsOf(name).bytes ?? 0);
+      },
     );
   }
 
-  made(name: string, { rows, bytes, durationMs }: { rows: number; bytes: number; durationMs: number }): void {
+  made(name: string, { rows, durationMs }: { rows: number; durationMs: number }): void {
     this.#seconds.set({ [this.#kind]: name }, durationMs / 1000);
     this.#rows.set({ [this.#kind]: name }, rows);
-    this.#bytes.set({ [this.#kind]: name }, bytes);
   }
 
   failed(name: string): void {

@@ -2,6 +2,7 @@ import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
 const OUTCOMES = ['delivered', 'refused', 'unavailable', 'left_out', 'dead'];
+const ATTEMPT_OUTCOMES = ['delivered', 'refused', 'unavailable'] as const;
 const BATCH_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60];
 /** Buckets from 10 ms to a day: deliveries normally take seconds, and hours if a destination is unavailable. */
 const DELIVERY_SECONDS = [
@@ -11,6 +12,7 @@ const DELIVERY_SECONDS = [
 /** The metrics of each sink that are updated by events. `BacklogMetrics` has those of the backlog. */
 export class SinkMetrics {
   readonly #deliveries;
+  readonly #attempts;
   readonly #batchDuration;
   readonly #toDelivery;
   readonly #revived;
@@ -23,8 +25,13 @@ export class SinkMetrics {
     const by = { sink: sinks };
     this.#deliveries = make.counter(
       'leadsync_deliveries_total',
-      'Attempted deliveries by outcome. `left_out`: the mapping of the sink left the lead out, without an attempt. A dead delivery counts as `dead` in addition to the outcome of its last attempt.',
+      'Attempted deliveries by outcome, each attempt once. `left_out`: the mapping of the sink left the lead out, without an attempt. `refused` and `unavailable`: leadsync tries again. `dead`: the delivery was given up, whatever the outcome of its last attempt.',
       { ...by, outcome: OUTCOMES },
+    );
+    this.#attempts = make.counter(
+      'leadsync_attempts_total',
+      'Attempts of deliveries by what the destination did; each attempt counts once, also the last one of a dead delivery.',
+      { ...by, outcome: ATTEMPT_OUTCOMES },
     );
     this.#batchDuration = make.histogram(
       'leadsync_batch_duration_seconds',
@@ -63,8 +70,10 @@ export class SinkMetrics {
 
   batchSettled(event: EventOf<'batch-settled'>): void {
     const { sink } = event;
-    for (const outcome of ['delivered', 'refused', 'unavailable'] as const) {
-      this.#deliveries.inc({ sink, outcome }, event[outcome]);
+    for (const outcome of ATTEMPT_OUTCOMES) {
+      const dead = outcome === 'delivered' ? 0 : event.dead[outcome];
+      this.#attempts.inc({ sink, outcome }, event[outcome]);
+      this.#deliveries.inc({ sink, outcome }, event[outcome] - dead);
     }
     this.#deliveries.inc({ sink, outcome: 'left_out' }, event.leftOut);
     this.#batchDuration.observe({ sink }, event.durationMs / 1000);

@@ -100,6 +100,7 @@ const examples: Examples = {
     refused: 1,
     leftOut: 0,
     unavailable: 3,
+    dead: { refused: 1, unavailable: 0 },
     durationMs: 40,
     secondsToDelivery: [0.4, 90_000],
   },

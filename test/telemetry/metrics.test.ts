@@ -19,7 +19,7 @@ function metrics(options: Partial<MetricsOptions> = {}) {
     pollDueAt: async () => undefined,
     exports: ['nightly'],
     backups: ['daily'],
-    exportRuns: () => ({ madeAt: undefined, dueAt: undefined, failures: 0 }),
+    exportRuns: () => ({ madeAt: undefined, dueAt: undefined, bytes: undefined, failures: 0 }),
     ...options,
   });
   /** The series and their values, as a scraper reads them. */
@@ -151,7 +151,9 @@ test('a batch counts each outcome, its time, and how long its leads took', async
   observe(anEvent('delivery-dead'));
   const series = await scrape();
   const outcome = (name: string) => series.get(`leadsync_deliveries_total{sink="crm",outcome="${name}"}`);
-  expect(['delivered', 'refused', 'unavailable', 'dead'].map(outcome)).toEqual([2, 1, 3, 1]);
+  expect(['delivered', 'refused', 'unavailable', 'dead'].map(outcome)).toEqual([2, 0, 3, 1]); // six deliveries
+  const attempt = (name: string) => series.get(`leadsync_attempts_total{sink="crm",outcome="${name}"}`);
+  expect(['delivered', 'refused', 'unavailable'].map(attempt)).toEqual([2, 1, 3]);
   expect(series.get('leadsync_batch_duration_seconds_sum{sink="crm"}')).toBe(0.04);
   expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="0.5",sink="crm"}')).toBe(1);
   expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="86400",sink="crm"}')).toBe(1);
@@ -187,10 +189,10 @@ test('the token’s end is asked for when it is shown', async () => {
 });
 
 test('what is remembered of an export is asked for when it is shown: it outlives a restart', async () => {
-  let runs = { madeAt: now, dueAt: now, failures: 0 };
+  let runs = { madeAt: now, dueAt: now, bytes: 1, failures: 0 };
   const { scrape } = metrics({ exportRuns: () => runs });
   await scrape();
-  runs = { madeAt: now, dueAt: now, failures: 3 };
+  runs = { madeAt: now, dueAt: now, bytes: 4_096, failures: 3 };
   const series = await scrape();
   expect(series.get('leadsync_export_last_success_timestamp_seconds{export="nightly"}')).toBe(
     now.getTime() / 1000,
@@ -198,6 +200,7 @@ test('what is remembered of an export is asked for when it is shown: it outlives
   expect(series.get('leadsync_export_failures_in_a_row{export="nightly"}')).toBe(3);
   expect(series.get('leadsync_backup_due_timestamp_seconds{backup="daily"}')).toBe(now.getTime() / 1000);
   expect(series.get('leadsync_backup_failures_in_a_row{backup="daily"}')).toBe(3);
+  expect(series.get('leadsync_backup_bytes{backup="daily"}')).toBe(4_096);
 });
 
 test('the queue is up until it is known to be down', async () => {

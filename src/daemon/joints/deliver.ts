@@ -163,6 +163,8 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
   const { id } = batch;
   const { sink, before, after, verdicts } = settled;
   const count = (kind: Outcome['kind']) => attempt.outcomes.filter((outcome) => outcome.kind === kind).length;
+  const dead = (kind: Outcome['kind']) =>
+    verdicts.filter(({ state }, index) => state === 'dead' && attempt.outcomes[index]?.kind === kind).length;
   const delivered = batch.deliveries.filter((_, index) => verdicts[index]?.state === 'delivered');
   const events: Event[] = [
     {
@@ -173,6 +175,7 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
       refused: count('refused'),
       unavailable: count('unavailable'),
       leftOut: count('left-out'),
+      dead: { refused: dead('refused'), unavailable: dead('unavailable') },
       durationMs: Math.round(attempt.durationMs),
       reason: attempt.outcomes.find((one) => one.kind === 'refused' || one.kind === 'unavailable')?.reason,
       secondsToDelivery: delivered

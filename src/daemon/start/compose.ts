@@ -127,6 +127,7 @@ export async function compose(
     return {
       madeAt: state?.done?.startedAt,
       dueAt: state && one && dueAt(one, state),
+      bytes: state?.done?.bytes,
       failures: state?.failed?.times ?? 0,
     };
   };

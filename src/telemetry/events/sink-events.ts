@@ -26,7 +26,8 @@ export const sinkEvents = {
 
   /**
    * `reason` is the reason of the first failed delivery. `secondsToDelivery` has, for each delivered new lead, the seconds from
-   * its first listing to the delivery. Other leads are left out: see `Delivery.isNewLead`.
+   * its first listing to the delivery. Other leads are left out: see `Delivery.isNewLead`. `dead` counts those of the refused and the
+   * unavailable deliveries that were given up.
    */
   'batch-settled': eventKind<{
     sink: string;
@@ -36,6 +37,7 @@ export const sinkEvents = {
     unavailable: number;
     /** Leads that the sink's mapping left out. */
     leftOut: number;
+    dead: { readonly refused: number; readonly unavailable: number };
     durationMs: number;
     reason?: string | undefined;
     secondsToDelivery: readonly number[];

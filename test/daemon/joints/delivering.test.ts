@@ -139,6 +139,8 @@ describe('a destination that fails', () => {
     const [row] = await bench.ledger.deliveries({ lead: 1n }, { limit: 1 });
     expect(row).toMatchObject({ state: 'dead', attempts: 3, reason: expect.stringContaining('It is down.') });
     expect(bench.reported.of('delivery-dead')).toMatchObject([{ lead: '1', attempts: 3 }]);
+    const dead = bench.reported.of('batch-settled').map((event) => event.dead.unavailable);
+    expect(dead.reduce((sum, one) => sum + one, 0)).toBe(1);
     expect(bench.reported.of('sink-held')).toEqual([]);
   });
 
@@ -223,6 +225,8 @@ describe('a destination that fails', () => {
     await bench.clock.pass(SECOND);
     expect(await bench.states()).toEqual(['delivered', 'dead', 'delivered']);
     expect(bench.reported.of('delivery-refused')).toMatchObject([{ lead: '2', reason: 'It says no.' }]);
+    const settled = bench.reported.of('batch-settled').map(({ refused, dead }) => ({ refused, dead }));
+    expect(settled).toContainEqual({ refused: 1, dead: { refused: 1, unavailable: 0 } });
     expect(JSON.stringify(bench.reported.events)).not.toContain('Anna');
   });
 
