@@ -5,9 +5,10 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { LoginFailed } from './contract.ts';
+import { invalidToken } from './explain-token.ts';
 
-/** What leadsync was doing when a request failed. */
-type Step = 'discovery' | 'login';
+/** What leadsync was doing when a request failed: `login` exchanges the code and verifies the ID token. */
+type Step = 'discovery' | 'login' | 'userinfo';
 
 /**
  * Returns the failure for an error of openid-client. Omits the error itself, even as its cause: it contains the whole answer, including codes,
@@ -18,10 +19,43 @@ export function explainFailure(error: unknown, issuer: string, step: Step): unkn
   if (own) return own;
   const { host } = new URL(issuer);
   if (error instanceof AuthorizationResponseError) return declined(error.error, host);
-  if (error instanceof ResponseBodyError) return refused(error.error, host);
-  if (error instanceof WWWAuthenticateChallengeError) return refused('invalid_client', host);
+  const status = statusOf(error);
+  if (step !== 'discovery' && status !== undefined && isOwnFailure(status))
+    return broken(`status ${status}`, host);
+  if (step === 'userinfo' && (status === 401 || status === 403)) return noUserInfo(status, host);
+  if (error instanceof ResponseBodyError) return refused(error.error, error.status, host);
+  if (error instanceof WWWAuthenticateChallengeError) return refused('invalid_client', error.status, host);
   if (!(error instanceof ClientError)) return error;
   return step === 'discovery' ? undiscovered(error, issuer) : unanswered(error, host);
+}
+
+/** Returns the HTTP status of the answer that caused the error; undefined if it was not about its status. */
+function statusOf(error: unknown): number | undefined {
+  if (error instanceof ResponseBodyError || error instanceof WWWAuthenticateChallengeError)
+    return error.status;
+  return error instanceof ClientError && error.cause instanceof Response ? error.cause.status : undefined;
+}
+
+/** Whether a status says that the provider is overloaded or broken, and not that the request is wrong. */
+function isOwnFailure(status: number): boolean {
+  return status >= 500 || status === 429;
+}
+
+function broken(what: string, host: string): LoginFailed {
+  return new LoginFailed(
+    'unreachable',
+    `The login provider at ${host} has a failure of its own${what && ` (${what})`}.`,
+    'Try again in a minute. If that does not help, see the log of the provider.',
+  );
+}
+
+/** A refusal of the UserInfo endpoint (OpenID Connect Core, section 5.3.3). */
+function noUserInfo(status: number, host: string): LoginFailed {
+  return new LoginFailed(
+    'protocol',
+    `The login provider at ${host} does not let leadsync read UserInfo (status ${status}), and the ID token lacks a claim that leadsync needs.`,
+    'Let the provider put email, email_verified and the claims of name_claim and groups_claim into the ID token, or add the scopes of admin.oidc that UserInfo needs.',
+  );
 }
 
 /** Returns the failure of the transport, which openid-client may have wrapped. */
@@ -38,12 +72,7 @@ function declined(code: string, host: string): LoginFailed {
       `The login provider at ${host} did not let you in, or you cancelled the login.`,
       'If you should have access, ask an administrator of the provider.',
     );
-  if (code === 'server_error' || code === 'temporarily_unavailable')
-    return new LoginFailed(
-      'unreachable',
-      `The login provider at ${host} has a failure of its own${named(code)}.`,
-      'Try again in a minute.',
-    );
+  if (code === 'server_error' || code === 'temporarily_unavailable') return broken(word(code), host);
   if (/^(login|interaction|consent|account_selection)_required$/.test(code))
     return new LoginFailed(
       'declined',
@@ -57,24 +86,42 @@ function declined(code: string, host: string): LoginFailed {
   );
 }
 
-/** A refusal of the token endpoint or the UserInfo endpoint (RFC 6749, section 5.2). */
-function refused(code: string, host: string): LoginFailed {
+/** A refusal of the token endpoint (RFC 6749, section 5.2). */
+function refused(code: string, status: number, host: string): LoginFailed {
+  if (code === 'server_error' || code === 'temporarily_unavailable') return broken(code, host);
   if (code === 'invalid_grant')
     return new LoginFailed(
       'expired',
       `The login provider at ${host} no longer accepts this login${named(code)}.`,
       'Log in again. If that does not help, compare the redirect URI that is registered at the provider with the one that `leadsync check` shows.',
     );
+  // Keycloak answers a wrong secret with unauthorized_client and status 401.
+  if (code === 'invalid_client' || status === 401)
+    return new LoginFailed(
+      'client',
+      `The login provider at ${host} does not accept leadsync as its client${named(code)}.`,
+      'Check client_id and client_secret of admin.oidc.',
+    );
+  if (code === 'unauthorized_client' || code === 'unsupported_grant_type')
+    return new LoginFailed(
+      'client',
+      `The login provider at ${host} does not let the client of leadsync log people in${named(code)}.`,
+      'Allow the Authorization Code flow for the client at the provider; Keycloak calls it Standard flow.',
+    );
   return new LoginFailed(
     'client',
-    `The login provider at ${host} does not accept leadsync as its client${named(code)}.`,
-    'Check client_id and client_secret of admin.oidc.',
+    `The login provider at ${host} refused leadsync's request for the tokens${named(code)}.`,
+    'Compare the redirect URI that is registered at the provider with the one that `leadsync check` shows, and check scopes of admin.oidc.',
   );
 }
 
 /** Returns an error code for the end of a sentence, if it is one and not a text. */
 function named(code: string): string {
-  return /^[a-z_]{1,40}$/.test(code) ? ` (${code})` : '';
+  return word(code) && ` (${code})`;
+}
+
+function word(code: string): string {
+  return /^[a-z_]{1,40}$/.test(code) ? code : '';
 }
 
 function undiscovered({ code, cause }: ClientError, issuer: string): LoginFailed {
@@ -101,40 +148,39 @@ function issuerIn(cause: unknown): string | undefined {
     : undefined;
 }
 
-/** An answer that is not valid: of an endpoint, or an ID token (OpenID Connect Core, section 3.1.3.7). */
+/** Codes of answers that are not in the form that OpenID Connect requires. */
+const MALFORMED: ReadonlySet<string | undefined> = new Set([
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_PARSE_ERROR',
+]);
+
+/** An answer that is not valid: of an endpoint, or an ID token. */
 function unanswered({ code, cause }: ClientError, host: string): LoginFailed {
-  if (code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED')
+  if (MALFORMED.has(code)) return malformed(cause, host);
+  const detail = (cause as Error | undefined)?.cause;
+  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED')
     return new LoginFailed(
       'token',
-      `The login of ${host} has expired or is not valid yet.`,
-      "Log in again. If that does not help, set this machine's clock and the provider's.",
+      `UserInfo of ${host} is about another person than the ID token, so leadsync does not believe it.`,
+      'Log in again. If that does not help, check whether a proxy answers instead of the provider.',
     );
-  if (
-    code === 'OAUTH_RESPONSE_IS_NOT_JSON' ||
-    code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' ||
-    code === 'OAUTH_PARSE_ERROR'
-  ) {
-    const status = cause instanceof Response ? ` (status ${cause.status})` : '';
-    return new LoginFailed(
-      'protocol',
-      `The login provider at ${host} did not send a valid answer${status}.`,
-      'Check whether a proxy answers instead of the provider.',
-    );
-  }
+  const body = (detail as { body?: Readonly<Record<string, unknown>> } | undefined)?.body;
+  if (body === undefined) return invalidToken(code, detail, host);
+  if (typeof body['access_token'] !== 'string' || body['id_token'] !== undefined)
+    return malformed(cause, host);
   return new LoginFailed(
-    'token',
-    `The ID token of ${host} is not valid${claimIn(cause)}, so leadsync does not believe it.`,
-    'Log in again. If that does not help, check issuer and client_id of admin.oidc.',
+    'protocol',
+    `The login provider at ${host} sent no ID token.`,
+    'Check that it speaks OpenID Connect and not OAuth 2.0 alone, and that the client may use the scope openid.',
   );
 }
 
-/** Returns the name of the claim that is wrong, never its value. */
-function claimIn(cause: unknown): string {
-  const claim = ((cause as Error | undefined)?.cause as { claim?: unknown } | undefined)?.claim;
-  const names: Readonly<Record<string, string>> = {
-    iss: ': it is from another issuer',
-    aud: ': it is for another client',
-    nonce: ': it belongs to another login',
-  };
-  return (typeof claim === 'string' ? names[claim] : undefined) ?? '';
+function malformed(cause: unknown, host: string): LoginFailed {
+  const status = cause instanceof Response ? ` (status ${cause.status})` : '';
+  return new LoginFailed(
+    'protocol',
+    `The login provider at ${host} did not send a valid answer${status}.`,
+    'Check whether a proxy answers instead of the provider.',
+  );
 }

@@ -23,7 +23,7 @@ import { type Identity, type IdentityProvider, type LoginAttempt, LoginFailed } 
 import { explainFailure } from './explain-failure.ts';
 import type { OidcOptions } from './options.ts';
 import { providerFetch } from './provider-fetch.ts';
-import { type Claims, lacksClaims, readIdentity } from './read-identity.ts';
+import { type Claims, lacksClaims, readIdentity, withUserInfo } from './read-identity.ts';
 
 /** Age at which the provider's configuration is read again, in ms. */
 const MAX_AGE_MS = 3_600_000;
@@ -128,7 +128,12 @@ export class OpenIdProvider implements IdentityProvider {
   async #complete(config: Configuration, claims: Claims, accessToken: string): Promise<Claims> {
     const hasMore = config.serverMetadata().userinfo_endpoint !== undefined;
     if (!hasMore || !lacksClaims(claims, this.#options)) return claims;
-    return { ...(await fetchUserInfo(config, accessToken, String(claims['sub']))), ...claims };
+    try {
+      const more = await fetchUserInfo(config, accessToken, String(claims['sub']));
+      return withUserInfo(claims, more, this.#options);
+    } catch (error) {
+      throw explainFailure(error, this.#options.issuer, 'userinfo');
+    }
   }
 
   #discovered(): Promise<Configuration> {

@@ -12,10 +12,30 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 type ClaimNames = Pick<OidcOptions, 'name_claim' | 'groups_claim' | 'group_roles'>;
 
-/** Whether the ID token lacks a claim that the UserInfo endpoint may have: the name, or the groups if they decide about roles. */
+/**
+ * Whether the ID token lacks a claim that the UserInfo endpoint may have: the name, whether an email address that is the name is verified,
+ * or the groups if they decide about roles.
+ */
 export function lacksClaims(claims: Claims, { name_claim, groups_claim, group_roles }: ClaimNames): boolean {
   if (claims[name_claim] === undefined) return true;
+  if (name_claim === 'email' && claims['email_verified'] === undefined) return true;
   return Object.keys(group_roles).length > 0 && claims[groups_claim] === undefined;
+}
+
+/**
+ * Returns the claims of the ID token and those that only UserInfo has. The ID token counts first, except that an email address is verified
+ * only if no answer says otherwise, and if UserInfo, where it says so, names the same address.
+ */
+export function withUserInfo(
+  claims: Claims,
+  more: Claims,
+  { name_claim }: Pick<ClaimNames, 'name_claim'>,
+): Claims {
+  const all = { ...more, ...claims };
+  if (name_claim !== 'email' || more['email_verified'] === undefined) return all;
+  if (!isVerified(more['email_verified'])) return { ...all, email_verified: false };
+  const isSame = more['email'] === undefined || more['email'] === all['email'];
+  return isSame ? all : { ...all, email_verified: claims['email_verified'] };
 }
 
 /** Returns the person that the claims name. @throws LoginFailed if there is no usable name, or its email address is not verified */
@@ -30,14 +50,22 @@ export function readIdentity(
       `The login provider does not say who you are: the claim ${name_claim} is missing, or is no name of 1 to 200 ASCII characters.`,
       'Set name_claim of admin.oidc to a claim that it sends, or scopes so that it sends this one.',
     );
-  // Some providers send booleans as text.
-  if (name_claim === 'email' && [false, 'false'].includes(claims['email_verified'] as never))
+  if (
+    name_claim === 'email' &&
+    claims['email_verified'] !== undefined &&
+    !isVerified(claims['email_verified'])
+  )
     throw new LoginFailed(
       'person',
       'The login provider says that your email address is not verified, so leadsync does not believe it.',
       'Verify the address at the provider, then log in again.',
     );
   return { name, groups: groupsIn(claims[groups_claim]) };
+}
+
+/** Whether the provider says that an address is verified. Some providers send booleans as text. */
+function isVerified(claim: unknown): boolean {
+  return claim === true || claim === 'true';
 }
 
 /** Returns the groups of a claim, which is a list of names or, at some providers, one name. */

@@ -294,9 +294,9 @@ describe('an attacker', () => {
     ['for another client', { idToken: { aud: 'another' } }, 'it is for another client'],
     ['of another issuer', { idToken: { iss: 'https://evil.example' } }, 'it is from another issuer'],
     ['of another login', { idToken: { nonce: 'another' } }, 'it belongs to another login'],
-    ['without a nonce', { idToken: { nonce: undefined } }, 'is not valid'],
+    ['without a nonce', { idToken: { nonce: undefined } }, 'it has no claim nonce'],
     ['that has expired', { idToken: { exp: Math.floor(Date.now() / 1000) - 120 } }, 'has expired'],
-    ['from the future', { idToken: { nbf: Math.floor(Date.now() / 1000) + 3_600 } }, 'set this machine'],
+    ['from the future', { idToken: { nbf: Math.floor(Date.now() / 1000) + 3_600 } }, 'Set the clocks'],
     ['without a signature', { signature: 'none' }, 'is not valid'],
     ['with the secret as its key', { signature: 'HS256' }, 'is not valid'],
     ['with another key', { signature: 'another key' }, 'is not valid'],
@@ -311,7 +311,7 @@ describe('an attacker', () => {
     expect(failures.map(({ reason }) => reason)).toEqual(['token']);
   });
 
-  test.each([[false], ['false']])(
+  test.each([[false], ['false'], [null], ['no']])(
     'cannot log in with an email address that is not verified: %j',
     async (verified) => {
       const { browser, stub } = await anOidcAdmin();

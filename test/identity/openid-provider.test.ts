@@ -62,6 +62,33 @@ describe('a provider', () => {
     expect((await failureOf(logIn(stub, aProvider(stub)))).reason).toBe('token');
   });
 
+  test.each([
+    ['a verified address', { email_verified: true }, 'anna@example.com'],
+    [
+      'a verified address, as text',
+      { email: 'anna@example.com', email_verified: 'true' },
+      'anna@example.com',
+    ],
+    ['nothing about the address', {}, 'anna@example.com'],
+    ['an address that is not verified', { email_verified: false }, undefined],
+    ['an address with an odd mark', { email_verified: 'unknown' }, undefined],
+  ])('may say only at UserInfo whether the address is verified: %s', async (_, userinfo, name) => {
+    const stub = await aStub();
+    stub.person = { sub: 'u-1', email: 'anna@example.com' };
+    stub.userinfo = userinfo;
+    const person = await logIn(stub, aProvider(stub)).catch((error: LoginFailed) => error);
+    expect(stub.requests).toContain('/userinfo');
+    if (name === undefined) expect((person as LoginFailed).message).toContain('is not verified');
+    else expect(person.name).toBe(name);
+  });
+
+  test('verifies no address at UserInfo by the mark of another one in the ID token', async () => {
+    const stub = await aStub();
+    stub.person = { sub: 'u-1', email_verified: true };
+    stub.userinfo = { email: 'anna@example.com', email_verified: false };
+    expect((await failureOf(logIn(stub, aProvider(stub)))).message).toContain('is not verified');
+  });
+
   test.each([[undefined], [''], ['\u202eanna'], ['a'.repeat(201)], [['anna@example.com']], [7]])(
     'has to send a usable name: %j',
     async (email) => {

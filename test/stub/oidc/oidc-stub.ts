@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import { exportJWK, exportPKCS8, generateKeyPair, importPKCS8, SignJWT, UnsecuredJWT } from 'jose';
 
 /** Claims about a person. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -12,10 +12,12 @@ export interface Fault {
   readonly discovery?: Claims;
   /** Changes of the claims in the ID token. */
   readonly idToken?: Claims;
-  /** How the ID token is signed instead. */
-  readonly signature?: 'none' | 'HS256' | 'another key';
+  /** How the ID token is signed instead; `PS256` is an algorithm that the provider does not announce. */
+  readonly signature?: 'none' | 'HS256' | 'PS256' | 'another key' | 'unknown key id';
   /** Error of the token endpoint. */
   readonly tokenError?: string;
+  /** Answer of the token endpoint, or of UserInfo, instead of the right one. */
+  readonly answers?: Readonly<Record<string, readonly [status: number, type: string, body: string]>>;
   /** Paths that answer with the HTML of a proxy. */
   readonly html?: readonly string[];
   /** Paths that never answer. */
@@ -48,12 +50,13 @@ interface Code {
   readonly nonce: string | null;
 }
 
+const EXPORTABLE = { extractable: true };
 const CLIENT_ID = 'leadsync';
 const CLIENT_SECRET = 'secret of the client: 100% + more';
 
 /** Starts the provider on a port of its own. Without a secret, the client is public. */
 export async function startOidcStub({ isPublic = false } = {}): Promise<OidcStub> {
-  const [keys, others] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')];
+  const [keys, others] = [await generateKeyPair('RS256', EXPORTABLE), await generateKeyPair('RS256')];
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'key-1', alg: 'RS256', use: 'sig' };
   const codes = new Map<string, Code>();
   const accessTokens = new Map<string, Claims>();
@@ -95,6 +98,8 @@ export async function startOidcStub({ isPublic = false } = {}): Promise<OidcStub
     if (stub.fault.silent?.includes(url.pathname)) return;
     if (stub.fault.html?.includes(url.pathname))
       return void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Corporate proxy</h1>');
+    const instead = stub.fault.answers?.[url.pathname];
+    if (instead) return void response.writeHead(instead[0], { 'content-type': instead[1] }).end(instead[2]);
     if (url.pathname === '/.well-known/openid-configuration') return json(response, 200, discovery());
     if (url.pathname === '/jwks') return json(response, 200, { keys: [jwk] });
     if (url.pathname === '/token') return token(request, response);
@@ -156,8 +161,13 @@ export async function startOidcStub({ isPublic = false } = {}): Promise<OidcStub
       return new SignJWT(payload)
         .setProtectedHeader({ alg: 'HS256' })
         .sign(new TextEncoder().encode(CLIENT_SECRET.padEnd(32)));
+    if (signature === 'PS256')
+      return new SignJWT(payload)
+        .setProtectedHeader({ alg: 'PS256', kid: 'key-1' })
+        .sign(await importPKCS8(await exportPKCS8(keys.privateKey), 'PS256'));
     const { privateKey } = signature === 'another key' ? others : keys;
-    return new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'key-1' }).sign(privateKey);
+    const kid = signature === 'unknown key id' ? 'key-2' : 'key-1';
+    return new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid }).sign(privateKey);
   }
 
   return stub;
