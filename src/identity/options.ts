@@ -3,8 +3,20 @@ import { isPlainHttp } from '../platform/http/address.ts';
 import { secret } from '../platform/options/option-types.ts';
 import { ROLES } from '../platform/options/role.ts';
 
-/** Issuers of Entra ID that let in people of every company, each of which can give its people any email address. */
-const EVERY_TENANT = /^https:\/\/login\.microsoftonline\.com\/(common|organizations|consumers)(\/|$)/i;
+/** Hosts of Entra ID, in every cloud and version. */
+const ENTRA_HOST =
+  /^(?:login\.microsoftonline\.(?:com|us|de)|login(?:\.partner\.microsoftonline|\.chinacloudapi)\.cn|(?:login|sts)\.windows\.net|login\.microsoft\.com)$/;
+/**
+ * Tenants of Entra ID, in lower case, that let in people of every company, each of which can give its people any email address. The id is
+ * that of `consumers`; `{tenantid}` is what the configuration of these tenants names as its issuer.
+ */
+const EVERY_TENANT: ReadonlySet<string | undefined> = new Set([
+  'common',
+  'organizations',
+  'consumers',
+  '9188040d-6c67-4c5b-b112-36a304b66dad',
+  '{tenantid}',
+]);
 
 /** RFC 6749, section 3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
@@ -23,7 +35,7 @@ export const oidcOptions = z.strictObject({
       'must be the issuer itself, without /.well-known/openid-configuration',
     )
     .refine(
-      (issuer) => !EVERY_TENANT.test(issuer),
+      (issuer) => !isEveryTenant(issuer),
       'lets in the people of every company; name your tenant: https://login.microsoftonline.com/TENANT-ID/v2.0',
     )
     .describe(
@@ -50,7 +62,7 @@ export const oidcOptions = z.strictObject({
     .min(1)
     .default('email')
     .describe(
-      'The claim that names a person in `roles` and in the audit log. `email` counts unless the provider says that the address is not verified. Choose no claim that people can set themselves.',
+      'The claim that names a person in `roles` and in the audit log. `email` counts unless the provider says, in the ID token or at UserInfo, that the address is not verified. Choose no claim that people can set themselves.',
     ),
   roles: z
     .record(z.string().min(1), z.enum(ROLES))
@@ -78,4 +90,23 @@ function isIssuer(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return false;
   return !/[?#\s]/.test(text) && url.username === '' && url.password === '';
+}
+
+/** Whether an issuer is one of Entra ID for every tenant, however it is spelled. */
+function isEveryTenant(issuer: string): boolean {
+  const url = URL.parse(issuer); // in small letters, without the port 443
+  if (url === null || !ENTRA_HOST.test(url.hostname.replace(/\.$/, ''))) return false;
+  const [tenant] = decoded(url.pathname)
+    .split(/[/\\]/)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  return EVERY_TENANT.has(tenant?.toLowerCase());
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path; // no server reads it as another name
+  }
 }

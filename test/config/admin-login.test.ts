@@ -62,6 +62,30 @@ describe('admin.oidc', () => {
   });
 
   test.each([
+    'https://LOGIN.microsoftonline.com/Common/v2.0',
+    'https://login.microsoftonline.com:443/common/',
+    'https://login.microsoftonline.com./common/v2.0',
+    'https://login.microsoftonline.com//common/v2.0',
+    'https://login.microsoftonline.com/x/../common/v2.0',
+    'https://login.microsoftonline.com/%63ommon/v2.0',
+    'https://login.microsoftonline.com/%2Fcommon/v2.0',
+    'https://login.microsoftonline.com/consumers',
+    'https://login.microsoftonline.com/9188040D-6c67-4c5b-b112-36a304b66dad/v2.0',
+    'https://login.microsoftonline.com/{tenantid}/v2.0',
+    'https://login.microsoftonline.us/organizations/v2.0',
+    'https://sts.windows.net/common/',
+    'https://sts.windows.net/%7Btenantid%7D/',
+    'https://login.windows.net/Organizations',
+  ])('with the issuer %s lets in the people of every company, and is a fault', (issuer) =>
+    expect(faultsOf(`${ADMIN}${oidc(ROLES, `"${issuer}"`)}`).join('\n')).toContain(
+      'lets in the people of every company; name your tenant',
+    ),
+  );
+
+  test.each([
+    'https://sts.windows.net/72f988bf-86f1-41af-91ab-2d7cd011db47/',
+    'https://sso.example.com/common/v2.0',
+    'https://login.microsoftonline.com/%zz/v2.0',
     'http://127.0.0.1:8080/realms/acme',
     'http://localhost:8080',
     'https://login.microsoftonline.com/acme.example/v2.0',
