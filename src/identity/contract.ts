@@ -18,6 +18,8 @@ export interface LoginAttempt {
 export interface Identity {
   /** Value of the claim that names the person: printable ASCII, at most 200 characters. */
   readonly name: string;
+  /** The claim `sub`, by which the provider tells people apart even if they have had one name: at most 255 characters. */
+  readonly subject: string;
   /** Groups of the person at the time of the login. */
   readonly groups: readonly string[];
   /** The ID token, by which the provider recognises its session at the logout. Undefined if it is too long for an address. */
@@ -28,6 +30,8 @@ export interface Identity {
 export interface IdentityProvider {
   /** Name of the provider on the login page. */
   readonly label: string;
+  /** The provider's address, within which a subject is unique. */
+  readonly issuer: string;
   /** Identifies the provider, the client and the claims. Two configurations with one key name the same people in the same way. */
   readonly key: string;
   /** Begins a login. @throws LoginFailed if the provider cannot be reached or used */

@@ -46,6 +46,7 @@ export interface ProviderParts {
  */
 export class OpenIdProvider implements IdentityProvider {
   readonly label: string;
+  readonly issuer: string;
   readonly key: string;
   readonly #options: OidcOptions;
   readonly #parts: ProviderParts;
@@ -53,6 +54,7 @@ export class OpenIdProvider implements IdentityProvider {
 
   constructor(options: OidcOptions, parts: ProviderParts) {
     const { issuer, client_id, name_claim, groups_claim, label } = options;
+    this.issuer = issuer;
     this.label = label ?? new URL(issuer).host;
     this.key = JSON.stringify([issuer, client_id, name_claim, groups_claim]);
     this.#options = options;

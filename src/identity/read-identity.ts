@@ -7,6 +7,9 @@ const MAX_GROUPS = 500;
 /** Maximum length of a group's name, in characters. A longer one is ignored. */
 const MAX_GROUP_LENGTH = 200;
 
+/** Maximum length of a subject, in characters (OpenID Connect Core, section 2). */
+const MAX_SUBJECT_LENGTH = 255;
+
 /** Claims about a person (OpenID Connect Core, section 5.1). */
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -42,7 +45,7 @@ export function withUserInfo(
 export function readIdentity(
   claims: Claims,
   { name_claim, groups_claim }: ClaimNames,
-): Pick<Identity, 'name' | 'groups'> {
+): Omit<Identity, 'idToken'> {
   const name = claims[name_claim];
   if (typeof name !== 'string' || !isPersonName(name))
     throw new LoginFailed(
@@ -60,7 +63,8 @@ export function readIdentity(
       'The login provider says that your email address is not verified, so leadsync does not believe it.',
       'Verify the address at the provider, then log in again.',
     );
-  return { name, groups: groupsIn(claims[groups_claim]) };
+  const subject = String(claims['sub']).slice(0, MAX_SUBJECT_LENGTH);
+  return { name, subject, groups: groupsIn(claims[groups_claim]) };
 }
 
 /** Whether the provider says that an address is verified. Some providers send booleans as text. */

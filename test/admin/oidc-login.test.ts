@@ -11,7 +11,7 @@ const pageOf = (text: string) =>
 
 describe('a login at the provider', () => {
   test('begins with PKCE, state and nonce, and ends in a session that names the person in the audit log', async () => {
-    const { browser, entries, url } = await anOidcAdmin();
+    const { browser, entries, url, stub } = await anOidcAdmin();
     const anna = browser();
     const begun = await anna.get('/login/oidc?next=/sinks?a=b');
     expect(begun.status).toBe(303);
@@ -35,7 +35,8 @@ describe('a login at the provider', () => {
     );
     expect(back.text).toContain('<meta http-equiv="refresh" content="0;url=/sinks?a=b"');
     expect((await anna.post('/sinks/crm/resume', 'sure=yes')).status).toBe(303);
-    const who = { who: 'anna@example.com', via: 'oidc', role: 'operator', address: '127.0.0.1' };
+    const proved = { subject: 'u-1', issuer: stub.issuer };
+    const who = { who: 'anna@example.com', via: 'oidc', role: 'operator', address: '127.0.0.1', ...proved };
     expect(entries).toEqual([
       { ...who, what: 'login' },
       { ...who, what: 'resume', sink: 'crm' },
@@ -113,6 +114,21 @@ describe('a login at the provider', () => {
     const bearer = { authorization: `Bearer ${TOKEN}` };
     expect((await browser().get('/api/v1/sinks', bearer)).status).toBe(200);
     expect((await browser().get('/api/v1/sinks')).status).toBe(401);
+  });
+
+  test('of people with one name, also that of a token, leaves different lines in the audit log', async () => {
+    const { browser, entries, stub, now } = await anOidcAdmin({}, { name_claim: 'preferred_username' });
+    now.roles = aRoles({ admin: 'operator' });
+    for (const sub of ['u-1', 'u-2']) {
+      stub.person = { sub, preferred_username: 'admin' };
+      await browser().logIn();
+    }
+    await browser().post('/login', `token=${TOKEN}`);
+    expect(entries.map(({ who, via, subject }) => [who, via, subject])).toEqual([
+      ['admin', 'oidc', 'u-1'],
+      ['admin', 'oidc', 'u-2'],
+      ['admin', 'session', undefined],
+    ]);
   });
 
   test('without a token, even this machine needs it', async () => {
@@ -233,6 +249,8 @@ describe('the role', () => {
         via: 'oidc',
         address: '127.0.0.1',
         what: 'login refused',
+        subject: 'u-2',
+        issuer: stub.issuer,
         reason: 'role',
       },
     ]);
@@ -329,7 +347,13 @@ describe('an attacker', () => {
     stub.person = { sub: 'u-2', email: 'eve@example.com' };
     expect((await anna.callBack(stub.approve(await anna.begin()))).status).toBe(403);
     const refused = { via: 'oidc', address: '127.0.0.1', what: 'login refused' };
-    expect(entries.at(-1)).toEqual({ ...refused, who: 'eve@example.com', reason: 'role' });
+    expect(entries.at(-1)).toEqual({
+      ...refused,
+      who: 'eve@example.com',
+      subject: 'u-2',
+      issuer: stub.issuer,
+      reason: 'role',
+    });
     stub.fault = { idToken: { nonce: 'another' } };
     expect((await anna.callBack(stub.approve(await anna.begin()))).status).toBe(401);
     expect(entries.at(-1)).toEqual({ ...refused, reason: 'token' });

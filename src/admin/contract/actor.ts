@@ -14,6 +14,10 @@ export interface Actor {
    */
   readonly via: 'token' | 'session' | 'oidc' | 'proxy' | 'loopback';
   readonly role: Role;
+  /** Of a person whom an OpenID provider logged in: the claim `sub`, which tells people with one name apart. */
+  readonly subject?: string;
+  /** The provider that the subject belongs to. */
+  readonly issuer?: string;
   readonly address: string;
 }
 

@@ -122,12 +122,15 @@ export class Access {
   }
 
   /** Finds the role in the configuration in force, so that a reload that removes a person ends what they may do. */
-  #byLogin({ who, groups, provider }: PersonHolder, address: string): Actor | AnonymousClient | undefined {
+  #byLogin(
+    { who, subject, issuer, groups, provider }: PersonHolder,
+    address: string,
+  ): Actor | AnonymousClient | undefined {
     const login = this.#protection.login();
     if (login?.provider.key !== provider) return undefined;
     const role = roleOf(login.roles, { name: who, groups });
     return role
-      ? { who, via: 'oidc', role, address }
+      ? { who, via: 'oidc', role, address, subject, issuer }
       : { ...NO_CREDENTIAL, withoutRole: { who, via: 'oidc' } };
   }
 
@@ -157,11 +160,21 @@ export class Access {
     { provider, roles }: LoginProvider,
     identity: Identity,
   ): Login | undefined {
-    const { name: who, groups, idToken } = identity;
+    const { name: who, subject, groups, idToken } = identity;
+    const { issuer, key } = provider;
     const role = roleOf(roles, identity);
     if (role === undefined) return undefined;
-    const session = this.#sessions.begin({ via: 'oidc', who, groups, provider: provider.key, idToken });
-    return { session, client: { who, via: 'oidc', role, address: clientAddress(request) } };
+    const session = this.#sessions.begin({
+      via: 'oidc',
+      who,
+      subject,
+      issuer,
+      groups,
+      provider: key,
+      idToken,
+    });
+    const address = clientAddress(request);
+    return { session, client: { who, via: 'oidc', role, address, subject, issuer } };
   }
 
   /** Ends the session of a request. Returns what it was started with; undefined if there was none. */

@@ -19,7 +19,13 @@ export type RecordAudit = (
 ) => Promise<void>;
 
 /** Details of an action whose person is not proved, although the request may carry the session of another one. */
-export const UNPROVED = { who: undefined, via: undefined, role: undefined } as const;
+export const UNPROVED = {
+  who: undefined,
+  via: undefined,
+  role: undefined,
+  subject: undefined,
+  issuer: undefined,
+} as const;
 
 /** Returns a function that records actions with the client of the request. */
 export function auditRecorder(audit: Audit): RecordAudit {

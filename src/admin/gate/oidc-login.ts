@@ -95,10 +95,19 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
       const identity = await login.provider.finish(answer, one.attempt);
       const started = access.logInPerson(request, login, identity);
       if (started === undefined) {
-        const { name: who } = identity;
+        const { name: who, subject } = identity;
+        const { issuer } = login.provider;
         const address = clientAddress(request);
         if (isOneOfFew(address, state))
-          await record('login refused', { ...UNPROVED, who, via: 'oidc', address, reason: 'role' });
+          await record('login refused', {
+            ...UNPROVED,
+            who,
+            via: 'oidc',
+            address,
+            subject,
+            issuer,
+            reason: 'role',
+          });
         return sendError(request, reply, noRole({ who, via: 'oidc' }));
       }
       await record('login', { ...started.client });

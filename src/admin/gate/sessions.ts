@@ -17,6 +17,9 @@ export interface TokenHolder {
 export interface PersonHolder {
   readonly via: 'oidc';
   readonly who: string;
+  /** The person's subject, and the provider that it belongs to. */
+  readonly subject: string;
+  readonly issuer: string;
   /** Groups at the time of the login. */
   readonly groups: readonly string[];
   /** Key of the provider. The session ends when that provider is no longer in force. */
