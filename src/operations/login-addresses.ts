@@ -7,13 +7,14 @@ export type AdminAddresses = Pick<Config, 'admin' | 'adminHosts' | 'publicUrl'>;
 
 /** Returns a sentence with the addresses that have to be registered at the OpenID provider. */
 export function addressesToRegister(config: AdminAddresses): string {
-  const origins = originsOf(config);
+  const origins = loginOrigins(config);
   const redirects = origins.map((origin) => origin + CALLBACK_PATH).join(' and ');
   const logouts = origins.map((origin) => `${origin}/login`).join(' and ');
   return `Register at the provider: ${redirects} as redirect URI, ${logouts} as post-logout redirect URI.`;
 }
 
-function originsOf({ admin, adminHosts, publicUrl }: AdminAddresses): readonly string[] {
+/** Returns the origins at which a login may begin: that of `public_url`, otherwise of each of `hosts` over https, otherwise of `listen`. */
+export function loginOrigins({ admin, adminHosts, publicUrl }: AdminAddresses): readonly string[] {
   if (publicUrl !== undefined) return [publicUrl];
   if (adminHosts.length > 0) return adminHosts.map((host) => `https://${host}`);
   return admin === undefined ? [] : [`http://${hostAndPort(admin)}`];

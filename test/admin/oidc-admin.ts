@@ -25,6 +25,7 @@ export interface Changeable {
   provider: OpenIdProvider | undefined;
   roles: PersonRoles;
   publicUrl: string | undefined;
+  hosts: readonly string[];
 }
 
 /** Roles by name and by group. */
@@ -44,11 +45,18 @@ export async function anOidcAdmin(more: Partial<AdminOptions> = {}, options: obj
     provider: aProvider(stub, options),
     roles: aRoles({ 'anna@example.com': 'operator' }),
     publicUrl: undefined,
+    hosts: more.hosts?.() ?? [],
   };
   const failures: LoginFailed[] = [];
   const server = await anAuditedAdmin({
     tokens: () => adminToken(TOKEN),
-    login: () => now.provider && { provider: now.provider, roles: now.roles, publicUrl: now.publicUrl },
+    login: () =>
+      now.provider && {
+        provider: now.provider,
+        roles: now.roles,
+        publicUrl: now.publicUrl,
+        origins: [now.publicUrl ?? server.url, ...now.hosts.map((name) => `https://${name}`)],
+      },
     onLoginFailed: (failure) => void failures.push(failure),
     ...more,
   });

@@ -169,6 +169,19 @@ describe('the address to come back to', () => {
     expect((await forwarded('evil.example')).status).toBe(421);
   });
 
+  test('is registered: at any other address, a page says where to open leadsync, and the provider is not asked', async () => {
+    const { browser, now, stub, url } = await anOidcAdmin();
+    const at = `localhost:${new URL(url).port}`;
+    const answer = await browser().get('/login/oidc?next=/leads', { host: at });
+    expect(answer.status).toBe(400);
+    expect(pageOf(answer.text)).toContain(
+      `You opened the pages at http://${at}, and the provider sends people back only to ${url}. Open them there`,
+    );
+    expect(stub.requests).toEqual([]);
+    now.publicUrl = `http://${at}`;
+    expect((await browser().get('/login/oidc', { host: at })).status).toBe(303);
+  });
+
   test.each([
     '//evil.example',
     '/\\evil.example',

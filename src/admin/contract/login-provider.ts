@@ -7,4 +7,6 @@ export interface LoginProvider {
   readonly roles: PersonRoles;
   /** Address at which people open the pages, without a path. Undefined: that of their request. */
   readonly publicUrl: string | undefined;
+  /** Origins whose redirect URI has to be registered at the provider, as `leadsync check` prints them. A login begins at no other. */
+  readonly origins: readonly string[];
 }

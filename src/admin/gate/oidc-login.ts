@@ -70,6 +70,8 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
     // The cookie below has to reach the callback, so the login begins where it ends. `here` prevents a loop if a proxy changes the host.
     if (URL.parse(origin)?.origin !== originOf(request) && here === undefined)
       return reply.redirect(`${origin}${LOGIN_PATH}?here=1&next=${encodeURIComponent(to)}`, 303);
+    if (!login.origins.includes(origin))
+      return pages.sendLogin(reply.code(400), { failure: notRegistered(origin, login.origins), next: to });
     try {
       const attempt = await login.provider.begin(origin + CALLBACK_PATH);
       const kept = { attempt, provider: login.provider.key, next: to };
@@ -127,6 +129,11 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
       throw error;
     }
   });
+}
+
+/** Says why no login begins here: the provider would answer an unregistered redirect URI with a page of its own. */
+function notRegistered(origin: string, origins: readonly string[]): string {
+  return `You opened the pages at ${origin}, and the provider sends people back only to ${origins.join(' or ')}. Open them there, or set admin.public_url to the address that people use. Behind a proxy, add its address to admin.trusted_proxies and let it send X-Forwarded-Proto.`;
 }
 
 function statusOf({ reason }: LoginFailed): number {

@@ -16,6 +16,7 @@ async function aReader({ javaScriptEnabled = true, bypassCSP = false } = {}) {
   const page = await openPage(browser, { javaScriptEnabled, bypassCSP });
   onTestFinished(() => page.context().close());
   const url = admin.url.replace('127.0.0.1', 'localhost');
+  admin.now.publicUrl = url;
   const seen = watchFaults(page);
   const faults = () => seen.filter((fault) => !fault.startsWith(`asked for ${url}/`));
   return { ...admin, url, page, faults };
