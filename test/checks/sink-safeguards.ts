@@ -1,6 +1,6 @@
 import type { Safeguard } from './safeguard.ts';
 
-/** What the sinks for MySQL, Kafka and programs rest on. */
+/** What the sinks for files, MySQL, Kafka and programs rest on. */
 export const sinkSafeguards: readonly Safeguard[] = [
   {
     name: 'a lead that a program does not take is refused only if the program works afterwards',
@@ -121,5 +121,22 @@ export const sinkSafeguards: readonly Safeguard[] = [
     text: '.filter((lead) => lead.last >= (counts.get(keyOf(lead)) ?? 0));',
     instead: '.filter((lead) => lead.last < (counts.get(keyOf(lead)) ?? 0) - 1_000_000);',
     tests: ['test/sinks/mysql/mysql.test.ts', 'test/sinks/mysql/contract.test.ts', 'test/sinks/mysql'],
+  },
+  {
+    name: 'a file sink does not write again what an earlier attempt wrote',
+    without:
+      'a batch that is split after lost attempts changes its file, and half of its leads are in two files',
+    file: 'src/sinks/drop/write-batch.ts',
+    text: 'batch.deliveries.filter(({ id }) => !written.has(id))',
+    instead: 'batch.deliveries',
+    tests: ['test/sinks/drop/lost-attempts.test.ts', 'test/sinks/drop/rest-of-batch.test.ts'],
+  },
+  {
+    name: 'a file that an earlier attempt wrote is synced before its leads count as delivered',
+    without: 'a power cut removes a file whose leads count as delivered',
+    file: 'src/sinks/drop/folder-drop.ts',
+    text: 'await this.#files.syncFolder(dirname(path));\n    for',
+    instead: 'for',
+    tests: ['test/sinks/drop/rest-of-batch.test.ts', 'test/simulation/power-cut.test.ts'],
   },
 ];

@@ -7,6 +7,7 @@ import type { Drop } from '../drop/drop.ts';
 import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
 import { openDrop } from '../drop/open-drop.ts';
+import { writeBatch } from '../drop/write-batch.ts';
 import {
   type AttemptUnderWay,
   defineSink,
@@ -84,7 +85,13 @@ export class CsvSink implements Sink {
   }
 
   async deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]> {
-    await this.#drop.write(fileName(batch), this.#contentOf(batch), signal, attempt);
+    const file = {
+      name: fileName(batch),
+      start: startOf(batch),
+      format: storedFormat,
+      contentOf: (batch: Batch) => this.#contentOf(batch),
+    };
+    await writeBatch(this.#drop, batch, file, signal, attempt);
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
   }
 
@@ -120,5 +127,10 @@ export class CsvSink implements Sink {
 
 /** Returns a name such as `leads-20261120T100000.000Z-b17.csv`, which sorts by time and is valid on every file system. */
 function fileName(batch: Batch): string {
-  return `leads-${printStamp(batch.createdAt)}-${batch.id}.csv`;
+  return `${startOf(batch)}${batch.id}.csv`;
+}
+
+/** Returns how the name of a batch's file begins, which the batches that leadsync split from it share. */
+function startOf({ createdAt }: Batch): string {
+  return `leads-${printStamp(createdAt)}-`;
 }

@@ -5,7 +5,9 @@ import type { StoredLead } from '../sink.ts';
 const VERSION = /:(\d+):[0-9a-f]+(?::r\d+)?(?::m\d+)?$/;
 
 /** The format of this sink's files, with its reader. */
-export const storedFormat: StoredFormat = { name: 'CSV', ending: '.csv', leadsOf };
+export const storedFormat: StoredFormat = { name: 'CSV', ending: '.csv', leadsOf, deliveriesOf };
+
+const DELIVERY = '_leadsync_delivery_id';
 
 async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead> {
   let at: { readonly id: number; readonly source: number; readonly delivery: number } | undefined;
@@ -16,12 +18,22 @@ async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead
       // A file of mapped leads may have any column `id`, and the lead's id in a column of its own.
       const ofMapped = place('_leadsync_lead_id');
       const id = ofMapped < 0 ? place('id') : ofMapped;
-      at = { id, source: place('_leadsync_source'), delivery: place('_leadsync_delivery_id') };
+      at = { id, source: place('_leadsync_source'), delivery: place(DELIVERY) };
       continue;
     }
     const { [at.id]: leadId = '', [at.source]: source, [at.delivery]: delivery = '' } = record;
     const version = VERSION.exec(delivery)?.[1];
     if (!/^\d+$/.test(leadId) || source === undefined || version === undefined) continue;
     yield { source, leadId: BigInt(leadId), version: Number(version), file };
+  }
+}
+
+async function* deliveriesOf(content: Buffer): AsyncIterable<string> {
+  let at: number | undefined;
+  const { csvRecords } = await import('../../platform/text/csv-records.ts');
+  for await (const record of csvRecords(content)) {
+    const delivery = at === undefined ? undefined : record[at];
+    at ??= record.indexOf(DELIVERY);
+    if (delivery !== undefined) yield delivery;
   }
 }

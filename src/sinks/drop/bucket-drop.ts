@@ -1,10 +1,16 @@
 import type { BucketAccess } from '../../bucket/bucket-options.ts';
-import type { ObjectStore } from '../../bucket/object-store.ts';
+import type { ObjectStore, Sending } from '../../bucket/object-store.ts';
 import { OnDemand } from '../../platform/process/on-demand.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from '../sink.ts';
 import { bucketUnavailable } from './bucket-unavailable.ts';
-import type { Drop, DroppedFile } from './drop.ts';
+import {
+  appearedMeanwhile,
+  type ChooseFile,
+  type Drop,
+  type DroppedFile,
+  type EarlierFiles,
+} from './drop.ts';
 
 /** How the names of files of leads begin, below the prefix: those of the drop itself, and those of its day folders. */
 const STARTS = ['leads-', 'day='];
@@ -42,39 +48,29 @@ export class BucketDrop implements Drop {
     await this.#reach(signal, probe);
   }
 
-  async write(
-    name: string,
-    content: Buffer,
+  async write(name: string, content: Buffer, stop: AbortSignal, attempt?: AttemptUnderWay): Promise<void> {
+    await this.#send(stop, attempt, async (objects, sending) => {
+      if (!(await this.#create(objects, name, content, sending)))
+        await objects.put(this.#keyOf(name), content, sending);
+    });
+  }
+
+  async writeRest(
+    { start, ending }: EarlierFiles,
+    choose: ChooseFile,
     stop: AbortSignal,
-    { confirmLease }: AttemptUnderWay = WITHOUT_LEASE,
+    attempt?: AttemptUnderWay,
   ): Promise<void> {
-    let isUnsent = true;
-    const beforeSending = () => {
-      confirmLease();
-      isUnsent = false;
-    };
-    const store = async (signal: AbortSignal) => {
-      const objects = await this.#store.get();
-      const key = this.#keyOf(name);
-      const isStored =
-        (await objects.create(key, content, { signal, beforeSending })) ||
-        (await objects.holds(key, content, signal));
-      if (!isStored) await objects.put(key, content, { signal, beforeSending });
-    };
-    await this.#reach(stop, store, () => isUnsent);
+    await this.#send(stop, attempt, async (objects, sending) => {
+      const file = await choose(this.#read(objects, [start], ending, sending.signal));
+      if (file && !(await this.#create(objects, file.name, file.content, sending)))
+        throw appearedMeanwhile(this.nameOf(file.name));
+    });
   }
 
   async *files(ending: string, signal: AbortSignal): AsyncGenerator<DroppedFile> {
     try {
-      const objects = await this.#store.get();
-      for (const start of STARTS)
-        for await (const key of objects.keys(this.#keyOf(start), signal)) {
-          const name = key.slice(this.#prefix.length);
-          if (!FILE_OF_LEADS.test(name) || !name.endsWith(ending)) continue;
-          const content = await objects.read(key, signal);
-          // Without content, a consumer removed the object after it was listed.
-          if (content) yield { file: this.nameOf(name), content };
-        }
+      yield* this.#read(await this.#store.get(), STARTS, ending, signal);
     } catch (cause) {
       if (signal.aborted)
         throw new SinkUnavailable(`Reading ${this.place} was interrupted.`, { hint: '', cause });
@@ -96,6 +92,45 @@ export class BucketDrop implements Drop {
 
   #keyOf(name: string): string {
     return this.#prefix + name;
+  }
+
+  /** Reads the files of leads whose names begin with one of these texts. Throws what `ObjectStore` throws. */
+  async *#read(
+    objects: ObjectStore,
+    starts: readonly string[],
+    ending: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<DroppedFile> {
+    for (const start of starts)
+      for await (const key of objects.keys(this.#keyOf(start), signal)) {
+        const name = key.slice(this.#prefix.length);
+        if (!FILE_OF_LEADS.test(name) || !name.endsWith(ending)) continue;
+        const content = await objects.read(key, signal);
+        // Without content, a consumer removed the object after it was listed.
+        if (content) yield { file: this.nameOf(name), content };
+      }
+  }
+
+  /** Stores a file unless its name is taken. Returns whether the file is stored, now or before; false if there is another one. */
+  async #create(objects: ObjectStore, name: string, content: Buffer, sending: Sending): Promise<boolean> {
+    const key = this.#keyOf(name);
+    return (
+      (await objects.create(key, content, sending)) || (await objects.holds(key, content, sending.signal))
+    );
+  }
+
+  async #send(
+    stop: AbortSignal,
+    { confirmLease }: AttemptUnderWay = WITHOUT_LEASE,
+    work: (objects: ObjectStore, sending: Sending) => Promise<void>,
+  ): Promise<void> {
+    let isUnsent = true;
+    const beforeSending = () => {
+      confirmLease();
+      isUnsent = false;
+    };
+    const send = async (signal: AbortSignal) => work(await this.#store.get(), { signal, beforeSending });
+    await this.#reach(stop, send, () => isUnsent);
   }
 
   async #reach(

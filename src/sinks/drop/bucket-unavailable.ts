@@ -8,7 +8,7 @@ import { readRetryAfter } from '../../platform/http/retry-after.ts';
 import { SinkUnavailable } from '../sink.ts';
 
 const RIGHTS =
-  'The keys need s3:PutObject to deliver, and s3:ListBucket, s3:GetObject and s3:AbortMultipartUpload for `check`, `reconcile` and `erase`.';
+  'The keys need s3:PutObject, s3:ListBucket and s3:GetObject to deliver, and s3:AbortMultipartUpload for `check`.';
 
 const KNOWN: KnownFailures = new Map([
   ...knownFailures({

@@ -1,4 +1,4 @@
-import type { AttemptUnderWay } from '../sink.ts';
+import { type AttemptUnderWay, SinkUnavailable } from '../sink.ts';
 
 /** A place in which a sink drops files of leads. Each file is complete the moment it appears. */
 export interface Drop {
@@ -12,6 +12,17 @@ export interface Drop {
    */
   write(name: string, content: Buffer, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<void>;
   /**
+   * Writes the file that `choose` returns, or none if it returns undefined. Replaces no file. `choose` gets the earlier files, which survive
+   * a power cut.
+   * @throws SinkUnavailable as `write` does, also if the earlier files cannot be read
+   */
+  writeRest(
+    earlier: EarlierFiles,
+    choose: ChooseFile,
+    signal: AbortSignal,
+    attempt?: AttemptUnderWay,
+  ): Promise<void>;
+  /**
    * Returns the files of leads that have this ending, those in day folders included. One file is in memory at a time.
    * @throws SinkUnavailable for every failure, including an aborted `signal`
    */
@@ -21,6 +32,26 @@ export interface Drop {
   /** Returns the destination of a file as a preview shows it. */
   targetOf(name: string): string;
   close(): Promise<void>;
+}
+
+/** The files that earlier attempts of a batch may have written: all those whose names begin and end like this. */
+export interface EarlierFiles {
+  /** May begin with a day folder. */
+  readonly start: string;
+  /** The file extension, with the dot. */
+  readonly ending: string;
+}
+
+/** Returns the file that is still to be written; undefined if none is. One of the earlier files is in memory at a time. */
+export type ChooseFile = (
+  earlier: AsyncIterable<DroppedFile>,
+) => Promise<{ readonly name: string; readonly content: Buffer } | undefined>;
+
+/** Returns the error for a file that appeared, with other content, after leadsync read the earlier files. */
+export function appearedMeanwhile(file: string): SinkUnavailable {
+  const hint =
+    'The next attempt reads it first. If this persists, check whether another program writes there.';
+  return new SinkUnavailable(`${file} appeared during the attempt.`, { hint });
 }
 
 /** A file of leads in a drop. */

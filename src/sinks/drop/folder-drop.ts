@@ -1,9 +1,15 @@
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../../platform/files/files.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from '../sink.ts';
-import type { Drop, DroppedFile } from './drop.ts';
+import {
+  appearedMeanwhile,
+  type ChooseFile,
+  type Drop,
+  type DroppedFile,
+  type EarlierFiles,
+} from './drop.ts';
 import { creationFailure, folderFailure, readingFailure } from './folder-failure.ts';
 
 /** Readable only by the owner and the group, because leads are personal data. */
@@ -44,19 +50,34 @@ export class FolderDrop implements Drop {
     { confirmLease }: AttemptUnderWay = WITHOUT_LEASE,
   ): Promise<void> {
     await this.#reach(signal, async (signal) => {
-      await this.#makeFolder();
-      signal.throwIfAborted();
-      const path = join(this.#directory, name);
-      await this.#makePartition(dirname(path));
-      await this.#removeLeftovers(path);
-      await this.#drop(path, content, confirmLease);
+      const path = this.nameOf(name);
+      await this.#makeFolders(dirname(path), signal);
+      await this.#drop(path, content, { confirmLease, replaces: true });
     });
   }
 
-  async *files(ending: string, signal: AbortSignal): AsyncGenerator<DroppedFile> {
+  async writeRest(
+    earlier: EarlierFiles,
+    choose: ChooseFile,
+    signal: AbortSignal,
+    { confirmLease }: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<void> {
+    await this.#reach(signal, async (signal) => {
+      await this.#makeFolders(dirname(this.nameOf(earlier.start)), signal);
+      const file = await choose(this.#read(this.#earlier(earlier), signal));
+      signal.throwIfAborted();
+      if (file) await this.#drop(this.nameOf(file.name), file.content, { confirmLease, replaces: false });
+    });
+  }
+
+  files(ending: string, signal: AbortSignal): AsyncGenerator<DroppedFile> {
+    return this.#read(this.#filesOf(ending), signal);
+  }
+
+  async *#read(files: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<DroppedFile> {
     const directory = this.#directory;
     try {
-      for await (const file of this.#filesOf(ending)) {
+      for await (const file of files) {
         const content = await this.#files.read(file);
         signal.throwIfAborted();
         // Without content, a consumer removed the file after it was listed.
@@ -89,6 +110,15 @@ export class FolderDrop implements Drop {
         if (name.startsWith('leads-') && name.endsWith(ending)) yield join(folder, name);
   }
 
+  async *#earlier({ start, ending }: EarlierFiles): AsyncGenerator<string> {
+    const path = this.nameOf(start);
+    const names = await this.#files.list(dirname(path));
+    // The attempt that wrote one of them may have died before it synced the folder.
+    await this.#files.syncFolder(dirname(path));
+    for (const name of names)
+      if (name.startsWith(basename(path)) && name.endsWith(ending)) yield join(dirname(path), name);
+  }
+
   /** Returns the names in a folder, or none if it no longer exists. */
   async #listed(folder: string): Promise<readonly string[]> {
     try {
@@ -99,10 +129,16 @@ export class FolderDrop implements Drop {
     }
   }
 
-  async #drop(path: string, content: Buffer, confirmLease: () => void): Promise<void> {
+  async #drop(
+    path: string,
+    content: Buffer,
+    { confirmLease, replaces }: { confirmLease: () => void; replaces: boolean },
+  ): Promise<void> {
+    await this.#removeLeftovers(path);
     const present = await this.#files.read(path);
     // The attempt that wrote it may have died before it synced the folder.
     if (present?.equals(content)) await this.#files.syncFolder(dirname(path));
+    else if (present && !replaces) throw appearedMeanwhile(path);
     else await writeFileDurably(this.#files, path, content, FILE_MODE, confirmLease);
   }
 
@@ -120,7 +156,10 @@ export class FolderDrop implements Drop {
     this.#folderMade = true;
   }
 
-  async #makePartition(folder: string): Promise<void> {
+  /** Creates the folder and, in it, the day folder `folder`, unless that is the folder itself. */
+  async #makeFolders(folder: string, signal: AbortSignal): Promise<void> {
+    await this.#makeFolder();
+    signal.throwIfAborted();
     if (folder === join(this.#directory)) return;
     await this.#files.list(this.#directory); // throws if the drop has vanished: the next line would create it again
     await makeFolderDurably(this.#files, folder, FOLDER_MODE);

@@ -9,6 +9,8 @@ export interface StoredFormat {
   readonly ending: string;
   /** Returns the leads in a file; none if the file has other columns. Throws if the file does not have this format. */
   readonly leadsOf: (file: string, content: Buffer) => AsyncIterable<StoredLead>;
+  /** Returns the ids of the deliveries in a file; none if the file has other columns. Throws as `leadsOf` does. */
+  readonly deliveriesOf: (content: Buffer) => AsyncIterable<string>;
 }
 
 /**
@@ -21,7 +23,7 @@ export async function* leadsInDrop(
   signal: AbortSignal,
 ): AsyncGenerator<StoredLead> {
   for await (const file of drop.files(format.ending, signal))
-    for await (const lead of readable(format, file)) {
+    for await (const lead of readable(format, file.file, format.leadsOf(file.file, file.content))) {
       if (signal.aborted)
         throw new SinkUnavailable(`Reading ${drop.place} was interrupted.`, {
           hint: '',
@@ -31,12 +33,18 @@ export async function* leadsInDrop(
     }
 }
 
-async function* readable(
-  { name, leadsOf }: StoredFormat,
-  { file, content }: DroppedFile,
-): AsyncGenerator<StoredLead> {
+/** Returns the ids of the deliveries in a file. @throws SinkUnavailable if the file is unreadable */
+export function deliveriesIn(format: StoredFormat, { file, content }: DroppedFile): AsyncIterable<string> {
+  return readable(format, file, format.deliveriesOf(content));
+}
+
+async function* readable<Row>(
+  { name }: StoredFormat,
+  file: string,
+  rows: AsyncIterable<Row>,
+): AsyncGenerator<Row> {
   try {
-    yield* leadsOf(file, content);
+    yield* rows;
   } catch (cause) {
     const hint =
       'The file is truncated, or another program changed it. Move it away or restore it, then try again.';

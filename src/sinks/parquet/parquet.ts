@@ -6,6 +6,7 @@ import type { Drop } from '../drop/drop.ts';
 import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
 import { openDrop } from '../drop/open-drop.ts';
+import { writeBatch } from '../drop/write-batch.ts';
 import { isMixed, mappedColumns } from '../mapped-columns.ts';
 import {
   type AttemptUnderWay,
@@ -71,7 +72,13 @@ export class ParquetSink implements Sink {
   }
 
   async deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]> {
-    await this.#drop.write(fileName(batch), await contentOf(batch), signal, attempt);
+    const file = {
+      name: fileName(batch),
+      start: startOf(batch),
+      format: storedFormat,
+      contentOf,
+    };
+    await writeBatch(this.#drop, batch, file, signal, attempt);
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
   }
 
@@ -103,8 +110,12 @@ export class ParquetSink implements Sink {
 
 /** Returns a name such as `day=2026-11-20/leads-20261120T100000.000Z-b17.parquet`, with the day on which the batch was formed, in UTC. */
 function fileName(batch: Batch): string {
-  const day = batch.createdAt.toISOString().slice(0, 10);
-  return `day=${day}/leads-${printStamp(batch.createdAt)}-${batch.id}.parquet`;
+  return `${startOf(batch)}${batch.id}.parquet`;
+}
+
+/** Returns how the name of a batch's file begins, which the batches that leadsync split from it share. */
+function startOf({ createdAt }: Batch): string {
+  return `day=${createdAt.toISOString().slice(0, 10)}/leads-${printStamp(createdAt)}-`;
 }
 
 async function contentOf(batch: Batch): Promise<Buffer> {

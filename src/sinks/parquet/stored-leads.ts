@@ -6,7 +6,7 @@ const AS_RECEIVED = ['source', 'id', '_leadsync_version'] as const;
 const MAPPED = ['_leadsync_source', '_leadsync_lead_id', '_leadsync_version'] as const;
 
 /** The format of this sink's files, with its reader. */
-export const storedFormat: StoredFormat = { name: 'Parquet', ending: '.parquet', leadsOf };
+export const storedFormat: StoredFormat = { name: 'Parquet', ending: '.parquet', leadsOf, deliveriesOf };
 
 async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead> {
   const { readParquet } = await import('../../parquet/read-parquet.ts');
@@ -22,4 +22,10 @@ async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead
     }
     if (isFound) return;
   }
+}
+
+async function* deliveriesOf(content: Buffer): AsyncIterable<string> {
+  const { readParquet } = await import('../../parquet/read-parquet.ts');
+  for await (const { _leadsync_delivery_id: delivery } of readParquet(content, ['_leadsync_delivery_id']))
+    if (typeof delivery === 'string') yield delivery;
 }
