@@ -174,8 +174,8 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
   },
   'sinks/drop': {
-    imports: ['bucket', 'sinks', 'platform'],
-    doors: ['drop.ts', 'drop-options.ts', 'leads-in-drop.ts', 'open-drop.ts'],
+    imports: ['bucket', 'sinks', 'leads', 'platform'],
+    doors: ['drop.ts', 'drop-options.ts', 'leads-in-drop.ts', 'open-drop.ts', 'write-batch.ts'],
     because:
       'sinks/drop/ is where sinks drop files; it must not know the format of a file, nor any type of sink.',
   },
