@@ -156,7 +156,7 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
       : `${name} lists ${countOf(listed, 'lead')}, but listed ${countOf(before, 'lead')} within the last week.`;
   const end =
     listed === 0 ? 'when the source lists leads again' : 'when the listing recovers, or after a week';
-  const nextStep = `Check whether this is the right account, and which leads its scope allows; ${command(`login ${name}`)} logs a person in again. Nothing is removed from the ledger: ${command('query "SELECT * FROM v_gone_leads"')} and the page Leads show which leads are gone. This warning ends ${end}.`;
+  const nextStep = `Check whether this is the right account, and which leads its scope allows. If leadsync reads it as a person who has logged in, ${command(`login ${name}`)} logs one in again. Nothing is removed from the ledger: ${command('query "SELECT * FROM v_gone_leads"')} and the page Leads show which leads are gone. This warning ends ${end}.`;
   return problem('listing_shrunk', name, message, nextStep);
 }
 

@@ -108,7 +108,7 @@ export interface Operations {
   rejected(filter: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>>;
   /**
    * Returns the text of a rejected lead: personal data. Returns undefined if there is none of this number. `withAudit` records the client
-   * before it calls this operation.
+   * before it returns the text.
    */
   revealRejected(rejected: string): Promise<RejectedContent | undefined>;
   configuration(): Promise<Configuration>;

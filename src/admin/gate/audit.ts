@@ -43,7 +43,7 @@ export function auditRecorder(audit: Audit): RecordAudit {
   };
 }
 
-/** Returns the operations with auditing: the audit log records each reveal and each action before it happens. */
+/** Returns the operations with auditing: the audit log records each action before it happens, and each reveal before its content is sent. */
 export function withAudit(operations: Operations, record: RecordAudit): Operations {
   return {
     ...operations,
@@ -57,8 +57,10 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       return operations.previews(source, lead);
     },
     revealRejected: async (rejected) => {
-      await record('reveal', { rejected });
-      return operations.revealRejected(rejected);
+      // The number says nothing to the reader of the log, so the line also names the lead.
+      const content = await operations.revealRejected(rejected);
+      await record('reveal', { rejected, source: content?.source, lead: content?.lead_id ?? undefined });
+      return content;
     },
     tryExpression: async (request) => {
       if (request.lead) await record('reveal', { ...request.lead, as: 'expression' });

@@ -13,7 +13,7 @@ interface Phrase {
 }
 
 const PHRASES: readonly Phrase[] = [
-  { says: ['rejected', 'leads'], of: rejectedOf },
+  { says: ['rejected', 'leads', 'lead', 'source'], of: rejectedOf },
   {
     says: ['ids'],
     of: ({ ids }, what) => countOf(Number(ids), what === 'replay' ? 'selected lead' : 'selected delivery'),
@@ -54,7 +54,8 @@ export function detailsInWords({ what, details: all }: AuditRow): Content {
 }
 
 /** Returns the rejected lead whose text was shown or, for the data of a person, the number of rejected leads in it. */
-function rejectedOf({ rejected, leads }: Details, what: string): string {
-  if (what === 'reveal') return `text of rejected lead ${rejected}`;
+function rejectedOf({ rejected, leads, lead, source }: Details, what: string): string {
+  if (what === 'reveal')
+    return `text of ${lead === undefined ? `the rejected element ${rejected}` : `rejected lead ${lead}`}${source === undefined ? '' : ` of ${source}`}`;
   return `data of ${countOf(Number(leads), 'lead')} and ${countOf(Number(rejected), 'rejected lead')}`;
 }

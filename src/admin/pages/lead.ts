@@ -229,7 +229,7 @@ function unknown(
     });
   return site.fail(request, reply, {
     title: 'No such lead',
-    what: `Source ${source} never listed a lead ${lead}.`,
+    what: `The ledger has no lead ${lead} of source ${source}.`,
     next: 'Search for the id under Leads, because another source may have it. A rejected lead has no page.',
     status: 404,
   });

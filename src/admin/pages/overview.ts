@@ -7,6 +7,7 @@ import { problemList } from './overview-problems.ts';
 import { sinkAddress, withQuery } from './parts/addresses.ts';
 import { chart } from './parts/chart.ts';
 import type { Content } from './parts/content.ts';
+import { markup } from './parts/markup.ts';
 import { ago } from './parts/moment.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
@@ -108,7 +109,7 @@ function speedToLead({ speed_to_lead: speeds }: Overview): VNode {
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day.</p>
+    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day. Leads that are still pending do not count.</p>
   </section>`;
 }
 
@@ -132,7 +133,7 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
       { label: 'Sink', of: ({ sink }) => html`<a href=${sinkAddress(sink)}>${sink}</a>` },
       {
         label: 'State',
-        of: (sink) => [sinkBadges(sink), sink.reason && html` <small>${sink.reason}</small>`],
+        of: (sink) => [sinkBadges(sink), sink.reason && html` <small>${markup(sink.reason)}</small>`],
         text: true,
       },
       { label: 'Pending', of: ({ pending }) => printCount(pending), number: true },

@@ -90,7 +90,7 @@ const columns: readonly Column<PollRow>[] = [
     of: (poll) => (poll.duration_ms === null ? '–' : printSpan(poll.duration_ms)),
     number: true,
   },
-  { label: 'Listed', of: (poll) => printCount(poll.leads_listed), number: true },
+  { label: 'Listed', of: listedIn, number: true },
   { label: 'New', of: (poll) => highlight(poll.leads_new), number: true },
   { label: 'Changed', of: (poll) => highlight(poll.leads_changed), number: true },
   { label: 'Rejected', of: (poll) => highlight(poll.leads_rejected), number: true },
@@ -98,6 +98,12 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
   { label: 'Error', of: ({ error }) => error && html`<bdi>${error}</bdi>`, text: true },
 ];
+
+/** Returns how many leads a poll listed; nothing for a poll that did not come to its end, whose count says nothing of the listing. */
+function listedIn({ status, leads_listed }: PollRow) {
+  const isEmpty = leads_listed === 0 && (status === 'failed' || status === 'running');
+  return isEmpty ? html`<span class="none">–</span>` : printCount(leads_listed);
+}
 
 /** Highlights a count above 0, because most polls find nothing. */
 function highlight(count: number) {

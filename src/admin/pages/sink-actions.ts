@@ -74,8 +74,8 @@ function consequencesOfTrying({ pending, breaker, next_attempt_at: probeAt }: Si
       ? 'It has no pending leads; the next lead is sent without a probe.'
       : `${pending === 1 ? 'Its pending lead is' : `Its ${printCount(pending)} pending leads are`} sent without a probe${atATime}. A lead that waits for a later retry of its own is sent when that is due.`;
   return html`<p>This ends the hold. ${sent}</p>
-    <p>If the destination accepts them, nothing else is to do. If ${inRow ?? 'several'} batches in a row fail,${rate} or the destination asks for a pause, leadsync holds the sink again.
-      As long as no lead is delivered, failures use up no attempts. A lead that the destination refuses is dead, unless it refuses one after the other.</p>
+    <p>If the destination accepts them, there is nothing else to do. If ${inRow ?? 'several'} batches in a row fail,${rate} or the destination asks for a pause, leadsync holds the sink again.
+      As long as no lead is delivered, failures use up no attempts. A lead that the destination refuses is dead, unless it refuses several in a row.</p>
     ${probeAt !== null && html`<p>Without this, leadsync sends the next probe, a single batch, at ${moment(probeAt)}.</p>`}`;
 }
 
@@ -112,7 +112,7 @@ const retry: Action = {
       title,
       question: `Retry ${words} of ${sink}?`,
       consequences:
-        'They are due immediately. Their idempotency keys change only with the mapping. First fix the reasons for which they were given up.',
+        'They are due immediately. Their idempotency keys stay the same unless the mapping has changed. First fix the reasons for which they were given up.',
       confirmLabel: `Retry ${words}`,
     };
   },

@@ -53,7 +53,7 @@ export function holdTable({ holds, at }: SinkDetail): VNode {
     ],
     rows: holds,
     key: ({ since, kind }) => `hold-${kind}-${since}`,
-    empty: 'It was neither held nor paused since leadsync records this.',
+    empty: 'It has been neither held nor paused since leadsync began to record this.',
   })}</section>`;
 }
 

@@ -70,7 +70,7 @@ export function sinkButtons(sink: SinkOverview, from: 'list' | 'page'): Content 
 export function noSuchSink(site: Site, request: FastifyRequest, reply: FastifyReply, sink: string) {
   return site.fail(request, reply, {
     title: 'No such sink',
-    what: `The configuration in force has no sink ${sink}.`,
+    what: `The configuration in force has no sink “${sink}”.`,
     next: 'A reload may have removed or renamed it; see the page Sinks.',
     status: 404,
   });

@@ -167,6 +167,8 @@ export interface StoredRejection {
 export interface RejectedText {
   readonly rejected_id: number;
   readonly source: string;
+  /** Null if the lead has no usable id. */
+  readonly lead_id: string | null;
   readonly raw: string;
 }
 

@@ -3,7 +3,8 @@ import type { AuditRow } from '../../../src/admin/contract/audit.ts';
 import { openPages } from './open-pages.ts';
 
 test.each<[string, AuditRow['details'], string]>([
-  ['reveal', { rejected: '12' }, 'text of rejected lead 12'],
+  ['reveal', { rejected: '12', source: 'north', lead: '7001' }, 'text of rejected lead 7001 of north'],
+  ['reveal', { rejected: '12' }, 'text of the rejected element 12'],
   ['reveal', { source: 'main', lead: '42', version: 2 }, 'lead 42 of main, version 2'],
   ['reveal', { source: 'main', lead: '42', as: 'previews' }, 'lead 42 of main, as each sink gets it'],
   ['reveal', { as: 'tail' }, 'in tail'],

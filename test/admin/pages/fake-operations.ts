@@ -252,7 +252,14 @@ export class FakeOperations implements Operations {
   async revealRejected(rejected: string): Promise<RejectedContent | undefined> {
     this.actions.push(`reveal rejected ${rejected}`);
     const row = this.rejectedRows.find(({ rejected_id }) => String(rejected_id) === rejected);
-    return row && { rejected_id: row.rejected_id, source: row.source, raw: '{"id":"<canary>"}' };
+    return (
+      row && {
+        rejected_id: row.rejected_id,
+        source: row.source,
+        lead_id: row.lead_id,
+        raw: '{"id":"<canary>"}',
+      }
+    );
   }
 
   auditRows: AuditRow[] = [

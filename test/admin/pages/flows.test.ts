@@ -387,7 +387,7 @@ describe('One lead', () => {
   test('that no source has listed is said to be unknown', async () => {
     const { page, go } = await openReader(browser);
     await go('/leads/main/999');
-    expect(await main(page).textContent()).toContain('Source main never listed a lead 999.');
+    expect(await main(page).textContent()).toContain('The ledger has no lead 999 of source main.');
   });
 });
 

@@ -338,7 +338,7 @@ describe('the page of a sink', () => {
   );
 
   test.each([
-    ['/sinks/nobody', 404, 'has no sink nobody'],
+    ['/sinks/nobody', 404, 'has no sink “nobody”'],
     ['/sinks/crm?period=2h', 400, 'The period must be one of 1h, 24h, 7d.'],
   ])('%s is answered by %s and why', async (path, status, why) => {
     const answer = await ask(path);
@@ -538,7 +538,7 @@ describe('bad input', () => {
     async (action) => {
       const asked = await post(`/sinks/nobody/${action}`);
       expect(asked.status).toBe(404);
-      expect(await asked.text()).toContain('has no sink nobody');
+      expect(await asked.text()).toContain('has no sink “nobody”');
       expect(pages.operations.actions).toEqual([]);
     },
   );
