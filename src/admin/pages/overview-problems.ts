@@ -14,11 +14,11 @@ import { pollButton } from './poll-now.ts';
 export function problemList({ problems, sinks }: Overview): Content {
   if (problems.length === 0) return null;
   return html`<ul class="problems" aria-label="Problems">${problems.map((problem) => {
-    const { severity, message, next_step: nextStep } = problem;
+    const { code, severity, message, next_step: nextStep } = problem;
     const { actions, replaceStep } = offersFor(problem, sinks);
     return html`<li class=${severity}>
       <strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong>
-      <p>${markup(message)} ${!replaceStep && html`<span class="next">${markup(nextStep)}</span>`}</p>
+      <p>${markup(message)} <span class="next">${replaceStep ? WITH_BUTTONS[code] : markup(nextStep)}</span></p>
       ${actions.length > 0 && html`<div class="actions">${actions}</div>`}
     </li>`;
   })}</ul>`;
@@ -54,6 +54,11 @@ const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
   never_polled: (source) => [toPolls(source), toLog(), pollButton(source)],
   poll_late: (source) => [toPolls(source), toLog(), pollButton(source)],
   config_stale: () => [may('configuration') && link('/configuration', 'See configuration')],
+};
+
+/** What to do with the buttons of a problem, in place of its next step; most buttons say it themselves. */
+const WITH_BUTTONS: Readonly<Record<string, string>> = {
+  deliveries_dead: 'See why, and fix the cause before you retry.',
 };
 
 /** Links and buttons beside the next step, which no page can do. */

@@ -25,7 +25,7 @@ type Attempt = SinkDetail['recent'][number];
 export function recentTable({ recent, sink, period }: SinkDetail, choice: AttemptChoice): VNode {
   const failed = recent.filter(({ outcome }) => outcome !== 'delivered');
   const attempts = choice.attempts ?? (failed.length > 0 ? 'failed' : 'all');
-  const chosen = attempts === 'failed' ? failed : recent;
+  const chosen = (attempts === 'failed' ? failed : recent).toSorted((a, b) => beganOf(b) - beganOf(a));
   const shown = choice.rows === 'all' ? chosen : chosen.slice(0, FIRST_ROWS);
   const address = (query: AttemptChoice) => `${withQuery(sinkAddress(sink), { period, ...query })}#attempts`;
   const choices = [
@@ -52,7 +52,7 @@ export function recentTable({ recent, sink, period }: SinkDetail, choice: Attemp
 }
 
 const columns: readonly Column<Attempt>[] = [
-  { label: 'Began', of: (attempt) => moment(attempt.started_at) },
+  { label: 'Began', of: (attempt) => moment(lastOf(attempt)) },
   {
     label: 'Lead',
     of: ({ source, lead_id }) =>
@@ -60,12 +60,21 @@ const columns: readonly Column<Attempt>[] = [
   },
   {
     label: 'Outcome',
-    of: ({ outcome, times, last_started_at }) => [
+    of: ({ outcome, times, started_at }) => [
       badge(outcome),
-      times > 1 && html` <small>${printCount(times)} times, the last ${moment(last_started_at)}</small>`,
+      times > 1 && html` <small>${printCount(times)} times, the first ${moment(started_at)}</small>`,
     ],
   },
   { label: 'HTTP status', of: ({ http_status: status }) => status ?? html`<span class="none">–</span>` },
   { label: 'Duration', of: ({ duration_ms }) => printSpan(duration_ms), number: true },
   { label: 'Error', of: (attempt) => reasonAndAnswer(attempt.error, attempt), text: true },
 ];
+
+/** Returns when the attempt began; of attempts that share a row because they failed in the same way, the last one, whose duration the row has. */
+function lastOf({ started_at, last_started_at }: Attempt): string {
+  return last_started_at ?? started_at;
+}
+
+function beganOf(attempt: Attempt): number {
+  return Date.parse(lastOf(attempt));
+}

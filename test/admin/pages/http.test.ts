@@ -162,7 +162,7 @@ describe('the page of a sink', () => {
       'other reasons 1',
       'under 1 min 1 10 min to 1 h 12 1 h to 6 h 1,204 6 h to 1 d at least 50,000',
       'held 3 times 18 min',
-      'unavailable 14 times, the last',
+      'unavailable 14 times, the first',
       'https://crm.example.com/[secret]',
     ])
       expect(text).toMatch(
@@ -252,6 +252,31 @@ describe('the page of a sink', () => {
     const more = '/sinks/crm?period=24h&amp;attempts=failed&amp;rows=all#attempts';
     expect(html).toContain(`href="${more}">Show all 25 failed attempts<`);
     expect(attemptsIn(await (await ask(more.replaceAll('&amp;', '&'))).text())).toHaveLength(25);
+  });
+
+  test('orders attempts by the last one of those that share a row, and shows its time', async () => {
+    const { operations } = pages;
+    const sink = operations.sink.bind(operations);
+    operations.sink = async (name, period) => {
+      const detail = await sink(name, period);
+      const [first] = detail?.recent ?? [];
+      const failed = { ...(first as NonNullable<typeof first>), outcome: 'unavailable' };
+      const recent = [
+        { ...failed, delivery_id: 'crm:main:2:1:a', started_at: '2026-11-21T14:30:20.000Z' },
+        {
+          ...failed,
+          delivery_id: 'crm:main:1:1:a',
+          started_at: '2026-11-21T14:29:54.000Z',
+          last_started_at: '2026-11-21T14:31:17.000Z',
+          times: 4,
+        },
+      ];
+      return detail && { ...detail, recent };
+    };
+    const html = await (await ask('/sinks/crm')).text();
+    expect([...html.matchAll(/<tr id="attempt-crm:main:(\d+)/g)].map(([, lead]) => lead)).toEqual(['1', '2']);
+    const [row] = /<tr id="attempt-crm:main:1:.*?<\/tr>/.exec(html) ?? [];
+    expect(row).toMatch(/14:31:17.*4 times, the first.*14:29:54/);
   });
 
   test('without a failed attempt shows all of them', async () => {
