@@ -103,7 +103,9 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     rejected: kept('rejected', { rows: [], next: null }),
     revealRejected: async (...args) => {
       asked.push(['revealRejected', ...args]);
-      return args[0] === '1' ? { rejected_id: 1, source: 'main', lead_id: '7', raw: '{}' } : undefined;
+      return args[0] === '1'
+        ? { rejected_id: 1, source: 'main', lead_id: '7', path: '/id', reason: 'It is wrong.', raw: '{}' }
+        : undefined;
     },
     configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),
     audit: kept('audit', { rows: [], next: null }),

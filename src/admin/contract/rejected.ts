@@ -40,6 +40,8 @@ export const RejectedContent = z.object({
   rejected_id: z.int(),
   source: z.string(),
   lead_id: z.string().nullable(),
+  path: z.string(),
+  reason: z.string(),
   raw: z.string(),
 });
 

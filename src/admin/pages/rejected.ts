@@ -13,6 +13,7 @@ import { rejectedAction, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import { type Field, sourceField } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
+import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
 import { type AddPage, paramOf } from './parts/site.ts';
@@ -54,7 +55,7 @@ export const addRejected: AddPage = (app, site) => {
         status: 404,
       });
     return site.show(request, reply, {
-      title: `Rejected lead of ${content.source}`,
+      title: `Rejected lead ${content.lead_id ?? 'without an id'} of ${content.source}`,
       name: 'Rejected',
       still: shown(content),
       address: '/rejected',
@@ -62,8 +63,9 @@ export const addRejected: AddPage = (app, site) => {
   });
 };
 
-function shown({ raw, source }: RejectedContent): VNode {
+function shown({ raw, source, path, reason }: RejectedContent): VNode {
   return html`<section>
+    <p class="said"><bdi>${markup(path === '' ? reason : `\`${path}\`: ${reason}`)}</bdi></p>
     ${raw === '' ? html`<p class="empty">Its text was erased.</p>` : html`<pre tabindex="0">${raw}</pre>`}
     <p class="buttons"><a class="button" href=${withQuery('/rejected', { source })}>Hide</a></p>
   </section>`;

@@ -169,6 +169,9 @@ export interface RejectedText {
   readonly source: string;
   /** Null if the lead has no usable id. */
   readonly lead_id: string | null;
+  /** The element at fault, and what is wrong with it. */
+  readonly path: string;
+  readonly reason: string;
   readonly raw: string;
 }
 

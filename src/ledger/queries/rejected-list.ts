@@ -17,7 +17,7 @@ export class RejectedList {
       newest: db.prepare<[number], StoredRejection & Cursor>(REJECTIONS.newest),
       oldest: db.prepare<[number], StoredRejection & Cursor>(REJECTIONS.oldest),
       text: db.prepare<[number], RejectedText>(
-        'SELECT rejected_id, source, CAST(lead_id AS TEXT) AS lead_id, raw FROM rejected_leads WHERE rejected_id = ?',
+        'SELECT rejected_id, source, CAST(lead_id AS TEXT) AS lead_id, path, reason, raw FROM rejected_leads WHERE rejected_id = ?',
       ),
     };
   }

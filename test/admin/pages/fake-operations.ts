@@ -257,6 +257,8 @@ export class FakeOperations implements Operations {
         rejected_id: row.rejected_id,
         source: row.source,
         lead_id: row.lead_id,
+        path: row.path,
+        reason: row.reason,
         raw: '{"id":"<canary>"}',
       }
     );

@@ -770,7 +770,10 @@ describe('actions', () => {
     expect(list).toContain('action="/rejected/7/data"');
     expect(list).not.toContain('canary');
     expect(pages.operations.actions).toEqual([]);
-    expect(await (await post('/rejected/7/data')).text()).toContain('&lt;canary');
+    const text = await (await post('/rejected/7/data')).text();
+    expect(text).toContain('&lt;canary');
+    expect(text).toContain('Rejected lead without an id of main');
+    expect(text).toContain('<code>id</code>: must be a &lt;number');
     expect((await post('/rejected/8/data')).status).toBe(404);
     expect(pages.operations.actions).toEqual(['reveal rejected 7', 'reveal rejected 8']);
   });
