@@ -5,14 +5,14 @@ export const OWNER_BYTES = 64;
 const HEADER = Buffer.from([0x1f, 0x8b, 0x08, 0x10, 0, 0, 0, 0, 0, 0xff]);
 /** The rest of a gzip member without content: an empty block, the checksum and the length. */
 const EMPTY = Buffer.from([0x03, 0x00, 0, 0, 0, 0, 0, 0, 0, 0]);
-const COMMENT = /^leadsync ledger ([0-9a-f]{1,32})\0/;
+const COMMENT = /^leadsync-ledger ([0-9a-f]{1,32})\0/;
 
 /**
  * Returns the beginning of a backup: a gzip member without content whose comment names the ledger. Every gunzip skips it, so the owner of a
  * backup can be read without decompressing the ledger.
  */
 export function ownerMember(ledgerId: string): Buffer {
-  return Buffer.concat([HEADER, Buffer.from(`leadsync ledger ${ledgerId}\0`), EMPTY]);
+  return Buffer.concat([HEADER, Buffer.from(`leadsync-ledger ${ledgerId}\0`), EMPTY]);
 }
 
 /** Returns the id of the ledger that a backup is of, from its first bytes; undefined if an earlier version of leadsync wrote it. */
