@@ -148,8 +148,8 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'the audit log has a reveal before the page shows the data',
     without: 'leadsync shows personal data and cannot say to whom',
     file: 'src/admin/gate/audit.ts',
-    text: "await record('reveal', { source, lead, version });",
-    instead: "void record('reveal', { source, lead, version }).catch(() => undefined);",
+    text: "await record('reveal', { source, lead, version, delivery });",
+    instead: "void record('reveal', { source, lead, version, delivery }).catch(() => undefined);",
     tests: ['test/admin/access.test.ts'],
   },
   {
