@@ -23,7 +23,7 @@ describe('Overview', () => {
         /^Critical\s*The sink warehouse .*held for 38 min.*refuses connections\..+See sink\s*Try now…\s*$/s,
       ),
       expect.stringMatching(
-        /^Critical\s*3 deliveries to crm are dead.*422\.\s*See 3 dead\s*Retry…\s*Discard…\s*$/s,
+        /^Critical\s*3 deliveries to crm are dead.*422\.\s*See why, and fix the cause before you retry\.\s*See 3 dead\s*Retry…\s*Discard…\s*$/s,
       ),
       expect.stringMatching(
         /^Warning\s*Export lake failed 3 times.*leadsync export --name lake.*See export\s*$/s,
