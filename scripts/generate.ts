@@ -6,13 +6,15 @@ import { datasetteConfig, datasetteMetadata } from './generate/datasette.ts';
 import { dbtSources } from './generate/dbt-sources.ts';
 import { optionReference } from './generate/option-reference.ts';
 import { problemReference } from './generate/problem-reference.ts';
+import { runbook } from './generate/runbook.ts';
 import { queryReference, storeReference } from './generate/store-reference.ts';
 
-/** The files that are generated from the option schemas, the table of problems and src/catalog/, by path. */
+/** The files that are generated from the option schemas, the table of problems, src/catalog/ and the operating manual, by path. */
 const generated: Readonly<Record<string, string>> = {
   'config/leadsync.schema.json': `${JSON.stringify(configSchema(sinkTypes), null, 2)}\n`,
   'docs/configuration.md': optionReference(sinkTypes),
   'docs/problems.md': problemReference(),
+  'src/admin/assets/runbook.json': runbook(),
   'docs/store.md': storeReference(),
   'docs/queries.md': queryReference(),
   'deploy/dbt/models/leadsync_sources.yml': yaml(dbtSources()),

@@ -1,4 +1,4 @@
-import { PROBLEMS, runbookOf } from '../leads/problems.ts';
+import { PROBLEMS, runbookOf, runbookUrlOf } from '../leads/problems.ts';
 import { printMinute, printSpan } from '../platform/text/format.ts';
 import { blanked } from '../platform/text/printable.ts';
 import type { Condition } from './condition.ts';
@@ -92,6 +92,7 @@ export function jsonOf({ at, from, test, notices }: Message): string {
       next: inOneLine(notice.next),
       url: pageOf(notice, from) ?? null,
       runbook: runbookOf(notice.condition),
+      runbook_url: runbookUrlOf(notice.condition, from.url) ?? null,
     })),
   });
 }
@@ -104,7 +105,8 @@ function paragraphOf(notice: Notice, from: Installation): string {
   const lines = [`${PREFIXES[kind]}${what}`, `Since ${printMinute(since)} (${length}).`, `Next: ${next}`];
   const page = pageOf(notice, from);
   const links = page === undefined ? [] : [`Open ${page}`];
-  return [...lines.map(inOneLine), ...links, `See ${runbookOf(condition)}`].join('\n');
+  const runbook = runbookUrlOf(condition, from.url) ?? runbookOf(condition);
+  return [...lines.map(inOneLine), ...links, `See ${runbook}`].join('\n');
 }
 
 /** Returns the address of the page that shows the condition; undefined if the address of the pages is unknown. */

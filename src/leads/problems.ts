@@ -229,6 +229,11 @@ type CodeWith<Reporter extends 'alert' | 'status'> = {
 /** Every code, in the order of docs/problems.md. */
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
+/** Returns the address of the page about a problem; undefined if the address of the pages is unknown. */
+export function runbookUrlOf(code: ProblemCode, publicUrl: string | undefined): string | undefined {
+  return publicUrl && `${publicUrl}/runbook/${PROBLEMS[code].section}`;
+}
+
 /** Returns the path, in the project, of the operating manual's section about a problem. */
 export function runbookOf(code: ProblemCode): string {
   return `docs/operating.md#${PROBLEMS[code].section}`;

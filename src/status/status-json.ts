@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../config/contract/config.ts';
 import { isBackup } from '../exports/contract/options.ts';
-import { runbookOf } from '../leads/problems.ts';
+import { runbookOf, runbookUrlOf } from '../leads/problems.ts';
 import type { Quota } from '../leads/quota.ts';
 import type { Speed } from '../ledger/contract/page-rows.ts';
 import type { LedgerStatus, PollRow } from '../ledger/contract/status-rows.ts';
@@ -29,15 +29,26 @@ export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: 
   };
 }
 
-/** Returns the verdict of `status --json`: whether nothing needs attention, and otherwise what does. */
-export function verdictJson(problems: readonly Problem[], faults: readonly string[]) {
+/**
+ * Returns the verdict of `status --json`: whether nothing needs attention, and otherwise what does. `publicUrl` is the address of the pages, if it
+ * is known.
+ */
+export function verdictJson(
+  problems: readonly Problem[],
+  faults: readonly string[],
+  publicUrl: string | undefined,
+) {
   const healthy = problems.length === 0 && faults.length === 0;
-  return { healthy, problems: problems.map(problemJson), config_faults: faults };
+  return { healthy, problems: problems.map((one) => problemJson(one, publicUrl)), config_faults: faults };
 }
 
 /** Returns a problem for `status --json` and the overview. */
-export function problemJson({ code, severity, about, message, nextStep }: Problem) {
-  return { code, severity, about, message, next_step: nextStep, runbook: runbookOf(code) };
+export function problemJson(
+  { code, severity, about, message, nextStep }: Problem,
+  publicUrl: string | undefined,
+) {
+  const runbook = { runbook: runbookOf(code), runbook_url: runbookUrlOf(code, publicUrl) ?? null };
+  return { code, severity, about, message, next_step: nextStep, ...runbook };
 }
 
 function sourceJson(view: SourceView) {

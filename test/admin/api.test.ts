@@ -277,6 +277,7 @@ test('the overview has its problems under their former names as well, which the 
     message: 'crm is held.',
     next_step: 'Fix it.',
     runbook: 'docs/operating.md#sink-held',
+    runbook_url: null,
   };
   const healthy = aWellLeadsync();
   const overview = async () => ({ ...(await healthy.overview()), healthy: false, problems: [problem] });

@@ -89,6 +89,7 @@ describe('a webhook', () => {
           next: 'Mend the destination.',
           url: null,
           runbook: 'docs/operating.md#sink-held',
+          runbook_url: null,
         },
       ],
     });
@@ -104,6 +105,10 @@ describe('a webhook', () => {
     );
     const { installation, notices } = JSON.parse(String(receiver.received[0]?.body));
     expect(installation).toBe('north');
+    expect(notices[0]).toMatchObject({
+      runbook: 'docs/operating.md#deliveries-dead',
+      runbook_url: 'https://leads.example.com/runbook/deliveries-dead',
+    });
     expect(notices.map(({ url }: { url: string }) => url)).toEqual([
       'https://leads.example.com/deliveries?sink=crm%20%26%20co&state=dead',
       'https://leads.example.com/',
@@ -147,7 +152,7 @@ test('a message of an installation with a name and pages begins with the name an
     'Since 2026-11-20 09:00 UTC (1 h 30 min).',
     'Next: Mend the destination.',
     'Open https://leads.example.com/sinks/crm',
-    'See docs/operating.md#sink-held',
+    'See https://leads.example.com/runbook/sink-held',
   ]);
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { StoredPoll } from '../../src/ledger/contract/page-rows.ts';
 import { pollJson } from '../../src/status/record-json.ts';
-import { sinkOverview, sourceOverview } from '../../src/status/status-json.ts';
+import { sinkOverview, sourceOverview, verdictJson } from '../../src/status/status-json.ts';
 import type { SinkView, SourceView } from '../../src/status/status-view.ts';
 
 const probeAt = new Date('2026-11-20T10:01:00.000Z');
@@ -106,4 +106,18 @@ test.each<[string, Partial<StoredPoll>, string[]]>([
   const json = pollJson(poll);
   expect(json.problems).toEqual(codes);
   expect(json).not.toHaveProperty('listed_before');
+});
+
+test('a problem links to its section of the runbook if the address of the pages is known', () => {
+  const problem = {
+    code: 'sink_held',
+    severity: 'critical',
+    about: 'crm',
+    message: '',
+    nextStep: '',
+  } as const;
+  const linkOf = (publicUrl: string | undefined) =>
+    verdictJson([problem], [], publicUrl).problems.map(({ runbook_url }) => runbook_url);
+  expect(linkOf('https://leads.example.com')).toEqual(['https://leads.example.com/runbook/sink-held']);
+  expect(linkOf(undefined)).toEqual([null]);
 });

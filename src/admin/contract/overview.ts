@@ -11,6 +11,8 @@ const Problem = z.object({
   next_step: z.string(),
   /** Section of the operating manual, as a path in the project. */
   runbook: z.string(),
+  /** The page that shows that section; null if the configuration does not name the address of the pages. */
+  runbook_url: z.string().nullable(),
 });
 
 /** A source and its last polls. */

@@ -4,7 +4,7 @@ import { printCount } from '../../platform/text/format.ts';
 import type { Overview, SinkOverview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
 import { backupId, exportId } from './exports.ts';
-import { goneLeadsAddress, sinkAction, sinkAddress, withQuery } from './parts/addresses.ts';
+import { goneLeadsAddress, runbookAddress, sinkAction, sinkAddress, withQuery } from './parts/addresses.ts';
 import { confirmAllButton, confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
@@ -14,12 +14,12 @@ import { pollButton } from './poll-now.ts';
 export function problemList({ problems, sinks }: Overview): Content {
   if (problems.length === 0) return null;
   return html`<ul class="problems" aria-label="Problems">${problems.map((problem) => {
-    const { code, severity, message, next_step: nextStep } = problem;
+    const { code, severity, message, next_step: nextStep, runbook } = problem;
     const { actions, replaceStep } = offersFor(problem, sinks);
     return html`<li class=${severity}>
       <strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong>
       <p>${markup(message)} <span class="next">${replaceStep ? WITH_BUTTONS[code] : markup(nextStep)}</span></p>
-      ${actions.length > 0 && html`<div class="actions">${actions}</div>`}
+      <div class="actions">${actions}${link(runbookAddress(runbook), 'See runbook', code.replaceAll('_', ' '))}</div>
     </li>`;
   })}</ul>`;
 }

@@ -20,6 +20,7 @@ import { addPollNow } from './poll-now.ts';
 import { addPolls } from './polls.ts';
 import { addRejected } from './rejected.ts';
 import { addReplay } from './replay.ts';
+import { addRunbook } from './runbook.ts';
 import { addSink } from './sink.ts';
 import { addSinkActions } from './sink-actions.ts';
 import { addSinks } from './sinks.ts';
@@ -49,6 +50,7 @@ const addPages = [
   addPlayground,
   addConfiguration,
   addAudit,
+  addRunbook,
 ] as const;
 
 /** The part of the pages that needs no credential; the login uses it. */

@@ -161,7 +161,7 @@ function jsonOf({
     running: context.running,
     unready: context.unready,
     config_stale: stale ?? null,
-    ...verdictJson(findProblems(sources, sinks, context), context.faults),
+    ...verdictJson(findProblems(sources, sinks, context), context.faults, config.publicUrl),
     ...statusJson(config, known, context.exports),
   });
 }

@@ -204,7 +204,11 @@ class Watch {
       running,
       unready,
       config_stale: stale ?? null,
-      ...verdictJson(findProblems(sources, sinks, context), (this.#config.faults ?? []).map(formatFault)),
+      ...verdictJson(
+        findProblems(sources, sinks, context),
+        (this.#config.faults ?? []).map(formatFault),
+        this.#config.publicUrl,
+      ),
       ...topJson(this.#config, status, context.exports, throughput),
     };
   }

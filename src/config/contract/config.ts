@@ -84,7 +84,7 @@ export interface Config {
  * that belong to the type of a sink, because their secrets may not be available.
  */
 export interface LedgerConfig
-  extends Pick<Config, 'file' | 'dataDir' | 'minFreeBytes' | 'admin' | 'exports' | 'backups'> {
+  extends Pick<Config, 'file' | 'dataDir' | 'minFreeBytes' | 'admin' | 'publicUrl' | 'exports' | 'backups'> {
   readonly sources: readonly Omit<SourceConfig, 'options'>[];
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
   /** `unknown` if there may be a queue whose address is not available. */

@@ -80,7 +80,7 @@ export const adminOptions = z
       .transform((text) => new URL(text).origin)
       .optional()
       .describe(
-        'The address at which people open the pages: `https://leadsync.example.com`. Messages about a lead then have a link to its page, and alerts one to the page that shows the problem.',
+        'The address at which people open the pages: `https://leadsync.example.com`. Messages about a lead then have a link to its page, and alerts one to the page that shows the problem and one to its section of the runbook.',
       ),
     trusted_proxies: z
       .array(z.string().refine(isNetwork, 'must be an IP address or a CIDR block such as 10.0.0.0/8'))

@@ -127,6 +127,7 @@ export class ConfigReader {
       exports: this.#exportsOf(daemon),
       backups: this.#backupsOf(daemon),
       admin: daemon.admin.listen,
+      publicUrl: daemon.admin.public_url,
       adminToken: commandToken(daemon.admin) ?? this.#hiddenToken(),
     };
   }
@@ -149,7 +150,12 @@ export class ConfigReader {
       queue: { redis_url: read('queue', queue)?.redis_url },
       exports: read('exports', exports) ?? {},
       backups: read('backups', backups) ?? {},
-      admin: read('admin', admin) ?? { listen: undefined, token: undefined, tokens: {} },
+      admin: read('admin', admin) ?? {
+        listen: undefined,
+        public_url: undefined,
+        token: undefined,
+        tokens: {},
+      },
     };
   }
 

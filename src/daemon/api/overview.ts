@@ -60,11 +60,13 @@ export async function overviewOf(
     at: now.toISOString(),
     installation: config.name ?? null,
     healthy: problems.length === 0,
-    problems: problems.map(problemJson).map(({ message, next_step, ...rest }) => ({
-      ...rest,
-      message: parts.rewriteCommands(message),
-      next_step: parts.rewriteCommands(next_step),
-    })),
+    problems: problems
+      .map((problem) => problemJson(problem, config.publicUrl))
+      .map(({ message, next_step, ...rest }) => ({
+        ...rest,
+        message: parts.rewriteCommands(message),
+        next_step: parts.rewriteCommands(next_step),
+      })),
     sources: sources.map((source) =>
       sourceOverview(source, now, parts.pollFailures.of(source.name)?.retryAt),
     ),

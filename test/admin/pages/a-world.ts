@@ -46,6 +46,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         next_step:
           'See whether PostgreSQL runs at warehouse.internal:5432. Nothing is lost: 14 leads wait, and go out by themselves when it is back.',
         runbook: 'docs/operating.md#sink-held',
+        runbook_url: null,
       },
       {
         code: 'deliveries_dead',
@@ -54,6 +55,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         message: '3 deliveries to crm are dead: it answered 422.',
         next_step: 'Look at why under Deliveries, mend what refused them, then retry the dead.',
         runbook: 'docs/operating.md#deliveries-dead',
+        runbook_url: null,
       },
       {
         code: 'export_fails',
@@ -64,6 +66,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         next_step:
           'Check whether the storage runs. leadsync retries it in 4 min; `leadsync export --name lake` runs it now.',
         runbook: 'docs/operating.md#export-fails',
+        runbook_url: null,
       },
     ],
     sources: [

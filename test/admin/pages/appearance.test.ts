@@ -23,6 +23,8 @@ const everyPage = [
   '/audit',
   '/playground?source=main&lead=48205',
   '/configuration',
+  '/runbook',
+  '/runbook/sink-held',
   '/login',
 ] as const;
 
@@ -40,6 +42,7 @@ const everyState = [
   '/audit?who=bob',
   '/sinks/warehouse?period=7d',
   '/sinks/nobody',
+  '/runbook/nothing',
   '/sinks/crm?period=2h',
 ] as const;
 

@@ -20,13 +20,13 @@ describe('Overview', () => {
     await expect.poll(() => page.locator('h1').textContent()).toBe('2 critical problems and 1 warning.');
     expect(await page.locator('.problems li').allTextContents()).toEqual([
       expect.stringMatching(
-        /^Critical\s*The sink warehouse .*held for 38 min.*refuses connections\..+See sink\s*Try now…\s*$/s,
+        /^Critical\s*The sink warehouse .*held for 38 min.*refuses connections\..+See sink\s*Try now…\s*See runbook\s*$/s,
       ),
       expect.stringMatching(
-        /^Critical\s*3 deliveries to crm are dead.*422\.\s*See why, and fix the cause before you retry\.\s*See 3 dead\s*Retry…\s*Discard…\s*$/s,
+        /^Critical\s*3 deliveries to crm are dead.*422\.\s*See why, and fix the cause before you retry\.\s*See 3 dead\s*Retry…\s*Discard…\s*See runbook\s*$/s,
       ),
       expect.stringMatching(
-        /^Warning\s*Export lake failed 3 times.*leadsync export --name lake.*See export\s*$/s,
+        /^Warning\s*Export lake failed 3 times.*leadsync export --name lake.*See export\s*See runbook\s*$/s,
       ),
     ]);
     expect(faults).toEqual([]);
@@ -205,6 +205,7 @@ describe('Leads', () => {
         message: 'main lists 6 leads, and listed 130 within a week before.',
         next_step: 'See whether this is the right account.',
         runbook: 'docs/operating.md#listing-shrunk',
+        runbook_url: null,
       },
     ];
     await go('/');

@@ -254,6 +254,7 @@ function hostileWorld(some: readonly string[]) {
       message: text,
       next_step: text,
       runbook: 'docs/operating.md#sink-held',
+      runbook_url: null,
     })),
     sources: some.map((text) => ({ ...sample(world.sources, 0), source: text, error: text })),
     speeds: some.map((text) => ({ ...sample(world.speeds, 0), sink: text })),

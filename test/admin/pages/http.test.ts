@@ -33,6 +33,7 @@ describe('every page', () => {
     '/playground',
     '/playground?source=main&lead=48196&sink=crm',
     '/configuration',
+    '/runbook/the-first-minute',
     '/leads/main/48196',
     '/login',
   ])('%s forbids code in itself, and loads nothing from elsewhere', async (path) => {

@@ -100,6 +100,7 @@ test('leadsync status --json has the verdict and each problem', async () => {
         message: expect.stringContaining('moving house'),
         next_step: expect.stringContaining('resume crm'),
         runbook: 'docs/operating.md#sink-paused',
+        runbook_url: null,
       },
     ],
   });

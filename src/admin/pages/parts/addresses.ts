@@ -54,6 +54,11 @@ export function rejectedAction(rejected: number): string {
   return `/rejected/${rejected}/data`;
 }
 
+/** Returns the page of a section of the operating manual. `runbook` is its path in the project, as problems have it. */
+export function runbookAddress(runbook: string): string {
+  return `/runbook/${encoded(runbook.split('#')[1] ?? '')}`;
+}
+
 /** Returns the address to which the button that polls a source posts. */
 export function pollAction(source: string): string {
   return `/sources/${encoded(source)}/poll`;

@@ -56,6 +56,7 @@ function readAsset(name: AssetName, url: string): Asset {
   return { name, address: `/assets/${stem}-${hash}.${ending}`, type: TYPES[ending] ?? '', body };
 }
 
-function asset(name: string): string {
+/** Returns the URL of a file in the folder of assets. */
+export function asset(name: string): string {
   return pathToFileURL(join(packageRoot, isBuilt ? 'dist' : 'src', 'admin/assets', name)).href;
 }

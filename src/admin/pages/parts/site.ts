@@ -33,6 +33,7 @@ const OVERVIEW_FAILED: Overview['problems'][number] = {
   message: 'The state of leadsync is unknown.',
   next_step: 'Run `leadsync status`, and see the log.',
   runbook: 'docs/operating.md#the-first-minute',
+  runbook_url: null,
 };
 
 const REFRESH_MS = 5_000;
