@@ -32,6 +32,8 @@ export interface AdminOptions extends ProbeOptions {
   readonly port: number;
   /** Host names that requests may use, in addition to those that `isAllowedHost` always accepts. */
   readonly hosts: () => readonly string[];
+  /** The address at which people open the pages, without a slash at its end. */
+  readonly publicUrl?: () => string | undefined;
   /** Addresses and CIDR blocks of trusted proxies, whose forwarding headers the server uses. */
   readonly proxies: () => readonly string[];
   /**
@@ -128,8 +130,9 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
 async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<void> {
   const { monotonicMs = () => performance.now(), tokens, loopback, audit } = options;
   const { header = () => undefined, login = () => undefined, onLoginFailed = () => undefined } = options;
+  const { publicUrl = () => undefined } = options;
   const isProxy = trustedProxies(options.proxies);
-  const access = new Access({ tokens, header, login, isProxy, loopback, monotonicMs });
+  const access = new Access({ tokens, header, login, isProxy, loopback, publicUrl, monotonicMs });
   await app.register(cookie);
   const record = auditRecorder(audit);
   addGate(app, { hosts: options.hosts, access, record, instance: options.instance });

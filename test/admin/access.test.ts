@@ -144,7 +144,29 @@ describe('a session', () => {
   test('is kept for https alone where the browser speaks it', async () => {
     const server = await start();
     const secure = { host: 'leadsync.internal', origin: 'https://leadsync.internal' };
-    expect(cookieOf(await logIn(server, TOKEN, secure))).toContain('; Secure');
+    const cookie = cookieOf(await logIn(server, TOKEN, secure));
+    expect(cookie).toMatch(
+      /^__Host-leadsync_session=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    const out = await ask(server, '/logout', {
+      method: 'POST',
+      headers: { ...secure, cookie: cookie.split(';')[0] ?? '' },
+    });
+    expect(cookieOf(out)).toMatch(/^__Host-leadsync_session=; Max-Age=0; Path=\/; HttpOnly; Secure/);
+  });
+
+  test('over https is not one that another host of the domain or plain http could have set', async () => {
+    const publicUrl = () => 'https://leads.example.com';
+    const server = await start({ hosts: () => ['leads.example.com'], publicUrl });
+    const plain = cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '';
+    const statusAt = async (host: string | undefined, cookie: string) =>
+      (await ask(server, '/metrics', { headers: { ...(host && { host }), cookie } })).status;
+    expect(plain).toMatch(/^leadsync_session=/);
+    expect(await statusAt(undefined, plain)).toBe(200);
+    expect(await statusAt('leads.example.com', plain)).toBe(401);
+    const origin = { host: 'leads.example.com', origin: 'https://leads.example.com' };
+    const session = cookieOf(await logIn(server, TOKEN, origin)).split(';')[0] ?? '';
+    expect(await statusAt('leads.example.com', `${session}; ${plain}`)).toBe(200);
   });
 
   test('ends by itself after twelve hours', async () => {

@@ -16,7 +16,7 @@ describe('a login at the provider', () => {
     const begun = await anna.get('/login/oidc?next=/sinks?a=b');
     expect(begun.status).toBe(303);
     expect(begun.headers['set-cookie']?.[0]).toMatch(
-      /^leadsync_login=[\w-]{43}; Max-Age=600; Path=\/login\/oidc; HttpOnly; SameSite=Lax$/,
+      /^leadsync_login=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
     );
     const query = new URL(begun.headers.location ?? '').searchParams;
     expect(Object.fromEntries(query)).toMatchObject({
@@ -148,7 +148,16 @@ describe('the address to come back to', () => {
     expect(new URL(begun.headers.location ?? '').searchParams.get('redirect_uri')).toBe(
       'https://leadsync.example.com/login/oidc/callback',
     );
-    expect(begun.headers['set-cookie']?.[0]).toContain('; Secure');
+    expect(begun.headers['set-cookie']?.[0]).toMatch(/^__Host-leadsync_login=.*; Path=\/; HttpOnly; Secure/);
+  });
+
+  test('over https, leads back to a session that no other host of the domain can set', async () => {
+    const { browser, now } = await anOidcAdmin();
+    now.publicUrl = 'https://leadsync.example.com';
+    const anna = browser();
+    await anna.logIn('/login/oidc?here=1');
+    expect([...anna.cookies.keys()]).toEqual(['__Host-leadsync_login', '__Host-leadsync_session']);
+    expect((await anna.get('/sinks')).status).toBe(200);
   });
 
   test('is otherwise that of the request, as a trusted proxy forwards it, and never that of a stranger', async () => {

@@ -7,7 +7,8 @@ import type { LoginProvider } from '../contract/login-provider.ts';
 import { RequestError } from '../contract/request-error.ts';
 import type { OperationName, PersonWithoutRole } from '../contract/rights.ts';
 import { sendError, wantsPage } from '../http/answer.ts';
-import { clientAddress } from '../http/proxies.ts';
+import { clientAddress, isHttps } from '../http/proxies.ts';
+import { readCookie } from './cookies.ts';
 import { digest, type PersonHolder, Sessions, type TokenHolder } from './sessions.ts';
 import { TokenThrottle } from './token-throttle.ts';
 
@@ -38,6 +39,8 @@ export interface AccessOptions {
    * credential.
    */
   readonly loopback: boolean;
+  /** The address at which people open the pages, without a slash at its end; undefined if the configuration does not name it. */
+  readonly publicUrl: () => string | undefined;
   readonly monotonicMs: () => number;
 }
 
@@ -89,7 +92,17 @@ export class Access {
     if (person) return person;
     // Checked after the right token, so that wrong tokens from an address never lock out the right one from it.
     if (bearer !== undefined) return this.#guess(bearer, address);
-    return this.#bySession(request.cookies[SESSION_COOKIE], address) ?? NO_CREDENTIAL;
+    return this.#bySession(this.#sessionOf(request), address) ?? NO_CREDENTIAL;
+  }
+
+  /** Whether the browser uses HTTPS, according to a trusted proxy, to its `Origin`, or to the address at which people open the pages. */
+  isSecure(request: FastifyRequest): boolean {
+    const pages = URL.parse(this.#protection.publicUrl() ?? '');
+    return isHttps(request) || (pages?.protocol === 'https:' && pages.host === request.host);
+  }
+
+  #sessionOf(request: FastifyRequest): string | undefined {
+    return readCookie(request, SESSION_COOKIE, this.isSecure(request));
   }
 
   /** Returns the person whom a trusted proxy names; undefined if the request does not come from one, or has no single name. */
@@ -179,7 +192,7 @@ export class Access {
 
   /** Ends the session of a request. Returns what it was started with; undefined if there was none. */
   logOut(request: FastifyRequest): TokenHolder | PersonHolder | undefined {
-    const session = request.cookies[SESSION_COOKIE];
+    const session = this.#sessionOf(request);
     const holder = session === undefined ? undefined : this.#sessions.holderOf(session);
     if (session !== undefined) this.#sessions.end(session);
     return holder;

@@ -1,9 +1,10 @@
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LoginProvider } from '../contract/login-provider.ts';
-import { clientAddress, isHttps, originOf } from '../http/proxies.ts';
+import { clientAddress, originOf } from '../http/proxies.ts';
 import { type Access, type AnonymousClient, SESSION_COOKIE } from './access.ts';
 import { type RecordAudit, UNPROVED } from './audit.ts';
+import { removeCookie, setCookie } from './cookies.ts';
 import { ownPath } from './own-path.ts';
 import { SESSION_MS } from './sessions.ts';
 
@@ -71,12 +72,12 @@ export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise
     const login = access.logIn(request, token);
     if (!('session' in login)) return refuse(request, reply, login, next);
     await record('login', { ...login.client });
-    const cookie = { ...cookieFor(request), maxAge: SESSION_MS / 1000 };
-    return reply.setCookie(SESSION_COOKIE, login.session, cookie).redirect(next, 303);
+    const cookie = { isSecure: access.isSecure(request), sameSite: 'strict', lastsMs: SESSION_MS } as const;
+    return setCookie(reply, SESSION_COOKIE, login.session, cookie).redirect(next, 303);
   });
   app.post('/logout', { config: { open: true } }, async (request, reply) => {
     const holder = access.logOut(request);
-    reply.clearCookie(SESSION_COOKIE, cookieFor(request));
+    removeCookie(request, reply, SESSION_COOKIE);
     const login = parts.login();
     const isPerson = holder?.via === 'oidc' || fieldsOf(request.body).everywhere;
     if (!isPerson || login === undefined) return reply.redirect('/login', 303);
@@ -89,10 +90,6 @@ export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise
     const link = `Log out of ${login.provider.label} too`;
     return pages.sendOnward(reply, { title: 'You are logged out of leadsync', link, to: address });
   });
-}
-
-function cookieFor(request: FastifyRequest) {
-  return { path: '/', httpOnly: true, sameSite: 'strict', secure: isHttps(request) } as const;
 }
 
 function fieldsOf(fields: unknown) {

@@ -3,10 +3,11 @@ import { CALLBACK_PATH, LOGIN_PATH, LoginFailed } from '../../identity/contract.
 import type { LoginProvider } from '../contract/login-provider.ts';
 import { noRole } from '../contract/rights.ts';
 import { sendError } from '../http/answer.ts';
-import { clientAddress, isHttps, originOf } from '../http/proxies.ts';
+import { clientAddress, originOf } from '../http/proxies.ts';
 import { type Access, SESSION_COOKIE } from './access.ts';
 import { type RecordAudit, UNPROVED } from './audit.ts';
 import { BegunLogins, LOGIN_MS } from './begun-logins.ts';
+import { readCookie, setCookie } from './cookies.ts';
 import type { LoginPages } from './login.ts';
 import { ownPath } from './own-path.ts';
 import { SESSION_MS } from './sessions.ts';
@@ -75,10 +76,10 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
     try {
       const attempt = await login.provider.begin(origin + CALLBACK_PATH);
       const kept = { attempt, provider: login.provider.key, next: to };
-      const browser = begun.add(kept, clientAddress(request), request.cookies[LOGIN_COOKIE]);
+      const isSecure = origin.startsWith('https:');
+      const browser = begun.add(kept, clientAddress(request), readCookie(request, LOGIN_COOKIE, isSecure));
       // Lax, because the provider's redirect back comes from another site.
-      const cookie = { path: LOGIN_PATH, httpOnly: true, sameSite: 'lax', maxAge: LOGIN_MS / 1000 } as const;
-      reply.setCookie(LOGIN_COOKIE, browser, { ...cookie, secure: origin.startsWith('https:') });
+      setCookie(reply, LOGIN_COOKIE, browser, { isSecure, sameSite: 'lax', lastsMs: LOGIN_MS });
       return reply.redirect(attempt.address, 303);
     } catch (error) {
       if (error instanceof LoginFailed) return refuse(request, reply, error, '', to);
@@ -90,7 +91,7 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
     const login = parts.login();
     const answer = new URL(request.url, 'http://localhost').searchParams;
     const state = answer.get('state') ?? '';
-    const one = begun.take(state, request.cookies[LOGIN_COOKIE] ?? '');
+    const one = begun.take(state, readCookie(request, LOGIN_COOKIE, access.isSecure(request)) ?? '');
     if (login === undefined || one === undefined || one.provider !== login.provider.key)
       return pages.sendLogin(reply.code(400), { failure: NOT_BEGUN });
     try {
@@ -113,15 +114,12 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
         return sendError(request, reply, noRole({ who, via: 'oidc' }));
       }
       await record('login', { ...started.client });
-      const secure = one.attempt.redirectUri.startsWith('https:') || isHttps(request);
-      const cookie = {
-        path: '/',
-        httpOnly: true,
+      const isSecure = one.attempt.redirectUri.startsWith('https:') || access.isSecure(request);
+      setCookie(reply, SESSION_COOKIE, started.session, {
+        isSecure,
         sameSite: 'strict',
-        secure,
-        maxAge: SESSION_MS / 1000,
-      } as const;
-      reply.setCookie(SESSION_COOKIE, started.session, cookie);
+        lastsMs: SESSION_MS,
+      });
       // Not a redirect: the browser would send no strict cookie with a request that began at another site.
       return pages.sendOnward(reply, { title: 'Logged in', link: 'Continue', to: one.next });
     } catch (error) {

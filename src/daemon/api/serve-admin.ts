@@ -46,6 +46,7 @@ export async function serveAdmin(
     host,
     port,
     hosts: () => [host, ...current.config.adminHosts],
+    publicUrl: () => current.config.publicUrl,
     proxies: () => current.config.adminProxies,
     tokens: () => current.config.adminTokens,
     header: () => current.config.adminHeader,
