@@ -2,7 +2,7 @@ import {
   type BreakerPolicy,
   DEFAULT_BREAKER,
   failuresToHold,
-  JUDGED_ATTEMPTS,
+  JUDGED_BATCHES,
   MIN_CONCURRENT_BATCHES,
 } from '../leads/breaker-policy.ts';
 import type { AttemptedDelivery } from '../leads/judgement.ts';
@@ -11,8 +11,8 @@ import { HEALTHY, MAPPING_FAILS, REFUSALS_BEFORE_HOLD, type SinkHealth } from '.
 import type { Random } from '../platform/time/clock.ts';
 import { backOffMs } from './retry-policy.ts';
 
-/** Number of recent attempts to remember: enough to distinguish a failure rate of 10 % from one of 30 %. */
-export const RECENT_ATTEMPTS = 100;
+/** Number of recent batches to remember: enough to distinguish a failure rate of 10 % from one of 30 %. */
+export const RECENT_BATCHES = 100;
 /** Minimum time without a delivered lead, in ms: otherwise a short streak of failures would hold the sink of a busy, flaky destination. */
 export const SILENT_MS = 5_000;
 /** The wait between probes doubles only after this many failed probes: a flaky destination fails one or two by chance. */
@@ -32,7 +32,7 @@ const UNLIKELY = 0.001;
 export const MAX_EXCUSES = 10;
 
 /**
- * Returns the health of a sink after an attempt: whether the sink is held, when the next probe is due, and how many batches may be
+ * Returns the health of a sink after a batch was attempted: whether the sink is held, when the next probe is due, and how many batches may be
  * concurrent.
  */
 export function nextHealth(
@@ -171,14 +171,14 @@ function answered(health: SinkHealth): SinkHealth {
 }
 
 function remembered({ recent }: SinkHealth, outcome: '+' | '-'): string {
-  return (recent + outcome).slice(-RECENT_ATTEMPTS);
+  return (recent + outcome).slice(-RECENT_BATCHES);
 }
 
 function isDown(
   { recent, lastDeliveredAt }: SinkHealth,
   { now, policy }: Pick<Breaker, 'now' | 'policy'>,
 ): boolean {
-  const judged = recent.slice(-JUDGED_ATTEMPTS);
+  const judged = recent.slice(-JUDGED_BATCHES);
   if (failuresIn(judged) >= failuresToHold(policy)) return true;
   // A time in the future means that the clock was set back.
   const silentMs = lastDeliveredAt ? Math.abs(now.getTime() - lastDeliveredAt.getTime()) : SILENT_MS;

@@ -1,16 +1,16 @@
 /** When the circuit breaker of a sink holds it, and how long it waits between probes: the options that an operator can set. */
 export interface BreakerPolicy {
-  /** Share of the last `JUDGED_ATTEMPTS` attempts that must fail for the sink to be held. */
+  /** Share of the last `JUDGED_BATCHES` batches that must fail for the sink to be held. */
   readonly failureRate: number;
-  /** Number of failures in a row that hold the sink, unless a lead was delivered in the last seconds. */
+  /** Number of failed batches in a row that hold the sink, unless a lead was delivered in the last seconds. */
   readonly consecutiveFailures: number;
   /** Maximum wait between two probes, unless the destination asks for more, in ms. */
   readonly maxProbeWaitMs: number;
 }
 
 /**
- * The policy of a sink that sets none. A destination that fails half of its attempts at random reaches this failure rate about once in 5,000
- * attempts; one that fails 30 % practically never does.
+ * The policy of a sink that sets none. A destination that fails half of its batches at random reaches this failure rate about once in 5,000
+ * batches; one that fails 30 % practically never does.
  */
 export const DEFAULT_BREAKER: BreakerPolicy = {
   failureRate: 0.9,
@@ -18,12 +18,12 @@ export const DEFAULT_BREAKER: BreakerPolicy = {
   maxProbeWaitMs: 60_000,
 };
 
-/** Number of last attempts to which `failureRate` applies. */
-export const JUDGED_ATTEMPTS = 20;
+/** Number of last batches to which `failureRate` applies. */
+export const JUDGED_BATCHES = 20;
 
-/** Returns how many of the last `JUDGED_ATTEMPTS` attempts must fail for the sink to be held. */
+/** Returns how many of the last `JUDGED_BATCHES` batches must fail for the sink to be held. */
 export function failuresToHold({ failureRate }: BreakerPolicy): number {
-  return Math.max(1, Math.ceil(failureRate * JUDGED_ATTEMPTS - 1e-9)); // 0.7 × 20 is a little more than 14
+  return Math.max(1, Math.ceil(failureRate * JUDGED_BATCHES - 1e-9)); // 0.7 × 20 is a little more than 14
 }
 
 /**

@@ -9,8 +9,8 @@ export const MAPPING_FAILS = 'The mapping fails for lead after lead';
 /** The health of a sink. The ledger stores it, so every process that delivers shares it. */
 export interface SinkHealth {
   /**
-   * The last attempts while the sink was not held, oldest first: `+` if the destination answered, `-` if it was unavailable. Limited in
-   * length.
+   * The last batches that were attempted while the sink was not held, oldest first: `+` if the destination answered, `-` if it was
+   * unavailable. Limited in length.
    */
   readonly recent: string;
   /** Number of leads refused in a row since a lead was last delivered. */

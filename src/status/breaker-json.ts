@@ -2,7 +2,7 @@ import {
   type BreakerPolicy,
   DEFAULT_BREAKER,
   failuresToHold,
-  JUDGED_ATTEMPTS,
+  JUDGED_BATCHES,
   MIN_CONCURRENT_BATCHES,
 } from '../leads/breaker-policy.ts';
 import { REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
@@ -26,7 +26,7 @@ export function breakerJson({ config, status, state }: SinkView) {
     recent_failures: failures,
     failure_rate: attempts === 0 ? null : failures / attempts,
     held_at_failures: failuresToHold(policy),
-    held_at_attempts: JUDGED_ATTEMPTS,
+    held_at_attempts: JUDGED_BATCHES,
     held_at_consecutive_failures: policy.consecutiveFailures,
     failed_probes: isHeld ? health.probes : null,
     concurrency: most === null ? null : now,
@@ -43,7 +43,7 @@ function explain(health: SinkHealth, policy: BreakerPolicy, most: number | null)
   const rate =
     failures === 0
       ? null
-      : `${failures} of its last ${countOf(recent.length, 'batch', 'batches')} failed. It is held when ${failuresToHold(policy)} of the last ${JUDGED_ATTEMPTS} fail.`;
+      : `${failures} of its last ${countOf(recent.length, 'batch', 'batches')} failed. It is held when ${failuresToHold(policy)} of the last ${JUDGED_BATCHES} fail.`;
   if (!isRecovering) return rate;
   const recovery = `It recovers from a hold: ${countOf(places, 'batch', 'batches')} at a time now, and one more with each answer, up to ${most}.`;
   return rate === null ? recovery : `${recovery} ${rate}`;
@@ -52,9 +52,9 @@ function explain(health: SinkHealth, policy: BreakerPolicy, most: number | null)
 /** Returns why a sink is held. The health does not say so, but has everything by which the circuit breaker decided. */
 function holdReason({ recent, refusals, places }: SinkHealth, policy: BreakerPolicy): string {
   if (refusals >= REFUSALS_BEFORE_HOLD) return `It is held because it refused ${refusals} leads in a row.`;
-  const failed = failuresIn(recent.slice(-JUDGED_ATTEMPTS));
+  const failed = failuresIn(recent.slice(-JUDGED_BATCHES));
   if (places === undefined && failed >= failuresToHold(policy))
-    return `It is held because ${failed} of its last ${JUDGED_ATTEMPTS} batches failed.`;
+    return `It is held because ${failed} of its last ${JUDGED_BATCHES} batches failed.`;
   if (places === undefined && recent.endsWith('-'.repeat(policy.consecutiveFailures)))
     return `It is held because its last ${countOf(policy.consecutiveFailures, 'batch', 'batches')} failed.`;
   return 'It is held because its destination asked for a pause.';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_EXCUSES, RECENT_ATTEMPTS, SILENT_MS } from '../../src/delivery/circuit-breaker.ts';
+import { MAX_EXCUSES, RECENT_BATCHES, SILENT_MS } from '../../src/delivery/circuit-breaker.ts';
 import { EXCUSED_WAIT_MS, judgeBy } from '../../src/delivery/judge.ts';
 import {
   DEFAULT_BREAKER,
   failuresToHold,
-  JUDGED_ATTEMPTS,
+  JUDGED_BATCHES,
   MIN_CONCURRENT_BATCHES,
 } from '../../src/leads/breaker-policy.ts';
 import type { AttemptedDelivery, Verdict } from '../../src/leads/judgement.ts';
@@ -62,13 +62,13 @@ describe('an unavailable destination', () => {
     ['one failure less', 0, failuresToHold(DEFAULT_BREAKER) - 1, false],
   ])('its sink is judged by %s', (_, silentMs, failures, isHeld) => {
     const course = new Course();
-    course.oneByOne(...times(RECENT_ATTEMPTS, delivered));
+    course.oneByOne(...times(RECENT_BATCHES, delivered));
     course.ms += silentMs;
     course.oneByOne(...times(failures, down));
     expect(course.health.heldSince !== undefined).toBe(isHeld);
   });
 
-  it(`its sink is held when ${failuresToHold(DEFAULT_BREAKER)} of its last ${JUDGED_ATTEMPTS} attempts failed, although some succeeded`, () => {
+  it(`its sink is held when ${failuresToHold(DEFAULT_BREAKER)} of its last ${JUDGED_BATCHES} attempts failed, although some succeeded`, () => {
     const course = new Course();
     course.oneByOne(delivered, ...times(9, down), delivered, ...times(8, down));
     expect(course.health.heldSince).toBeUndefined();
@@ -86,8 +86,8 @@ describe('an unavailable destination', () => {
 
   it("the sink's health remembers a bounded number of attempts", () => {
     const course = new Course();
-    course.oneByOne(...times(3 * RECENT_ATTEMPTS, delivered));
-    expect(course.health.recent).toBe('+'.repeat(RECENT_ATTEMPTS));
+    course.oneByOne(...times(3 * RECENT_BATCHES, delivered));
+    expect(course.health.recent).toBe('+'.repeat(RECENT_BATCHES));
   });
 
   it('successes in between keep its sink from being held', () => {
@@ -383,7 +383,7 @@ describe('a destination that fails at random', () => {
     [0.3, 13],
   ])('a failure rate of %d makes hardly any lead wait as if the failures were its own', (rate, seed) => {
     const flaky = new Flaky(rate, seed);
-    for (let warmUp = 0; warmUp < RECENT_ATTEMPTS; warmUp += 1) flaky.attempt();
+    for (let warmUp = 0; warmUp < RECENT_BATCHES; warmUp += 1) flaky.attempt();
     let late = 0;
     const leads = 10_000;
     for (let lead = 0; lead < leads; lead += 1) {
@@ -418,7 +418,7 @@ describe('a destination that fails at random', () => {
     'a poison lead follows its schedule and dies, alone and without rapid retries, if the destination %s',
     (_, rate, tries) => {
       const flaky = new Flaky(rate, 21);
-      for (let warmUp = 0; warmUp < RECENT_ATTEMPTS; warmUp += 1) flaky.attempt();
+      for (let warmUp = 0; warmUp < RECENT_BATCHES; warmUp += 1) flaky.attempt();
       let poison = anAttempt(down);
       const waits: number[] = [];
       for (let attempt = 0; attempt < 30; attempt += 1) {

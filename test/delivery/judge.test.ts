@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RECENT_ATTEMPTS } from '../../src/delivery/circuit-breaker.ts';
+import { RECENT_BATCHES } from '../../src/delivery/circuit-breaker.ts';
 import { backOffMs, retryWaitMs } from '../../src/delivery/retry-policy.ts';
 import { DEFAULT_BREAKER } from '../../src/leads/breaker-policy.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
@@ -276,7 +276,7 @@ describe('any sequence of answers from a sink', () => {
         course.settle(delivered);
         const { recent, places } = course.health;
         expect(course.health).toEqual({ ...HEALTHY, recent, places, lastDeliveredAt: course.now });
-        expect(recent.length).toBeLessThanOrEqual(RECENT_ATTEMPTS);
+        expect(recent.length).toBeLessThanOrEqual(RECENT_BATCHES);
         expect(recent).toMatch(/\+$/);
       }),
     );

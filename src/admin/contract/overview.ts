@@ -35,12 +35,12 @@ export const SourceOverview = z.object({
 
 /** State of a sink's circuit breaker, which holds the sink while its destination does not work. */
 const Breaker = z.object({
-  /** The last attempts while the sink was not held, at most 100, and how many of them failed because the destination was unavailable. */
+  /** The last batches that were attempted while the sink was not held, at most 100, and how many failed because the destination was unavailable. */
   recent_attempts: count,
   recent_failures: count,
-  /** Their quotient; null without attempts. */
+  /** Their quotient; null without batches. */
   failure_rate: z.number().nullable(),
-  /** The sink is held when this many of the last `held_at_attempts` fail, or `held_at_consecutive_failures` in a row and none succeeded for 5 s. */
+  /** The sink is held when this many of the last `held_at_attempts` batches fail, or `held_at_consecutive_failures` in a row and none succeeded for 5 s. */
   held_at_failures: count,
   held_at_attempts: count,
   held_at_consecutive_failures: count,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type BreakerPolicy, DEFAULT_BREAKER, JUDGED_ATTEMPTS } from '../../leads/breaker-policy.ts';
+import { type BreakerPolicy, DEFAULT_BREAKER, JUDGED_BATCHES } from '../../leads/breaker-policy.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { FieldRule } from '../../mapping/definition.ts';
 import { mappingOptions, perLeadOption } from '../../mapping/options.ts';
@@ -41,7 +41,7 @@ const breaker = z
       .max(1)
       .default(DEFAULT_BREAKER.failureRate)
       .describe(
-        `Hold the sink when this share of its last ${JUDGED_ATTEMPTS} attempts has failed: 0.9 is ${JUDGED_ATTEMPTS * 0.9} of them.`,
+        `Hold the sink when this share of its last ${JUDGED_BATCHES} batches has failed: 0.9 is ${JUDGED_BATCHES * 0.9} of them.`,
       ),
     consecutive_failures: z
       .int()
@@ -49,7 +49,7 @@ const breaker = z
       .max(100)
       .default(DEFAULT_BREAKER.consecutiveFailures)
       .describe(
-        'Also hold it after this many failures in a row, if no lead was delivered in the last 5 seconds: for a sink with few leads.',
+        'Also hold it after this many failed batches in a row, if no lead was delivered in the last 5 seconds: for a sink with few leads.',
       ),
     max_probe_wait: durationBetween('1s', '1h')
       .prefault(printDuration(DEFAULT_BREAKER.maxProbeWaitMs))
