@@ -9,6 +9,7 @@ import { backupJson, exportJson } from './export-json.ts';
 import type { ExportView } from './export-view.ts';
 import { sinkProblemCodes } from './find-problems.ts';
 import { iso, reasonOf, seconds } from './json-values.ts';
+import { nextAttemptAt } from './next-attempt.ts';
 import { nextPollAt } from './next-poll.ts';
 import type { Problem } from './problem.ts';
 import { sourceProblemCodes } from './source-problems.ts';
@@ -130,15 +131,13 @@ export function sinkOverview(view: SinkView, now: Date) {
     state === 'paused'
       ? [health?.pausedReason, health?.pausedSince]
       : [health?.heldReason, health?.heldSince];
-  const isTried = state === 'held' || state === 'retrying' || state === 'healthy';
-  const nextAttemptAt = isTried ? (health?.probeAt ?? status?.retrying?.nextAttemptAt) : undefined;
   return {
     ...sinkFacts(view),
     state: state === 'retrying' || state === 'new' ? ('healthy' as const) : state,
     reason: reason ?? null,
     since: iso(since),
     problems: sinkProblemCodes(view, now),
-    next_attempt_at: iso(nextAttemptAt),
+    next_attempt_at: iso(nextAttemptAt(view)),
   };
 }
 

@@ -1,23 +1,33 @@
-import { countOf, printAge, printCount, printLength } from '../../platform/text/format.ts';
+import { countOf, printAge, printCount, printLength, printMomentAndAge } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { breakerJson } from '../../status/breaker-json.ts';
+import { nextAttemptAt } from '../../status/next-attempt.ts';
 import type { ProblemContext } from '../../status/problem.ts';
 import type { SinkView } from '../../status/status-view.ts';
 
-type NoteContext = Pick<ProblemContext, 'now' | 'command'>;
+type NoteContext = Pick<ProblemContext, 'now' | 'running' | 'command'>;
 
 /**
- * Returns lines about a sink that explain what it does: its circuit breaker is open or near it, `where` lets nothing through, `rate` slows it
+ * Returns lines about a sink that explain what it does: when leadsync tries it again, its circuit breaker is open or near it, `where` lets nothing through, `rate` slows it
  * down, a replay is under way, or its destination has a daily limit.
  */
 export function sinkNotes(sink: SinkView, context: NoteContext): string[] {
   return [
+    ...nextAttemptLines(sink, context),
     ...breakerLines(sink),
     ...leftOutLines(sink, context),
     ...rateLines(sink, context),
     ...replayLines(sink, context),
     ...quotaLines(sink, context),
   ];
+}
+
+/** Returns a note about the next probe or the first retry, which only a running leadsync makes. */
+function nextAttemptLines(sink: SinkView, { now, running }: NoteContext): string[] {
+  const at = nextAttemptAt(sink);
+  if (!running || at === undefined) return [];
+  const when = at > now ? printMomentAndAge(at, now) : 'due now';
+  return [`${printable(sink.name)}: next ${sink.state === 'held' ? 'probe' : 'attempt'} ${when}.`];
 }
 
 /** A sink gets a note if this share of its last attempts failed, or if it is held or recovers from a hold. */

@@ -460,12 +460,27 @@ describe('leadsync status', () => {
     expect(stdout).not.toContain('crm: 1 lead waits');
   });
 
+  test('says when a held sink is probed, while leadsync runs', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2, 3, 4, 5, 6);
+    await attemptDue(ledger, 'crm', install.clock, () => unavailable);
+    install.clock.jump(6_000);
+    await attemptDue(ledger, 'crm', install.clock, () => unavailable);
+    const noted = async () => /^crm: next .*$/m.exec((await install.run(['status'])).stdout)?.[0];
+    expect(await noted()).toBeUndefined();
+    install.running();
+    expect(await noted()).toMatch(/^crm: next probe 2026-11-20T10:00:\d\dZ \(in \d+ s\)\.$/);
+    install.clock.jump(60_000);
+    expect(await noted()).toBe('crm: next probe due now.');
+  });
+
   test('shows a sink whose leads failed as retrying, with the reason and the next attempt', async () => {
     const install = new Install();
     const ledger = await install.listed(1, 2, 3);
     await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? unavailable : delivered));
     const { stdout } = await install.running().run(['status']);
     expect(stdout).toMatch(/^crm +webhook +retrying +2 +1 /m);
+    expect(stdout).toContain('crm: next attempt 2026-11-20T10:00:05Z (in 5 s).\n');
     // A flaky destination would raise and end such a trouble all the time.
     expect(stdout).toContain('Nothing needs attention.');
     expect(await install.json('status')).toMatchObject({
