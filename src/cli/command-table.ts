@@ -135,6 +135,11 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       () => import('./commands/deliveries.ts'),
     ),
     entry(
+      'rejected [id]',
+      'lists the leads that could not be recorded, with the fault of each',
+      () => import('./commands/rejected.ts'),
+    ),
+    entry(
       'query [sql]',
       'queries the ledger with SQL or a documented query; read-only',
       () => import('./commands/query.ts'),

@@ -12,6 +12,7 @@ import { FindLeads } from './queries/find-leads.ts';
 import { History } from './queries/history.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
 import { newestContents } from './queries/newest-contents.ts';
+import { RejectedList } from './queries/rejected-list.ts';
 import { StatusQueries } from './queries/status-queries.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 
@@ -22,6 +23,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
   const deliveries = new DeliveryList(db);
   const traces = new LeadTrace(db, rows, deliveries);
   const finding = new FindLeads(db);
+  const rejected = new RejectedList(db);
   const vitals = new AlertQueries(db, status);
   const upcoming = new UpcomingDeliveries(db);
   const changes = new ChangeFeed(db);
@@ -34,6 +36,8 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     deliveries: (filter, page) => access.read(() => deliveries.newest(filter, page)),
     trace: (lead, source) => access.read(() => traces.of(lead, source)),
     findLeads: (search, limit) => access.read(() => finding.find(search, limit)),
+    rejected: (search, { limit, before }) => access.read(() => rejected.newest(search, limit, before)),
+    rejectedText: (id) => access.read(() => rejected.text(id)),
     vitals: (recent) => access.read(() => vitals.all(recent)),
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),
     upcoming: (sink, lead, source) => access.read(() => upcoming.of(sink, lead, source)),

@@ -168,7 +168,7 @@ export function rejectedLeads(name: string, rejected: number, { command }: TextO
     'leads_rejected',
     name,
     `${name}: ${countOf(rejected, 'lead')} of the last complete listing ${violate} the service's description and ${were} rejected.`,
-    `No sink gets them. ${command('query @rejects')} shows why. Tell the operator of the service: leadsync records and delivers each lead once the service corrects it.`,
+    `No sink gets them. ${command('rejected')} shows why. Tell the operator of the service: leadsync records and delivers each lead once the service corrects it.`,
   );
 }
 

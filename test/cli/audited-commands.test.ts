@@ -88,6 +88,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   tail: [{ args: ['--show-data'], says: { what: 'reveal', as: 'tail' }, goesOn: true }],
   trace: [{ args: ['1'] }, { args: ['1', '--show-data'], says: { what: 'reveal', lead: '1', as: 'trace' } }],
   deliveries: [{ args: [] }],
+  rejected: [{ args: [] }, { args: ['--state', 'any', '--json'] }],
   find: [{ args: ['anna', '--source', 'main'], says: { what: 'find', source: 'main' } }],
   query: [
     { args: ['--list'] },

@@ -36,6 +36,8 @@ describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
       'status --json',
       'deliveries',
       'deliveries --json',
+      'rejected --state any',
+      'rejected --state any --json',
       'top --once',
       'test-sink refusing',
       'test-sink database --json',

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { WAIT_REASONS } from '../../leads/sink-health.ts';
 import type { LedgerQueries, SelectedState } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
@@ -25,6 +25,7 @@ import {
   declareReason,
   type FilterOptions,
   filterOf,
+  readLimit,
   requireOrder,
 } from '../shell/filter.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
@@ -39,7 +40,6 @@ interface Options extends FilterOptions {
 }
 
 const STATES = ['pending', 'delivered', 'dead', 'skipped', 'discarded'] as const;
-const MAX_LIMIT = 100_000;
 
 /** `leadsync deliveries`: lists deliveries, newest first, with the reason of each dead one. */
 export const command = defineCommand<Options>({
@@ -90,13 +90,6 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
       'only deliveries older than this one, usually the last one of the previous list',
     )
     .option('--json', 'print the deliveries as JSON');
-}
-
-function readLimit(text: string): number {
-  const limit = /^\d+$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > MAX_LIMIT)
-    throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LIMIT}.`);
-  return limit;
 }
 
 function show(

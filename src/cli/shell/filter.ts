@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import { MAX_LEAD_ID } from '../../leads/lead.ts';
 import { printable } from '../../platform/text/printable.ts';
@@ -122,4 +122,15 @@ export function filterOf(options: FilterOptions): FilterOptions {
 /** Whether any of the options is set. Without any, a filter matches everything. */
 export function hasSelection(options: FilterOptions): boolean {
   return Object.keys(filterOf(options)).length > 0;
+}
+
+/** Maximum rows of a list. */
+const MAX_LIMIT = 100_000;
+
+/** Parses `--limit`. @throws InvalidArgumentError */
+export function readLimit(text: string): number {
+  const limit = /^\d+$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LIMIT)
+    throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LIMIT}.`);
+  return limit;
 }

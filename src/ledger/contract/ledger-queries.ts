@@ -4,7 +4,7 @@ import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { FeedCursor, FeedPage, RecentAttempt } from './feed-entries.ts';
-import type { FoundLeads, PersonSearch } from './page-rows.ts';
+import type { FoundLeads, PersonSearch, RejectedSearch, RejectedText, StoredRejection } from './page-rows.ts';
 import type { ActivityRequest, SinkActivity } from './sink-activity.ts';
 import type {
   Backlog,
@@ -78,6 +78,16 @@ export interface LedgerQueries {
    * an answer without rows may have a `next`.
    */
   findLeads(search: PersonSearch, limit: number): Promise<FoundLeads>;
+  /**
+   * Returns one page of rejected leads, without their text, newest first. `before` is the `next` of the previous page. Reads a bounded number of
+   * rows, so a short page may have a `next`.
+   */
+  rejected(
+    search: RejectedSearch,
+    page: { limit: number; before?: number | undefined },
+  ): Promise<{ readonly rows: readonly StoredRejection[]; readonly next: number | undefined }>;
+  /** Returns the text of a rejected lead, which is personal data; undefined if there is none with this id. */
+  rejectedText(rejected: number): Promise<RejectedText | undefined>;
   /** Returns the inputs of alerts. Measures delivery times only for leads that are new since `recent`. */
   vitals(recent: Date): Promise<Vitals>;
   /**

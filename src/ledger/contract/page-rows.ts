@@ -148,6 +148,12 @@ export interface StoredPoll {
 /** `resolved`: recorded since. `gone`: no longer in the last complete listing, and not recorded. `open`: neither. */
 export type RejectionState = 'open' | 'gone' | 'resolved';
 
+/** Which rejected leads a list has. */
+export interface RejectedSearch {
+  readonly source?: string | undefined;
+  readonly state?: RejectionState | undefined;
+}
+
 /** A rejected lead, without its text. Its columns are those of `rejected_leads`, with the times at which its polls began. */
 export interface StoredRejection {
   readonly rejected_id: number;

@@ -11,6 +11,7 @@ import type {
   Order,
   Page,
   PersonSearch,
+  RejectedSearch,
   RejectedText,
   Rows,
   Speed,
@@ -35,7 +36,7 @@ import { FindLeads } from './find-leads.ts';
 import { type Cursor, inEachOrder, mergedRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
-import { RejectedList, type RejectedSearch } from './rejected-list.ts';
+import { RejectedList } from './rejected-list.ts';
 import { StatusQueries } from './status-queries.ts';
 import { UpcomingDeliveries } from './upcoming.ts';
 

@@ -1,12 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { Order, RejectedText, RejectionState, Rows, StoredRejection } from '../contract/page-rows.ts';
-import { type Cursor, inEachOrder, mergedRows } from './keyset-page.ts';
-
-/** Which rejected leads a list has. */
-export interface RejectedSearch {
-  readonly source?: string | undefined;
-  readonly state?: RejectionState | undefined;
-}
+import type { Order, RejectedSearch, RejectedText, Rows, StoredRejection } from '../contract/page-rows.ts';
+import { type Cursor, FROM_NEWEST, inEachOrder, mergedRows, parseCursor } from './keyset-page.ts';
 
 /** Reads the leads that could not be recorded, in the order in which they were first rejected. */
 export class RejectedList {
@@ -32,6 +26,12 @@ export class RejectedList {
       (source === undefined || row.source === source) && (state === undefined || row.state === state);
     const { rows, next } = mergedRows([this.#sql[order].iterate(no)], fits, { limit, order });
     return { rows: rows.map(({ at: _, no: __, ...row }) => row), next };
+  }
+
+  /** Returns a page, newest first, of those before the one with an id. `next` is the id to continue with. */
+  newest(search: RejectedSearch, limit: number, before: number = FROM_NEWEST.no) {
+    const { rows, next } = this.page(search, limit, { at: 0, no: before }, 'newest');
+    return { rows, next: next === null ? undefined : parseCursor(next)?.no };
   }
 
   /** Returns the text of a rejected lead; undefined if there is none of this number. */

@@ -56,6 +56,8 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   feed: true,
   feedCursor: true,
   recordProgress: true,
+  rejected: true,
+  rejectedText: true,
   overview: true,
   pause: true,
   personRecord: true,
