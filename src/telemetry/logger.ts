@@ -38,6 +38,8 @@ export interface Logger {
    * unexpected error can quote a lead.
    */
   fault(doing: string, error: unknown): void;
+  /** Reports, at the level `fatal`, the error that ends the process, with what `fault` says of an error. */
+  crash(error: unknown): void;
   /** Returns the last lines, newest first. */
   recent(): readonly RecentLine[];
   /** Sets the minimum level. */
@@ -79,6 +81,12 @@ export function createLogger({ level, format, stream, time = processTime }: Logg
       const message = `Internal error while ${doing}; please report it.`;
       const kind = JSON.stringify({ ...fields, doing: undefined });
       repeats.take(kind, (more) => write('error', fields, message, more));
+    },
+    crash(error) {
+      const fields = describe(error);
+      const what = [fields.error, ...(fields.where ?? []).slice(0, 1)].join(' ');
+      const message = `leadsync ends because of an internal error (${what}); please report it. No lead is lost: the next start continues.`;
+      log.fatal({ event: 'crashed', ...fields }, clean(message, MAX_MESSAGE));
     },
     recent: () => recent.newestFirst(),
     setLevel(next) {
@@ -126,7 +134,7 @@ function clean(text: string, max: number): string {
   return text.length > max ? `${blank}…` : blank;
 }
 
-function describe(error: unknown): Record<string, unknown> {
+function describe(error: unknown): { error: string; code?: string; where?: readonly string[] } {
   if (!(error instanceof Error)) return { error: typeof error };
   const { code } = error as { code?: unknown };
   return {

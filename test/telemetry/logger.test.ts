@@ -122,6 +122,26 @@ test('a fault is told by name, code and place, without its message', () => {
   expect(JSON.stringify(lines()[0]?.['where'])).toContain('logger.test.ts');
 });
 
+test('a crash is fatal at every level, by name and place, without its message, also on a terminal', () => {
+  const error = new TypeError(`no ${canaryLead(5)}`);
+  const { crash, lines } = log({ level: 'error' });
+  crash(error);
+  expect(lines()).toMatchObject([
+    {
+      level: 'fatal',
+      event: 'crashed',
+      error: 'TypeError',
+      where: expect.arrayContaining([expect.stringMatching(/^at /)]),
+    },
+  ]);
+  const pretty = log({ format: 'pretty' });
+  pretty.crash(error);
+  expect(pretty.text()).toMatch(
+    /FATAL.*leadsync ends because of an internal error \(TypeError at .*logger\.test/,
+  );
+  expectNoCanary(JSON.stringify(lines()) + pretty.text());
+});
+
 test('anything may be thrown: a fault that is no error is told by its type', () => {
   const { fault, lines, text } = log();
   fault('polling main', canaryLead(6));

@@ -2,7 +2,9 @@ import { Daemon } from '../../daemon/daemon.ts';
 import type { DaemonOptions, Role } from '../../daemon/start/compose.ts';
 import { readWithStamp } from '../../daemon/watching/watch-config.ts';
 import { StoppedBeforeStart } from '../../operations/opening/new-ledger.ts';
+import { listenForCrash } from '../../platform/process/crash.ts';
 import { listenForReload, listenForStop } from '../../platform/process/stop-signals.ts';
+import { createLogger } from '../../telemetry/logger.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf } from '../shell/context.ts';
@@ -35,6 +37,8 @@ export const command = defineCommand<{ deliver: boolean }>({
  * immediately. SIGHUP reloads the configuration.
  */
 export async function untilStopped(options: DaemonOptions): Promise<number> {
+  const { config, log } = options;
+  listenForCrash((error) => createLogger({ ...config.log, stream: log }).crash(error));
   const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143), { hangup: 'reloads' });
   const started = Promise.withResolvers<Daemon>();
   let isStopping = false;

@@ -2,10 +2,12 @@ import { type Config, filesOf } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import type { PollFailure } from '../../daemon/joints/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
+import { listenForCrash } from '../../platform/process/crash.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { statusJson } from '../../status/status-json.ts';
+import { createLogger } from '../../telemetry/logger.ts';
 import { defineCommand } from '../shell/command.ts';
 import {
   commandFormatter,
@@ -48,6 +50,7 @@ interface SyncOutcome {
 
 async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal): Promise<SyncOutcome> {
   const progress = new Progress(stderr);
+  listenForCrash((error) => createLogger({ ...config.log, stream: progress }).crash(error));
   const result = new SyncResult();
   // The log reports only problems; the progress line and the result report the rest.
   const level = config.log.level === 'info' ? 'warn' : config.log.level;
