@@ -184,7 +184,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       'stops deliveries to a sink, across restarts; its backlog is kept',
       () => import('./commands/pause.ts'),
     ),
-    entry('resume <sink>', 'ends a pause, or tries a held sink now', () => import('./commands/resume.ts')),
+    entry('resume <sink>', 'ends a pause, or probes a held sink now', () => import('./commands/resume.ts')),
     entry(
       'forget <sink>',
       'permanently skips the pending deliveries of a removed sink',

@@ -33,7 +33,7 @@ export interface SinkHealth {
   /** Set while the sink is paused, by an operator or because its destination is gone. */
   readonly pausedSince: Date | undefined;
   readonly pausedReason: string | undefined;
-  /** When an operator last resumed the sink or changed its address. The failure of an attempt that began before does not count. */
+  /** When an operator last resumed or probed the sink, or changed its address. The failure of an attempt that began before does not count. */
   readonly renewedAt?: Date | undefined;
   /** The daily limit of the destination, as its last answer said; undefined if there is none or the destination does not report it. */
   readonly quota?: Quota | undefined;

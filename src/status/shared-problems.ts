@@ -44,7 +44,7 @@ export function heldSink({ name, health, pending }: SinkFacts, options: TextOpti
     'sink_held',
     name,
     `${name} is held${since(heldSince, options)}: ${sentence(heldReason ?? 'no reason was recorded')}`,
-    `${fix}. Nothing is lost: ${waiting(pending)}. ${again}; ${command(`resume ${name}`)} tries now.`,
+    `${fix}. Nothing is lost: ${waiting(pending)}. ${again}; ${command(`resume ${name}`)} sends a probe now.`,
   );
 }
 

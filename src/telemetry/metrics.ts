@@ -101,10 +101,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     'sink-recovered': (event) => backlog.held(event.sink, false),
     'sink-paused': (event) => backlog.paused(event.sink, true),
-    'sink-resumed': (event) => {
-      backlog.held(event.sink, false);
-      backlog.paused(event.sink, false);
-    },
+    'sink-resumed': (event) => backlog.paused(event.sink, false),
     'carrier-unavailable': () => carrierUp.set(0),
     'carrier-recovered': () => carrierUp.set(1),
     'ledger-replaced': () => ledgerFailures.inc(),

@@ -290,8 +290,11 @@ describe('the backlog', () => {
     let series = await scrape();
     expect(series.get('leadsync_sink_held{sink="crm"}')).toBe(1);
     expect(series.get('leadsync_sink_paused{sink="drop"}')).toBe(1);
-    observe(anEvent('sink-recovered'));
     observe(anEvent('sink-resumed', { sink: 'drop' }));
+    observe(anEvent('sink-resumed'));
+    series = await scrape();
+    expect(series.get('leadsync_sink_held{sink="crm"}')).toBe(1);
+    observe(anEvent('sink-recovered'));
     series = await scrape();
     expect(series.get('leadsync_sink_held{sink="crm"}')).toBe(0);
     expect(series.get('leadsync_sink_paused{sink="drop"}')).toBe(0);

@@ -272,7 +272,9 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       config: { operation: 'resume' },
       schema: {
         operationId: 'resume',
-        summary: 'Resume a paused sink, or try a held sink now',
+        summary: 'Resume a paused sink, or probe a held sink now',
+        description:
+          'If the sink is held, its next probe, a single batch, is due now; all other leads wait for its result. A failed probe keeps the sink held.',
         tags: ['sinks'],
         params: sinkPath,
         response: responses(Changed, 404),

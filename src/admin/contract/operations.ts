@@ -131,7 +131,7 @@ export interface Operations {
   poll(source: string): Promise<boolean | undefined>;
   /** Returns false if the sink is unknown. */
   pause(sink: string, reason: string): Promise<boolean>;
-  /** Returns false if the sink is unknown. */
+  /** Ends a pause, and makes the next probe of a held sink due now. Returns false if the sink is unknown. */
   resume(sink: string): Promise<boolean>;
   /** Sends one event that is marked as a test. Returns undefined if the sink is unknown. */
   test(sink: string): Promise<TestResult | undefined>;

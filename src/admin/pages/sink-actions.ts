@@ -48,35 +48,45 @@ const resume: Action = {
       return {
         title: `Try ${sink} now`,
         question: `Try ${sink} now?`,
-        consequences: consequencesOfTrying(overview),
+        consequences: consequencesOfProbe(overview),
         confirmLabel: 'Try now',
       };
     return {
       title: `Resume ${sink}`,
       question: `Resume ${sink}?`,
-      consequences:
-        pending > 0
+      consequences: isHeld(overview)
+        ? html`<p>It was held when it was paused, and still is.</p>${consequencesOfProbe(overview)}`
+        : pending > 0
           ? `leadsync will deliver ${countOf(pending, 'pending lead')} to it immediately.`
           : 'It has no pending leads.',
       confirmLabel: 'Resume',
     };
   },
-  act: async (site, sink) => ((await site.operations.resume(sink)) ? good(`${sink} is resumed.`) : undefined),
+  act: async (site, sink) => {
+    const before = (await site.operations.sinks()).find((one) => one.sink === sink);
+    if (!(await site.operations.resume(sink))) return undefined;
+    if (!before || !isHeld(before)) return good(`${sink} is resumed.`);
+    const held = before.state === 'paused' ? `${sink} is resumed and still held. ` : '';
+    return good(`${held}The next probe of ${sink} is due now. Its result decides whether the hold ends.`);
+  },
 };
 
-/** Returns what happens when the hold of a sink ends on request: no probe comes first, unlike when leadsync ends it. */
-function consequencesOfTrying({ pending, breaker, next_attempt_at: probeAt }: SinkOverview): Content {
-  const { max_concurrency: most, held_at_consecutive_failures: inRow } = breaker ?? {};
-  const atATime = most ? `, up to ${countOf(most, 'batch', 'batches')} at a time` : '';
-  const rate = breaker ? ` or ${breaker.held_at_failures} of the last ${breaker.held_at_attempts},` : '';
+/** Whether the circuit breaker of a sink is open, also while the sink is paused. */
+function isHeld({ breaker }: SinkOverview): boolean {
+  return breaker !== null && breaker.failed_probes !== null;
+}
+
+/** Returns what happens when the next probe of a held sink is due now. */
+function consequencesOfProbe({ pending, state, next_attempt_at: probeAt }: SinkOverview): Content {
+  const others = pending - 1;
   const sent =
     pending === 0
-      ? 'It has no pending leads; the next lead is sent without a probe.'
-      : `${pending === 1 ? 'Its pending lead is' : `Its ${printCount(pending)} pending leads are`} sent without a probe${atATime}. A lead that waits for a later retry of its own is sent when that is due.`;
-  return html`<p>This ends the hold. ${sent}</p>
-    <p>If the destination accepts them, there is nothing else to do. If ${inRow ?? 'several'} batches in a row fail,${rate} or the destination asks for a pause, leadsync holds the sink again.
-      As long as no lead is delivered, failures use up no attempts. A lead that the destination refuses is dead, unless it refuses several in a row.</p>
-    ${probeAt !== null && html`<p>Without this, leadsync sends the next probe, a single batch, at ${moment(probeAt)}.</p>`}`;
+      ? 'It has no pending leads; the next lead is sent as the probe.'
+      : `leadsync sends the next probe, a single batch, immediately.${others > 0 ? ' All other leads wait for its result.' : ''}`;
+  return html`<p>${sent}</p>
+    <p>If the destination works again, the hold ends, and leadsync delivers what waits: a few batches at a time at first, then more.
+      If it is still unavailable, the sink stays held, and the failed probe uses up no attempt.</p>
+    ${state === 'held' && probeAt !== null && html`<p>Without this, leadsync sends the next probe at ${moment(probeAt)}.</p>`}`;
 }
 
 const test: Action = {

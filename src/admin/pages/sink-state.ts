@@ -56,7 +56,8 @@ export function sinkButtons(sink: SinkOverview, from: 'list' | 'page'): Content 
     state === 'paused'
       ? confirmButton(address('resume'), 'Resume…', { primary: true })
       : confirmButton(address('pause'), 'Pause…'),
-    state === 'held' && confirmButton(address('resume'), 'Try now…', { primary: true }),
+    // Not the primary action: leadsync sends a probe by itself, often within seconds.
+    state === 'held' && confirmButton(address('resume'), 'Try now…'),
     confirmButton(address('test'), 'Test…'),
     from === 'page' &&
       may('replayAll') &&

@@ -5,7 +5,7 @@ import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.t
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames, sinkNotInLedger } from '../shell/names.ts';
 
-/** `leadsync resume SINK`: ends a pause or a hold, so that the sink is tried now. */
+/** `leadsync resume SINK`: ends a pause, or makes the next probe of a held sink due now. */
 export const command = defineCommand({
   examples: ['leadsync resume crm'],
   run: async (options, surroundings, [sink = '']) => {
@@ -25,7 +25,15 @@ function whatChanged(sink: string, before: SinkStatus | undefined): string {
   const waiting = before?.pending
     ? `${countOf(before.pending, 'lead')} can be delivered now`
     : 'no leads are pending';
-  if (before?.health.pausedSince) return `${sink} is resumed: ${waiting}.`;
-  if (before?.health.heldSince) return `${sink} is no longer held, and is tried immediately: ${waiting}.`;
+  const { pausedSince, heldSince } = before?.health ?? {};
+  if (heldSince)
+    return `${sink} is ${pausedSince ? 'resumed and still ' : ''}held: ${probing(before?.pending ?? 0)}`;
+  if (pausedSince) return `${sink} is resumed: ${waiting}.`;
   return `${sink} was neither paused nor held.`;
+}
+
+function probing(pending: number): string {
+  if (pending === 0) return 'no leads are pending, so the next lead is the probe.';
+  const rest = pending > 1 ? ' Other leads wait for its result.' : '';
+  return `its next probe, a single batch, is due now.${rest}`;
 }

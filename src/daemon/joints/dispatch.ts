@@ -83,19 +83,7 @@ function reportChanges(
 ): void {
   if (now?.pausedSince && !before?.pausedSince)
     emit({ type: 'sink-paused', sink, reason: now.pausedReason ?? '' });
-  if (now?.pausedSince || now?.heldSince) return;
-  if (before?.pausedSince || (before?.heldSince && !hasAnswered(now, before.heldSince)))
-    emit({ type: 'sink-resumed', sink });
-}
-
-/**
- * Whether, according to the record, the destination has accepted or refused a lead since that time. An operator's `resume` leaves no such
- * record.
- */
-function hasAnswered(health: SinkHealth | undefined, since: Date): boolean {
-  if (!health) return true;
-  const { lastDeliveredAt, refusals } = health;
-  return refusals > 0 || (lastDeliveredAt !== undefined && lastDeliveredAt >= since);
+  if (before?.pausedSince && !now?.pausedSince) emit({ type: 'sink-resumed', sink });
 }
 
 function reportFailure(error: unknown, sink: string, clock: Clock, emit: Emit): Date {

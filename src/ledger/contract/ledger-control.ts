@@ -85,7 +85,7 @@ export interface LedgerControl {
   backfill(sink: string): Promise<{ owed: number; skipped: number; done: boolean }>;
   /** Pauses deliveries to a sink. Returns false if there is no such sink. */
   pause(sink: string, reason: string): Promise<boolean>;
-  /** Ends a pause or a hold. Deliveries that wait for the next probe become due now. Returns false if there is no such sink. */
+  /** Ends a pause, and makes the next probe of a held sink due now; its result decides about the hold. Returns false if there is no such sink. */
   resume(sink: string): Promise<boolean>;
   /**
    * Skips all pending deliveries of a sink that is no longer declared, except those that are being attempted. Returns the number of

@@ -94,19 +94,28 @@ export class OperatorActions {
     return true;
   }
 
-  /** Ends a pause or a hold. Deliveries that wait for the next probe become due now, because an operator expects that. */
+  /**
+   * Ends a pause, and makes the next probe of a held sink due now. Only an answer of the destination ends a hold, because a destination that
+   * is still down would get all that waits.
+   */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;
-    const { heldSince, probeAt, lastDeliveredAt, quota } = sink.health;
-    const renewedAt = this.#clock.now();
-    if (heldSince && probeAt) {
-      const now = renewedAt.getTime();
-      this.#sql.hurry.run(now, sink.sinkNo, now, probeAt.getTime());
-      this.#sql.hurryBatches.run(now, sink.sinkNo, now, probeAt.getTime());
-    }
-    this.#setHealth(sink, { ...HEALTHY, lastDeliveredAt, renewedAt, quota }, renewedAt);
+    const { health } = sink;
+    const { heldSince, probeAt, lastDeliveredAt, places, quota } = health;
+    const now = this.#clock.now();
+    // What waits for the next probe becomes due with it, so that one of it can be the probe.
+    if (heldSince && probeAt) this.#hurry(sink, now, probeAt);
+    const after = heldSince
+      ? { ...health, pausedSince: undefined, pausedReason: undefined, probeAt: now }
+      : { ...HEALTHY, lastDeliveredAt, places, quota };
+    this.#setHealth(sink, { ...after, renewedAt: now }, now);
     return true;
+  }
+
+  #hurry({ sinkNo }: SinkRow, now: Date, until: Date): void {
+    this.#sql.hurry.run(now.getTime(), sinkNo, now.getTime(), until.getTime());
+    this.#sql.hurryBatches.run(now.getTime(), sinkNo, now.getTime(), until.getTime());
   }
 
   #setHealth({ name, sinkNo, health }: SinkRow, after: SinkHealth, now: Date): void {

@@ -352,7 +352,9 @@ export class FakeOperations implements Operations {
 
   async resume(sink: string): Promise<boolean> {
     this.actions.push(`resume ${sink}`);
-    return this.#change(sink, { state: 'healthy', reason: null, since: null });
+    const isHeld = this.#sink(sink)?.state === 'held';
+    const probed = { next_attempt_at: this.now.toISOString() };
+    return this.#change(sink, isHeld ? probed : { state: 'healthy', reason: null, since: null });
   }
 
   async test(sink: string): Promise<TestResult | undefined> {

@@ -37,7 +37,7 @@ describe('Overview', () => {
     await go('/');
     await page.locator('.problems li').first().getByRole('button', { name: 'Try now…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Try now' }).click();
-    await page.getByText('warehouse is resumed.').waitFor();
+    await page.getByText('The next probe of warehouse is due now.').waitFor();
     expect(new URL(page.url()).pathname).toBe('/');
     await page.getByRole('link', { name: 'See 3 dead: crm' }).click();
     await page.waitForURL('**/deliveries?sink=crm&state=dead');
@@ -293,7 +293,7 @@ describe('One lead', () => {
     ]);
     await go('/deliveries?state=pending&sink=warehouse');
     await page.getByText('waits: sink is held').first().waitFor();
-    await operations.resume('warehouse');
+    operations.sinkRows = operations.sinkRows.map((row) => ({ ...row, state: 'healthy' }));
     await go('/leads/main/48196');
     expect((await cells()).slice(2, 6)).toEqual([
       'pending',
@@ -608,7 +608,8 @@ describe('Sinks', () => {
     await card(page, 'warehouse').getByRole('button', { name: 'Try now…' }).click();
     await page.getByText('Try warehouse now?').waitFor();
     await page.getByRole('button', { name: 'Try now', exact: true }).click();
-    await notice(page).getByText('warehouse is resumed.').waitFor();
+    await notice(page).getByText('The next probe of warehouse is due now.').waitFor();
+    expect(await card(page, 'warehouse').innerText()).toContain('held');
     expect(operations.actions).toEqual(['resume warehouse']);
     expect(faults).toEqual([]);
   });

@@ -171,15 +171,32 @@ describe('the page of a sink', () => {
       );
   });
 
-  test('of a held sink says what follows before it is tried, also if it fails again', async () => {
+  test('of a held sink says before it is tried that one batch is sent, and what follows from its result', async () => {
     const text = await textOf('/sinks/warehouse/resume?from=page', { method: 'POST' });
     for (const said of [
-      'Its 14 pending leads are sent without a probe, up to 10 batches at a time.',
-      'If 5 batches in a row fail, or 18 of the last 20, or the destination asks for a pause, leadsync holds the sink again.',
-      'Without this, leadsync sends the next probe, a single batch, at 21 Nov 2026, 14:32:30 UTC',
+      'leadsync sends the next probe, a single batch, immediately. All other leads wait for its result.',
+      'If it is still unavailable, the sink stays held, and the failed probe uses up no attempt.',
+      'Without this, leadsync sends the next probe at 21 Nov 2026, 14:32:30 UTC',
     ])
       expect(text).toContain(said);
     expect(pages.operations.actions).toEqual([]);
+  });
+
+  test('of a sink that was held when it was paused says that resuming it sends a probe', async () => {
+    const { operations } = pages;
+    await operations.pause('warehouse', 'the database is being moved');
+    const text = await textOf('/sinks/warehouse/resume', { method: 'POST' });
+    expect(text).toContain('Resume warehouse? It was held when it was paused, and still is.');
+    expect(text).toContain('leadsync sends the next probe, a single batch, immediately.');
+    expect(text).not.toContain('Without this');
+  });
+
+  test('of a held sink does not offer the probe as the main thing to do, because leadsync sends one by itself', async () => {
+    const buttons = (html: string) => html.match(/<button[^>]*>(?:Try now|Resume)…/g);
+    const html = async () => (await ask('/sinks/warehouse')).text();
+    expect(buttons(await html())).toEqual([expect.not.stringContaining('primary')]);
+    await pages.operations.pause('warehouse', 'the database is being moved');
+    expect(buttons(await html())).toEqual([expect.stringContaining('primary')]);
   });
 
   test.each([

@@ -258,6 +258,19 @@ describe('leadsync pause and resume', () => {
     expect(await statesOf(ledger, 'crm')).toEqual(['1 delivered']);
   });
 
+  test('resume makes the next probe of a held sink due now, and says that the rest waits', async () => {
+    const install = new Install();
+    const ledger = await install.listed(...Array.from({ length: 30 }, (_, index) => index + 1));
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'unavailable', reason: 'It is down.' }));
+    const { stderr } = await install.run(['resume', 'crm']);
+    expect(stderr).toBe(
+      'crm is held: its next probe, a single batch, is due now. Other leads wait for its result.\n',
+    );
+    expect(await install.json('status')).toMatchObject({ sinks: [{ state: 'held' }, {}] });
+    await install.run(['pause', 'crm']);
+    expect((await install.run(['resume', 'crm'])).stderr).toMatch(/^crm is resumed and still held: /);
+  });
+
   test('a second pause keeps the first one’s time and reason, and says them', async () => {
     const install = new Install();
     await install.listed(1);

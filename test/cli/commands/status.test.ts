@@ -74,7 +74,7 @@ describe('leadsync status', () => {
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain('crm is held since 2026-11-20T10:00:00Z (3 min ago): The CRM does not answer.');
     expect(stdout).toContain('Nothing is lost: 30 leads wait. The next probe is ');
-    expect(stdout).toContain('`leadsync resume crm` tries now');
+    expect(stdout).toContain('`leadsync resume crm` sends a probe now');
   });
 
   test('notes how long `rate` makes a backlog wait at least', async () => {

@@ -376,14 +376,66 @@ export function controlContract(store: () => OpenLedger): void {
       expect((await on.attemptAll('crm')).flat()).toEqual([1n, 2n]);
     });
 
-    it('resume releases immediately what waited for the next probe, even one an hour away', async () => {
+    it('resume makes the next probe of a held sink due, even one an hour away, and the rest waits for its result', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 9));
+      const { ref } = await on.take('crm', { window: 1 });
+      await on.settle(ref, { ...unavailable, retryAfterMs: HOUR });
+      expect((await on.claim('crm')).refs).toEqual([]);
+      on.clock.jump(1_000);
+      for (const outcome of [unavailable, delivered]) {
+        await on.ledger.resume('crm');
+        expect(await on.attemptAll('crm', outcome)).toHaveLength(1);
+      }
+      const { sinks } = await on.ledger.status();
+      expect(sinks).toMatchObject([{ delivered: 1, pending: 8, health: { heldSince: undefined } }]);
+      expect((await on.attemptAll('crm')).length).toBeGreaterThan(1);
+    });
+
+    it('resume makes a lone lead that waited for the next probe the probe', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { ref } = await on.take('crm', { window: 1 });
+      await on.settle(ref, { ...unavailable, retryAfterMs: HOUR });
+      await on.ledger.resume('crm');
+      expect((await on.attemptAll('crm')).flat()).toEqual([1n]);
+    });
+
+    it('resume sends no second probe beside one that is being attempted', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      const { ref } = await on.take('crm', { window: 1 });
+      await on.settle(ref, { ...unavailable, retryAfterMs: MINUTE });
+      on.clock.jump(MINUTE);
+      await on.take('crm');
+      await on.ledger.resume('crm');
+      expect((await on.claim('crm')).refs).toEqual([]);
+    });
+
+    it('resume of a sink that was held and then paused sends a probe, too', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
       const { ref } = await on.take('crm', { window: 1 });
       await on.settle(ref, { ...unavailable, retryAfterMs: HOUR });
+      await on.ledger.pause('crm', 'maintenance');
       expect((await on.claim('crm')).refs).toEqual([]);
       await on.ledger.resume('crm');
-      expect((await on.attemptAll('crm')).flat().sort()).toEqual([1n, 2n, 3n]);
+      expect((await on.ledger.status()).sinks[0]?.health).toMatchObject({
+        pausedSince: undefined,
+        heldSince: expect.any(Date),
+      });
+      expect(await on.attemptAll('crm')).toHaveLength(1);
+    });
+
+    it('resume of a sink that recovers from a hold keeps its limit of concurrent batches', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 9));
+      await on.attemptAll('crm', { ...unavailable, retryAfterMs: HOUR }, { window: 1 });
+      for (const _ of ['the probe', 'once more, by another operator']) {
+        await on.ledger.resume('crm');
+        if ((await on.ledger.status()).sinks[0]?.health.heldSince) await on.attemptAll('crm');
+      }
+      expect((await on.claim('crm')).refs.length).toBeLessThan(8);
     });
 
     it('pause reports an unknown sink', async () => {

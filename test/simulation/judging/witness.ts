@@ -192,10 +192,9 @@ export class Witness {
     this.#refused.delete(sink);
   }
 
-  /** Records that an operator is about to resume the sink. */
+  /** Records that an operator is about to resume the sink. That ends no hold. */
   resumed(sink: string): void {
     this.#pausedMs.delete(sink);
-    this.#heldAt.delete(sink);
   }
 
   /** Records that the process got no answer, or not the destination's. */
