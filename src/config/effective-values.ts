@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import type { LineCounter } from 'yaml';
 import { printDuration } from '../platform/text/format.ts';
 import type { SinkType } from '../sinks/sink.ts';
-import type { ConfigValue } from './contract/config.ts';
+import type { ConfigValue, SecretOption } from './contract/config.ts';
 import { type Path, printPath } from './faults/fault-list.ts';
 import { takesSecretFile } from './options/absolute-paths.ts';
 import { sinkSchema } from './options/config-schema.ts';
@@ -25,6 +25,8 @@ export interface ParsedConfig {
 interface ConfigValues {
   /** Every value that is in effect, written or default, in the order of the option reference. */
   readonly values: readonly ConfigValue[];
+  /** Every option that is set and holds a secret. */
+  readonly secrets: readonly SecretOption[];
   /** The paths of the secrets that are in the file itself: written out, or as the default of an unset variable. */
   readonly inlineSecrets: readonly string[];
 }
@@ -55,6 +57,7 @@ function flat(value: unknown): unknown {
 /** Walks the option schemas and collects the values that are in effect. */
 class ValueCollector {
   readonly values: ConfigValue[] = [];
+  readonly secrets: SecretOption[] = [];
   readonly inlineSecrets: string[] = [];
   readonly #read: ParsedConfig;
   readonly #folder: string;
@@ -86,13 +89,23 @@ class ValueCollector {
   /** Collects a value that is not declared secret. Masks the credentials in its URLs; a value that has some counts as an inline secret. */
   #plain(value: unknown, path: Path): void {
     const shown = this.#read.tree.unreadAt(path) ? NOT_SET : this.#shown(value, path);
-    if (shown.includes(SECRET)) this.#addInlineSecret(path);
+    if (shown.includes(SECRET)) {
+      this.#addInlineSecret(path);
+      this.#addSecret(path);
+    }
     this.add(path, shown, this.#originOf(path));
   }
 
   #addInlineSecret(path: Path): void {
     const { variables = [] } = this.#read.tree.interpolationAt(path) ?? {};
     if (variables.length === 0) this.inlineSecrets.push(printPath(path));
+  }
+
+  /** Adds an option that holds a secret. `file` is the file that it names; undefined if the secret is in its value. */
+  #addSecret(path: Path, file?: string): void {
+    const { variables = [], whole } = this.#read.tree.interpolationAt(path) ?? {};
+    const own = whole && variables.length > 0 ? undefined : resolve(this.#read.file);
+    this.secrets.push({ path: printPath(path), variables, file: file ?? own });
   }
 
   #entries(schema: JsonSchema, value: unknown, path: Path): void {
@@ -110,10 +123,13 @@ class ValueCollector {
     if (isComposite(value)) {
       const file = resolve(this.#folder, String(this.#read.tree.valueAt([...path, 'file'])));
       this.add(path, SECRET, `file ${file}`);
+      this.#addSecret(path, file);
       return;
     }
     const unread = this.#read.tree.unreadAt(path);
-    if (!unread && grantsAccess(String(value), path)) this.#addInlineSecret(path);
+    const grants = grantsAccess(String(value), path);
+    if (!unread && grants) this.#addInlineSecret(path);
+    if (unread || grants) this.#addSecret(path);
     this.add(path, unread ? SECRET : maskSecret(String(value), path), this.#originOf(path));
   }
 

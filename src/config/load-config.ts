@@ -1,7 +1,7 @@
 import { rightsOfOthers } from '../platform/files/others-rights.ts';
 import { readRegularFile, UnreadableFile } from '../platform/files/regular-file.ts';
 import type { SinkType } from '../sinks/sink.ts';
-import type { Config, ConfigValue, LedgerConfig } from './contract/config.ts';
+import type { Config, ConfigValue, LedgerConfig, SecretOption } from './contract/config.ts';
 import { inEffect } from './effective-values.ts';
 import { FaultList } from './faults/fault-list.ts';
 import { ConfigReader } from './reading/config-reader.ts';
@@ -66,9 +66,21 @@ export function loadLenientConfig(file: string, parts: FileParts): LedgerConfig 
  * variables and unreadable secret files as `loadLedgerConfig`. @throws ConfigError
  */
 export function describeConfig(file: string, parts: FileParts): readonly ConfigValue[] {
+  return describe(file, parts).values;
+}
+
+/**
+ * Returns every option of a configuration file that holds a secret, and where the secret comes from. Tolerates the same as `describeConfig`.
+ * @throws ConfigError
+ */
+export function describeSecrets(file: string, parts: FileParts): readonly SecretOption[] {
+  return describe(file, parts).secrets;
+}
+
+function describe(file: string, parts: FileParts) {
   const { sinkTypes } = parts;
   return parse(readText(file, parts), file, parts, 'ledger', (reader, tree, { lines }) =>
-    reader.readForLedger() ? inEffect({ tree, lines, file, sinkTypes }).values : undefined,
+    reader.readForLedger() ? inEffect({ tree, lines, file, sinkTypes }) : undefined,
   );
 }
 
@@ -81,8 +93,9 @@ export function parseConfig(text: string, file: string, parts: ConfigParts): Con
     const config = reader.read();
     if (config === undefined) return undefined;
     const { sinkTypes } = parts;
-    const { values, inlineSecrets } = inEffect({ tree, lines, file, sinkTypes });
-    return { ...config, values, exposedSecrets: rightsOfOthers(file).has('read') ? inlineSecrets : [] };
+    const { values, secrets, inlineSecrets } = inEffect({ tree, lines, file, sinkTypes });
+    const exposedSecrets = rightsOfOthers(file).has('read') ? inlineSecrets : [];
+    return { ...config, values, secrets, exposedSecrets };
   });
 }
 

@@ -6,7 +6,7 @@ import {
   MIN_CONCURRENT_BATCHES,
 } from '../leads/breaker-policy.ts';
 import type { AttemptedDelivery } from '../leads/judgement.ts';
-import type { Outcome, Unavailable } from '../leads/outcome.ts';
+import type { Outcome, Refused, Unavailable } from '../leads/outcome.ts';
 import { HEALTHY, MAPPING_FAILS, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/time/clock.ts';
 import { backOffMs } from './retry-policy.ts';
@@ -158,12 +158,12 @@ function failed(health: SinkHealth, unavailable: readonly Unavailable[], by: Bre
  */
 function answered(health: SinkHealth): SinkHealth {
   if (health.heldSince) {
-    const { heldSince, heldReason, probeAt, probes } = HEALTHY;
+    const { heldSince, heldReason, heldStatus, probeAt, probes } = HEALTHY;
     const { places = MIN_CONCURRENT_BATCHES } = health;
     // The failures that led to the hold would cause another one immediately, so forget them. After a pause that the destination asked
     // for, keep them: its failure rate has not changed.
     const recent = health.places === undefined ? '+' : remembered(health, '+');
-    return { ...health, heldSince, heldReason, probeAt, probes, recent, places };
+    return { ...health, heldSince, heldReason, heldStatus, probeAt, probes, recent, places };
   }
   const places = health.places === undefined ? undefined : health.places + 1;
   const recovers = places !== undefined && places < MOST_PLACES;
@@ -203,11 +203,13 @@ function held(health: SinkHealth, outcomes: readonly Outcome[], by: Breaker): Si
   const isBelieved = askedMs > 0 && probes < before;
   const step = Math.max(0, probes - before + 1);
   const backOff = backOffMs(step, FIRST_PROBE_MS, policy.maxProbeWaitMs, random);
+  const failure = outcomes.find(isFailure);
   const isPause = askedMs > 0 && !health.heldSince && !isDown(health, by);
   return {
     ...health,
     heldSince: health.heldSince ?? now,
-    heldReason: reasonOf(outcomes) ?? health.heldReason,
+    heldReason: reasonOf(failure, outcomes) ?? health.heldReason,
+    heldStatus: failure ? failure.httpStatus : health.heldStatus,
     probeAt: new Date(now.getTime() + (isBelieved ? askedMs : Math.max(backOff, askedMs))),
     probes,
     places: isPause ? halved(health.places) : undefined,
@@ -218,8 +220,14 @@ function halved(places = PAUSED_PLACES): number {
   return Math.max(MIN_CONCURRENT_BATCHES, Math.floor(places / 2));
 }
 
-function reasonOf(outcomes: readonly Outcome[]): string | undefined {
-  const failed = outcomes.find((outcome) => outcome.kind === 'refused' || outcome.kind === 'unavailable');
+function isFailure(outcome: Outcome): outcome is Refused | Unavailable {
+  return outcome.kind === 'refused' || outcome.kind === 'unavailable';
+}
+
+function reasonOf(
+  failed: Refused | Unavailable | undefined,
+  outcomes: readonly Outcome[],
+): string | undefined {
   if (failed?.kind === 'refused' && outcomes.filter(({ kind }) => kind === 'refused').every(isRefusedUnsent))
     return `${MAPPING_FAILS}, so the fault is not in the leads: ${failed.reason} Correct the expression; \`leadsync test\` tries it.`;
   return failed?.kind === 'refused'

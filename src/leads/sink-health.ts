@@ -20,6 +20,8 @@ export interface SinkHealth {
   /** Set while the sink is held. Leads then wait, and leadsync sends one probe at a time. */
   readonly heldSince: Date | undefined;
   readonly heldReason: string | undefined;
+  /** The HTTP status of the answer to which `heldReason` belongs; undefined if there was none. */
+  readonly heldStatus?: number | undefined;
   /** When the next probe is due. Set while the sink is held. */
   readonly probeAt: Date | undefined;
   /** Number of failed probes since the sink was held. The wait between probes grows with this number. */

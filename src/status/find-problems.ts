@@ -24,7 +24,7 @@ import type { SinkView, SourceView } from './status-view.ts';
 
 type NowAndCommand = Pick<ProblemContext, 'now' | 'command'>;
 /** What the problems of a sink depend on, apart from the sink. */
-type SinkContext = Pick<ProblemContext, 'now' | 'command' | 'running' | 'queued'>;
+type SinkContext = Pick<ProblemContext, 'now' | 'command' | 'running' | 'queued' | 'secrets'>;
 
 /** A failing delivery becomes a problem after it has failed for this long, or if its next attempt is this far away, in ms. */
 const TRANSIENT_MS = 60_000;
@@ -89,9 +89,9 @@ function findSinkProblems(sink: SinkView, context: SinkContext): Problem[] {
 /** Returns a list with the problem that the state of a sink causes, or an empty list if it causes none. */
 export function findStateProblems(
   { name, state, status }: SinkView,
-  { now, command }: NowAndCommand,
+  { now, command, secrets }: NowAndCommand & Pick<ProblemContext, 'secrets'>,
 ): Problem[] {
-  const facts = status && { ...status, name };
+  const facts = status && { ...status, name, secrets };
   const backlog = waiting(status?.pending ?? 0);
   switch (state) {
     case 'held':

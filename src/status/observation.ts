@@ -1,3 +1,4 @@
+import type { SecretOption } from '../config/contract/config.ts';
 import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { DeadReason } from '../ledger/contract/status-rows.ts';
@@ -59,4 +60,6 @@ export interface ObservedSink {
   readonly batchWaitMs: number;
   /** Times that recent new leads took from being owed to being delivered, in ms. */
   readonly recentMs: readonly number[];
+  /** The options of the configuration that hold secrets. */
+  readonly secrets?: readonly SecretOption[] | undefined;
 }

@@ -1,3 +1,4 @@
+import type { SecretOption } from '../config/contract/config.ts';
 import { type ListingSize, sizeBeforeFall } from '../leads/listing-fall.ts';
 import { MAPPING_FAILS, type SinkHealth } from '../leads/sink-health.ts';
 import type { DeadReason } from '../ledger/contract/status-rows.ts';
@@ -12,6 +13,7 @@ import {
 } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import type { FileRuns } from './export-view.ts';
+import { fixCredentials } from './fix-credentials.ts';
 import { type DiskSpace, type Problem, problem, type StaleConfig, type TextOptions } from './problem.ts';
 
 /**
@@ -27,19 +29,22 @@ interface SinkFacts {
   readonly health: SinkHealth;
   readonly pending: number;
   readonly dead: number;
+  /** The options of the configuration that hold secrets, also those of other sinks; undefined if they are not known. */
+  readonly secrets?: readonly SecretOption[] | undefined;
 }
 
 /** Finds a sink whose destination does not work. A sink that is both held and paused counts as paused only. */
-export function heldSink({ name, health, pending }: SinkFacts, options: TextOptions): Found {
-  const { heldSince, heldReason, pausedSince, probeAt } = health;
+export function heldSink({ name, health, pending, secrets }: SinkFacts, options: TextOptions): Found {
+  const { heldSince, heldReason, heldStatus, pausedSince, probeAt } = health;
   if (!heldSince || pausedSince) return undefined;
   const { command, now } = options;
   const again =
     probeAt && now ? `The next probe is ${printAge(probeAt, now)}` : 'leadsync retries automatically';
-  // The reason names the expression.
   const fix = heldReason?.startsWith(MAPPING_FAILS)
-    ? `Correct the mapping, then ${command('reload')}`
-    : 'Fix the destination';
+    ? `Correct the mapping, then ${command('reload')}` // the reason names the expression
+    : heldStatus === 401 || heldStatus === 403
+      ? fixCredentials(name, secrets ?? [], command)
+      : 'Fix the destination';
   return problem(
     'sink_held',
     name,

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ConfigValue } from '../../src/config/contract/config.ts';
-import { describeConfig } from '../../src/config/load-config.ts';
+import { describeConfig, describeSecrets, parseConfig } from '../../src/config/load-config.ts';
 import type { Environment } from '../../src/config/reading/interpolate.ts';
 import { secret } from '../../src/platform/options/option-types.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
@@ -33,6 +33,39 @@ function shown(
 }
 
 const sink = (more: string) => `${SOURCE}sinks:\n  p:\n    type: pigeon\n    loft: ./loft\n${more}`;
+
+test('the options that hold secrets are listed with where each comes from, without the secret', () => {
+  const text = `${SOURCE}sinks:
+  crm:
+    type: webhook
+    url: https://crm.example.com/leads
+    secret: { file: ./crm.secret }
+    headers: { Authorization: '\${TOKEN}', X-Key: 'Bearer \${KEY}', X-Plain: abc }
+`;
+  const env = { TOKEN: canarySecret('token'), KEY: canarySecret('key') };
+  const secrets = (of: Environment) =>
+    describeSecrets(FILE, { sinkTypes, env: of, readFile: () => Buffer.from(text) })
+      .filter(({ path }) => path.startsWith('sinks.crm.'))
+      .map(({ path, variables, file }) => [path, ...variables, ...(file ? [file] : [])].join(' '));
+  const expected = [
+    'sinks.crm.secret /etc/leadsync/crm.secret',
+    'sinks.crm.headers.Authorization TOKEN',
+    `sinks.crm.headers.X-Key KEY ${FILE}`,
+    `sinks.crm.headers.X-Plain ${FILE}`,
+  ];
+  expect(secrets(env)).toEqual(expected);
+  expect(secrets({}), 'without the variables').toEqual(expected);
+  expectNoCanary(JSON.stringify(secrets(env)));
+  const config = parseConfig(
+    text.replace('{ file: ./crm.secret }', 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0'),
+    FILE,
+    {
+      sinkTypes,
+      env,
+    },
+  );
+  expect(config.secrets.map(({ path }) => path)).toContain('sinks.crm.headers.X-Key');
+});
 
 describe('a value in force', () => {
   test.each([

@@ -298,6 +298,18 @@ describe('an unavailable destination', () => {
     expect(course.health.pausedSince).toEqual(course.now);
   });
 
+  it('the status of its answer is known while its sink is held, and is that of the last answer', () => {
+    const course = new Course();
+    course.oneByOne(...times(5, { ...down, httpStatus: 401 }));
+    expect(course.health).toMatchObject({ heldSince: expect.any(Date), heldStatus: 401 });
+    course.toProbe();
+    expect(course.settle({ ...down, httpStatus: undefined }).health.heldStatus).toBeUndefined();
+    course.toProbe();
+    expect(course.settle({ ...down, httpStatus: 403 }).health.heldStatus).toBe(403);
+    course.toProbe();
+    expect(course.settle(delivered).health.heldStatus).toBeUndefined();
+  });
+
   it('if a probe tried nothing, its sink stays held for the same reason', () => {
     const course = new Course();
     course.oneByOne(...times(REFUSALS_BEFORE_HOLD, refused));

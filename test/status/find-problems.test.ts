@@ -50,6 +50,70 @@ test('what is critical is said before what wants a look, wherever it stands in t
   ]);
 });
 
+const FILE = '/etc/leadsync/leadsync.yaml';
+
+test.each([
+  [
+    401,
+    'Correct the credentials of the sink, or what the destination allows them: `headers.Authorization` (environment variable `CRM_TOKEN`), `secret` (file `/run/secrets/crm`). To apply: `leadsync reload` applies a changed file; a changed environment variable needs a restart of leadsync. Nothing is lost',
+    [
+      { path: 'sources.main.client_secret', variables: ['OTHER'], file: undefined },
+      { path: 'sinks.crm.headers.Authorization', variables: ['CRM_TOKEN'], file: undefined },
+      { path: 'sinks.crm.secret', variables: [], file: '/run/secrets/crm' },
+      { path: 'sinks.crm2.secret', variables: ['OTHER'], file: undefined },
+    ],
+  ],
+  [
+    403,
+    '`password` (environment variable `CRM_PASSWORD`). To apply: a changed environment variable needs a restart of leadsync. ',
+    [{ path: 'sinks.crm.password', variables: ['CRM_PASSWORD'], file: undefined }],
+  ],
+  [
+    401,
+    `\`secret\` (environment variable \`PART\`, file \`${FILE}\`). To apply: \`leadsync reload\` applies a changed file; a changed`,
+    [{ path: 'sinks.crm.secret', variables: ['PART'], file: FILE }],
+  ],
+  [
+    403,
+    'Allow leadsync at the destination, or give the sink its credentials, then `leadsync reload`. Nothing is lost',
+    [],
+  ],
+  [404, 'Fix the destination. Nothing is lost', [{ path: 'sinks.crm.secret', variables: ['X'], file: FILE }]],
+])(
+  'a sink that answers %i names the options that hold its secrets, if they may be at fault: %s',
+  (heldStatus, nextStep, secrets) => {
+    const health = { ...HEALTHY, heldSince: NOW, heldReason: `It answered ${heldStatus}.`, heldStatus };
+    const sink = aSink({ health, pending: 3, secrets });
+    const [alert] = evaluateConditions(anObservation({ sinks: [sink] }), NAMES, DEFAULTS).flatMap(
+      ({ condition, state }) => (condition === 'sink_held' && typeof state === 'object' ? [state.next] : []),
+    );
+    expect(alert).toContain(nextStep);
+    const status = {
+      ...sink,
+      sink: 'crm',
+      active: true,
+      delivered: 0,
+      skipped: 0,
+      leftOut: 0,
+      retrying: undefined,
+      replays: 0,
+      dueSince: undefined,
+    };
+    const [found] = findProblems([], [{ name: 'crm', state: 'held', config: undefined, status }], {
+      now,
+      running: true,
+      answers: true,
+      unready: [],
+      stale: undefined,
+      queued: false,
+      exports: [],
+      secrets,
+      command: commandInText,
+    });
+    expect(found?.nextStep).toContain(nextStep);
+  },
+);
+
 test('an alert says what the status says, but for how long ago it was', () => {
   const stale = { since: now, faults: ['leadsync.yaml:3:1: unknown option'] };
   const health = { ...HEALTHY, pausedSince: now, pausedReason: 'moving house' };

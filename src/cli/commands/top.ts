@@ -22,6 +22,7 @@ import {
   type GlobalOptions,
   lenientConfigOf,
   type Surroundings,
+  secretsOf,
   widthOf,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -120,6 +121,7 @@ class Watch {
   readonly #options: GlobalOptions;
   readonly #surroundings: Surroundings;
   #config: LedgerConfig;
+  #secrets: ProblemContext['secrets'];
   #ledger: Ledger | undefined;
   #holder: RunningDaemon = NOT_RUNNING;
   #read: Read = { sources: [], sinks: [], attempts: [], status: undefined };
@@ -131,6 +133,7 @@ class Watch {
     this.#options = options;
     this.#surroundings = surroundings;
     this.#config = lenientConfigOf(options, surroundings);
+    this.#secrets = secretsOf(this.#config, options, surroundings);
   }
 
   /** @throws LedgerError */
@@ -159,6 +162,7 @@ class Watch {
   #readConfig(): void {
     try {
       this.#config = lenientConfigOf(this.#options, this.#surroundings);
+      this.#secrets = secretsOf(this.#config, this.#options, this.#surroundings);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error; // keep the previous configuration, as a running leadsync does
     }
@@ -185,6 +189,7 @@ class Watch {
       now,
       ...this.#holder,
       exports: viewExports(filesOf(this.#config), exportStatesOf(this.#config)),
+      secrets: this.#secrets,
       disk: this.#disk,
       restoredAt: this.#read.status?.restoredAt,
       queued: this.#config.queue.redisUrl !== undefined,

@@ -1,6 +1,12 @@
 import type { AuditFields } from '../../audit/audit-log.ts';
-import type { Config, ConfigValue, LedgerConfig } from '../../config/contract/config.ts';
-import { describeConfig, loadConfig, loadLedgerConfig, loadLenientConfig } from '../../config/load-config.ts';
+import type { Config, ConfigValue, LedgerConfig, SecretOption } from '../../config/contract/config.ts';
+import {
+  describeConfig,
+  describeSecrets,
+  loadConfig,
+  loadLedgerConfig,
+  loadLenientConfig,
+} from '../../config/load-config.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
@@ -75,6 +81,18 @@ export function configOf(options: GlobalOptions, { env }: Surroundings): Config 
 /** Returns every effective value of the configuration that `-c` names, with its origin. @throws ConfigError */
 export function valuesOf(options: GlobalOptions, { env }: Surroundings): readonly ConfigValue[] {
   return describeConfig(options.config, { sinkTypes, env });
+}
+
+/**
+ * Returns every option that holds a secret, and where the secret comes from; undefined if the configuration has faults. @throws ConfigError if
+ * the file has got faults since it was read
+ */
+export function secretsOf(
+  { faults = [] }: LedgerConfig,
+  options: GlobalOptions,
+  { env }: Surroundings,
+): readonly SecretOption[] | undefined {
+  return faults.length === 0 ? describeSecrets(options.config, { sinkTypes, env }) : undefined;
 }
 
 /**

@@ -22,6 +22,16 @@ export interface ConfigValue {
   readonly origin: string;
 }
 
+/** An option that holds a secret, such as the credentials for a destination, and where the secret comes from. Never has the secret itself. */
+export interface SecretOption {
+  /** The path of the option: `sinks.crm.headers.Authorization`. */
+  readonly path: string;
+  /** The names of the environment variables that the secret comes from. */
+  readonly variables: readonly string[];
+  /** The absolute path of the file that holds the secret: that which the option names, or the configuration file. Undefined if variables are all. */
+  readonly file: string | undefined;
+}
+
 /** A valid configuration: every reference is resolved, every default filled in, every path absolute. */
 export interface Config {
   /** Absolute path of the configuration file. Relative paths in the file are resolved against the file's folder. */
@@ -30,6 +40,8 @@ export interface Config {
   readonly secretFiles: readonly string[];
   /** Every value that is in effect, written or default, in the order of the option reference. */
   readonly values: readonly ConfigValue[];
+  /** Every option that is set and holds a secret. */
+  readonly secrets: readonly SecretOption[];
   /** The options whose secrets are in the file itself: `sources.main.client_secret`. Empty unless every user may read the file. */
   readonly exposedSecrets: readonly string[];
   /** The name of the installation; undefined if it has none. */

@@ -57,7 +57,7 @@ export class ConfigReader {
    * Returns the configuration without the parts that have faults, and adds each fault to the list. Returns undefined if `daemonOptions`
    * rejects the top level.
    */
-  read(): Omit<Config, 'values' | 'exposedSecrets'> | undefined {
+  read(): Omit<Config, 'values' | 'secrets' | 'exposedSecrets'> | undefined {
     const daemon = this.#validate(daemonOptions, this.#tree.root, []);
     const sources = this.#entries('sources').map(([name, value]) => this.#readSource(name, value));
     const reader = this.#sinkReader(daemon);

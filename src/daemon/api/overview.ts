@@ -51,6 +51,7 @@ export async function overviewOf(
     stale: state().stale,
     queued: config.queue.redisUrl !== undefined,
     exports,
+    secrets: config.secrets,
     disk,
     restoredAt: status.restoredAt,
     command: commandInText,

@@ -111,9 +111,10 @@ class Observer {
   }
 
   #sinks(vitals: Vitals): ObservedSink[] {
-    return enabledSinks(this.#parts.current.config).flatMap(({ name, batch }) => {
+    const { config } = this.#parts.current;
+    return enabledSinks(config).flatMap(({ name, batch }) => {
       const known = vitals.sinks.find(({ sink }) => sink === name);
-      return known ? [{ ...known, name, batchWaitMs: batch.waitMs }] : [];
+      return known ? [{ ...known, name, batchWaitMs: batch.waitMs, secrets: config.secrets }] : [];
     });
   }
 

@@ -279,6 +279,7 @@ function decodeHealth(text: string): SinkHealth {
     probes: stored.probes ?? 0,
     places: stored.places,
     heldReason: stored.heldReason,
+    heldStatus: stored.heldStatus,
     pausedReason: stored.pausedReason,
     refusingSince: date(stored.refusingSince),
     heldSince: date(stored.heldSince),

@@ -77,6 +77,29 @@ describe('leadsync status', () => {
     expect(stdout).toContain('`leadsync resume crm` sends a probe now');
   });
 
+  test('names the secrets of a sink that answers 401, and how leadsync learns of a change', async () => {
+    const install = new Install({
+      sinks: {
+        crm: {
+          type: 'webhook',
+          url: 'http://127.0.0.1:9/hook',
+          secret: { file: './crm.secret' },
+          headers: { Authorization: '${CRM_TOKEN}' },
+        },
+      },
+    });
+    const ledger = await install.listed(...Array.from({ length: 30 }, (_, i) => i + 1));
+    await attemptDue(ledger, 'crm', install.clock, () => ({ ...unavailable, httpStatus: 401 }));
+    const nextStep = `\`secret\` (file \`${install.folder}/crm.secret\`), \`headers.Authorization\` (environment variable \`CRM_TOKEN\`). To apply: `;
+    for (const args of [['status'], ['top', '--once']])
+      expect((await install.run(args)).stdout, args[0]).toContain(nextStep);
+    expect(await install.json('status')).toMatchObject({
+      problems: expect.arrayContaining([
+        expect.objectContaining({ code: 'sink_held', next_step: expect.stringContaining(nextStep) }),
+      ]),
+    });
+  });
+
   test('notes how long `rate` makes a backlog wait at least', async () => {
     const drop = { type: 'csv', directory: './drop', rate: '2/m', batch: { max: 1 } };
     const install = new Install({ sinks: { drop } });

@@ -392,6 +392,14 @@ export function controlContract(store: () => OpenLedger): void {
       expect((await on.attemptAll('crm')).length).toBeGreaterThan(1);
     });
 
+    it('why a sink is held is kept with the status of the answer, also by another process', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', { ...unavailable, httpStatus: 401, retryAfterMs: HOUR });
+      const { sinks } = await on.again().ledger.status();
+      expect(sinks).toMatchObject([{ health: { heldReason: 'It is down.', heldStatus: 401 } }]);
+    });
+
     it('resume makes a lone lead that waited for the next probe the probe', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);

@@ -1,0 +1,29 @@
+import type { SecretOption } from '../config/contract/config.ts';
+import type { TextOptions } from './problem.ts';
+
+/**
+ * Returns the next step for a sink whose destination answers 401 or 403: the options of the sink that hold secrets, where each secret comes
+ * from, and how leadsync learns of a change. `secrets` may contain options of other sinks.
+ */
+export function fixCredentials(
+  sink: string,
+  secrets: readonly SecretOption[],
+  command: TextOptions['command'],
+): string {
+  const beginning = `sinks.${sink}.`;
+  const own = secrets.filter(({ path }) => path.startsWith(beginning));
+  if (own.length === 0)
+    return `Allow leadsync at the destination, or give the sink its credentials, then ${command('reload')}`;
+  const options = own.map((one) => `\`${one.path.slice(beginning.length)}\` (${originOf(one)})`).join(', ');
+  const applied = [
+    own.some(({ file }) => file !== undefined) && `${command('reload')} applies a changed file`,
+    own.some(({ variables }) => variables.length > 0) &&
+      'a changed environment variable needs a restart of leadsync',
+  ];
+  return `Correct the credentials of the sink, or what the destination allows them: ${options}. To apply: ${applied.filter(Boolean).join('; ')}`;
+}
+
+function originOf({ variables, file }: SecretOption): string {
+  const named = variables.map((name) => `environment variable \`${name}\``);
+  return [...named, ...(file === undefined ? [] : [`file \`${file}\``])].join(', ');
+}
