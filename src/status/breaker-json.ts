@@ -28,6 +28,7 @@ export function breakerJson({ config, status, state }: SinkView) {
     held_at_failures: failuresToHold(policy),
     held_at_attempts: JUDGED_BATCHES,
     held_at_consecutive_failures: policy.consecutiveFailures,
+    held_at_consecutive_refusals: REFUSALS_BEFORE_HOLD,
     failed_probes: isHeld ? health.probes : null,
     concurrency: most === null ? null : now,
     max_concurrency: most,

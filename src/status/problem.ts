@@ -12,6 +12,8 @@ export interface Problem {
   readonly about: string | null;
   readonly message: string;
   readonly nextStep: string;
+  /** The next step without the commands for which pages have a button or a link. */
+  readonly pageStep: string;
 }
 
 /** How the text of a problem is written. */
@@ -61,8 +63,14 @@ export const LATE_MS = 60_000;
 export const SEE_LOG = 'See the log of leadsync.';
 
 /** Returns a problem with the severity of its code. */
-export function problem(code: StatusCode, about: string | null, message: string, nextStep: string): Problem {
-  return { code, severity: PROBLEMS[code].severity, about, message, nextStep };
+export function problem(
+  code: StatusCode,
+  about: string | null,
+  message: string,
+  nextStep: string,
+  pageStep = nextStep,
+): Problem {
+  return { code, severity: PROBLEMS[code].severity, about, message, nextStep, pageStep };
 }
 
 /** Returns a list with the problem, or an empty list if there is none. */

@@ -50,6 +50,7 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
     name,
     `${name} is held${since(heldSince, options)}: ${sentence(heldReason ?? 'no reason was recorded')}`,
     `${fix}. Nothing is lost: ${waiting(pending)}. ${again}; ${command(`resume ${name}`)} sends a probe now.`,
+    `${fix}. Nothing is lost: ${waiting(pending)}. ${again}.`,
   );
 }
 
@@ -120,24 +121,41 @@ export function failedPoll(
   const { code, reason, hint, isPartial } = failure;
   const needsOperator = NEEDS_OPERATOR.has(code);
   const behind = isPartial ? 'Leads after that point in the listing wait until a poll reads past it. ' : '';
-  const byItself = isRetried ? 'leadsync retries automatically; ' : '';
-  const usual = `${behind}${needsOperator ? `Waiting does not fix this: ${remedy(code, name, command)}; ` : byItself}${command('check')} tries now.`;
+  const byItself = isRetried ? ['leadsync retries automatically'] : [];
+  const remedies = needsOperator ? [`Waiting does not fix this: ${remedy(code, name, command)}`] : byItself;
+  const specific = specificStep(code, name, command);
+  const stepWith = (tries: readonly string[]) =>
+    hint
+      ? `${needsOperator ? 'Waiting does not fix this. ' : ''}${hint}`
+      : (specific?.(tries) ?? `${behind}${sentenceOf([...remedies, ...tries])}`);
   return problem(
     needsOperator ? 'source_refused' : 'poll_failed',
     name,
     `${name}: the last poll ${isPartial ? 'broke off' : 'failed'}: ${reason}`,
-    hint
-      ? `${needsOperator ? 'Waiting does not fix this. ' : ''}${hint}`
-      : (specificStep(code, name, command) ?? usual),
+    stepWith([`${command('check')} tries now`]),
+    stepWith([]),
   );
 }
 
-/** Returns the next step of a failure that needs a specific one; undefined for other failures. */
-function specificStep(code: string, name: string, command: TextOptions['command']): string | undefined {
+function sentenceOf(clauses: readonly string[]): string {
+  return clauses.length === 0 ? '' : `${clauses.join('; ')}.`;
+}
+
+/** Returns the next step of a failure that needs a specific one, by the clauses about trying now; undefined for other failures. */
+function specificStep(
+  code: string,
+  name: string,
+  command: TextOptions['command'],
+): ((tries: readonly string[]) => string) | undefined {
   if (code === 'login-refused')
-    return `If the login was revoked, do not wait: ${command(`login ${name}`)} logs a person in again; ${command('check')} tries now.`;
+    return (tries) =>
+      sentenceOf([
+        `If the login was revoked, do not wait: ${command(`login ${name}`)} logs a person in again`,
+        ...tries,
+      ]);
   if (code === 'other-origin')
-    return `Waiting does not fix this. If the service has moved to this address, confirm it with ${command(`moved ${name}`)}; if this is another service or account, give the source another name, then ${command('reload')}.`;
+    return () =>
+      `Waiting does not fix this. If the service has moved to this address, confirm it with ${command(`moved ${name}`)}; if this is another service or account, give the source another name, then ${command('reload')}.`;
   return undefined;
 }
 
@@ -161,19 +179,24 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
       : `${name} lists ${countOf(listed, 'lead')}, but listed ${countOf(before, 'lead')} within the last week.`;
   const end =
     listed === 0 ? 'when the source lists leads again' : 'when the listing recovers, or after a week';
-  const nextStep = `Check whether this is the right account, and which leads its scope allows. If leadsync reads it as a person who has logged in, ${command(`login ${name}`)} logs one in again. Nothing is removed from the ledger: ${command('query "SELECT * FROM v_gone_leads"')} and the page Leads show which leads are gone. This warning ends ${end}.`;
-  return problem('listing_shrunk', name, message, nextStep);
+  const step = (gone: string) =>
+    `Check whether this is the right account, and which leads its scope allows. If leadsync reads it as a person who has logged in, ${command(`login ${name}`)} logs one in again. Nothing is removed from the ledger${gone}. This warning ends ${end}.`;
+  const gone = `: ${command('query "SELECT * FROM v_gone_leads"')} and the page Leads show which leads are gone`;
+  return problem('listing_shrunk', name, message, step(gone), step(''));
 }
 
 /** Finds rejected leads in the last complete listing. */
 export function rejectedLeads(name: string, rejected: number, { command }: TextOptions): Found {
   if (rejected === 0) return undefined;
+  const remedy =
+    'Tell the operator of the service: leadsync records and delivers each lead once the service corrects it.';
   const [violate, were] = rejected === 1 ? ['violates', 'was'] : ['violate', 'were'];
   return problem(
     'leads_rejected',
     name,
     `${name}: ${countOf(rejected, 'lead')} of the last complete listing ${violate} the service's description and ${were} rejected.`,
-    `No sink gets them. ${command('rejected')} shows why. Tell the operator of the service: leadsync records and delivers each lead once the service corrects it.`,
+    `No sink gets them. ${command('rejected')} shows why. ${remedy}`,
+    `No sink gets them. ${remedy}`,
   );
 }
 

@@ -276,6 +276,7 @@ test('the overview has its problems under their former names as well, which the 
     about: 'crm',
     message: 'crm is held.',
     next_step: 'Fix it.',
+    page_step: 'Fix it.',
     runbook: 'docs/operating.md#sink-held',
     runbook_url: null,
   };

@@ -64,6 +64,7 @@ test('a failing sink says its failure rate, and at which one it is held', () => 
     failure_rate: 0.25,
     held_at_failures: 16,
     held_at_consecutive_failures: 3,
+    held_at_consecutive_refusals: 5,
     concurrency: 50,
   });
 });

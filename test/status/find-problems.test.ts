@@ -114,6 +114,85 @@ test.each([
   },
 );
 
+test('the pages leave out the commands for which they have a button or a link', () => {
+  const given = {
+    now,
+    running: true,
+    answers: true,
+    unready: [],
+    stale: undefined,
+    queued: false,
+    exports: [],
+    command: commandInText,
+  };
+  const health = { ...HEALTHY, heldSince: NOW, probeAt: new Date(now.getTime() + 8_000) };
+  const counts = { pending: 3, delivered: 0, dead: 0, skipped: 0, leftOut: 0, replays: 0 };
+  const sink = { ...counts, sink: 'crm', active: true, health, retrying: undefined };
+  const source = { source: 'main', leads: 80, listed: 0, listedLately: 60, rejected: 2, lastSuccessAt: now };
+  const lastPoll = { ...failed, status: 'success', error: undefined } as const;
+  const problems = findProblems(
+    [{ name: 'main', config: undefined, status: { ...source, lastPoll }, unread: true }],
+    [
+      {
+        name: 'crm',
+        state: 'held',
+        config: undefined,
+        status: { ...sink, oldestOwedAt: undefined, dueSince: undefined, deadReason: undefined },
+      },
+    ],
+    given,
+  );
+  const steps = Object.fromEntries(problems.map((one) => [one.code, one]));
+  for (const [code, command] of [
+    ['sink_held', 'leadsync resume crm'],
+    ['leads_rejected', 'query @rejects'],
+    ['listing_shrunk', 'v_gone_leads'],
+  ] as const) {
+    expect(steps[code]?.nextStep).toContain(command);
+    expect(steps[code]?.pageStep).not.toContain(command);
+  }
+  expect(steps['sink_held']?.pageStep).toBe(
+    'Fix the destination. Nothing is lost: 3 leads wait. The next probe is in 8 s.',
+  );
+});
+
+test.each([
+  [
+    'server: It fails.',
+    'leadsync retries automatically; `leadsync check` tries now.',
+    'leadsync retries automatically.',
+  ],
+  [
+    'login-refused: It says no.',
+    'If the login was revoked, do not wait: `leadsync login main` logs a person in again; `leadsync check` tries now.',
+    'If the login was revoked, do not wait: `leadsync login main` logs a person in again.',
+  ],
+])('the pages poll with a button where the status names `check`: %s', (error, nextStep, pageStep) => {
+  const source = { source: 'main', leads: 8, listed: 8, listedLately: 8, rejected: 0, lastSuccessAt: now };
+  const problems = findProblems(
+    [
+      {
+        name: 'main',
+        config: undefined,
+        status: { ...source, lastPoll: { ...failed, error } },
+        unread: true,
+      },
+    ],
+    [],
+    {
+      now,
+      running: true,
+      answers: true,
+      unready: [],
+      stale: undefined,
+      queued: false,
+      exports: [],
+      command: commandInText,
+    },
+  );
+  expect(problems).toContainEqual(expect.objectContaining({ nextStep, pageStep }));
+});
+
 test('an alert says what the status says, but for how long ago it was', () => {
   const stale = { since: now, faults: ['leadsync.yaml:3:1: unknown option'] };
   const health = { ...HEALTHY, pausedSince: now, pausedReason: 'moving house' };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { StoredPoll } from '../../src/ledger/contract/page-rows.ts';
 import { pollJson } from '../../src/status/record-json.ts';
-import { sinkOverview, sourceOverview, verdictJson } from '../../src/status/status-json.ts';
+import { sinkOverview, sourceOverview, speedsJson, verdictJson } from '../../src/status/status-json.ts';
 import type { SinkView, SourceView } from '../../src/status/status-view.ts';
 
 const probeAt = new Date('2026-11-20T10:01:00.000Z');
@@ -120,4 +120,16 @@ test('a problem links to its section of the runbook if the address of the pages 
     verdictJson([problem], [], publicUrl).problems.map(({ runbook_url }) => runbook_url);
   expect(linkOf('https://leads.example.com')).toEqual(['https://leads.example.com/runbook/sink-held']);
   expect(linkOf(undefined)).toEqual([null]);
+});
+
+test('the speeds are in the order of the configuration, those of removed sinks last', () => {
+  const speed = (sink: string) => ({
+    sink,
+    leads: 0,
+    seenToDelivered: undefined,
+    createdToDelivered: undefined,
+  });
+  const sinks = [{ name: 'warehouse' }, { name: 'crm' }, { name: 'drop' }];
+  const speeds = speedsJson(['crm', 'drop', 'old', 'warehouse'].map(speed), sinks);
+  expect(speeds.map(({ sink }) => sink)).toEqual(['warehouse', 'crm', 'drop', 'old']);
 });

@@ -9,6 +9,8 @@ const Problem = z.object({
   about: z.string().nullable(),
   message: z.string(),
   next_step: z.string(),
+  /** The next step without the commands for which the pages have a button or a link. */
+  page_step: z.string(),
   /** Section of the operating manual, as a path in the project. */
   runbook: z.string(),
   /** The page that shows that section; null if the configuration does not name the address of the pages. */
@@ -40,10 +42,14 @@ const Breaker = z.object({
   recent_failures: count,
   /** Their quotient; null without batches. */
   failure_rate: z.number().nullable(),
-  /** The sink is held when this many of the last `held_at_attempts` batches fail, or `held_at_consecutive_failures` in a row and none succeeded for 5 s. */
+  /**
+   * The sink is held when this many of the last `held_at_attempts` batches fail; when `held_at_consecutive_failures` in a row fail and no lead was
+   * delivered for 5 s; when `held_at_consecutive_refusals` leads in a row are refused; or when the destination asks for a pause.
+   */
   held_at_failures: count,
   held_at_attempts: count,
   held_at_consecutive_failures: count,
+  held_at_consecutive_refusals: count,
   /** Null while the sink is not held. */
   failed_probes: count.nullable(),
   /** Maximum concurrent batches now, which grows to `max_concurrency` while the sink recovers. Null if the sink is not configured. */

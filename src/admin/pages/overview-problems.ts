@@ -14,25 +14,25 @@ import { pollButton } from './poll-now.ts';
 export function problemList({ problems, sinks }: Overview): Content {
   if (problems.length === 0) return null;
   return html`<ul class="problems" aria-label="Problems">${problems.map((problem) => {
-    const { code, severity, message, next_step: nextStep, runbook } = problem;
-    const { actions, replaceStep } = offersFor(problem, sinks);
+    const { code, severity, message, runbook } = problem;
+    const { actions, step } = offersFor(problem, sinks);
     return html`<li class=${severity}>
       <strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong>
-      <p>${markup(message)} <span class="next">${replaceStep ? WITH_BUTTONS[code] : markup(nextStep)}</span></p>
+      <p>${markup(message)} <span class="next">${markup(step)}</span></p>
       <div class="actions">${actions}${link(runbookAddress(runbook), 'See runbook', code.replaceAll('_', ' '))}</div>
     </li>`;
   })}</ul>`;
 }
 
-/** The links and buttons for a problem. `replaceStep`: they do all that its next step says, so the commands in it are left out. */
+/** The links and buttons for a problem, and its next step without what they do. */
 interface Offers {
   readonly actions: readonly Content[];
-  readonly replaceStep: boolean;
+  readonly step: string;
 }
 
 type Actions = (about: string, sink: SinkOverview | undefined) => readonly Content[];
 
-/** Links and buttons that do what the next step says. */
+/** Links and buttons that do all that the next step says. */
 const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
   sink_paused: (sink) => [
     toSink(sink),
@@ -61,7 +61,7 @@ const WITH_BUTTONS: Readonly<Record<string, string>> = {
   deliveries_dead: 'See why, and fix the cause before you retry.',
 };
 
-/** Links and buttons beside the next step, which no page can do. */
+/** Links and buttons beside the next step, of which they do a part at most. */
 const BESIDE_STEP: Readonly<Record<string, Actions>> = {
   sink_held: (sink) => [
     toSink(sink),
@@ -85,13 +85,17 @@ const BESIDE_STEP: Readonly<Record<string, Actions>> = {
   backup_fails: (name) => [link(`#${backupId(name)}`, 'See backup', name)],
 };
 
-function offersFor({ code, about }: Overview['problems'][number], sinks: readonly SinkOverview[]): Offers {
+function offersFor(
+  { code, about, next_step: nextStep, page_step: pageStep }: Overview['problems'][number],
+  sinks: readonly SinkOverview[],
+): Offers {
   const name = about ?? '';
   const sink = sinks.find((one) => one.sink === name);
   const instead = INSTEAD_OF_STEP[code]?.(name, sink);
-  // A reader who may not use one of the buttons has to pass the next step on.
-  if (instead) return { actions: instead.filter(Boolean), replaceStep: instead.every(Boolean) };
-  return { actions: BESIDE_STEP[code]?.(name, sink).filter(Boolean) ?? [], replaceStep: false };
+  const offered = instead ?? BESIDE_STEP[code]?.(name, sink) ?? [];
+  const step = instead ? (WITH_BUTTONS[code] ?? '') : pageStep;
+  // A reader who may not use one of the buttons has to pass the whole next step on.
+  return { actions: offered.filter(Boolean), step: offered.every(Boolean) ? step : nextStep };
 }
 
 /** Returns a link whose name for screen readers says what it is about, because several problems have the same link. */

@@ -12,7 +12,7 @@ import { ago } from './parts/moment.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
-import { sinkBadges } from './sink-state.ts';
+import { sinkBadges, worstFirst } from './sink-state.ts';
 import { nextPoll, sourceBadges } from './source-state.ts';
 
 /** Adds the overview: whether leads flow, and every problem. */
@@ -34,7 +34,7 @@ function body(overview: Overview): Content {
   return [
     html`<h1>${sentence(overview)}</h1>`,
     problemList(overview),
-    html`<section><h2>Sinks</h2>${sinkTable(overview.sinks, now)}</section>`,
+    html`<section><h2>Sinks</h2>${sinkTable(worstFirst(overview), now)}</section>`,
     tiles(overview, now),
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview)}</div>`,
     exportSection(overview.exports, now),

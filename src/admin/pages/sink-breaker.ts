@@ -19,16 +19,28 @@ export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDeta
     max_concurrency: most,
   } = breaker;
   const isHeld = probes !== null;
-  return html`<section><h2>Circuit breaker <small>counts batches, the leads that are sent together; the attempts below are one for each lead</small></h2>
+  return html`<section><h2>Circuit breaker</h2>
     ${breaker.explanation !== null && html`<p>${breaker.explanation}</p>`}
     <dl class="facts">
       ${fact(isHeld ? 'Failure rate before the hold' : 'Failure rate', rate === null ? 'no batch yet' : `${printShare(rate)} of the last ${countOf(attempts, 'batch', 'batches')}`)}
-      ${fact('Held at', `${breaker.held_at_failures} failed batches of the last ${breaker.held_at_attempts}, or ${breaker.held_at_consecutive_failures} in a row`)}
+      ${fact('Held as soon as', holdConditions(breaker))}
       ${concurrency !== null && fact('Concurrent batches', concurrency === most ? printCount(concurrency) : `${printCount(concurrency)} now, grows to ${printCount(most ?? 0)}`)}
       ${isHeld && fact('Failed probes', printCount(probes))}
       ${state === 'held' && fact('Next probe', moment(next))}
     </dl>
+    <p class="hint">Counts batches, the leads that are sent together; the attempts below are one for each lead. A batch fails if the destination does not work:
+      it cannot be reached, or it answers, for example, HTTP 503 or 401. A lead that the destination refuses, for example with HTTP 422, is no failure here.</p>
   </section>`;
+}
+
+/** Returns in words when the circuit breaker opens. */
+function holdConditions({
+  held_at_failures: failures,
+  held_at_attempts: attempts,
+  held_at_consecutive_failures: inRow,
+  held_at_consecutive_refusals: refusals,
+}: NonNullable<SinkDetail['breaker']>): string {
+  return `${failures} of the last ${attempts} batches failed; ${countOf(inRow, 'batch', 'batches')} in a row failed, and no lead was delivered for 5 s; ${countOf(refusals, 'lead')} in a row ${refusals === 1 ? 'was' : 'were'} refused; or the destination asks for a pause`;
 }
 
 function fact(label: string, value: Content): VNode {

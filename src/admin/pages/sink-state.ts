@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
-import { printCount } from '../../platform/text/format.ts';
-import type { SinkOverview } from '../contract/overview.ts';
+import type { VNode } from 'preact';
+import { countOf, printCount, printShare } from '../../platform/text/format.ts';
+import type { Overview, SinkOverview } from '../contract/overview.ts';
 import { may } from '../contract/rights.ts';
 import { replayAddress, sinkAction } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
@@ -11,19 +12,35 @@ import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 import type { Site } from './parts/site.ts';
 
+/** A sink that works says how many of its last batches failed if this share of them did. */
+const NOTED_RATE = 0.1;
+
 /**
  * Returns the state and the problems of a sink as labels. A sink that works and has a problem is not called healthy, so that no page contradicts
  * the list of problems.
  */
-export function sinkBadges({ state, problems, dead }: SinkOverview): Content {
+export function sinkBadges(sink: SinkOverview): Content {
+  const { state, problems, dead } = sink;
   const marks = [
     problems.includes('leads_stuck') && badge('stuck'),
     problems.includes('deliveries_dead') && badge('dead', `${printCount(dead)} dead`),
     problems.includes('leads_retried') && badge('retrying'),
     problems.includes('sink_new') && badge('new'),
   ].filter((mark) => mark !== false);
-  const all = state === 'healthy' && marks.length > 0 ? marks : [badge(state), ...marks];
+  const all = state === 'healthy' && marks.length > 0 ? marks : [stateBadge(sink), ...marks];
   return all.flatMap((mark) => [mark, ' ']);
+}
+
+/** Returns the state as a label that does not call a sink healthy without a word if nothing was attempted yet, or if many attempts fail. */
+function stateBadge({ state, breaker, delivered, dead, retrying }: SinkOverview): VNode {
+  if (state !== 'healthy' || breaker === null) return badge(state);
+  const { recent_attempts: attempts, failure_rate: rate } = breaker;
+  if (attempts + delivered + dead + retrying === 0) return badge('untried');
+  if (rate === null || rate < NOTED_RATE) return badge(state);
+  return badge(
+    'failing',
+    `healthy, ${printShare(rate)} of the last ${countOf(attempts, 'batch', 'batches')} failed`,
+  );
 }
 
 /** Returns what the state of a sink means and what happens to its leads; null if the sink is healthy. */
@@ -45,6 +62,16 @@ export function stateExplanation(
     case 'orphaned':
       return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${markup(rewriteCommands('`leadsync forget`'))} skips them.</p>`;
   }
+}
+
+/** Returns the sinks with those that have a problem first, the most severe ones before the others; otherwise in the order of the configuration. */
+export function worstFirst({ sinks, problems }: Pick<Overview, 'sinks' | 'problems'>): SinkOverview[] {
+  const rank = ({ sink, problems: codes }: SinkOverview): number => {
+    const own = problems.filter(({ about, code }) => about === sink && codes.includes(code));
+    if (own.some(({ severity }) => severity === 'critical')) return 0;
+    return codes.length > 0 ? 1 : 2;
+  };
+  return sinks.toSorted((one, other) => rank(one) - rank(other));
 }
 
 /** Returns the buttons of the actions that are possible in a sink's state. Each leads back to where it was: the list, or the sink's page. */

@@ -6,12 +6,12 @@ import { sinkAddress, withQuery } from './parts/addresses.ts';
 import type { Content } from './parts/content.ts';
 import { ago, moment } from './parts/moment.ts';
 import type { AddPage, Site } from './parts/site.ts';
-import { sinkBadges, sinkButtons, stateExplanation } from './sink-state.ts';
+import { sinkBadges, sinkButtons, stateExplanation, worstFirst } from './sink-state.ts';
 
 /** Adds the page of sinks. */
 export const addSinks: AddPage = (app, site) => {
   app.get('/sinks', { config: { operation: 'sinks' } }, async (request, reply) => {
-    const sinks = await site.operations.sinks();
+    const sinks = worstFirst(await site.operations.overview());
     return site.show(request, reply, {
       title: 'Sinks',
       name: 'Sinks',

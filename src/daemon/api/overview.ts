@@ -8,7 +8,7 @@ import { backupOverview, exportOverview } from '../../status/export-json.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
 import { commandInText } from '../../status/problem.ts';
-import { problemJson, sinkOverview, sourceOverview, speedJson } from '../../status/status-json.ts';
+import { problemJson, sinkOverview, sourceOverview, speedsJson } from '../../status/status-json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader } from '../units/reloader.ts';
@@ -61,13 +61,12 @@ export async function overviewOf(
     at: now.toISOString(),
     installation: config.name ?? null,
     healthy: problems.length === 0,
-    problems: problems
-      .map((problem) => problemJson(problem, config.publicUrl))
-      .map(({ message, next_step, ...rest }) => ({
-        ...rest,
-        message: parts.rewriteCommands(message),
-        next_step: parts.rewriteCommands(next_step),
-      })),
+    problems: problems.map((one) => ({
+      ...problemJson(one, config.publicUrl),
+      message: parts.rewriteCommands(one.message),
+      next_step: parts.rewriteCommands(one.nextStep),
+      page_step: parts.rewriteCommands(one.pageStep),
+    })),
     sources: sources.map((source) =>
       sourceOverview(source, now, parts.pollFailures.of(source.name)?.retryAt),
     ),
@@ -75,6 +74,6 @@ export async function overviewOf(
     exports: exports.filter((one) => !isBackup(one.config)).map(exportOverview),
     backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),
     leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
-    speed_to_lead: speeds.map(speedJson),
+    speed_to_lead: speedsJson(speeds, sinks),
   };
 }

@@ -44,7 +44,8 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         about: 'warehouse',
         message: 'The sink warehouse has been held for 38 min: the database refuses connections.',
         next_step:
-          'See whether PostgreSQL runs at warehouse.internal:5432. Nothing is lost: 14 leads wait, and go out by themselves when it is back.',
+          'See whether PostgreSQL runs at warehouse.internal:5432. Nothing is lost: 14 leads wait, and go out by themselves when it is back; `leadsync resume warehouse` sends a probe now.',
+        page_step: 'See whether PostgreSQL runs at warehouse.internal:5432.',
         runbook: 'docs/operating.md#sink-held',
         runbook_url: null,
       },
@@ -54,6 +55,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         about: 'crm',
         message: '3 deliveries to crm are dead: it answered 422.',
         next_step: 'Look at why under Deliveries, mend what refused them, then retry the dead.',
+        page_step: 'Look at why under Deliveries, mend what refused them, then retry the dead.',
         runbook: 'docs/operating.md#deliveries-dead',
         runbook_url: null,
       },
@@ -64,6 +66,8 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         message:
           'Export lake failed 3 times in a row, and the last success was 2026-11-21T11:00:00Z (3 h ago): The storage does not answer (ECONNREFUSED).',
         next_step:
+          'Check whether the storage runs. leadsync retries it in 4 min; `leadsync export --name lake` runs it now.',
+        page_step:
           'Check whether the storage runs. leadsync retries it in 4 min; `leadsync export --name lake` runs it now.',
         runbook: 'docs/operating.md#export-fails',
         runbook_url: null,
@@ -235,6 +239,7 @@ function aBreaker(more: Partial<NonNullable<SinkOverview['breaker']>>): SinkOver
     held_at_failures: 18,
     held_at_attempts: 20,
     held_at_consecutive_failures: 5,
+    held_at_consecutive_refusals: 5,
     failed_probes: null,
     concurrency: 10,
     max_concurrency: 10,

@@ -204,6 +204,7 @@ describe('Leads', () => {
         about: 'main',
         message: 'main lists 6 leads, and listed 130 within a week before.',
         next_step: 'See whether this is the right account.',
+        page_step: 'See whether this is the right account.',
         runbook: 'docs/operating.md#listing-shrunk',
         runbook_url: null,
       },

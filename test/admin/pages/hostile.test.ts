@@ -253,6 +253,7 @@ function hostileWorld(some: readonly string[]) {
       about: text,
       message: text,
       next_step: text,
+      page_step: text,
       runbook: 'docs/operating.md#sink-held',
       runbook_url: null,
     })),

@@ -155,7 +155,8 @@ describe('the page of a sink', () => {
     for (const shown of [
       '11 of its last 100 batches failed. It is held when 18 of the last 20 fail.',
       'Failure rate 11 % of the last 100 batches',
-      'Held at 18 failed batches of the last 20, or 5 in a row',
+      'Held as soon as 18 of the last 20 batches failed; 5 batches in a row failed, and no lead was delivered for 5 s; 5 leads in a row were refused; or the destination asks for a pause',
+      'A lead that the destination refuses, for example with HTTP 422, is no failure here.',
       /Success rate [\d.]+ % [\d,]+ of [\d,]+ attempts/,
       'Duration of a batch, p50 139 ms p95 812 ms',
       /refused 422 15 1.4 %/,
@@ -839,6 +840,41 @@ describe('actions', () => {
     expect((await ask('/rejected?state=lost')).status).toBe(400);
   });
 
+  test('the overview and the page of sinks begin with the sinks that have a problem, the most severe first', async () => {
+    const namesOn = async (path: string, pattern: RegExp) =>
+      [...(await (await ask(path)).text()).matchAll(pattern)].map(([, name]) => name);
+    const ids = /id="sink-([^"]+)"/g;
+    const { operations } = pages;
+    operations.sinkRows = operations.sinkRows.toReversed();
+    const order = ['warehouse', 'crm', 'old-crm', 'drop'];
+    expect(await namesOn('/', ids)).toEqual(order);
+    expect(await namesOn('/sinks', ids)).toEqual(order);
+    const choices = /<option value="([^"]+)">\1</g;
+    const configured = operations.sinkRows.map(({ sink }) => sink);
+    expect((await namesOn('/deliveries', choices)).filter((name) => configured.includes(name ?? ''))).toEqual(
+      configured,
+    );
+  });
+
+  test.each([
+    ['was never tried', { delivered: 0, breaker: { recent_attempts: 0, failure_rate: null } }, 'untried'],
+    ['fails often', { breaker: { failure_rate: 0.19 } }, 'healthy, 19 % of the last 100 batches failed'],
+    ['fails seldom', { breaker: { failure_rate: 0.09 } }, 'healthy'],
+    ['was resumed', { breaker: { recent_attempts: 0, failure_rate: null } }, 'healthy'],
+    ['fails often and is held', { state: 'held', breaker: { failure_rate: 0.19 } }, 'held'],
+  ] as const)('a sink that %s is labelled so', async (_, { breaker, ...more }, label) => {
+    const { operations } = pages;
+    const known = operations.sinkRows.find(({ sink }) => sink === 'crm')?.breaker;
+    if (!known) throw new Error('the breaker of crm is not known');
+    operations.sinkRows = operations.sinkRows
+      .filter(({ sink }) => sink === 'drop')
+      .map((row) => ({ ...row, ...more, breaker: { ...known, ...breaker } }));
+    for (const path of ['/', '/sinks', '/sinks/drop']) {
+      const [, main = ''] = (await (await ask(path)).text()).split('<main');
+      expect(/class="badge [a-z]+">([^<]+)</.exec(main)?.[1], path).toBe(label);
+    }
+  });
+
   test('a viewer sees no column of actions that are not theirs', async () => {
     const at = '2026-11-20T10:00:00.000Z';
     const row = { rejected_id: 7, source: 'main', lead_id: null, path: 'id', reason: 'is no number' };
@@ -863,13 +899,16 @@ describe('actions', () => {
       return [...html.matchAll(/<li class="(?:critical|warning)">(.*?)<\/li>/gs)].map(([, one = '']) => one);
     };
     const step = 'mend what refused them, then retry the dead.';
-    const [, ofOperator = ''] = await problemsOf('operator');
+    const [heldOfOperator = '', ofOperator = ''] = await problemsOf('operator');
+    expect(heldOfOperator).toContain('See whether PostgreSQL runs');
+    expect(heldOfOperator).toContain('Try now…');
+    expect(heldOfOperator).not.toContain('leadsync resume');
     expect(ofOperator).not.toContain(step);
     expect(ofOperator).toContain('Discard…');
     const [held = '', ofViewer = ''] = await problemsOf('viewer');
     expect(ofViewer).toContain(step);
     expect(ofViewer).toContain('See 3 dead');
-    expect(held).toContain('See whether PostgreSQL runs');
+    expect(held).toContain('<code>leadsync resume warehouse</code> sends a probe now');
     expect(held + ofViewer).not.toContain('<button');
   });
 

@@ -6,6 +6,7 @@ type Tone = 'good' | 'calm' | 'warning' | 'bad';
 /** Tone of each state of sinks, sources, exports, deliveries, polls, attempts and previews, and of each level of the log. Others are calm. */
 const TONES: Readonly<Record<string, Tone>> = {
   healthy: 'good',
+  failing: 'warning',
   held: 'bad',
   paused: 'warning',
   orphaned: 'warning',

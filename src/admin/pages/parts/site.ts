@@ -32,6 +32,7 @@ const OVERVIEW_FAILED: Overview['problems'][number] = {
   about: null,
   message: 'The state of leadsync is unknown.',
   next_step: 'Run `leadsync status`, and see the log.',
+  page_step: 'Run `leadsync status`, and see the log.',
   runbook: 'docs/operating.md#the-first-minute',
   runbook_url: null,
 };
