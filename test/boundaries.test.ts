@@ -237,7 +237,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'alerts/ notifies people of problems; it must not know how they are found, nor how leads are read, stored or delivered.',
   },
   config: {
-    imports: ['alerts', 'exports', 'identity', 'leads', 'mapping', 'platform', 'sinks', 'source'],
+    imports: ['alerts', 'delivery', 'exports', 'identity', 'leads', 'mapping', 'platform', 'sinks', 'source'],
     doors: [
       'load-config.ts',
       'config-warnings.ts',
@@ -376,6 +376,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
     'alerts',
     'bucket',
     'config',
+    'delivery',
     'exports',
     'identity',
     'mapping',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../src/config/load-config.ts';
+import { Secret } from '../src/platform/options/secret.ts';
 import { sinkTypes } from '../src/sinks/registry.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -125,6 +126,6 @@ describe('compose.yaml', () => {
     const loaded = loadConfig(join(root, 'config/container.yaml'), { sinkTypes, env: examples });
     expect(loaded.dataDir).toBe('/data');
     expect(loaded.admin).toEqual({ host: '0.0.0.0', port: 9464 });
-    expect(loaded.queue.redisUrl?.reveal()).toBe('redis://redis:6379');
+    expect(loaded.queue.redis).toMatchObject({ kind: 'server', url: new Secret('redis://redis:6379') });
   });
 });

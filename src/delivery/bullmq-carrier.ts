@@ -1,19 +1,19 @@
 import { Queue } from 'bullmq';
 import type { BatchRef } from '../leads/delivery.ts';
-import type { Secret } from '../platform/options/secret.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { JobData } from './bullmq-worker.ts';
 import { BullmqWorkers } from './bullmq-workers.ts';
 import { type AttemptBatch, type CarriedSink, type Carrier, CarrierUnavailable } from './carrier.ts';
+import type { RedisPlace } from './options.ts';
 import type { QueueAdapters } from './queue-adapters.ts';
 import { writeMarker } from './queue-marker.ts';
 import { LEADS_WAIT, type RedisFailure, redisFailure } from './redis-failure.ts';
 import { RedisLink } from './redis-link.ts';
 import { RunningAttempts } from './running-attempts.ts';
 
-/** How this process uses the queues of a ledger. Processes with the same `redisUrl` and `prefix` share the queues. */
+/** How this process uses the queues of a ledger. Processes with the same Redis and `prefix` share the queues. */
 export interface BullmqOptions {
-  readonly redisUrl: Secret;
+  readonly redis: RedisPlace;
   /** Prefix of every key. Differs between ledgers, so that two installations can share a Redis. */
   readonly prefix: string;
   /** The installation's prefix and the id of its ledger, to record in Redis; see `writeMarker`. */
@@ -49,11 +49,11 @@ export class BullmqCarrier implements Carrier {
   #adapters: Promise<QueueAdapters> | undefined;
 
   constructor(options: BullmqOptions) {
-    const { redisUrl, prefix, clock, attempt } = options;
+    const { redis, prefix, clock, attempt } = options;
     this.#options = options;
     this.#clock = clock;
     this.#link = new RedisLink({
-      url: redisUrl,
+      redis,
       key: `${prefix}:takes-writes`,
       clock,
       prepare: () => this.#openQueues(),
@@ -61,7 +61,7 @@ export class BullmqCarrier implements Carrier {
       onUnusable: (failure) => this.#unusable(failure),
     });
     if (!attempt) return;
-    this.workers = new BullmqWorkers(new RunningAttempts(attempt, clock), { redisUrl, prefix });
+    this.workers = new BullmqWorkers(new RunningAttempts(attempt, clock), { redis, prefix });
   }
 
   async serve(sinks: readonly CarriedSink[], restarted: readonly string[] = []): Promise<void> {

@@ -1,10 +1,8 @@
 import { type Job, Worker } from 'bullmq';
-import { Redis } from 'ioredis';
 import type { BatchRef } from '../leads/delivery.ts';
-import type { Secret } from '../platform/options/secret.ts';
 import type { CarriedSink } from './carrier.ts';
-import { redisCodeOf } from './redis-failure.ts';
-import { COMMAND_MS, retryStrategy } from './redis-link.ts';
+import { openRedis, type RedisClient } from './open-redis.ts';
+import type { RedisPlace } from './options.ts';
 
 /** The data of a job: a batch and its lease, and no personal data. */
 export interface JobData {
@@ -14,42 +12,19 @@ export interface JobData {
 
 /** The queue to work on, under the carrier's `prefix`. A job is done when `start` resolves, whatever the outcome of the attempt. */
 export interface BullmqWorkerOptions {
-  readonly redisUrl: Secret;
+  readonly redis: RedisPlace;
   readonly prefix: string;
   readonly sink: CarriedSink;
   readonly start: (ref: BatchRef) => Promise<void>;
 }
 
-/** Minimum time between two reconnects that `reconnectWhenReadOnly` requests, in ms. */
-const RECONNECT_AGAIN_MS = 500;
-
-/**
- * Returns a function that decides whether ioredis reconnects after an error: after a fail-over, the host name may point to another server
- * (https://github.com/redis/ioredis#reconnect-on-error). The function requests a reconnect at most every `RECONNECT_AGAIN_MS`: otherwise
- * each reply in the pipeline would request one, and add a listener to the closing socket until Node.js warns of a leak on standard error.
- */
-export function reconnectWhenReadOnly(monotonicMs: () => number): (error: Error) => boolean {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  return (error) => {
-    if (redisCodeOf(error) !== 'READONLY' || monotonicMs() - lastMs < RECONNECT_AGAIN_MS) return false;
-    lastMs = monotonicMs();
-    return true;
-  };
-}
-
 /** Takes the jobs of one sink off its queue, over separate connections. */
 export class BullmqWorker {
-  readonly #connection: Redis;
+  readonly #connection: RedisClient;
   readonly #worker: Worker<JobData>;
 
-  constructor({ redisUrl, prefix, sink, start }: BullmqWorkerOptions) {
-    this.#connection = new Redis(redisUrl.reveal(), {
-      maxRetriesPerRequest: null,
-      connectTimeout: COMMAND_MS,
-      maxLoadingRetryTime: 1_000,
-      retryStrategy,
-      reconnectOnError: reconnectWhenReadOnly(() => performance.now()),
-    });
+  constructor({ redis, prefix, sink, start }: BullmqWorkerOptions) {
+    this.#connection = openRedis(redis, 'worker');
     this.#connection.on('error', () => undefined); // the carrier's link, to the same Redis, reports it
     const attempt = (job: Job<JobData>) =>
       start({ sink: sink.name, batch: job.data.batch, lease: job.data.lease });

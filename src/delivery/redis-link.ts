@@ -1,10 +1,8 @@
-import { Redis } from 'ioredis';
-import type { Secret } from '../platform/options/secret.ts';
 import type { Clock } from '../platform/time/clock.ts';
+import { COMMAND_MS, openRedis, type RedisClient } from './open-redis.ts';
+import type { RedisPlace } from './options.ts';
 import { NoAnswer, type RedisFailure, reconnectMayHelp, redisFailure } from './redis-failure.ts';
 
-/** Timeout of a command, in ms. */
-export const COMMAND_MS = 5_000;
 /** Time between health checks, in ms. They are necessary because neither a fail-over nor a full memory closes the connection. */
 const CHECK_MS = 5_000;
 /** Time between health checks while Redis is unusable, in ms. */
@@ -13,7 +11,7 @@ const NOT_YET = 'Redis is not connected yet';
 
 /** The Redis to watch, and the callbacks. A link starts as unusable without calling `onUnusable`. */
 export interface LinkOptions {
-  readonly url: Secret;
+  readonly redis: RedisPlace;
   /** A key of leadsync's own, which the health check writes. */
   readonly key: string;
   readonly clock: Clock;
@@ -26,7 +24,7 @@ export interface LinkOptions {
 
 /** A connection that determines whether Redis is usable: connected, answering, and accepting writes. Reconnects until it is closed. */
 export class RedisLink {
-  readonly client: Redis;
+  readonly client: RedisClient;
   readonly #options: LinkOptions;
   readonly #closed = new AbortController();
   /** Ends the sleep before the next health check. */
@@ -36,14 +34,7 @@ export class RedisLink {
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    this.client = new Redis(options.url.reveal(), {
-      enableOfflineQueue: false,
-      enableReadyCheck: false, // it would wait silently while Redis loads its data
-      maxRetriesPerRequest: 1,
-      commandTimeout: COMMAND_MS,
-      connectTimeout: COMMAND_MS,
-      retryStrategy,
-    });
+    this.client = openRedis(options.redis, 'link');
     this.client.on('error', (error) => this.failed(error));
     // A failed connection attempt also emits `close`, after an `error` with the real cause.
     this.client.on('close', () => this.#usable && this.failed({ code: 'the connection was closed' }));
@@ -112,9 +103,4 @@ export class RedisLink {
       work.catch(() => undefined); // a late failure: NoAnswer was thrown already
     }
   }
-}
-
-/** Returns the wait before the next connection attempt, in ms. */
-export function retryStrategy(times: number): number {
-  return Math.min(100 * 2 ** Math.min(times, 10), 2_000);
 }

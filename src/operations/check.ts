@@ -6,6 +6,7 @@ import { checkHeartbeat } from '../alerts/heartbeat.ts';
 import { openDestination } from '../alerts/options.ts';
 import { type Config, filesOf, type SinkConfig } from '../config/contract/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
+import type { RedisPlace } from '../delivery/options.ts';
 import { ExportFailed } from '../exports/contract/export-failed.ts';
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { openDestination as openExportDestination } from '../exports/destinations/open-destination.ts';
@@ -18,7 +19,6 @@ import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { columnsOfDefinition } from '../mapping/map-delivery.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { disk } from '../platform/files/files.ts';
-import type { Secret } from '../platform/options/secret.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
 import { SourceError } from '../source/contract/source.ts';
 import { checkLogin } from './check-login.ts';
@@ -57,7 +57,7 @@ export interface CheckResult {
  * necessary; a stored token that does not match the configuration is a failure and stays unchanged. Stores a new token if none was stored.
  */
 export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<CheckResult>[] {
-  const { redisUrl } = config.queue;
+  const { redis } = config.queue;
   const start = (kind: CheckResult['kind'], name: string, run: () => Promise<string>) =>
     runCheck(kind, name, run, signal);
   const { heartbeat } = config.alerts;
@@ -80,7 +80,7 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
         }
       }),
     ),
-    ...(redisUrl ? [start('queue', '', () => checkQueue(redisUrl, signal))] : []),
+    ...(redis ? [start('queue', '', () => checkQueue(redis, signal))] : []),
     ...config.sinks
       .filter(({ enabled }) => enabled)
       .map((sink) => start('sink', sink.name, () => checkSink(sink, config, { ...parts, last }, signal))),
@@ -189,10 +189,9 @@ async function checkExport(config: ExportConfig, dataDir: string, signal: AbortS
   }
 }
 
-async function checkQueue(url: Secret, signal: AbortSignal): Promise<string> {
+async function checkQueue(redis: RedisPlace, signal: AbortSignal): Promise<string> {
   const { checkRedis } = await import('../delivery/check-redis.ts'); // lazy: loads the queue's packages
-  const warning = await checkRedis(url, signal);
-  return warning === undefined ? 'Redis answers.' : `Redis answers, but ${warning}.`;
+  return checkRedis(redis, signal);
 }
 
 async function checkSink(

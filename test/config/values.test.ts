@@ -15,7 +15,7 @@ describe('what is left out has a documented default', () => {
       file: '/etc/leadsync/leadsync.yaml',
       dataDir: '/etc/leadsync/data',
       sinks: [],
-      queue: { redisUrl: undefined, prefix: 'leadsync', board: false },
+      queue: { redis: undefined, prefix: 'leadsync', board: false },
       admin: { host: '127.0.0.1', port: 9464 },
       log: { level: 'info', format: undefined },
       tokenKey: undefined,

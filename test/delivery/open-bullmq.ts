@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
 import { BullmqCarrier, type CarrierState } from '../../src/delivery/bullmq-carrier.ts';
 import { type AttemptBatch, CarrierUnavailable } from '../../src/delivery/carrier.ts';
+import type { RedisPlace } from '../../src/delivery/options.ts';
 import type { BatchRef } from '../../src/leads/delivery.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
@@ -18,13 +19,13 @@ export interface Opened {
 
 /** Opens a carrier for the sinks of the contract; it closes when the test ends. */
 export function openBullmq(
-  redisUrl: string,
+  redis: string | RedisPlace,
   attempt: AttemptBatch | undefined,
   prefix = uniqueName('carrier'),
 ): Opened {
   const states: CarrierState[] = [];
   const carrier = new BullmqCarrier({
-    redisUrl: new Secret(redisUrl),
+    redis: typeof redis === 'string' ? { kind: 'server', url: new Secret(redis), tls: undefined } : redis,
     prefix: `{${prefix}}`,
     attempt,
     clock: systemClock,
@@ -48,13 +49,16 @@ export async function privateRedis(args: readonly string[] = [], port?: number):
   return redis;
 }
 
-/** Runs commands on a Redis over a separate connection. */
-export async function command<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(url);
+/** Runs commands on a Redis over a separate connection: by its address, or on loopback with TLS. */
+export async function command<T>(
+  redis: string | { readonly port: number; readonly tls: { ca: string; cert: string; key: string } },
+  use: (redis: Redis) => Promise<T>,
+): Promise<T> {
+  const client = typeof redis === 'string' ? new Redis(redis) : new Redis({ host: '127.0.0.1', ...redis });
   try {
-    return await use(redis);
+    return await use(client);
   } finally {
-    redis.disconnect();
+    client.disconnect();
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reconnectWhenReadOnly } from '../../src/delivery/bullmq-worker.ts';
+import { reconnectWhenReadOnly } from '../../src/delivery/reconnect-when-read-only.ts';
 
 test('the worker reconnects once for all pending replies of a Redis that became read-only, and again later', () => {
   let nowMs = 0;

@@ -138,7 +138,7 @@ test.each(['one-process', 'with-workers'])(
     const { config, secretFiles } = configOf(`${folder}/configuration.yaml`);
     const secret = readManifest<{ stringData: object }>('one-process/secret.example.yaml');
     expect(config).toMatchObject({ dataDir: '/data', watch: true });
-    expect(config.queue.redisUrl !== undefined).toBe(folder === 'with-workers');
+    expect(config.queue.redis !== undefined).toBe(folder === 'with-workers');
     expect(Object.keys(secret.stringData).sort()).toEqual(secretFiles.toSorted());
   },
 );

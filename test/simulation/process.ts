@@ -74,7 +74,7 @@ export interface ProcessParts {
 /** How often a process checks whether others wrote to the ledger, in ms; the daemon checks twenty times as often. */
 const LOOK_ELSEWHERE_MS = 2_000;
 /** A stand-in for the URL of the simulated Redis. */
-const REDIS_URL = new Secret('redis://simulated');
+const REDIS = { kind: 'server', url: new Secret('redis://simulated'), tls: undefined } as const;
 const WATCH_PROCESSES_MS = 2_000;
 const AFTER_FAULT_MS = 1_000;
 
@@ -201,7 +201,7 @@ export class SimulatedProcess {
 
   #startDispatch(): void {
     const { redis, sinks } = this.#parts;
-    const config = { queue: { redisUrl: redis && REDIS_URL } };
+    const config = { queue: { redis: redis && REDIS } };
     const [ledger, carrier, clock, emit] = [this.#ledger, this.#carrier, this.#clock, this.#emit];
     for (const sink of sinks) {
       const wake = this.#wakes.get(sink.name) as Wake;

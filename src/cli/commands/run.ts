@@ -19,11 +19,11 @@ export const command = defineCommand<{ deliver: boolean }>({
   run: async ({ deliver, ...options }, surroundings) => {
     const load = () => configOf(options, surroundings);
     const { config, loadedStamp } = readWithStamp(options.config, load);
-    if (!deliver && !config.queue.redisUrl) {
+    if (!deliver && !config.queue.redis) {
       throw new CommandFailure(
         ExitCode.configuration,
         'Without a queue, only this process can deliver, so nothing would be delivered with --no-deliver.',
-        'Set queue.redis_url and also start `leadsync worker`, or remove --no-deliver.',
+        'Set queue.redis_url or queue.redis and also start `leadsync worker`, or remove --no-deliver.',
       );
     }
     const role: Role = { kind: 'run', deliver };

@@ -134,7 +134,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     exports: viewExports(filesOf(config), exportStatesOf(config)),
     disk: await diskSpace(config),
     restoredAt: known.restoredAt,
-    queued: config.queue.redisUrl !== undefined,
+    queued: config.queue.redis !== undefined,
     secrets: secretsOf(config, options, surroundings),
     command: commandFormatter(options, surroundings),
     columns: widthOf(surroundings),

@@ -192,7 +192,7 @@ class Watch {
       secrets: this.#secrets,
       disk: this.#disk,
       restoredAt: this.#read.status?.restoredAt,
-      queued: this.#config.queue.redisUrl !== undefined,
+      queued: this.#config.queue.redis !== undefined,
       command: commandFormatter(this.#options, this.#surroundings),
     };
   }

@@ -22,11 +22,11 @@ export const command = defineCommand<{ listen?: Address }>({
   run: async (options, surroundings) => {
     const load = () => configOf(options, surroundings);
     const { config, loadedStamp } = readWithStamp(options.config, load);
-    if (!config.queue.redisUrl) {
+    if (!config.queue.redis) {
       throw new CommandFailure(
         ExitCode.configuration,
         'A worker takes its deliveries from a queue, but this configuration has none.',
-        'Set queue.redis_url. Without a queue you need no worker: `leadsync run` delivers by itself.',
+        'Set queue.redis_url or queue.redis. Without a queue you need no worker: `leadsync run` delivers by itself.',
       );
     }
     requireToken(options.listen, config);

@@ -79,7 +79,11 @@ const LIVE: readonly Option[] = [
 
 const RESTART: readonly Option[] = [
   { name: 'data_dir', of: ({ dataDir }) => dataDir },
-  { name: 'queue.redis_url', of: ({ queue }) => queue.redisUrl },
+  {
+    name: 'queue.redis_url',
+    of: ({ queue: { redis } }) => (redis?.kind === 'server' ? redis.url : undefined),
+  },
+  { name: 'queue.redis', of: ({ queue: { redis } }) => (redis?.kind === 'server' ? redis.tls : redis) },
   { name: 'queue.board', of: ({ queue }) => queue.board },
   { name: 'queue.prefix', of: ({ queue }) => queue.prefix },
   { name: 'admin.listen', of: ({ admin }) => admin },

@@ -1,4 +1,5 @@
 import type { AlertOptions } from '../../alerts/options.ts';
+import type { QueueConfig, RedisPlace } from '../../delivery/options.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import type { OidcOptions } from '../../identity/options.ts';
 import type { BreakerPolicy } from '../../leads/breaker-policy.ts';
@@ -100,7 +101,7 @@ export interface LedgerConfig
   readonly sources: readonly Omit<SourceConfig, 'options'>[];
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
   /** `unknown` if there may be a queue whose address is not available. */
-  readonly queue: { readonly redisUrl: Secret | 'unknown' | undefined };
+  readonly queue: { readonly redis: RedisPlace | 'unknown' | undefined };
   /** The token that commands send; `unknown` if there may be one that is not available. */
   readonly adminToken: Secret | 'unknown' | undefined;
   /** The faults of the file. If there are any, the faulty parts are left out here, and leadsync does not apply the file. */
@@ -160,14 +161,4 @@ export interface SinkConfig {
   readonly mappingTests: readonly MappingTest[];
   /** The country of phone numbers without a country code, for expressions; undefined if the sink names none. */
   readonly region: string | undefined;
-}
-
-/** How batches travel to where they are attempted. */
-export interface QueueConfig {
-  /** Address of the Redis server that BullMQ uses; undefined if this process attempts the deliveries itself. */
-  readonly redisUrl: Secret | undefined;
-  /** The prefix of every key in Redis. */
-  readonly prefix: string;
-  /** Whether Bull Board shows the queues. */
-  readonly board: boolean;
 }

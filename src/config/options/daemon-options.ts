@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { alertOptions } from '../../alerts/options.ts';
+import { queueOptions } from '../../delivery/options.ts';
 import { backupOptions, exportOptions } from '../../exports/contract/options.ts';
 import { lookupsOption } from '../../mapping/options.ts';
 import { secret, size } from '../../platform/options/option-types.ts';
-import type { Secret } from '../../platform/options/secret.ts';
 import { adminOptions } from './admin-options.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
@@ -54,36 +54,7 @@ export const daemonOptions = z.strictObject({
     .describe(
       'Where leads are delivered, each under a name of your choice. None: leads are only recorded in the ledger.',
     ),
-  queue: z
-    .strictObject({
-      redis_url: z
-        .union([z.literal(''), secret()], {
-          error: 'must be a redis:// or rediss:// address, empty, or { file: /run/secrets/x }',
-        })
-        .transform((value): Secret | undefined => (value === '' ? undefined : value))
-        .superRefine((value, context) => {
-          if (value === undefined || isRedisUrl(value.reveal())) return;
-          const message = 'must be a redis:// or rediss:// address such as redis://127.0.0.1:6379/0';
-          context.addIssue({ code: 'custom', message });
-        })
-        .prefault('')
-        .describe(
-          'The Redis on which BullMQ carries the deliveries. Empty: leadsync delivers in its own process.',
-        ),
-      prefix: z
-        .string()
-        .regex(/^[\w.-]{1,64}$/, 'must consist of 1 to 64 letters, digits, _, . and -')
-        .default('leadsync')
-        .describe('The prefix of every key in Redis. Two installations on one Redis need different ones.'),
-      board: z
-        .boolean()
-        .default(false)
-        .describe(
-          'Shows the queues with Bull Board at `/queues` of the admin address, read-only. They hold batch numbers and no personal data.',
-        ),
-    })
-    .prefault({})
-    .describe('How batches reach the process that attempts them.'),
+  queue: queueOptions,
   admin: adminOptions,
   alerts: alertOptions(nameOption)
     .prefault({})
@@ -169,8 +140,3 @@ export const daemonOptions = z.strictObject({
     .prefault({})
     .describe('What happens on SIGTERM and SIGINT.'),
 });
-
-function isRedisUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && ['redis:', 'rediss:'].includes(url.protocol);
-}

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
+import { redisPlaceOf } from '../../delivery/options.ts';
 import { backupConfigOf, type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
 import { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
@@ -64,11 +65,12 @@ export class ConfigReader {
     const sinks = this.#entries('sinks').map(([name, value]) => reader.read(name, value));
     reader.refuseFormerNames(sinks);
     if (daemon === undefined) return undefined;
-    if (daemon.queue.board && !daemon.queue.redis_url)
+    const redis = redisPlaceOf(daemon.queue);
+    if (daemon.queue.board && !redis)
       this.#validator.fault(
         ['queue', 'board'],
-        'there is no queue to show without queue.redis_url',
-        'set queue.redis_url, or remove queue.board',
+        'there is no queue to show without queue.redis_url or queue.redis',
+        'set one of them, or remove queue.board',
       );
     checkAdminAccess(daemon.admin, this.#validator);
     this.#refuseSharedNames(daemon);
@@ -82,7 +84,7 @@ export class ConfigReader {
       minFreeBytes: daemon.ledger.min_free,
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
-      queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix, board: daemon.queue.board },
+      queue: { redis, prefix: daemon.queue.prefix, board: daemon.queue.board },
       exports: this.#exportsOf(daemon),
       backups: this.#backupsOf(daemon),
       admin: daemon.admin.listen,
@@ -123,7 +125,12 @@ export class ConfigReader {
       minFreeBytes: daemon.ledger.min_free,
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
-      queue: { redisUrl: daemon.queue.redis_url ?? this.#hidden(['queue', 'redis_url']) },
+      queue: {
+        redis:
+          redisPlaceOf(daemon.queue) ??
+          this.#hidden(['queue', 'redis_url']) ??
+          this.#hidden(['queue', 'redis']),
+      },
       exports: this.#exportsOf(daemon),
       backups: this.#backupsOf(daemon),
       admin: daemon.admin.listen,
@@ -147,7 +154,7 @@ export class ConfigReader {
     return {
       data_dir: dataDir,
       ledger: read('ledger', ledger) ?? ledger.parse(undefined),
-      queue: { redis_url: read('queue', queue)?.redis_url },
+      queue: read('queue', queue) ?? queue.parse(undefined),
       exports: read('exports', exports) ?? {},
       backups: read('backups', backups) ?? {},
       admin: read('admin', admin) ?? {

@@ -49,7 +49,7 @@ export async function overviewOf(
     answers: true,
     unready: reasons,
     stale: state().stale,
-    queued: config.queue.redisUrl !== undefined,
+    queued: config.queue.redis !== undefined,
     exports,
     secrets: config.secrets,
     disk,

@@ -19,12 +19,12 @@ export async function openCarrier(
   },
 ): Promise<Carrier> {
   const { attempt, clock, deliver } = parts;
-  const { redisUrl, prefix } = config.queue;
-  if (!redisUrl) return new InProcessCarrier(attempt, clock);
+  const { redis, prefix } = config.queue;
+  if (!redis) return new InProcessCarrier(attempt, clock);
   // Lazy: the queue's packages take 20 MB of memory, and without Redis leadsync does not need these packages.
   const { BullmqCarrier } = await import('../../delivery/bullmq-carrier.ts');
   return new BullmqCarrier({
-    redisUrl,
+    redis,
     // Braces put all keys of a ledger into the same hash slot of a Redis Cluster.
     prefix: `{${prefix}:${parts.ledgerId}}`,
     marker: { prefix, ledger: parts.ledgerId },
@@ -40,11 +40,11 @@ export async function openCarrier(
  * (`attemptMs`).
  */
 export function claimLimits(
-  config: { readonly queue: Pick<Config['queue'], 'redisUrl'> },
+  config: { readonly queue: Pick<Config['queue'], 'redis'> },
   { concurrency, rate }: Pick<SinkConfig, 'concurrency' | 'rate'>,
   attemptMs: number,
 ): Pick<ClaimRequest, 'window' | 'leaseMs' | 'beginForMs'> {
-  if (!config.queue.redisUrl) return { window: concurrency, leaseMs: attemptMs, beginForMs: attemptMs };
+  if (!config.queue.redis) return { window: concurrency, leaseMs: attemptMs, beginForMs: attemptMs };
   // Enough for several worker processes, but bounded, so that Redis holds few jobs even if the backlog is long.
   const window = Math.min(Math.max(concurrency * 8, 50), 1_000);
   // Workers that come back attempt the batches that waited for them all at once, so with a rate only a few may wait.

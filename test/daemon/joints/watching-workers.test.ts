@@ -156,7 +156,7 @@ it('a BullMQ worker whose connections have died without a word is replaced, its 
   const waiting = new Map<string, BatchRef>();
   const begun: string[] = [];
   const carrier = new BullmqCarrier({
-    redisUrl: new Secret(redis.href),
+    redis: { kind: 'server', url: new Secret(redis.href), tls: undefined },
     prefix: `{${uniqueName('watched')}}`,
     attempt: async (one) => {
       begun.push(one.batch);

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import type { Certificate } from '../../support/servers/certificate.ts';
 import { freePort } from '../../support/servers/server-process.ts';
-import type { Certificate } from './certificate.ts';
 
 /** A port in front of a server that can refuse connections, speak TLS, or reset a connection in the middle of an exchange. */
 export class Gate {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Daemon } from '../../support/program/leadsync.ts';
 import { accountOf, faultsOf } from '../../support/scene/oracle.ts';
 import { openScene, type Scene, SECRET } from '../../support/scene/scene.ts';
+import { selfSigned } from '../../support/servers/certificate.ts';
 import type {
   ReceivedRequest,
   ReceiverAnswer,
@@ -16,7 +17,6 @@ import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { carriersOf } from '../over-carriers.ts';
 import { deliveriesOf, logged, mustRun, statusOf, told } from '../telling.ts';
-import { selfSigned } from './certificate.ts';
 import { Gate } from './gate.ts';
 import { InFlight } from './in-flight.ts';
 

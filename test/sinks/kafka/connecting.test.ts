@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { selfSigned } from '../../faults/sinks/certificate.ts';
+import { selfSigned } from '../../support/servers/certificate.ts';
 import { deliver, failureOf, leads, NEVER, open, startStub } from './stub-scene.ts';
 
 describe('login and TLS', () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { protocolErrors, Reader, Writer } from '@platformatic/kafka';
-import type { Certificate } from '../../faults/sinks/certificate.ts';
+import type { Certificate } from '../../support/servers/certificate.ts';
 import { readBatch, type StubRecord } from './read-batch.ts';
 import { type Login, type LoginSession, startLogin } from './stub-login.ts';
 

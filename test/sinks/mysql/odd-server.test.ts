@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { selfSigned } from '../../faults/sinks/certificate.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
+import { selfSigned } from '../../support/servers/certificate.ts';
 import { type PrivateMariadb, startMariadb } from '../../support/servers/private-mariadb.ts';
 import { type Database, openMysql, startDatabase } from './database.ts';
 

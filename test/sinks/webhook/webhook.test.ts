@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/time/clock.ts';
 import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
 import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { selfSigned } from '../../faults/sinks/certificate.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+import { selfSigned } from '../../support/servers/certificate.ts';
 import {
   type ReceivedRequest,
   startWebhookReceiver,

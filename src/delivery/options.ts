@@ -1,0 +1,256 @@
+import { z } from 'zod';
+import { secret } from '../platform/options/option-types.ts';
+import type { Secret } from '../platform/options/secret.ts';
+
+/** The port of a Redis whose address has none. */
+const REDIS_PORT = 6379;
+/** The port of a sentinel whose address has none. */
+const SENTINEL_PORT = 26_379;
+const ADDRESS = /^(?:\[([\da-f:.]+)\]|([^\s:/@[\],]+))(?::(\d{1,5}))?$/i;
+
+/** The address of a Redis or of a sentinel. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The user of a Redis or of a sentinel. Without a name it is the default user; without a password there is no login. */
+export interface RedisLogin {
+  readonly username: string | undefined;
+  readonly password: Secret | undefined;
+}
+
+/** How to connect with TLS. Each value is PEM text; undefined means the authorities of Node.js, or no client certificate. */
+export interface RedisTls {
+  readonly ca: Secret | undefined;
+  readonly cert: Secret | undefined;
+  readonly key: Secret | undefined;
+  /** Whether sentinels speak TLS as well. */
+  readonly sentinels: boolean;
+}
+
+/** What a group of servers has in common. */
+interface Group {
+  readonly login: RedisLogin;
+  readonly tls: RedisTls | undefined;
+  /** The addresses under which leadsync reaches servers, by the `host:port` under which the servers know each other. */
+  readonly addresses: Readonly<Record<string, ServerAddress>>;
+}
+
+/** The Redis of an installation: one server, the master that sentinels name, or a cluster. */
+export type RedisPlace =
+  | { readonly kind: 'server'; readonly url: Secret; readonly tls: RedisTls | undefined }
+  | (Group & {
+      readonly kind: 'sentinel';
+      readonly sentinels: readonly ServerAddress[];
+      readonly master: string;
+      readonly sentinelLogin: RedisLogin;
+    })
+  | (Group & { readonly kind: 'cluster'; readonly nodes: readonly ServerAddress[] });
+
+/** How batches travel to where they are attempted. */
+export interface QueueConfig {
+  /** The Redis that BullMQ uses; undefined if this process attempts the deliveries itself. */
+  readonly redis: RedisPlace | undefined;
+  /** The prefix of every key in Redis. */
+  readonly prefix: string;
+  /** Whether Bull Board shows the queues. */
+  readonly board: boolean;
+}
+
+const WRONG_URL = 'must be a redis:// or rediss:// address such as redis://127.0.0.1:6379/0';
+
+/** Returns the schema of an address without a scheme. Its output has the default port if the text has none. */
+function address(defaultPort: number) {
+  const error = `must be an address without a scheme, such as redis-1.example.com:${defaultPort}`;
+  return z.string({ error }).transform((text, context): ServerAddress => {
+    const [, ip, name, digits] = ADDRESS.exec(text) ?? [];
+    const host = ip ?? name;
+    const port = Number(digits ?? defaultPort);
+    if (host !== undefined && port > 0 && port <= 65_535) return { host, port };
+    context.addIssue({ code: 'custom', message: error });
+    return z.NEVER;
+  });
+}
+
+const tlsOptions = z.strictObject({
+  ca: secret()
+    .optional()
+    .describe(
+      'The certificates of the authorities that may sign the certificate of a server, as PEM. Default: the authorities of Node.js.',
+    ),
+  cert: secret()
+    .optional()
+    .describe('The certificate that leadsync presents, as PEM, if the servers ask for one. Needs `key`.'),
+  key: secret().optional().describe('The key of `cert`, as PEM.'),
+  sentinels: z.boolean().default(true).describe('Whether the sentinels use TLS as well.'),
+});
+
+const redisOptions = z.strictObject({
+  url: secret()
+    .optional()
+    .describe('The address of one server, as in `queue.redis_url`. Use it here to add `tls`.'),
+  sentinels: z
+    .array(address(SENTINEL_PORT))
+    .min(1, 'must name at least one sentinel')
+    .optional()
+    .describe(
+      'The addresses of sentinels: `[sentinel-1:26379, sentinel-2:26379]`. leadsync uses the master that they name, and follows a fail-over.',
+    ),
+  master: z.string().min(1).optional().describe('The name under which the sentinels watch the master.'),
+  cluster: z
+    .array(address(REDIS_PORT))
+    .min(1, 'must name at least one node')
+    .optional()
+    .describe(
+      'The addresses of some nodes of a Redis Cluster: `[redis-1:6379, redis-2:6379]`. leadsync asks them for the others.',
+    ),
+  username: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'The ACL user, if it is not the default one. With `sentinels` or `cluster`; `url` has its own.',
+    ),
+  password: secret().optional().describe('The password of Redis. With `sentinels` or `cluster`.'),
+  sentinel_username: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The ACL user at the sentinels, if they require one.'),
+  sentinel_password: secret().optional().describe('The password of the sentinels, if they require one.'),
+  tls: z
+    .union([z.boolean(), tlsOptions], { error: 'must be true, false, or a map with ca, cert and key' })
+    .optional()
+    .describe('Connects with TLS. `true` trusts the authorities of Node.js.'),
+  addresses: z
+    .record(z.string(), address(REDIS_PORT))
+    .default({})
+    .describe(
+      'Where leadsync reaches servers whose own address it cannot reach, as with NAT or port forwarding: `{ 10.0.0.4:6379: redis-1.example.com:6379 }`.',
+    ),
+});
+
+type RedisOptions = z.output<typeof redisOptions>;
+
+/** The schema of the section `queue`. */
+export const queueOptions = z
+  .strictObject({
+    redis_url: z
+      .union([z.literal(''), secret()], {
+        error: 'must be a redis:// or rediss:// address, empty, or { file: /run/secrets/x }',
+      })
+      .transform((value): Secret | undefined => (value === '' ? undefined : value))
+      .superRefine((value, context) => {
+        if (value !== undefined && !isRedisUrl(value))
+          context.addIssue({ code: 'custom', message: WRONG_URL });
+      })
+      .prefault('')
+      .describe(
+        'The Redis on which BullMQ carries the deliveries. Empty: leadsync delivers in its own process.',
+      ),
+    redis: redisOptions
+      .optional()
+      .superRefine((value, context) => {
+        for (const { at, message } of value ? faultsOf(value) : [])
+          context.addIssue({ code: 'custom', message, path: [at] });
+      })
+      .describe(
+        'The Redis, instead of `queue.redis_url`, if it is watched by sentinels, is a cluster, or has its own certificates.',
+      ),
+    prefix: z
+      .string()
+      .regex(/^[\w.-]{1,64}$/, 'must consist of 1 to 64 letters, digits, _, . and -')
+      .default('leadsync')
+      .describe('The prefix of every key in Redis. Two installations on one Redis need different ones.'),
+    board: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Shows the queues with Bull Board at `/queues` of the admin address, read-only. They hold batch numbers and no personal data.',
+      ),
+  })
+  .superRefine(({ redis_url: url, redis }, context) => {
+    if (url && redis)
+      context.addIssue({
+        code: 'custom',
+        message: 'names a Redis, and queue.redis_url does too: keep one of them',
+        path: ['redis'],
+      });
+  })
+  .prefault({})
+  .describe('How batches reach the process that attempts them.');
+
+/** Returns the Redis that the section `queue` names, or undefined. */
+export function redisPlaceOf({
+  redis_url: url,
+  redis,
+}: Pick<z.output<typeof queueOptions>, 'redis_url' | 'redis'>): RedisPlace | undefined {
+  if (!redis) return url && { kind: 'server', url, tls: undefined };
+  const tls = tlsOf(redis);
+  if (redis.url) return { kind: 'server', url: redis.url, tls };
+  const login = { username: redis.username, password: redis.password };
+  const group = { login, tls, addresses: redis.addresses };
+  if (redis.cluster) return { kind: 'cluster', nodes: redis.cluster, ...group };
+  return {
+    kind: 'sentinel',
+    sentinels: redis.sentinels ?? [],
+    master: redis.master ?? '',
+    sentinelLogin: { username: redis.sentinel_username, password: redis.sentinel_password },
+    ...group,
+  };
+}
+
+function tlsOf({ tls }: RedisOptions): RedisTls | undefined {
+  if (!tls) return undefined;
+  if (tls === true) return { ca: undefined, cert: undefined, key: undefined, sentinels: true };
+  return { ca: tls.ca, cert: tls.cert, key: tls.key, sentinels: tls.sentinels };
+}
+
+/** Returns what contradicts itself in `queue.redis`, each with the option to blame. */
+function faultsOf(redis: RedisOptions): { readonly at: keyof RedisOptions; readonly message: string }[] {
+  const { url, tls } = redis;
+  const kinds = (['url', 'sentinels', 'cluster'] as const).filter((kind) => redis[kind] !== undefined);
+  const [kind, other] = kinds;
+  if (kind === undefined) return [{ at: 'url', message: 'name one of url, sentinels and cluster' }];
+  if (other !== undefined)
+    return [
+      { at: other, message: `cannot be combined with ${kind}: keep the one that describes your Redis` },
+    ];
+  const only = (options: readonly (keyof RedisOptions)[], wanted: string) =>
+    options
+      .filter((at) => redis[at] !== undefined)
+      .map((at) => ({ at, message: `is only for ${wanted}: remove it` }));
+  const encrypted = url && isRedisUrl(url) && new URL(url.reveal()).protocol === 'rediss:';
+  return [
+    ...(kind === 'sentinels' ? [] : only(['master', 'sentinel_username', 'sentinel_password'], 'sentinels')),
+    ...(kind === 'url'
+      ? (['username', 'password'] as const)
+          .filter((at) => redis[at] !== undefined)
+          .map((at) => ({ at, message: 'belongs into url: rediss://USER:PASSWORD@HOST:PORT' }))
+      : []),
+    ...(kind === 'sentinels' && redis.master === undefined
+      ? [
+          {
+            at: 'master' as const,
+            message: 'is missing: the name under which the sentinels watch the master',
+          },
+        ]
+      : []),
+    ...(url && !isRedisUrl(url) ? [{ at: 'url' as const, message: WRONG_URL }] : []),
+    ...(url && tls && !encrypted
+      ? [{ at: 'url' as const, message: 'must begin with rediss:// to use tls' }]
+      : []),
+    ...(url && tls === false && encrypted
+      ? [{ at: 'tls' as const, message: 'contradicts url, which begins with rediss://: remove one of them' }]
+      : []),
+    ...(typeof tls === 'object' && (tls.cert === undefined) !== (tls.key === undefined)
+      ? [{ at: 'tls' as const, message: 'needs cert and key together, or neither' }]
+      : []),
+  ];
+}
+
+function isRedisUrl(text: Secret): boolean {
+  const url = URL.parse(text.reveal());
+  return url !== null && ['redis:', 'rediss:'].includes(url.protocol);
+}
