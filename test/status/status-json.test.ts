@@ -115,6 +115,7 @@ test('a problem links to its section of the runbook if the address of the pages 
     about: 'crm',
     message: '',
     nextStep: '',
+    pageStep: '',
   } as const;
   const linkOf = (publicUrl: string | undefined) =>
     verdictJson([problem], [], publicUrl).problems.map(({ runbook_url }) => runbook_url);
