@@ -51,13 +51,16 @@ export function foundLeadJson({ name, email, phone, matchedVersion, ...lead }: F
   };
 }
 
+/** Returns until when a delivery waits at most for its batch to fill; undefined if it does not wait for that. */
+type BatchWait = (delivery: DeliveryRow) => Date | undefined;
+
 /** Returns the history of a lead, in the order of the ledger, without content and answers of destinations. */
-export function historyJson({ lead, versions, deliveries }: LeadHistory) {
+export function historyJson({ lead, versions, deliveries }: LeadHistory, batchWait: BatchWait) {
   return {
     lead: leadJson(lead),
     versions: versions.map(versionJson),
     deliveries: deliveries.map(({ attemptRows, ...delivery }) => ({
-      ...deliveryJson(delivery),
+      ...waitingDeliveryJson(delivery, batchWait),
       attempt_rows: attemptRows.map(attemptJson),
     })),
   };
@@ -123,6 +126,11 @@ export function deliveryJson(row: DeliveryRow) {
     attempts_made: row.attemptsMade,
     has_answer: row.hasAnswer,
   };
+}
+
+/** Returns a delivery without its attempts, with until when it waits for its batch, which the ledger alone does not know. */
+export function waitingDeliveryJson(row: DeliveryRow, batchWait: BatchWait) {
+  return { ...deliveryJson(row), waits_for_batch_until: iso(batchWait(row)) };
 }
 
 /**

@@ -192,6 +192,7 @@ function askForPages(questions: PageQueries, now: Date): void {
   questions.content('main', 1n, 1);
   questions.content('main', 1n, undefined, 'crm:main:1:1:0a1b2c3d');
   for (const filter of FILTERS) questions.countDeliveries(filter, 10);
+  questions.countDue('crm', now, 10);
 }
 
 /** Runs every query that lists rows, with every filter. */

@@ -42,6 +42,11 @@ export const DeliveryRow = z.object({
   attempts_made: count,
   /** Whether the ledger has the destination's answer to one of them; to read it, reveal the lead. */
   has_answer: z.boolean(),
+  /**
+   * Set while it is due and waits for its batch to fill: the latest time at which the batch is closed, by `batch.wait` of the sink. The batch is closed
+   * earlier when it is full, or when an older delivery in it has waited as long. A sink that is held or paused attempts it later.
+   */
+  waits_for_batch_until: time.nullable(),
 });
 
 /** The fields of a delivery, in order. */

@@ -16,7 +16,13 @@ import { MAX_EXPRESSION } from '../../mapping/definition.ts';
 import { languageReference } from '../../mapping/language-reference.ts';
 import type { MappingWorker } from '../../mapping/mapping-worker.ts';
 import { testSink } from '../../operations/test-sink.ts';
-import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
+import {
+  contentJson,
+  historyJson,
+  leadJson,
+  pollJson,
+  waitingDeliveryJson,
+} from '../../status/record-json.ts';
 import { activityRequest, sinkDetail } from '../../status/sink-detail.ts';
 import { sinkOverview } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
@@ -24,6 +30,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts';
 import { auditLines } from './audit-lines.ts';
+import { batchWaits } from './batch-waits.ts';
 import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { overviewOf } from './overview.ts';
@@ -73,7 +80,7 @@ export function operationsOf(context: OperationParts): Operations {
     },
     lead: async (source, lead) => {
       const history = await query('lead', source, leadIdOf(lead));
-      return history && historyJson(history);
+      return history && historyJson(history, await batchWaits(history.deliveries, context, query));
     },
     reveal: async (source, lead, version, delivery) => {
       const content = await query('content', source, leadIdOf(lead), version, delivery);
@@ -99,7 +106,8 @@ export function operationsOf(context: OperationParts): Operations {
     deliveries: async (filter, page) => {
       await requireNames(context, query, filter);
       const { rows, next } = await query('deliveries', filterOf(filter), requireCursor(page));
-      return { rows: rows.map(deliveryJson), next };
+      const batchWait = await batchWaits(rows, context, query);
+      return { rows: rows.map((row) => waitingDeliveryJson(row, batchWait)), next };
     },
     countDeliveries: async (filter) => {
       await requireNames(context, query, filter);

@@ -27,6 +27,8 @@ export interface DeliveryRow {
   readonly replay: boolean;
   readonly owedAt: Date;
   readonly nextAttemptAt: Date | undefined;
+  /** Whether a batch has it: it is being attempted, or the batch waits to be attempted again. */
+  readonly inBatch: boolean;
   readonly settledAt: Date | undefined;
   /** Whether it was dead until an operator discarded it. `reason` then says who did so, and the operator's note. */
   readonly discarded: boolean;

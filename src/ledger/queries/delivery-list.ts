@@ -57,6 +57,7 @@ export class DeliveryList {
   readonly #db: Database.Database;
   readonly #counted: Readonly<Record<SelectedState, Database.Statement<[CountRange], number>>>;
   readonly #made: Database.Statement<[number], MadeAttempts>;
+  readonly #due: Database.Statement<[string, number, number], number>;
 
   /** The statements of `#ofOne`, by text: one for each set of conditions. */
   readonly #ofOneSql = new Map<string, OfOneSql>();
@@ -64,6 +65,7 @@ export class DeliveryList {
   constructor(db: Database.Database) {
     this.#db = db;
     this.#made = db.prepare(MADE);
+    this.#due = db.prepare<[string, number, number], number>(DUE).pluck();
     const counted = (state: SelectedState) => db.prepare<[CountRange], number>(countSql(state)).pluck();
     this.#counted = {
       pending: counted('pending'),
@@ -130,6 +132,11 @@ export class DeliveryList {
     return counted;
   }
 
+  /** Returns the number of a sink's deliveries that are due and in no batch, but counts at most `most`. */
+  countDue(sink: string, now: Date, most: number): number {
+    return this.#due.get(sink, now.getTime(), most) ?? 0;
+  }
+
   #listsOf(filter: DeliveryFilter, after: Cursor, order: Order): Iterator<Row>[] {
     if (namesOne(filter)) return [rowsAfter(this.#ofOne(filter), after, order).values()];
     const begin = startingAt(after, filter, order);
@@ -190,6 +197,9 @@ type CountRange = Period & ResultParameters & { sinkNo: number; source: string |
 const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;
 
 const MADE = `SELECT coalesce(sum(times), 0) AS made, coalesce(max(answer <> ''), 0) AS answered FROM _attempts WHERE delivery_no = ?`;
+
+const DUE = `SELECT count(*) FROM (SELECT 1 FROM _deliveries WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?)
+  AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= ? LIMIT ?)`;
 
 /** `fits` is the condition of the filter. It is a column and not part of WHERE, so that the caller can limit how many rows it reads. */
 function listSql(state: SelectedState, fits: string): Readonly<Record<Order, string>> {

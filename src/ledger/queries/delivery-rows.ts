@@ -16,6 +16,7 @@ export interface RawDelivery {
   replay: number;
   owed_at: number;
   next_attempt_at: number | null;
+  batch_no: number | null;
   settled_at: number | null;
   discarded: number;
   ref: string | null;
@@ -44,6 +45,7 @@ export function toDeliveryRow(row: RawDelivery, { made, answered }: MadeAttempts
     replay: row.replay > 0,
     owedAt: new Date(row.owed_at),
     nextAttemptAt: dateOf(row.next_attempt_at),
+    inBatch: row.batch_no !== null,
     settledAt: dateOf(row.settled_at),
     discarded: row.state === 'skipped' && row.discarded === 1,
     ref: refOf(row.ref),

@@ -169,6 +169,10 @@ export class PageQueries {
     return this.#deliveries.count(filter, most);
   }
 
+  countDue(sink: string, now: Date, most: number): number {
+    return this.#deliveries.countDue(sink, now, most);
+  }
+
   polls(
     { source, status }: { source?: string | undefined; status?: PollStatus | undefined },
     page: Page,

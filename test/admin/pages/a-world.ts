@@ -262,6 +262,7 @@ function deliveriesOf(lead: LeadRow, at: number, before: (ms: number) => string)
     discarded: false,
     owed_at: lead.first_seen_at,
     next_attempt_at: null,
+    waits_for_batch_until: null,
     ref: null,
   });
   const dead = [5, 19, 40].includes(at);

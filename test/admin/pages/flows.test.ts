@@ -304,6 +304,17 @@ describe('One lead', () => {
     ]);
     await go('/deliveries?state=pending&sink=warehouse');
     await page.getByText('due now').first().waitFor();
+    operations.deliveryRows = operations.deliveryRows.map((row) =>
+      row.state === 'pending' ? { ...row, waits_for_batch_until: '2026-11-21T14:37:00.000Z' } : row,
+    );
+    await go('/deliveries?state=pending&sink=warehouse');
+    const waits = 'waits for its batch until 22 Nov 01:37:00 at most';
+    const shown = page.getByRole('cell', { name: waits });
+    await shown.first().waitFor();
+    expect(await page.getByText('due now').count()).toBe(0);
+    await go('/leads/main/48196');
+    await ofWarehouse.getByText(waits).waitFor();
+    expect((await cells())[5]).toBe('–');
   });
 
   test('keeps its data to itself until somebody asks, which is written down', async () => {

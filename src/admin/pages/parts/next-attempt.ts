@@ -1,19 +1,24 @@
+import { html } from 'htm/preact';
 import type { DeliveryRow } from '../../contract/deliveries.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
 import type { Content } from './content.ts';
 import { moment } from './moment.ts';
 
-type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at'>;
+type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at' | 'waits_for_batch_until'>;
 
-/** Returns why a due delivery still waits: the state of its sink. Undefined if the sink is healthy or the delivery is not due. */
+/**
+ * Returns why a due delivery still waits: the state of its sink, or its batch, which is not full yet. Undefined if it waits for neither, or is not
+ * due.
+ */
 export function waitReason(
-  { sink: name, next_attempt_at }: Waiting,
+  { sink: name, next_attempt_at, waits_for_batch_until: until }: Waiting,
   sinks: readonly Pick<SinkOverview, 'sink' | 'state'>[],
   now: Date,
-): string | undefined {
+): Content {
   const sink = sinks.find((one) => one.sink === name);
-  if (!sink || sink.state === 'healthy' || !isDue(next_attempt_at, now)) return undefined;
-  return `waits: sink is ${sink.state}`;
+  if (sink && sink.state !== 'healthy' && isDue(next_attempt_at, now)) return `waits: sink is ${sink.state}`;
+  if (until === null) return undefined;
+  return html`<span>waits for its batch <small class="until">until ${moment(until)} at most</small></span>`;
 }
 
 /** Returns when the next attempt of a delivery is due. */
