@@ -109,6 +109,8 @@ export interface PollFailure {
   readonly hint?: string;
   /** Whether the poll read a part of the listing before it failed. */
   readonly isPartial: boolean;
+  /** Start of the first of the polls that have failed since; undefined if it is the first, or if that is not known. */
+  readonly since?: Date | undefined;
 }
 
 /** Returns the problem of a failed last poll. `isRetried` says whether a running leadsync tries again. */
@@ -116,10 +118,11 @@ export function failedPoll(
   name: string,
   failure: PollFailure,
   isRetried: boolean,
-  { command }: TextOptions,
+  { command, now }: TextOptions,
 ): Problem {
-  const { code, reason, hint, isPartial } = failure;
+  const { code, reason, hint, isPartial, since } = failure;
   const needsOperator = NEEDS_OPERATOR.has(code);
+  const lasting = since && now ? `Polls have failed since ${printMomentAndAge(since, now)}.` : '';
   const behind = isPartial ? 'Leads after that point in the listing wait until a poll reads past it. ' : '';
   const byItself = isRetried ? ['leadsync retries automatically'] : [];
   const remedies = needsOperator ? [`Waiting does not fix this: ${remedy(code, name, command)}`] : byItself;
@@ -131,7 +134,7 @@ export function failedPoll(
   return problem(
     needsOperator ? 'source_refused' : 'poll_failed',
     name,
-    `${name}: the last poll ${isPartial ? 'broke off' : 'failed'}: ${reason}`,
+    `${name}: the last poll ${isPartial ? 'broke off' : 'failed'}: ${lasting === '' ? reason : `${sentence(reason)} ${lasting}`}`,
     stepWith([`${command('check')} tries now`]),
     stepWith([]),
   );

@@ -80,7 +80,11 @@ function lastFailure({ name, status }: SourceView, context: SourceContext): Prob
   const poll = status?.lastPoll;
   if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
   const { code = '', reason } = readPollError(poll.error ?? 'no reason was recorded');
-  return [failedPoll(name, { code, reason, isPartial: poll.status === 'partial' }, context.running, context)];
+  const failure = { code, reason, isPartial: poll.status === 'partial', since: status?.failingSince };
+  const isRepeated = failure.since !== undefined && failure.since < poll.startedAt;
+  return [
+    failedPoll(name, isRepeated ? failure : { ...failure, since: undefined }, context.running, context),
+  ];
 }
 
 function latePoll({ name, config, status }: SourceView, { now, running }: SourceContext): Problem[] {

@@ -74,6 +74,7 @@ export function sourceOverview(view: SourceView, now: Date, retryAt?: Date) {
     last_poll_status: poll?.status ?? null,
     freshness_seconds: successAt ? Math.max(0, (now.getTime() - successAt.getTime()) / 1000) : null,
     error: reasonOf(poll?.error),
+    failing_since: iso(view.status?.failingSince),
     next_poll_at: iso(nextPollAt(view, retryAt)),
     problems: sourceProblemCodes(view, now),
   };

@@ -4,6 +4,7 @@ import type { PollRow } from '../../src/ledger/contract/status-rows.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
 import { findProblems } from '../../src/status/find-problems.ts';
 import { commandInText } from '../../src/status/problem.ts';
+import { findSourceProblems } from '../../src/status/source-problems.ts';
 import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
 
 const now = new Date('2026-11-20T10:00:00Z');
@@ -29,6 +30,7 @@ test('what is critical is said before what wants a look, wherever it stands in t
     listedLately: 0,
     lastPoll: failed,
     lastSuccessAt: undefined,
+    failingSince: undefined,
   };
   const sources = [
     { name: 'new', config: undefined, status: undefined, unread: true },
@@ -145,7 +147,7 @@ test('the pages leave out the commands for which they have a button or a link', 
   const steps = Object.fromEntries(problems.map((one) => [one.code, one]));
   for (const [code, command] of [
     ['sink_held', 'leadsync resume crm'],
-    ['leads_rejected', 'query @rejects'],
+    ['leads_rejected', 'leadsync rejected'],
     ['listing_shrunk', 'v_gone_leads'],
   ] as const) {
     expect(steps[code]?.nextStep).toContain(command);
@@ -193,11 +195,32 @@ test.each([
   expect(problems).toContainEqual(expect.objectContaining({ nextStep, pageStep }));
 });
 
+test.each([
+  [
+    'says since when, if the polls before it failed too',
+    38,
+    'The service does not answer. Polls have failed since 2026-',
+  ],
+  ['says nothing of the time, if it is the first', 0, 'The service does not answer'],
+])('a failed poll %s', (_, minutes, text) => {
+  const lastPoll = { ...failed, error: 'network: The service does not answer', startedAt: now };
+  const failingSince = new Date(now.getTime() - minutes * 60_000);
+  const status = { source: 'main', leads: 0, listed: 0, rejected: 0, listedLately: 0, lastPoll };
+  const source = { ...status, lastSuccessAt: undefined, failingSince };
+  const [found] = findSourceProblems(
+    { name: 'main', config: undefined, status: source, unread: true },
+    { now, running: true, command: (words) => `leadsync ${words}` },
+  );
+  const end = minutes === 0 ? '' : '(38 min ago).';
+  expect(found?.message.startsWith(`main: the last poll failed: ${text}`)).toBe(true);
+  expect(found?.message.endsWith(end === '' ? text : end)).toBe(true);
+});
+
 test('an alert says what the status says, but for how long ago it was', () => {
   const stale = { since: now, faults: ['leadsync.yaml:3:1: unknown option'] };
   const health = { ...HEALTHY, pausedSince: now, pausedReason: 'moving house' };
   const sink = aSink({ health, pending: 3, dead: 2, lastDeadAt: NOW });
-  const listing = { lastSuccessAt: now, listed: 0, listedLately: 60, leads: 80 };
+  const listing = { lastSuccessAt: now, failingSince: undefined, listed: 0, listedLately: 60, leads: 80 };
   const alerts = evaluateConditions(
     anObservation({ sources: [aSource({ listing })], sinks: [sink], stale }),
     NAMES,

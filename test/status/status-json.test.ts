@@ -67,6 +67,7 @@ const known = {
   rejected: 0,
   listedLately: 40,
   lastSuccessAt: probeAt,
+  failingSince: undefined,
 };
 
 test.each<[string, Partial<SourceView['status']>, string[]]>([

@@ -29,6 +29,8 @@ export const SourceOverview = z.object({
   /** Seconds since the last complete listing. */
   freshness_seconds: z.number().nullable(),
   error: z.string().nullable(),
+  /** Start of the first of the failed polls since the last complete one; null if the last poll did not fail. */
+  failing_since: time.nullable(),
   /** When the next poll is due: by the schedule or, after a failure, by the back-off. Null if that is unknown, and while a poll runs. */
   next_poll_at: time.nullable(),
   /** Codes of the problems of this source, as in `problems` of the overview, such as `listing_shrunk` after a poll that succeeded. */

@@ -13,7 +13,7 @@ import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
 import { sinkBadges, worstFirst } from './sink-state.ts';
-import { nextPoll, sourceBadges } from './source-state.ts';
+import { failureNote, nextPoll, sourceBadges } from './source-state.ts';
 
 /** Adds the overview: whether leads flow, and every problem. */
 export const addOverview: AddPage = (app, site) => {
@@ -36,7 +36,7 @@ function body(overview: Overview): Content {
     problemList(overview),
     html`<section><h2>Sinks</h2>${sinkTable(worstFirst(overview), now)}</section>`,
     tiles(overview, now),
-    html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview)}</div>`,
+    html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview, now)}</div>`,
     exportSection(overview.exports, now),
     backupSection(overview.backups, now),
     html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
@@ -99,31 +99,52 @@ function leadsPerHour({ leads_per_hour: hours }: Overview): VNode {
   </section>`;
 }
 
-function speedToLead({ speed_to_lead: speeds }: Overview): VNode {
+function speedToLead({ speed_to_lead: speeds, sinks }: Overview, now: Date): VNode {
   return html`<section>
     <h2>Speed to lead</h2>
     ${table({
       name: 'Speed to lead',
-      columns: speedColumns,
+      columns: [
+        ...speedColumns,
+        { label: 'Pending', of: ({ sink }) => pendingAt(sinks, sink, now), number: true },
+      ],
       rows: speeds,
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day. Leads that are still pending do not count.</p>
+    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count: beside the times stand all pending leads of the sink, and how long ago the oldest was owed.</p>
   </section>`;
 }
 
 const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
   { label: 'Sink', of: ({ sink }) => sink },
   { label: 'Measured', of: ({ leads }) => printCount(leads), number: true },
-  { label: 'Seen p50', of: (speed) => inSeconds(speed.seen_to_delivered_p50_seconds), number: true },
-  { label: 'Seen p95', of: (speed) => inSeconds(speed.seen_to_delivered_p95_seconds), number: true },
-  { label: 'Created p50', of: (speed) => inSeconds(speed.created_to_delivered_p50_seconds), number: true },
-  { label: 'Created p95', of: (speed) => inSeconds(speed.created_to_delivered_p95_seconds), number: true },
+  {
+    label: 'From first seen',
+    of: (speed) => percentiles(speed.seen_to_delivered_p50_seconds, speed.seen_to_delivered_p95_seconds),
+    number: true,
+  },
+  {
+    label: 'From created',
+    of: (speed) =>
+      percentiles(speed.created_to_delivered_p50_seconds, speed.created_to_delivered_p95_seconds),
+    number: true,
+  },
 ];
 
-function inSeconds(seconds: number | null): string {
-  return seconds === null ? '–' : printSpan(seconds * 1000);
+/** Returns the median and the 95th percentile, each in a line. */
+function percentiles(p50: number | null, p95: number | null): Content {
+  if (p50 === null || p95 === null) return html`<span class="none">–</span>`;
+  return html`p50 ${printSpan(p50 * 1000)}<br />p95 ${printSpan(p95 * 1000)}`;
+}
+
+/** Returns how many deliveries a sink is owed, and since when: percentiles of the delivered ones say nothing of them. */
+function pendingAt(sinks: readonly SinkOverview[], name: string, now: Date): Content {
+  const sink = sinks.find((one) => one.sink === name);
+  if (!sink || sink.pending === 0) return 0;
+  const { pending, oldest_owed_at: oldest } = sink;
+  return html`<a href=${withQuery('/deliveries', { sink: name, state: 'pending' })}>${printCount(pending)}</a>
+    ${oldest && html`<small class="until">oldest ${ago(oldest, now)}</small>`}`;
 }
 
 function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
@@ -160,7 +181,8 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
       { label: 'Source', of: ({ source }) => html`<a href=${withQuery('/polls', { source })}>${source}</a>` },
       {
         label: 'Last poll',
-        of: (source) => [sourceBadges(source), html`<small>${source.error}</small>`],
+        of: (source) => [sourceBadges(source), failureNote(source, now)],
+        text: true,
       },
       { label: 'Last polled', of: (source) => ago(source.last_poll_at, now), number: true },
       { label: 'Last complete', of: (source) => ago(source.last_success_at, now), number: true },

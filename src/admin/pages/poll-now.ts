@@ -9,7 +9,7 @@ import { type AddPage, paramOf } from './parts/site.ts';
 export function pollButton(source: string): VNode | null {
   if (!may('poll')) return null;
   return html`<form method="post" action=${pollAction(source)} class="actions">
-    <button aria-label=${`Poll now: ${source}`}>Poll now</button>
+    <button title="Requests the listing immediately, before the next poll that is due" aria-label=${`Poll now: ${source}`}>Poll now</button>
   </form>`;
 }
 

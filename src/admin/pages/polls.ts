@@ -13,7 +13,7 @@ import type { AddPage, Site } from './parts/site.ts';
 import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 import { pollButton } from './poll-now.ts';
-import { nextPoll, pollBadges, sourceBadges, sourcesOf } from './source-state.ts';
+import { failureNote, nextPoll, pollBadges, sourceBadges, sourcesOf } from './source-state.ts';
 
 const Listed = withOrder(PollFilter);
 type Listed = z.infer<typeof Listed>;
@@ -57,7 +57,11 @@ function sourceTable(sources: Overview['sources'], only: string | undefined, now
     name: 'Sources',
     columns: [
       { label: 'Source', of: ({ source }) => html`<a href=${withQuery('/polls', { source })}>${source}</a>` },
-      { label: 'Last poll', of: sourceBadges },
+      {
+        label: 'Last poll',
+        of: (source) => [sourceBadges(source), failureNote(source, now)],
+        text: true,
+      },
       { label: 'Next poll', of: (source) => nextPoll(source, now) },
       {
         label: 'Leads',

@@ -1,10 +1,12 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printAge, printCount } from '../../platform/text/format.ts';
+import { printAge, printCount, sentence } from '../../platform/text/format.ts';
 import type { Overview, SourceOverview } from '../contract/overview.ts';
 import type { PollRow } from '../contract/polls.ts';
+import { may } from '../contract/rights.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
+import { moment } from './parts/moment.ts';
 import type { Site } from './parts/site.ts';
 
 /**
@@ -51,8 +53,20 @@ function badges(status: string | null, marks: readonly VNode[]): Content {
   return [...(isLeftOut ? [] : [badge(status)]), ...marks].flatMap((mark) => [mark, ' ']);
 }
 
+/**
+ * Returns why the last poll of a source failed, since when its polls fail, and what *Poll now* does about it; null if the last poll did not fail.
+ */
+export function failureNote({ error, failing_since: since, ...source }: SourceOverview, now: Date): Content {
+  if (since === null) return null;
+  const otherwise = source.next_poll_at === null ? '' : ['; the next poll is ', nextPoll(source, now)];
+  return html`<small class="until"><bdi>${sentence(error ?? '')}</bdi> Polls have failed since ${moment(since)}${may('poll') && ['. ', html`<em>Poll now</em>`, ' requests the listing immediately']}${otherwise}.</small>`;
+}
+
 /** Returns when a source is polled next. */
-export function nextPoll({ next_poll_at: at, last_poll_status: last }: SourceOverview, now: Date): Content {
+export function nextPoll(
+  { next_poll_at: at, last_poll_status: last }: Pick<SourceOverview, 'next_poll_at' | 'last_poll_status'>,
+  now: Date,
+): Content {
   if (at === null) return last === 'running' ? 'running' : '–';
   return new Date(at) > now
     ? html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`

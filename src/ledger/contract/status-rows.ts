@@ -47,6 +47,8 @@ export interface SourceStatus {
   readonly listedLately: number;
   readonly lastPoll: PollRow | undefined;
   readonly lastSuccessAt: Date | undefined;
+  /** Start of the first of the failed polls since the last complete one; undefined if the last poll did not fail. */
+  readonly failingSince: Date | undefined;
 }
 
 /** The states of a poll. */

@@ -57,15 +57,25 @@ export class StatusQueries {
         'SELECT complete_at, leads, listed, rejected FROM _sources WHERE source = ?',
       )
       .get(source);
+    const lastPoll = this.#lastPoll(source);
     return {
       source,
       leads: row?.leads ?? 0,
       listed: row?.listed ?? 0,
       rejected: row?.rejected ?? 0,
       listedLately: this.#listedLately(source, row?.complete_at ?? 0),
-      lastPoll: this.#lastPoll(source),
+      lastPoll,
       lastSuccessAt: dateOf(row?.complete_at),
+      failingSince: lastPoll && hasFailed(lastPoll) ? this.#failingSince(source, lastPoll) : undefined,
     };
+  }
+
+  #failingSince(source: string, { startedAt }: PollRow): Date {
+    const complete = ['success', 'unchanged'].map(
+      (status) => this.#sql.lastOfStatus.get(source, status) ?? 0,
+    );
+    const first = this.#sql.firstPollAfter.get(source, Math.max(...complete));
+    return first === undefined ? startedAt : new Date(first);
   }
 
   /**
@@ -112,6 +122,10 @@ export class StatusQueries {
   }
 }
 
+function hasFailed({ status }: PollRow): boolean {
+  return status === 'failed' || status === 'partial';
+}
+
 /** Converts a row of the table `polls`. */
 export function pollRow(row: Record<string, string | number | null>): PollRow {
   return {
@@ -134,6 +148,16 @@ function prepare(db: Database.Database) {
     mostListed: db
       .prepare<[string, number, number], number | null>(
         'SELECT max(most) FROM _listing_sizes WHERE source = ? AND day BETWEEN ? AND ?',
+      )
+      .pluck(),
+    lastOfStatus: db
+      .prepare<[string, string], number | null>(
+        'SELECT max(poll_id) FROM polls INDEXED BY _polls_by_status WHERE source = ? AND status = ?',
+      )
+      .pluck(),
+    firstPollAfter: db
+      .prepare<[string, number], string>(
+        'SELECT started_at FROM polls INDEXED BY _polls_by_source WHERE source = ? AND poll_id > ? ORDER BY poll_id LIMIT 1',
       )
       .pluck(),
     oldest: db

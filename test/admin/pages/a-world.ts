@@ -121,6 +121,7 @@ function aSource(source: string, at: string, status: 'success' | 'unchanged', li
     last_success_at: at,
     freshness_seconds: 12.4,
     error: null,
+    failing_since: null,
     next_poll_at: new Date(Date.parse(at) + 30_000).toISOString(),
     problems: [],
   };

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Role } from '../../../src/platform/options/role.ts';
+import { type OpenPages, openPages } from './open-pages.ts';
+
+let pages: OpenPages;
+beforeEach(async () => {
+  pages = await openPages();
+});
+afterEach(() => pages.close());
+
+/** Returns the text of a row, without its elements. */
+async function row(id: string, path = '/', from = pages): Promise<string> {
+  const html = await (await fetch(`${from.url}${path}`)).text();
+  const [, inner = ''] = new RegExp(`<tr id="${id}">(.*?)</tr>`, 's').exec(html) ?? [];
+  return inner
+    .replace(/<br\/?>/g, ' ')
+    .replace(/<[^>]+>/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+test('the speed of a sink stands beside how many leads wait, and for how long the oldest does', async () => {
+  const { operations } = pages;
+  operations.sinkRows = operations.sinkRows.map((sink) =>
+    sink.sink === 'crm' ? { ...sink, pending: 500, oldest_owed_at: '2026-11-21T12:30:00Z' } : sink,
+  );
+  expect(await row('speed-crm')).toMatch(/p50 182 ms ?p95 911 ms.*500 ?oldest 2 h 2 min ago$/);
+});
+
+test('a sink that is owed nothing, or that has gone, has none pending beside its speed', async () => {
+  const { operations } = pages;
+  operations.sinkRows = operations.sinkRows
+    .filter(({ sink }) => sink !== 'drop')
+    .map((sink) => ({ ...sink, pending: 0, oldest_owed_at: null }));
+  expect(await row('speed-crm')).toMatch(/p95 31.2 s0$/);
+  expect(await row('speed-drop')).toMatch(/p95 2 min 23 s0$/);
+});
+
+const error = 'The service answered 503';
+const note =
+  'The service answered 503. Polls have failed since 21 Nov 2026, 13:50:30 UTC. Poll now requests the listing immediately; the next poll is in 3 min.';
+
+/** Lets the polls of main fail. */
+function fail({ operations }: OpenPages): void {
+  operations.sources = operations.sources.map((source) => ({
+    ...source,
+    last_poll_status: 'failed',
+    error,
+    failing_since: '2026-11-21T13:50:30Z',
+    next_poll_at: '2026-11-21T14:36:00Z',
+  }));
+}
+
+test.each(['/', '/polls'])(
+  'on %s a source says since when its polls fail, and what Poll now does',
+  async (path) => {
+    expect(await row('source-main', path)).not.toContain('failed');
+    fail(pages);
+    expect(await row('source-main', path)).toContain(`failed ${note}`);
+  },
+);
+
+test('a reader who cannot poll is not told what the button would do', async () => {
+  const role: Role = 'viewer';
+  const viewed = await openPages({ role });
+  fail(viewed);
+  const text = await row('source-main', '/', viewed);
+  await viewed.close();
+  expect(text).toContain('Polls have failed since 21 Nov 2026, 13:50:30 UTC; the next poll is in 3 min.');
+});
