@@ -4,6 +4,7 @@ import { countOf } from '../../platform/text/format.ts';
 import type { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import type { ReloadResult } from '../contract/operations.ts';
 import { may } from '../contract/rights.ts';
+import { breakable } from './parts/breakable.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
@@ -125,8 +126,12 @@ function valueTable(name: string, rows: Values): VNode {
     name,
     columns: [
       { label: 'Option', of: ({ path }) => html`<code>${path}</code>`, text: true },
-      { label: 'Value', of: ({ value }) => html`<bdi>${value}</bdi>`, text: true },
-      { label: 'From', of: ({ origin }) => html`<span class="origin">${origin}</span>`, text: true },
+      { label: 'Value', of: ({ value }) => html`<bdi>${breakable(value)}</bdi>`, text: true },
+      {
+        label: 'From',
+        of: ({ origin }) => html`<span class="origin">${breakable(origin)}</span>`,
+        text: true,
+      },
     ],
     rows,
     key: ({ path }) => `value-${path}`,

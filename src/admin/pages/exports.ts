@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { countOf, printBytes, printCount, printSpan } from '../../platform/text/format.ts';
 import type { Overview } from '../contract/overview.ts';
 import { badge } from './parts/badge.ts';
+import { breakable } from './parts/breakable.ts';
 import type { Content } from './parts/content.ts';
 import { ago, moment } from './parts/moment.ts';
 import { type Column, table } from './parts/table.ts';
@@ -55,7 +56,7 @@ function stateColumns<One extends Made>(): Column<One>[] {
       of: (one) => [badge(one.state), html` <small><bdi>${detail(one)}</bdi></small>`],
       text: true,
     },
-    { label: 'Goes to', of: ({ target }) => html`<bdi>${target}</bdi>`, text: true },
+    { label: 'Goes to', of: ({ target }) => html`<bdi>${breakable(target)}</bdi>`, text: true },
     { label: 'When', of: when },
   ];
 }

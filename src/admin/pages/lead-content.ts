@@ -3,9 +3,14 @@ import type { VNode } from 'preact';
 import type { Content as LeadContent } from '../contract/leads.ts';
 import { leadAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
+import { breakable } from './parts/breakable.ts';
 import type { Content } from './parts/content.ts';
 import { moment } from './parts/moment.ts';
+import { beginning, rawText } from './parts/raw-text.ts';
 import { table } from './parts/table.ts';
+
+/** Maximum characters of the value of a field. The text as received has more of it. */
+const MAX_VALUE = 10_000;
 
 /**
  * Returns the placeholder for a lead's content, with a button that reveals the content. The button posts, so that no link or prefetch
@@ -38,7 +43,7 @@ export function shownContent(content: LeadContent): VNode {
     <h2>The lead’s data <small>version ${version}, since ${moment(valid_from)}</small></h2>
     ${changes(content)}
     <dl class="data">${fieldsOf(raw)}</dl>
-    <details><summary>As received</summary><pre tabindex="0">${raw}</pre></details>
+    <details><summary>As received <small>JSON is indented</small></summary>${rawText(raw)}</details>
     ${answers.length > 0 && [html`<h3>Answers of destinations</h3>`, answerList(answers)]}
     <p class="buttons"><a class="button" href=${leadAddress(source, lead_id)}>Hide</a></p>
   </section>`;
@@ -52,7 +57,7 @@ export function answerList(answers: LeadContent['answers']): VNode {
 function answered({ sink, started_at, outcome, http_status, answer }: LeadContent['answers'][number]): VNode {
   return html`<li>
     <p>${moment(started_at)} ${sink}: ${badge(outcome)} ${http_status !== null && `HTTP ${http_status}`}</p>
-    <pre tabindex="0">${answer}</pre>
+    ${rawText(answer)}
   </li>`;
 }
 
@@ -103,10 +108,14 @@ function fieldsOf(raw: string): Content {
 /** Returns pairs of text (answers to questions, the parts of an address) as a list, and any other value as text. */
 function shownValue(value: unknown): Content {
   if (value === undefined || value === null || value === '') return html`<span class="none">–</span>`;
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return cut(value);
   const pairs = pairsOf(value);
-  if (pairs === undefined) return JSON.stringify(value);
-  return html`<ul>${pairs.map(([name, text]) => html`<li><bdi>${name}</bdi> <strong><bdi>${text}</bdi></strong></li>`)}</ul>`;
+  if (pairs === undefined) return cut(JSON.stringify(value));
+  return html`<ul>${pairs.map(([name, text]) => html`<li><bdi>${cut(name)}</bdi> <strong><bdi>${cut(text)}</bdi></strong></li>`)}</ul>`;
+}
+
+function cut(text: string): Content {
+  return text.length <= MAX_VALUE ? breakable(text) : `${beginning(text, MAX_VALUE)}…`;
 }
 
 function pairsOf(value: unknown): [string, string][] | undefined {

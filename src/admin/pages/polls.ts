@@ -4,6 +4,7 @@ import { printBytes, printCount, printSpan } from '../../platform/text/format.ts
 import type { Overview } from '../contract/overview.ts';
 import { POLL_COLUMNS, PollFilter, type PollRow } from '../contract/polls.ts';
 import { goneLeadsAddress, withQuery } from './parts/addresses.ts';
+import { breakable } from './parts/breakable.ts';
 import type { Content } from './parts/content.ts';
 import { type Field, sourceField } from './parts/filters.ts';
 import { addList, type ListPage } from './parts/list-page.ts';
@@ -100,7 +101,7 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'Rejected', of: (poll) => highlight(poll.leads_rejected), number: true },
   { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : printBytes(bytes)), number: true },
   { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
-  { label: 'Error', of: ({ error }) => error && html`<bdi>${error}</bdi>`, text: true },
+  { label: 'Error', of: ({ error }) => error && html`<bdi>${breakable(error)}</bdi>`, text: true },
 ];
 
 /** Returns how many leads a poll listed; nothing for a poll that did not come to its end, whose count says nothing of the listing. */

@@ -16,6 +16,7 @@ import { addList } from './parts/list-page.ts';
 import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 import { emptyText } from './parts/pager.ts';
+import { rawText } from './parts/raw-text.ts';
 import { type AddPage, paramOf } from './parts/site.ts';
 import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
@@ -66,7 +67,7 @@ export const addRejected: AddPage = (app, site) => {
 function shown({ raw, source, path, reason }: RejectedContent): VNode {
   return html`<section>
     <p class="said"><bdi>${markup(path === '' ? reason : `\`${path}\`: ${reason}`)}</bdi></p>
-    ${raw === '' ? html`<p class="empty">Its text was erased.</p>` : html`<pre tabindex="0">${raw}</pre>`}
+    ${raw === '' ? html`<p class="empty">Its text was erased.</p>` : rawText(raw)}
     <p class="buttons"><a class="button" href=${withQuery('/rejected', { source })}>Hide</a></p>
   </section>`;
 }

@@ -364,7 +364,7 @@ describe('One lead', () => {
     await page.getByRole('heading', { name: 'Answers of destinations' }).waitFor();
     const said = await page.locator('.answers li').innerText();
     expect(said.replace(/\s+/g, ' ')).toMatch(
-      /crm: refused HTTP 422 \{"error":"no agent for Ada Example"\}$/,
+      /crm: refused HTTP 422 \{ "error": "no agent for Ada Example" \}$/,
     );
     expect(faults).toEqual([]);
   });

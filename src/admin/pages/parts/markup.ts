@@ -1,4 +1,5 @@
 import { html } from 'htm/preact';
+import { breakable } from './breakable.ts';
 import type { Content } from './content.ts';
 import { moment } from './moment.ts';
 
@@ -6,8 +7,8 @@ import { moment } from './moment.ts';
 export function markup(text: string): Content {
   return text.split(MARKS).map((part) => {
     if (part.length > 2 && part.startsWith('`') && part.endsWith('`'))
-      return html`<code>${part.slice(1, -1)}</code>`;
-    return TIME.test(part) && !Number.isNaN(Date.parse(part)) ? moment(part) : part;
+      return html`<code>${breakable(part.slice(1, -1))}</code>`;
+    return TIME.test(part) && !Number.isNaN(Date.parse(part)) ? moment(part) : breakable(part);
   });
 }
 

@@ -1,0 +1,12 @@
+import { html } from 'htm/preact';
+import type { Content } from './content.ts';
+
+/** Maximum characters of a text with such places, which are elements: a longer text could have too many for a browser. */
+const MAX_CHARACTERS = 10_000;
+
+/** Returns a text in which a line may break after each slash within a path or an address, so that no word has to break. Returns a long text unchanged. */
+export function breakable(text: string): Content {
+  if (text.length > MAX_CHARACTERS) return text;
+  const [first = '', ...rest] = text.split(/(?<=[^/\s<:]\/)(?=[\w.-])/);
+  return rest.length === 0 ? text : [first, ...rest.map((part) => [html`<wbr />`, part])];
+}

@@ -1,0 +1,56 @@
+import { html } from 'htm/preact';
+import { printCount } from '../../../platform/text/format.ts';
+import { breakable } from './breakable.ts';
+import type { Content } from './content.ts';
+
+/** Maximum characters of a text on a page. A browser takes seconds to lay out a text of megabytes. */
+const MAX_SHOWN = 100_000;
+/** Maximum depth that is indented: deeper levels would be more spaces than text. */
+const MAX_DEPTH = 20;
+
+/** Returns a text from outside: JSON is indented, any other text stays as it is. Of a long text, returns the beginning, and says so. */
+export function rawText(text: string): Content {
+  if (text.length <= MAX_SHOWN) return html`<pre tabindex="0">${breakable(indented(text))}</pre>`;
+  return [
+    html`<pre tabindex="0">${beginning(text, MAX_SHOWN)}</pre>`,
+    html`<p class="hint">The first ${printCount(MAX_SHOWN)} of ${printCount(text.length)} characters. The API returns all.</p>`,
+  ];
+}
+
+/** Returns the first `most` characters of a text. */
+export function beginning(text: string, most: number): string {
+  return text.slice(0, most).toWellFormed();
+}
+
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s{}[\],:"]+/g;
+
+/**
+ * Returns a JSON text with a line for each value; any other text unchanged. Moves only spaces: numbers keep their digits, and a name that
+ * appears twice stays.
+ */
+export function indented(text: string): string {
+  if (!isJson(text)) return text;
+  let depth = 0;
+  const line = () => `\n${'  '.repeat(Math.min(depth, MAX_DEPTH))}`;
+  const written = (token: string): string => {
+    if (token === ':') return ': ';
+    if (token === ',') return `,${line()}`;
+    if (token === '{' || token === '[') {
+      depth += 1;
+      return `${token}${line()}`;
+    }
+    if (token !== '}' && token !== ']') return token;
+    depth -= 1;
+    return `${line()}${token}`;
+  };
+  return Array.from(text.matchAll(TOKENS), ([token]) => written(token)).join('');
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false; // another text, or nested too deeply
+  }
+}
