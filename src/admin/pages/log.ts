@@ -1,9 +1,12 @@
 import { html } from 'htm/preact';
 import { LOG_COLUMNS, LogFilter, type LogLine } from '../contract/log.ts';
+import type { Page, PageRequest } from '../contract/operations.ts';
 import { badge } from './parts/badge.ts';
+import { breakable } from './parts/breakable.ts';
 import type { Field } from './parts/filters.ts';
 import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
+import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
@@ -15,17 +18,17 @@ export const addLog: AddPage = (app, site) => {
     noun: 'line',
     fields,
     schema: LogFilter,
-    rows: async (filter) => ({ rows: await site.operations.log(filter), next: null }),
+    rows: async (filter, page) => pageOf(keyed(await site.operations.log(filter)), page),
     count: async (filter) => (await site.operations.log(filter)).length,
     columns: LOG_COLUMNS,
-    body: (_, { rows }) => [
-      table({
+    body: (filtered, lines) => [
+      html`<div class="lines">${table({
         name: 'Log',
         columns,
-        rows: keyed(rows),
+        rows: lines.rows,
         key: ({ key }) => key,
-        empty: 'No line has this level.',
-      }),
+        empty: emptyText(filtered, lines, words),
+      })}</div>`,
       html`<p class="hint">The last lines that this process has written since it started. The log itself goes to standard error.</p>`,
     ],
   }));
@@ -43,14 +46,24 @@ const fields: readonly Field[] = [
   },
 ];
 
+const words = { noMatch: 'No line has this level.', noneYet: 'No line has been written yet.' };
+
 type Row = LogLine & { readonly key: string };
 
 const columns: readonly Column<Row>[] = [
   { label: 'Time', of: ({ at }) => moment(at) },
   { label: 'Level', of: ({ level }) => badge(level) },
   { label: 'Event', of: ({ event }) => event },
-  { label: 'Message', of: ({ message }) => html`<bdi>${message}</bdi>`, text: true },
+  { label: 'Message', of: ({ message }) => html`<bdi>${breakable(message)}</bdi>`, text: true },
 ];
+
+/** Returns the lines that follow the one whose key is the cursor. After a line that is no longer kept, there is none, because older ones went before it. */
+function pageOf(lines: readonly Row[], { limit, after }: PageRequest): Page<Row> {
+  const at = after === undefined ? -1 : lines.findIndex(({ key }) => key === after);
+  const start = after !== undefined && at < 0 ? lines.length : at + 1;
+  const rows = lines.slice(start, start + limit);
+  return { rows, next: start + limit < lines.length ? (rows.at(-1)?.key ?? null) : null };
+}
 
 /** Gives each line an id that stays the same while newer lines come: lines of the same time are counted from the oldest. */
 function keyed(lines: readonly LogLine[]): readonly Row[] {

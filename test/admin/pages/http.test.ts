@@ -114,6 +114,45 @@ describe('every page', () => {
     expect((await (await ask('/log')).text()).includes('id="line-1795271491900-2"')).toBe(true);
   });
 
+  test('of exports lets a line break within a path or an address, and not in its scheme or in markup', async () => {
+    const texts = ['s3://acme-leads/leadsync/2026', '/srv/drop', 'a </b> b', '1 / 2'];
+    pages.operations.backups = [];
+    pages.operations.exports = pages.operations.exports
+      .slice(0, texts.length)
+      .map((one, at) => ({ ...one, target: texts[at] ?? '' }));
+    const html = await (await ask('/')).text();
+    const shown = [...html.matchAll(/data-label="Goes to"><div><bdi>(.*?)<\/bdi>/g)].map((match) => match[1]);
+    expect(shown).toEqual([
+      's3://acme-leads/<wbr/>leadsync/<wbr/>2026',
+      '/srv/<wbr/>drop',
+      'a &lt;/b> b',
+      '1 / 2',
+    ]);
+  });
+
+  test('of the log shows fifty lines, and leads to the older ones and back', async () => {
+    pages.operations.logLines = Array.from({ length: 120 }, (_, at) => ({
+      at: new Date(Date.parse('2026-11-21T14:32:00Z') - Math.floor(at / 2) * 1000).toISOString(),
+      level: 'info',
+      event: 'poll-finished',
+      message: `line ${at}.`,
+    }));
+    const seen: string[] = [];
+    let next: string | undefined = '/log';
+    for (let count = 0; next !== undefined; count++) {
+      const html: string = await (await ask(next)).text();
+      const lines = [...html.matchAll(/<bdi>(line \d+\.)<\/bdi>/g)].map((match) => match[1] ?? '');
+      expect(lines.length).toBe([50, 50, 20][count]);
+      seen.push(...lines);
+      expect(html.includes('rel="first" href="/log"')).toBe(count > 0);
+      next = /rel="next" href="([^"]+)"/.exec(html)?.[1];
+    }
+    expect(seen).toEqual(Array.from({ length: 120 }, (_, at) => `line ${at}.`));
+    const csv = await (await ask('/log.csv')).text();
+    expect(csv.match(/line \d+/g)).toHaveLength(120);
+    expect(await (await ask('/log?after=line-1-1')).text()).toContain('There are no older rows.');
+  });
+
   test('that finds a person shows the leads, keeps the text out of addresses, and goes on with older leads', async () => {
     const answer = await post('/leads/find', { text: '4' });
     expect(answer.status).toBe(200);
@@ -896,7 +935,9 @@ describe('actions', () => {
       const read = await openPages({ role });
       onTestFinished(() => read.close());
       const html = await (await fetch(read.url)).text();
-      return [...html.matchAll(/<li class="(?:critical|warning)">(.*?)<\/li>/gs)].map(([, one = '']) => one);
+      return [...html.matchAll(/<li id="[^"]+" class="(?:critical|warning)">(.*?)<\/li>/gs)].map(
+        ([, one = '']) => one,
+      );
     };
     const step = 'mend what refused them, then retry the dead.';
     const [heldOfOperator = '', ofOperator = ''] = await problemsOf('operator');
