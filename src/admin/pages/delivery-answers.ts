@@ -67,7 +67,7 @@ export async function showAnswers(
 function answersOf({ source, lead_id, answers }: LeadContent): VNode {
   const back = leadAddress(source, lead_id);
   return html`<section id="ask">
-    <h2>${answers.length === 0 ? 'The ledger no longer has the answer' : countOf(answers.length, 'answer')} <small>to lead <a href=${back}>${lead_id}</a> of ${source}</small></h2>
+    <h2 id="ask-heading">${answers.length === 0 ? 'The ledger no longer has the answer' : countOf(answers.length, 'answer')} <small>to lead <a href=${back}>${lead_id}</a> of ${source}</small></h2>
     ${
       answers.length === 0
         ? html`<p class="consequences">It was removed: the lead was erased, or <code>retention</code> removed the attempt.</p>`

@@ -1,9 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RejectedRow } from '../../../src/admin/contract/rejected.ts';
+import { RequestError } from '../../../src/admin/contract/request-error.ts';
 import type { Role } from '../../../src/platform/options/role.ts';
 import { startBrowser } from '../../support/servers/browser.ts';
 import { aWorld } from './a-world.ts';
+import { anAnswer } from './an-answer.ts';
 import { AXE, seriousFindings } from './axe.ts';
 import { openReader } from './reader.ts';
 
@@ -92,6 +94,15 @@ function theRejected(): RejectedRow[] {
   ];
 }
 
+const stale = {
+  code: 'config_stale',
+  severity: 'warning',
+  about: null,
+  message: 'The configuration file has faults, so the previous one stays in force.',
+  next_step: 'Correct it, then `leadsync reload`.',
+  runbook: 'docs/operating.md#the-first-minute',
+} as const;
+
 /** Sends a form, as a page without scripts does. Runs in the browser. */
 function post([path, fields]: (typeof everyQuestion)[number]): void {
   const form = document.createElement('form');
@@ -124,6 +135,50 @@ describe('nobody is kept out, in either theme,', () => {
       await go(path);
       expect(await seriousFindings(page), path).toEqual([]);
     }
+  });
+
+  test.each([
+    ['a failure inside', new Error('broken')],
+    ['a ledger that is busy', new RequestError(503, 'too-slow', 'The query took too long.', 'Try again.')],
+  ])('by the page of %s', async (_, failure) => {
+    const { page, go, operations } = await openSmall();
+    operations.failure = failure;
+    await go('/leads');
+    await page.getByRole('link', { name: 'Try again' }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  test('by a page while the configuration file has faults', async () => {
+    const { page, go, operations } = await openSmall();
+    const faults = ['leadsync.yaml:19:5: `url` is not an address.'];
+    operations.problems = [stale];
+    operations.config = { ...operations.config, stale: { since: '2026-11-21T14:00:00Z', faults } };
+    operations.preview = { file: '/etc/leadsync.yaml', options: null, faults };
+    operations.reloadResult = { applied: false, generation: 7, faults };
+    for (const path of ['/', '/configuration', '/deliveries']) {
+      await go(path);
+      expect(await seriousFindings(page), path).toEqual([]);
+    }
+    for (const fields of [{}, { sure: 'yes' }]) {
+      await go('/login');
+      const shown = page.waitForURL('**/configuration**');
+      await page.evaluate(post, ['/configuration/reload', fields] as const);
+      await shown;
+      await page.getByText('is not an address').first().waitFor();
+      expect(await seriousFindings(page)).toEqual([]);
+    }
+  });
+
+  test('by the overview without any problem, and without anything on it', async () => {
+    const { page, go, operations } = await openSmall();
+    operations.problems = [];
+    operations.sinkRows = operations.sinkRows.filter(({ sink }) => sink === 'drop');
+    await go('/');
+    await page.getByRole('heading', { name: /^No problems/ }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    Object.assign(operations, { sinkRows: [], sources: [], exports: [], backups: [], speeds: [], hours: [] });
+    await go('/');
+    expect(await seriousFindings(page)).toEqual([]);
   });
 
   test('by the page that goes on after a login', async () => {
@@ -253,6 +308,26 @@ test('everything is reached by the keyboard, beginning with the way past the men
   await page.keyboard.press('Enter');
   await page.getByText('crm is paused.').waitFor();
   expect(operations.actions).toEqual(['pause crm: by keyboard']);
+});
+
+test('each dialog is named by its own heading', async () => {
+  const { page, go, operations } = await openReader(browser, { refreshMs: 60_000 });
+  const open = async (button: string, name: string) => {
+    await page.getByRole('button', { name: button }).first().click();
+    await page.getByRole('dialog', { name }).getByRole('heading', { name }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  };
+  await go('/sinks');
+  await open('Pause…', 'Pause crm?');
+  const [dead] = operations.deliveryRows.filter(({ state }) => state === 'dead');
+  operations.answers = [{ ...anAnswer('{"error":"no agent"}'), delivery_id: dead?.delivery_id ?? '' }];
+  await go('/deliveries?state=dead');
+  await open('Answer…', '1 answer to lead 48196 of main');
+  operations.leadRows = [];
+  await page.getByRole('button', { name: 'Answer…' }).first().click();
+  await page.getByRole('dialog', { name: 'No such lead' }).getByRole('link', { name: 'Close' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
 });
 
 test('a question that was called off gives the focus back', async () => {

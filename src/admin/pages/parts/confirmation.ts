@@ -26,7 +26,7 @@ export function confirmationForm(
   { question, consequences, confirmLabel, fields = [], form, back }: Confirmation,
 ): VNode {
   return html`<section id="ask">
-    <h2>${question}</h2>
+    <h2 id="ask-heading">${question}</h2>
     <div class="consequences">${consequences}</div>
     <form method="post" action=${action}>
       ${fields.map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}

@@ -80,7 +80,7 @@ export function layout(page: Page, frame: Frame): VNode {
         </div>
         ${page.still}
       </main>
-      <dialog id="dialog" aria-label="Please confirm"><div id="dialog-body"></div></dialog>
+      <dialog id="dialog" aria-labelledby="ask-heading"><div id="dialog-body"></div></dialog>
     </body>
   </html>`;
 }

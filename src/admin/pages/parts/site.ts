@@ -98,9 +98,10 @@ export class Site {
     return reply.redirect(to, 303);
   }
 
-  /** Sends an error page, with links to where the reader may go on. */
+  /** Sends an error page, whose section `#ask` is also the content of a dialog, with links to where the reader may go on. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
-    const still = html`<section id="ask" class="failure"><p>${markup(this.rewriteCommands(what))}</p><p>${markup(this.rewriteCommands(next))}</p></section>
+    const still = html`<section id="ask" class="failure"><h2 id="ask-heading">${title}</h2><p>${markup(this.rewriteCommands(what))}</p><p>${markup(this.rewriteCommands(next))}</p>
+        <p class="buttons"><a class="button" href="/" data-close>Close</a></p></section>
       ${waysOut(request, status)}`;
     return this.show(request, reply, { title, still, status, address: '/' });
   }
