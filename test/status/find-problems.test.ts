@@ -130,7 +130,15 @@ test('the pages leave out the commands for which they have a button or a link', 
   const health = { ...HEALTHY, heldSince: NOW, probeAt: new Date(now.getTime() + 8_000) };
   const counts = { pending: 3, delivered: 0, dead: 0, skipped: 0, leftOut: 0, replays: 0 };
   const sink = { ...counts, sink: 'crm', active: true, health, retrying: undefined };
-  const source = { source: 'main', leads: 80, listed: 0, listedLately: 60, rejected: 2, lastSuccessAt: now };
+  const source = {
+    source: 'main',
+    leads: 80,
+    listed: 0,
+    listedLately: 60,
+    rejected: 2,
+    lastSuccessAt: now,
+    failingSince: undefined,
+  };
   const lastPoll = { ...failed, status: 'success', error: undefined } as const;
   const problems = findProblems(
     [{ name: 'main', config: undefined, status: { ...source, lastPoll }, unread: true }],
@@ -170,7 +178,15 @@ test.each([
     'If the login was revoked, do not wait: `leadsync login main` logs a person in again.',
   ],
 ])('the pages poll with a button where the status names `check`: %s', (error, nextStep, pageStep) => {
-  const source = { source: 'main', leads: 8, listed: 8, listedLately: 8, rejected: 0, lastSuccessAt: now };
+  const source = {
+    source: 'main',
+    leads: 8,
+    listed: 8,
+    listedLately: 8,
+    rejected: 0,
+    lastSuccessAt: now,
+    failingSince: undefined,
+  };
   const problems = findProblems(
     [
       {

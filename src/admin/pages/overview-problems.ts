@@ -8,6 +8,7 @@ import { goneLeadsAddress, runbookAddress, sinkAction, sinkAddress, withQuery } 
 import { confirmAllButton, confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
+import { problemId } from './parts/problem-id.ts';
 import { pollButton } from './poll-now.ts';
 
 /** Returns the problems, one in a row: its severity, what is wrong, and what the reader can do about it. */
@@ -16,7 +17,7 @@ export function problemList({ problems, sinks }: Overview): Content {
   return html`<ul class="problems" aria-label="Problems">${problems.map((problem) => {
     const { code, severity, message, runbook } = problem;
     const { actions, step } = offersFor(problem, sinks);
-    return html`<li class=${severity}>
+    return html`<li id=${problemId(problem)} class=${severity}>
       <strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong>
       <p>${markup(message)} <span class="next">${markup(step)}</span></p>
       <div class="actions">${actions}${link(runbookAddress(runbook), 'See runbook', code.replaceAll('_', ' '))}</div>

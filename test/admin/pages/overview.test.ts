@@ -68,3 +68,32 @@ test('a reader who cannot poll is not told what the button would do', async () =
   await viewed.close();
   expect(text).toContain('Polls have failed since 21 Nov 2026, 13:50:30 UTC; the next poll is in 3 min.');
 });
+
+/** Returns the line about problems on a page, and where it leads. */
+async function stateLine(path: string): Promise<readonly [text: string, address: string | undefined]> {
+  const html = await (await fetch(`${pages.url}${path}`)).text();
+  const [, inner = ''] = /<p id="state"[^>]*>(.*?)<\/p>/s.exec(html) ?? [];
+  return [
+    inner
+      .replace(/<[^>]+>/g, '')
+      .replace(/\s+/g, ' ')
+      .trim(),
+    /href="([^"]+)"/.exec(inner)?.[1],
+  ];
+}
+
+test('every other page counts problems by severity, names the most severe and links to its row', async () => {
+  const { operations } = pages;
+  const [text, address] = await stateLine('/leads');
+  expect(text).toBe(
+    '2 critical, 1 warning: The sink warehouse has been held for 38 min: the database refuses connections.',
+  );
+  expect(address).toBe('/#problem-sink_held-warehouse');
+  expect(await (await fetch(pages.url)).text()).toContain('<li id="problem-sink_held-warehouse"');
+  operations.problems = operations.problems.toReversed();
+  expect((await stateLine('/leads'))[0]).toMatch(/^2 critical, 1 warning: 3 deliveries to crm are dead/);
+  operations.problems = operations.problems.filter(({ severity }) => severity === 'warning');
+  expect((await stateLine('/leads'))[0]).toMatch(/^1 warning: Export lake failed/);
+  operations.problems = [];
+  expect(await stateLine('/leads')).toEqual(['', undefined]);
+});

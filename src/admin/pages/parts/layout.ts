@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf } from '../../../platform/text/format.ts';
+import { countOf, printCount } from '../../../platform/text/format.ts';
 import type { Actor } from '../../contract/actor.ts';
 import type { Overview } from '../../contract/overview.ts';
 import { isAllowed } from '../../contract/rights.ts';
@@ -8,6 +8,7 @@ import type { AssetName } from './assets.ts';
 import type { Content } from './content.ts';
 import { markup } from './markup.ts';
 import type { Notice } from './notice.ts';
+import { problemId } from './problem-id.ts';
 
 /** The menu: the name and the address of each page, and what its reader must be allowed to do. */
 export const MENU = [
@@ -149,21 +150,28 @@ function header({ name }: Page, { reader, installation }: Frame): VNode {
 }
 
 /**
- * Returns a line with the number of problems, and the problem or what the problems are about. The line is hidden if there are no problems, and on the overview, which
- * lists them all. A script sets the page's icon from the line.
+ * Returns a line with the number of problems by severity, and the most severe one with a link to its row. The line is hidden if there are no
+ * problems, and on the overview, which lists them all. A script sets the page's icon from the line.
  */
 function stateLine({ name }: Page, { problems, assetAddress }: Frame, state: State): VNode {
   const hidden = name === 'Overview' || state === 'well';
   return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${hidden}>
-    ${!hidden && html`<a href="/">${countOf(problems.length, 'problem')}</a> ${shortened(problems)}`}
+    ${!hidden && worstOf(problems)}
   </p>`;
 }
 
-/** Returns the problem or, of several, what they are about: the first of them would be about another thing than the page. */
-function shortened(problems: Frame['problems']): Content {
-  const names = [...new Set(problems.flatMap(({ about }) => about ?? []))];
-  if (problems.length === 1 || names.length === 0) return markup(problems[0]?.message ?? '');
-  return names.join(', ');
+/** Returns how many problems there are of each severity, and the first of the most severe, as a link to its row on the overview. */
+function worstOf(problems: Frame['problems']): Content {
+  const critical = problems.filter(({ severity }) => severity === 'critical');
+  const warnings = problems.length - critical.length;
+  const worst = critical[0] ?? problems[0];
+  const counts = [
+    critical.length > 0 && `${printCount(critical.length)} critical`,
+    warnings > 0 && countOf(warnings, 'warning'),
+  ];
+  return html`<strong>${counts.filter(Boolean).join(', ')}:</strong> ${
+    worst && html`<a href=${`/#${problemId(worst)}`}>${markup(worst.message)}</a>`
+  }`;
 }
 
 /** Returns the attributes with which htmx updates the live part. An error response leaves the part unchanged. */
