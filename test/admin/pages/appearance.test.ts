@@ -100,7 +100,9 @@ const stale = {
   about: null,
   message: 'The configuration file has faults, so the previous one stays in force.',
   next_step: 'Correct it, then `leadsync reload`.',
+  page_step: 'Correct it, then `leadsync reload`.',
   runbook: 'docs/operating.md#the-first-minute',
+  runbook_url: null,
 } as const;
 
 /** Sends a form, as a page without scripts does. Runs in the browser. */
