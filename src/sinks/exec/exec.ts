@@ -19,7 +19,7 @@ import { findProgram } from './find-program.ts';
 import { findRefused } from './find-refused.ts';
 import { type FailedRun, judgeRun, notStarted, runUnavailable } from './judge-run.ts';
 import { LoneFailures } from './lone-failures.ts';
-import { type ExecOptions, execOptions, optionFaults, secretsOf } from './options.ts';
+import { type ExecOptions, execOptions, optionFaults, optionWarnings, secretsOf } from './options.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { type Run, runProgram } from './run-program.ts';
 import { speakJsonl } from './speak-jsonl.ts';
@@ -35,6 +35,7 @@ export const exec = defineSink({
   options: execOptions,
   paths: ['cwd'],
   faults: optionFaults,
+  warnings: optionWarnings,
   defaults: {
     events: ['created'],
     batchMax: 1000,

@@ -89,6 +89,24 @@ export function optionFaults({ config, speaks }: ExecOptions): readonly OptionFa
   ];
 }
 
+/** The name of a shell, with or without its folder. */
+const SHELL = /(?:^|\/)(?:ba|da|z|k|mk|a)?sh$/;
+const QUOTED = /'[^']*'|"(?:\\.|[^"\\])*"/gs;
+/** A pipe, and not `||` or `>|`. */
+const PIPE = /(?<![|>])\|(?!\|)/;
+
+/** Returns a sentence about a pipeline of which the exit code says nothing about its first programs. */
+export function optionWarnings({ command }: ExecOptions): readonly string[] {
+  const isPipeline =
+    command.some((part) => SHELL.test(part)) &&
+    command.some((part) => PIPE.test(part.replaceAll(QUOTED, ''))) &&
+    !command.some((part) => part.includes('pipefail'));
+  if (!isPipeline) return [];
+  return [
+    'The shell in `command` returns the exit code of the last program of a pipeline, so leads count as delivered even if another program of it fails. Use `[bash, -o, pipefail, -c, "…"]`.',
+  ];
+}
+
 /** Names of options and variables whose values are secret. */
 const SECRET_NAME = /pass|pwd|secret|token|key|credential|auth|private/i;
 /** A text that looks random: long, of letters and digits. Masking every short text as well would make words unreadable. */

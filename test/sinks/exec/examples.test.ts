@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
 import type { Sink } from '../../../src/sinks/sink.ts';
 import { testBatch } from '../../../src/sinks/test-batch.ts';
 import { naughtyStrings } from '../../hostile/corpora.ts';
@@ -71,4 +72,22 @@ test('psql refuses the lead alone that jsonb cannot hold, and a missing table re
   expect(outcomes.map(({ kind }) => kind)).toEqual(['delivered', 'refused', 'delivered']);
   await database.query('DROP TABLE inbox');
   await expect(sink.deliver(aBatch(3), NEVER)).rejects.toThrow('psql ended with exit code 3.');
+});
+
+test('the pipeline fails if its first program fails in the example of the README', async () => {
+  const [, written = '[]'] = /name a shell \[.*?\]\(#shells\): `(\[.*?\])`/.exec(README) ?? [];
+  const command = parse(written.replaceAll('\\|', '|')) as string[];
+  folder.file('jq', '#!/bin/sh\nread -r first && echo "$first"; exit 5\n', 0o755);
+  const piping = openExec({
+    command,
+    cwd: folder.path,
+    env: { PATH: `${folder.path}:${process.env['PATH']}` },
+  });
+  onTestFinished(() => piping.close());
+  await expect(piping.deliver(aBatch(2), NEVER)).rejects.toThrow('ended with exit code 5');
+  folder.file('jq', '#!/bin/sh\ncat\n', 0o755);
+  expect((await piping.deliver(aBatch(2), NEVER)).map(({ kind }) => kind)).toEqual([
+    'delivered',
+    'delivered',
+  ]);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { describeSink } from '../../../src/config/changes/compare-configs.ts';
+import { configWarnings } from '../../../src/config/config-warnings.ts';
 import { describeConfig, parseConfig } from '../../../src/config/load-config.ts';
 import { execOptions, secretsOf } from '../../../src/sinks/exec/options.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
@@ -28,6 +29,21 @@ describe('the options of an exec sink', () => {
     'command: [t], speaks: singer, config: { a: { b: [1, x] } }',
   ])('%s is none', (sink) => {
     expect(faults(sink)).toBe('');
+  });
+
+  test.each([
+    ['[sh, -c, "jq .data | gzip >> leads.gz"]', 1],
+    ['[/usr/bin/env, bash, -ec, "jq .data | gzip >> leads.gz"]', 1],
+    ['[bash, -o, pipefail, -c, "jq .data | gzip >> leads.gz"]', 0],
+    ['[bash, -c, "set -o pipefail; jq .data | gzip >> leads.gz"]', 0],
+    ['[sh, -c, "jq \'.data | .id\' >> leads || exit 75"]', 0],
+    ['[jq, ".data | .id"]', 0],
+  ] as const)('of the pipeline %s, validate gives %i warnings', (command, count) => {
+    const config = `${SOURCE}sinks:\n  s: { type: exec, command: ${command} }\n`;
+    const warnings = configWarnings(
+      parseConfig(config, '/etc/leadsync/leadsync.yaml', { sinkTypes, env: {} }),
+    );
+    expect(warnings.filter((warning) => warning.includes('pipefail'))).toHaveLength(count);
   });
 
   const text = (speaks: string) => `${SOURCE}sinks:
