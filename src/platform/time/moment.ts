@@ -8,7 +8,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 /** Matches an age: `7d`. */
 export const AGE = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/i;
-const DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i;
+const DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i;
 const [FIRST_MS, LAST_MS] = [Date.parse('0000-01-01'), Date.parse('9999-12-31T23:59:59.999Z')];
 
 /** The forms that `momentOf` accepts, for help and errors. */
@@ -28,10 +28,15 @@ function msOfAge(text: string, now: Date): number | undefined {
   return count === undefined ? undefined : now.getTime() - Number(count) * (UNIT_MS[unit.toLowerCase()] ?? 0);
 }
 
-function msOfDate(text: string): number | undefined {
+/**
+ * Returns the time in a text such as `2026-11-20` or `2026-11-20T10:30:00+11:00`, in ms since 1970. A time without an offset is in UTC.
+ * Undefined for any other text.
+ */
+export function msOfDate(text: string): number | undefined {
   const [, day, time = '00:00', zone = 'Z'] = DATE.exec(text) ?? [];
   // Rejects 30 February, which Date would turn into a day in March.
   if (day === undefined || Number.isNaN(Date.parse(day)) || new Date(day).toISOString().slice(0, 10) !== day)
     return undefined;
-  return Date.parse(`${day}T${time}${zone.toUpperCase()}`);
+  const ms = Date.parse(`${day}T${time}${zone.toUpperCase()}`);
+  return Number.isNaN(ms) ? undefined : ms;
 }

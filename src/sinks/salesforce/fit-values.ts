@@ -1,3 +1,4 @@
+import { msOfDate } from '../../platform/time/moment.ts';
 import type { Enquiry, Value, Values } from './enquiry.ts';
 import type { LeadField, LeadFields } from './lead-fields.ts';
 
@@ -7,6 +8,9 @@ const DESCRIPTION = 'Description';
 /** The types of fields of which a part of the text would be wrong. */
 const WHOLE_OR_NOTHING: ReadonlySet<string> = new Set(['email', 'phone', 'url', 'reference', 'id']);
 const NUMBERS: ReadonlySet<string> = new Set(['int', 'long', 'double', 'currency', 'percent']);
+
+/** The largest value of the type `int`. */
+const LARGEST_INT = 2 ** 31 - 1;
 
 /** What a field gets: a value, or nothing, with the reason as a phrase. */
 type Fitted = { readonly value: Value; readonly cut?: boolean } | { readonly leftOut: string };
@@ -47,19 +51,26 @@ function fitted(field: LeadField, value: Value): Fitted {
       ? { value: text === 'true' }
       : { leftOut: 'it takes true or false' };
   }
-  if (NUMBERS.has(field.type)) {
-    const number = typeof value === 'boolean' ? Number.NaN : Number(value);
-    return Number.isFinite(number) ? { value: number } : { leftOut: 'it takes a number' };
-  }
+  if (NUMBERS.has(field.type)) return fittedNumber(field, value);
   if (field.type === 'date' || field.type === 'datetime') {
-    const date = new Date(typeof value === 'string' ? value : Number.NaN);
-    if (Number.isNaN(date.getTime())) return { leftOut: `it takes a ${field.type}` };
-    return { value: field.type === 'date' ? String(value).slice(0, 10) : date.toISOString() };
+    const ms = msOfDate(String(value));
+    if (ms === undefined) return { leftOut: `it takes a ${field.type} in ISO 8601` };
+    return { value: field.type === 'date' ? String(value).slice(0, 10) : new Date(ms).toISOString() };
   }
   const text = String(value);
   if (field.length === 0 || text.length <= field.length) return { value: text };
   if (WHOLE_OR_NOTHING.has(field.type)) return { leftOut: `it takes at most ${field.length} characters` };
   return { value: cut(text, field.length), cut: true };
+}
+
+/** Other notations, such as `0x10` and `1e3`, are no numbers of a person. */
+function fittedNumber({ type }: LeadField, value: Value): Fitted {
+  const isNumber = typeof value === 'number' || /^\s*[+-]?\d+(?:\.\d+)?\s*$/.test(String(value));
+  const number = isNumber ? Number(value) : Number.NaN;
+  if (!Number.isFinite(number)) return { leftOut: 'it takes a number' };
+  if (type === 'int' && (!Number.isInteger(number) || Math.abs(number) > LARGEST_INT))
+    return { leftOut: 'it takes a whole number' };
+  return { value: number };
 }
 
 /** Keeps a value that its own field does not take. Returns the name of the field that has it; undefined if there is none. */

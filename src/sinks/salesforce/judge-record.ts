@@ -6,7 +6,7 @@ import type { SalesforceError } from './read-answer.ts';
 
 /** What the errors of one record mean for its lead. */
 export type RecordFault =
-  /** Values without which Salesforce may take the lead: in `wrong`, the fields with an email address that is none. */
+  /** Values without which Salesforce may take the lead: in `wrong`, the fields with an email address that is none, or a number without room. */
   | {
       readonly kind: 'bad-values';
       readonly wrong: readonly string[];
@@ -64,7 +64,8 @@ const OF_TRIGGERS: ReadonlySet<string> = new Set([
 ]);
 /** Faults in the message of a trigger that pass. */
 const PASSING = /UNABLE_TO_LOCK_ROW|Too many SOQL queries/;
-const WRONG_EMAIL = 'INVALID_EMAIL_ADDRESS';
+/** Codes of values that the lead can do without. */
+const WRONG: ReadonlySet<string> = new Set(['INVALID_EMAIL_ADDRESS', 'NUMBER_OUTSIDE_VALID_RANGE']);
 const TOO_LONG = 'STRING_TOO_LONG';
 
 /** Returns what the errors of one record mean. */
@@ -91,8 +92,8 @@ export function judgeRecord(errors: readonly SalesforceError[], to: Addressee): 
   if (first.code === 'CANNOT_UPDATE_CONVERTED_LEAD') return { kind: 'converted' };
   if (first.code === 'ENTITY_IS_DELETED') return { kind: 'gone', refused };
   if (first.code === 'DUPLICATES_DETECTED') return { kind: 'duplicate', matches: first.matches, refused };
-  if (errors.every(({ code }) => code === WRONG_EMAIL || code === TOO_LONG)) {
-    const wrong = errors.flatMap(({ code, fields }) => (code === WRONG_EMAIL ? fields : []));
+  if (errors.every(({ code }) => WRONG.has(code) || code === TOO_LONG)) {
+    const wrong = errors.flatMap(({ code, fields }) => (WRONG.has(code) ? fields : []));
     return { kind: 'bad-values', wrong, isTooLong: errors.some(({ code }) => code === TOO_LONG), refused };
   }
   return refused;

@@ -13,6 +13,7 @@ const TYPES: Readonly<Record<string, { readonly type: FieldType; readonly longes
   Phone: { type: 'phone', longest: 40 },
   Url: { type: 'url', longest: 255 },
   Checkbox: { type: 'boolean', longest: 0 },
+  Date: { type: 'date', longest: 0 },
   DateTime: { type: 'datetime', longest: 0 },
   Number: { type: 'double', longest: 0 },
   Picklist: { type: 'picklist', longest: 255 },

@@ -47,7 +47,8 @@ function fieldFacts(org: Org, table: ObjectTable, field: Field) {
     soapType: SOAP_TYPES[field.type] ?? 'xsd:string',
     length: field.length,
     byteLength: field.length * 3,
-    precision: field.precision,
+    digits: field.type === 'int' ? field.precision : 0,
+    precision: field.type === 'int' ? 0 : field.precision,
     scale: field.scale,
     nillable: !field.required && field.type !== 'boolean' && field.createable,
     defaultedOnCreate: field.type === 'boolean' || ['OwnerId', 'Status'].includes(field.name),
@@ -76,6 +77,7 @@ const SOAP_TYPES: Partial<Record<FieldType, string>> = {
   boolean: 'xsd:boolean',
   int: 'xsd:int',
   double: 'xsd:double',
+  date: 'xsd:date',
   datetime: 'xsd:dateTime',
   reference: 'tns:ID',
 };

@@ -5,6 +5,15 @@ import { longId } from './record-id.ts';
 /** A value as Salesforce stores it. */
 export type FieldValue = string | number | boolean | null;
 
+const DECIMAL = /^[+-]?\d+(\.\d+)?$/;
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/;
+
+/** Whether a text is a day of the calendar: `2026-05-03`. */
+function isDay(text: string): boolean {
+  const at = new Date(`${text}T00:00:00Z`);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}
+
 /** Returns a JSON value as the field's type stores it, or the error of a value that is of another type. */
 export function parseValue(field: Field, value: unknown): FieldValue | RecordError {
   if (value === null) return field.type === 'boolean' ? false : null;
@@ -13,12 +22,16 @@ export function parseValue(field: Field, value: unknown): FieldValue | RecordErr
       return typeof value === 'boolean' ? value : wrongType('boolean', value);
     case 'int':
     case 'double': {
-      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-      if (typeof number !== 'number' || Number.isNaN(number)) return wrongType(field.type, value);
-      return number;
+      const number = typeof value === 'string' && DECIMAL.test(value) ? Number(value) : value;
+      if (typeof number !== 'number' || !Number.isFinite(number)) return wrongType(field.type, value);
+      const isInt = Number.isInteger(number) && Math.abs(number) < 2 ** 31;
+      return field.type === 'double' || isInt ? number : wrongType('int', value);
     }
+    case 'date':
+      return typeof value === 'string' && isDay(value) ? value : wrongType('date', value);
     case 'datetime':
-      if (typeof value !== 'string' || Number.isNaN(Date.parse(value))) return wrongType('datetime', value);
+      if (typeof value !== 'string' || !DATE_TIME.test(value) || !isDay(value.slice(0, 10)))
+        return wrongType('datetime', value);
       return new Date(value).toISOString().replace('Z', '+0000');
     default:
       if (typeof value === 'object') return wrongType('string', value);

@@ -10,6 +10,7 @@ export type FieldType =
   | 'boolean'
   | 'int'
   | 'double'
+  | 'date'
   | 'datetime'
   | 'reference';
 
