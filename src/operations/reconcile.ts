@@ -12,8 +12,11 @@ const AHEAD_MS = 60_000;
 
 /** A lead that the ledger and the sink disagree about. */
 export interface Difference {
-  /** `missing`: delivered, but the sink does not hold it. `foreign`: the sink holds it, but not from a delivery of this ledger. */
-  readonly kind: 'missing' | 'foreign';
+  /**
+   * `missing`: delivered, but the sink does not hold it. `foreign`: the sink holds it, but not from a delivery of this ledger. `duplicate`: the
+   * sink holds it more than once.
+   */
+  readonly kind: 'missing' | 'foreign' | 'duplicate';
   readonly source: string;
   readonly leadId: bigint;
   readonly why: string;
@@ -31,11 +34,13 @@ export interface ReconcileResult {
   readonly held: number;
   readonly missing: number;
   readonly foreign: number;
+  /** Leads that the sink holds more than once. Always 0 of files, in which each row is a delivery. */
+  readonly duplicates: number;
 }
 
 /**
- * What `reconcile` works with. `repair`: whether to owe missing leads again. `onDifference` receives the foreign leads first, then the
- * missing.
+ * What `reconcile` works with. `repair`: whether to owe missing leads again. `onDifference` receives the foreign leads and the duplicates
+ * first, then the missing.
  */
 export interface ReconcileParts {
   readonly sink: string;
@@ -47,7 +52,7 @@ export interface ReconcileParts {
 
 /**
  * Compares the leads delivered to a sink, according to the ledger, with the leads that the sink holds. With `repair`, owes missing leads
- * again. Keeps one bit per lead in memory. Ignores deliveries made during the comparison.
+ * again. Keeps two bits per lead in memory. Ignores deliveries made during the comparison.
  * @throws SinkUnavailable, LedgerError
  */
 export async function reconcile(
@@ -56,16 +61,19 @@ export async function reconcile(
 ): Promise<ReconcileResult> {
   const from = parts.clock.now();
   const present = new IdSet();
-  const { rows, foreign } = await readHeld(held, present, parts);
+  const { rows, foreign, duplicates } = await readHeld(held, present, parts);
   const { delivered, missing } = await findMissing(present, from, parts);
-  return { delivered, held: rows, missing, foreign };
+  return { delivered, held: rows, missing, foreign, duplicates };
 }
+
+const HELD_TWICE = 'The sink holds it more than once. Delete or merge there what is too much.';
 
 async function readHeld(
   held: AsyncIterable<StoredLead>,
   present: IdSet,
   { sink, ledger, onDifference }: ReconcileParts,
-): Promise<{ rows: number; foreign: number }> {
+): Promise<{ rows: number; foreign: number; duplicates: number }> {
+  const duplicates = new IdSet();
   let [rows, foreign] = [0, 0];
   for await (const part of inChunks(held)) {
     const states = await ledger.leadsAtSink(sink, part);
@@ -73,14 +81,16 @@ async function readHeld(
       const state = states[at] as LeadAtSink;
       rows += 1;
       const isCurrent = version === undefined || version >= (state.delivered ?? 0);
-      if (state.lead !== undefined && isCurrent) present.add(state.lead);
+      const isAgain = state.lead !== undefined && isCurrent && !present.add(state.lead);
+      if (isAgain && file === undefined && duplicates.add(state.lead))
+        onDifference({ kind: 'duplicate', source, leadId, why: HELD_TWICE, owed: state.owed });
       const why = whyForeign(state);
       if (why === undefined) continue;
       foreign += 1;
       onDifference({ kind: 'foreign', source, leadId, why, file, owed: state.owed });
     }
   }
-  return { rows, foreign };
+  return { rows, foreign, duplicates: duplicates.size };
 }
 
 /** Returns why a lead is foreign; undefined if it is not. An owed lead is not foreign: it may have arrived without acknowledgement. */

@@ -24,7 +24,7 @@ export const command = defineCommand<Options>({
     'leadsync reconcile --sink warehouse --repair',
   ],
   notes:
-    'Missing leads were delivered according to the ledger, but the sink does not hold them, or holds an older version.\nForeign leads are in the sink, but this ledger never delivered them, or has erased them since. Databases, CRMs, folders and buckets can be compared; webhooks and messages cannot. Exit 0 if no lead is missing or foreign, else 1.',
+    'Missing leads were delivered according to the ledger, but the sink does not hold them, or holds an older version.\nForeign leads are in the sink, but this ledger never delivered them, or has erased them since. Duplicates are leads that the sink holds more than once; in files, each row is a delivery, so several rows are none. Databases, CRMs, folders and buckets can be compared; webhooks and messages cannot. Exit 0 if no lead is missing, foreign or a duplicate, else 1.',
   declare: (command) =>
     command
       .requiredOption('--sink <name>', 'the sink to compare')
@@ -56,7 +56,7 @@ export const command = defineCommand<Options>({
         stdout.write(
           options.json ? printJson(asJson(options.sink, found, all)) : summary(options.sink, found),
         );
-        return found.missing + found.foreign === 0 ? ExitCode.done : ExitCode.notDone;
+        return found.missing + found.foreign + found.duplicates === 0 ? ExitCode.done : ExitCode.notDone;
       });
     } catch (error) {
       if (stop.signal.aborted)
@@ -90,8 +90,9 @@ function line({ kind, source, leadId, why, file, owed }: Difference): string {
   return `${kind}  ${printable(source)} ${leadId}: ${why}${where}${kind === 'missing' && owed ? ' It will be delivered again.' : ''}\n`;
 }
 
-function summary(sink: string, { delivered, held, missing, foreign }: ReconcileResult): string {
-  return `${printable(sink)}: ${countOf(delivered, 'lead')} delivered, ${printCount(held)} held, ${printCount(missing)} missing, ${printCount(foreign)} foreign.\n`;
+function summary(sink: string, { delivered, held, missing, foreign, duplicates }: ReconcileResult): string {
+  const twice = duplicates === 0 ? '' : `, ${countOf(duplicates, 'duplicate')}`;
+  return `${printable(sink)}: ${countOf(delivered, 'lead')} delivered, ${printCount(held)} held, ${printCount(missing)} missing, ${printCount(foreign)} foreign${twice}.\n`;
 }
 
 function asJson(sink: string, { delivered, held }: ReconcileResult, all: readonly Difference[]) {
@@ -107,5 +108,6 @@ function asJson(sink: string, { delivered, held }: ReconcileResult, all: readonl
       why,
       file: file ?? null,
     })),
+    duplicates: of('duplicate').map(({ source, leadId }) => ({ source, id: String(leadId) })),
   };
 }

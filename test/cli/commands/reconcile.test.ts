@@ -50,6 +50,17 @@ test('names what is missing and what is foreign, and owes the missing again, onc
   expect(missing).toEqual([]);
 });
 
+test('a lead that was replayed has two rows in files, and is no duplicate', async () => {
+  const { install, ledger } = await withFiles();
+  install.clock.jump(1000);
+  await install.run(['replay', '--sink', 'drop', '--lead', '2']);
+  await deliverBySink(install, ledger, 'drop');
+  expect(await install.run(['reconcile', '--sink', 'drop'])).toMatchObject({
+    code: 0,
+    stdout: 'drop: 3 leads delivered, 4 held, 0 missing, 0 foreign.\n',
+  });
+});
+
 test('what was delivered before the clock was set back is compared as well', async () => {
   const { install, file } = await withFiles();
   rmSync(file);

@@ -291,6 +291,26 @@ describe('reconcile', () => {
     expect(stub.records['Lead']).toHaveLength(4);
   });
 
+  test('names a lead that is there twice', async () => {
+    const { stub, install } = await aDeliveredInstall();
+    for (const key of ['main:2', 'main:3', 'main:3'])
+      stub.add('Lead', { LastName: 'Again', Company: 'Imported', Leadsync_Key__c: key });
+    const { code, stdout } = await install.run(['reconcile', '--sink', 'crm']);
+    expect(code).toBe(1);
+    expect(stdout.split('\n')).toEqual([
+      'duplicate  main 2: The sink holds it more than once. Delete or merge there what is too much.',
+      'duplicate  main 3: The sink holds it more than once. Delete or merge there what is too much.',
+      'crm: 3 leads delivered, 6 held, 0 missing, 0 foreign, 2 duplicates.',
+      '',
+    ]);
+    const json = JSON.parse((await install.run(['reconcile', '--sink', 'crm', '--json'])).stdout);
+    expect(json).toMatchObject({
+      missing: [],
+      foreign: [],
+      duplicates: ['2', '3'].map((id) => ({ source: 'main', id })),
+    });
+  });
+
   test('calls nothing missing if another program answers', async () => {
     const { stub, install } = await aDeliveredInstall();
     stub.misbehave({ data: 'proxy-page' });
