@@ -1,5 +1,5 @@
 import type { Pool } from 'undici';
-import { post } from '../platform/http/post.ts';
+import { post, type Response } from '../platform/http/post.ts';
 import { readRetryAfter } from '../platform/http/retry-after.ts';
 import { OnDemand } from '../platform/process/on-demand.ts';
 import { reachServer } from './reach-server.ts';
@@ -44,6 +44,12 @@ export function withoutLease(stop: AbortSignal): CallLimits {
   return { stop, confirmLease: () => undefined };
 }
 
+/**
+ * An answer is longer than leadsync reads. Whatever the request asked for may have been done. A request about fewer records has a shorter answer,
+ * so the caller divides the request and repeats it.
+ */
+export class AnswerTooLong extends SinkUnavailable {}
+
 /** The connections of a sink to the server of an API. */
 export class ApiServer {
   /** Scheme, host and port. */
@@ -65,7 +71,10 @@ export class ApiServer {
     });
   }
 
-  /** Makes a request and returns the answer, whatever it says. @throws SinkUnavailable if there is none, or a part of it */
+  /**
+   * Makes a request and returns the answer, whatever it says. @throws AnswerTooLong if it is longer than 8 MiB, SinkUnavailable if there is none, or
+   * a part of it
+   */
   async call(
     { method = 'POST', path, headers, body }: ApiRequest,
     { stop, confirmLease, sendsLeads = false, onStored }: CallLimits,
@@ -87,7 +96,7 @@ export class ApiServer {
     const send = () => post(pool, request, limits);
     const response = await reachServer({ origin: this.origin, timeoutMs }, stop, send, () => isUnsent);
     if (sendsLeads && !refuses(response.statusCode)) onStored?.();
-    if (!response.isWhole) throw this.#broken(response.statusCode, { stop, sendsLeads });
+    if (!response.isWhole) throw this.#incomplete(response, { stop, sendsLeads });
     const header = (name: string) => [response.headers[name]].flat()[0];
     const [retryAfter, date] = [header('retry-after'), header('date')];
     return {
@@ -99,22 +108,22 @@ export class ApiServer {
   }
 
   /** Nothing follows from a part of an answer: the missing part may name the records that the server has taken. */
-  #broken(
-    httpStatus: number,
+  #incomplete(
+    { statusCode, isTooLong }: Response,
     { stop, sendsLeads }: { readonly stop: AbortSignal; readonly sendsLeads: boolean },
   ): SinkUnavailable {
+    const status = { httpStatus: statusCode, unsent: !sendsLeads, mayHaveArrived: !refuses(statusCode) };
+    const answered = `${this.origin} answered with status ${statusCode}, but the answer`;
+    if (isTooLong)
+      return new AnswerTooLong(`${answered} is longer than 8 MiB.`, {
+        hint: 'Lower `batch.max` of the sink, so that a request is about fewer leads.',
+        ...status,
+      });
     const seconds = this.#parts.timeoutMs / 1000;
-    return new SinkUnavailable(
-      `${this.origin} answered with status ${httpStatus}, but the answer did not arrive completely.`,
-      {
-        hint: stop.aborted
-          ? ''
-          : `The connection broke off, was too slow (\`timeout\` is ${seconds} s), or the answer is longer than 8 MiB.`,
-        httpStatus,
-        unsent: !sendsLeads,
-        mayHaveArrived: !refuses(httpStatus),
-      },
-    );
+    const hint = stop.aborted
+      ? ''
+      : `The connection broke off, or was too slow (\`timeout\` is ${seconds} s).`;
+    return new SinkUnavailable(`${answered} did not arrive completely.`, { hint, ...status });
   }
 
   /** Closes the connections without waiting for answers: the caller has already ended the attempts. */

@@ -16,6 +16,8 @@ export interface Response {
   readonly text: string | undefined;
   /** Whether the body arrived completely. */
   readonly isWhole: boolean;
+  /** Whether the rest of the body was not read because it is longer than `maxBytes`. */
+  readonly isTooLong: boolean;
 }
 
 interface PostLimits {
@@ -60,7 +62,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Ends the wait for the response. */
   #timer: Timer;
   #controller: Dispatcher.DispatchController | undefined;
-  #head: Omit<Response, 'text' | 'isWhole'> | undefined;
+  #head: Omit<Response, 'text' | 'isWhole' | 'isTooLong'> | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Why the request ended without a response. */
@@ -136,7 +138,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#head) return;
     this.#endWait();
     const text = Buffer.concat(this.#chunks).subarray(0, this.#maxBytes).toString('utf8');
-    this.#result.resolve({ ...this.#head, text: text === '' ? undefined : text, isWhole });
+    const isTooLong = this.#bytes > this.#maxBytes;
+    this.#result.resolve({ ...this.#head, text: text === '' ? undefined : text, isWhole, isTooLong });
   }
 
   #endWait(): void {
