@@ -60,7 +60,7 @@ export function loginFailure(answer: Answer, origin: string): SinkUnavailable {
           `answered HTTP ${httpStatus} to the request for a token, and not as Salesforce does`,
           strange(httpStatus),
         ]
-      : [`gave no token (HTTP ${httpStatus} ${shown(code)})`, STATUS]);
+      : [`gave no token (HTTP ${httpStatus} ${shown(code)})`, strange(httpStatus)]);
   return new SinkUnavailable(`Salesforce at ${origin} ${what}.`, {
     hint,
     httpStatus,

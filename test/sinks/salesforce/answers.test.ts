@@ -78,6 +78,11 @@ describe('what the answers of Salesforce mean', () => {
     expect(reasonOf(outcome)).not.toContain('Anna');
   });
 
+  test('of a server that is none of Salesforce, with errors of its own, the reason names `domain`', async () => {
+    answerAlways('token', { status: 401, body: { error: 'Bad credentials', code: 401 } });
+    expect(reasonOf(await deliverOne())).toMatch(/gave no token .* Check `domain`/);
+  });
+
   test('the limits of requests ask for a wait of their own', async () => {
     const limit = (message: string) => ({
       status: 403,
