@@ -1,3 +1,4 @@
+import { AnswerTooLong } from '../api-server.ts';
 import type { Limits, QueriedRecord, SalesforceApi } from './salesforce-api.ts';
 
 /** A lead in Salesforce. */
@@ -13,7 +14,10 @@ const MAX_KEYS = 200;
 /** Maximum characters of the values in one query: its address has at most 16,384. */
 const MAX_CHARACTERS = 8_000;
 
-/** Returns the leads of which the field `by` has one of these values, by that value. @throws SinkUnavailable */
+/**
+ * Returns the leads of which the field `by` has one of these values, by that value. Divides a query whose answer is too long.
+ * @throws SinkUnavailable
+ */
 export async function readLeads(
   api: SalesforceApi,
   {
@@ -25,15 +29,26 @@ export async function readLeads(
 ): Promise<Map<string, ExistingLead>> {
   const found = new Map<string, ExistingLead>();
   const columns = [...new Set(['Id', 'IsConverted', by, ...names])].join(',');
-  for (const part of partsOf(keys)) {
-    const soql = `SELECT ${columns} FROM Lead WHERE ${by} IN (${part.join(',')})`;
-    for await (const page of api.query(soql, limits))
-      for (const values of page) {
-        const { Id, IsConverted } = values;
-        found.set(String(values[by]), { id: String(Id), isConverted: IsConverted === true, values });
-      }
-  }
+  const waiting = [...partsOf(keys)];
+  for (let part = waiting.shift(); part; part = waiting.shift())
+    try {
+      const soql = `SELECT ${columns} FROM Lead WHERE ${by} IN (${part.join(',')})`;
+      for await (const page of api.query(soql, limits))
+        for (const values of page) {
+          const { Id, IsConverted } = values;
+          found.set(String(values[by]), { id: String(Id), isConverted: IsConverted === true, values });
+        }
+    } catch (error) {
+      if (!(error instanceof AnswerTooLong) || part.length === 1) throw error;
+      waiting.unshift(...halvesOf(part));
+    }
   return found;
+}
+
+/** Returns the two halves of a list. */
+export function halvesOf<T>(list: readonly T[]): readonly [readonly T[], readonly T[]] {
+  const middle = Math.ceil(list.length / 2);
+  return [list.slice(0, middle), list.slice(middle)];
 }
 
 /** Returns the values as SOQL has them, in lists that fit into one query. */

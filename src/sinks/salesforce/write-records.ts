@@ -1,9 +1,10 @@
-import type { CallLimits } from '../api-server.ts';
+import { type Answer, AnswerTooLong, type CallLimits } from '../api-server.ts';
 import type { Values } from './enquiry.ts';
 import { blamesValue } from './judge-answer.ts';
 import { judgeRecord, type RecordFault, unnamed } from './judge-record.ts';
 import { KEY, type SalesforceOptions } from './options.ts';
 import { type RecordResult, readErrors, readResults, readSingle } from './read-answer.ts';
+import { halvesOf } from './read-leads.ts';
 import { API, type SalesforceApi } from './salesforce-api.ts';
 
 /** Maximum records of one request. */
@@ -31,7 +32,7 @@ export const UPDATE = { method: 'PATCH', path: `${API}/composite/sobjects` } as 
 
 /**
  * Writes records, at most 200 with each request, and passes what became of each to `settle` after each request. If Salesforce refuses a
- * request as a whole because of a value in it, divides it until the record at fault is alone.
+ * request as a whole because of a value in it, divides it until the record at fault is alone; divides it as well if its answer is too long.
  * @throws SinkUnavailable
  */
 export async function writeRecords<Of>(
@@ -46,17 +47,24 @@ export async function writeRecords<Of>(
     waiting.push(writings.slice(at, at + MAX_RECORDS));
   for (let part = waiting.shift(); part; part = waiting.shift()) {
     const body = collection(part.map(({ record }) => record));
-    const answer = await api.call({ ...to, headers, body }, { ...limits, sendsLeads: true });
-    const results = answer.httpStatus === 200 ? readResults(answer, part.length) : undefined;
+    const request = { ...to, headers, body };
+    const answer = await api.call(request, { ...limits, sendsLeads: true }).catch(divisible(part));
+    const results = answer?.httpStatus === 200 ? readResults(answer, part.length) : undefined;
     if (results !== undefined) {
       const named = inOrder(part, results) ? results : [];
       for (const [at, { of }] of part.entries()) settle(of, writtenOf(api, named[at]));
-    } else if (!blamesValue(answer)) throw api.failure(answer);
-    else if (part.length > 1) {
-      const middle = Math.ceil(part.length / 2);
-      waiting.unshift(part.slice(0, middle), part.slice(middle));
-    } else for (const { of } of part) settle(of, writtenOf(api, { errors: readErrors(answer) }));
+    } else if (answer !== undefined && !blamesValue(answer)) throw api.failure(answer);
+    else if (answer === undefined || part.length > 1) waiting.unshift(...halvesOf(part));
+    else for (const { of } of part) settle(of, writtenOf(api, { errors: readErrors(answer) }));
   }
+}
+
+/** Returns a function that takes the failure of a request whose answer is too long, if the request can be divided. */
+function divisible(part: readonly unknown[]): (error: unknown) => Answer | undefined {
+  return (error) => {
+    if (error instanceof AnswerTooLong && part.length > 1) return undefined;
+    throw error;
+  };
 }
 
 /** Makes one lead. Its answer names the records that a duplicate rule found. @throws SinkUnavailable */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { aDeliveryOf, closeScenes, remark, scene } from './salesforce-scene.ts';
+import { aDeliveryOf, closeScenes, kinds, remark, scene } from './salesforce-scene.ts';
 
 afterEach(closeScenes);
 
@@ -39,5 +39,27 @@ describe('a value that is none of its type', () => {
     expect(lead?.['Value__c']).toBe(stored);
     if (stored === undefined) expect(remark(outcome)).toContain('`Value__c` was left out: ');
     expect(String(lead?.['Description']).endsWith(`Value__c: ${answer}`)).toBe(stored === undefined);
+  });
+});
+
+describe('an answer that is longer than leadsync reads', () => {
+  test('to a query is avoided by several queries', async () => {
+    const { stub, deliver, leads } = await scene();
+    for (const id of [1, 2, 3]) {
+      const Description = 'ä'.repeat(2_500_000);
+      stub.add('Lead', { LastName: 'Long', Company: 'Long', Leadsync_Key__c: `main:${id}`, Description });
+    }
+    const before = stub.requests.length;
+    expect(kinds(await deliver(1, 2, 3))).toEqual(Array(3).fill('delivered'));
+    expect(leads()).toHaveLength(3);
+    const queries = stub.requests.slice(before).filter(({ path }) => path.includes('/query'));
+    expect(queries).toHaveLength(5); // of three leads, two, and each alone
+  });
+
+  test('to a request that makes leads is avoided by several requests, and makes none twice', async () => {
+    const { stub, deliver, leads } = await scene();
+    stub.answerNext('upsert', { status: 200, body: ' '.repeat(8 * 1024 * 1024 + 1), stores: true });
+    expect(kinds(await deliver(1, 2, 3))).toEqual(Array(3).fill('delivered'));
+    expect(leads()).toHaveLength(3);
   });
 });
