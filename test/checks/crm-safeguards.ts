@@ -139,10 +139,10 @@ export const crmSafeguards: readonly Safeguard[] = [
     name: 'results of Salesforce that are mixed are compared with the leads that it has',
     without:
       'if results come in another order, one lead is lost and another one refused although it is there',
-    file: 'src/sinks/salesforce/write-leads.ts',
-    text: 'if (failed.length < creates.length && (await this.#isStored(failed)))',
-    instead: 'if (failed.length > creates.length && (await this.#isStored(failed)))',
-    tests: ['test/sinks/salesforce/answers.test.ts', 'test/sinks/salesforce/faults.test.ts'],
+    file: 'src/sinks/salesforce/make-leads.ts',
+    text: 'if (!isInOrder) {',
+    instead: 'if (writings.length === 0 && !isInOrder) {',
+    tests: ['test/sinks/salesforce/while-leads-flow.test.ts'],
   },
   {
     name: 'a value that Salesforce does not take is left out',

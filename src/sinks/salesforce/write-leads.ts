@@ -4,15 +4,15 @@ import { changesOf, overwriteOf } from '../crm/overwrite.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { deliver, type Enquiry, newRecord, type Values } from './enquiry.ts';
 import { fitValues, heldValues } from './fit-values.ts';
-import { type RecordFault, unnamed } from './judge-record.ts';
+import type { RecordFault } from './judge-record.ts';
 import type { LeadFields } from './lead-fields.ts';
+import { makeLeads } from './make-leads.ts';
 import { KEY, type SalesforceOptions, URL_FIELD } from './options.ts';
 import { type ExistingLead, readLeads } from './read-leads.ts';
 import type { SalesforceApi } from './salesforce-api.ts';
 import {
   saveHeaders,
   UPDATE,
-  UPSERT,
   type Writing,
   type Written,
   writeRecords,
@@ -81,41 +81,11 @@ export class LeadWriter {
     };
     const [creates, updates] = this.#plan(enquiries);
     const how = { limits: this.#limits, headers: this.#headers };
-    await writeRecords(this.#api, UPSERT, creates, how, settle);
-    const failed = faults.map(([enquiry]) => enquiry);
-    if (failed.length < creates.length && (await this.#isStored(failed))) {
-      await this.#settleByKeys(creates.map(({ of }) => of));
-      faults.length = 0;
-    }
+    await makeLeads(this.#api, creates, how, settle);
     await writeRecords(this.#api, UPDATE, updates, { ...how, headers: UPDATE_HEADERS }, settle);
     const again: Enquiry[] = [];
     for (const [enquiry, fault] of faults) if (await this.#canRepair(enquiry, fault)) again.push(enquiry);
     return again;
-  }
-
-  /**
-   * Whether Salesforce has one of these leads, which it said not to have made. Its results name no key, and are only promised to stand in the order of
-   * the request: in another order, a lead that it made would be refused, and another one lost.
-   */
-  async #isStored(failed: readonly Enquiry[]): Promise<boolean> {
-    return failed.length > 0 && (await this.#idsOf(failed)).size > 0;
-  }
-
-  /** Sets the outcome of leads of which the results say nothing that is certain. */
-  async #settleByKeys(enquiries: readonly Enquiry[]): Promise<void> {
-    const found = await this.#idsOf(enquiries);
-    for (const enquiry of enquiries) {
-      const id = found.get(enquiry.key);
-      if (id === undefined) enquiry.outcome = unnamed(this.#api.addressee, 200).toOutcome();
-      else deliver(enquiry, this.#refOf(id));
-    }
-  }
-
-  /** Returns the ids of the leads that Salesforce has, by their keys. */
-  async #idsOf(enquiries: readonly Enquiry[]): Promise<ReadonlyMap<string, string>> {
-    const keys = enquiries.map(({ key }) => key);
-    const found = await readLeads(this.#api, { by: KEY, keys, names: [] }, this.#limits);
-    return new Map([...found].map(([key, { id }]) => [key, id]));
   }
 
   /** Returns the leads to make and those to change. Sets the outcome of every other enquiry. */

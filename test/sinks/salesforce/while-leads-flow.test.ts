@@ -222,6 +222,37 @@ describe('results in another order', () => {
     expect(leads()).toHaveLength(3);
   });
 
+  test('link no lead to another one', async () => {
+    const { stub, deliver, leads } = await scene();
+    stub.misbehave({ upsert: 'reversed-results', times: 1 });
+    const outcomes = await deliver(1, 2, 3);
+    expect(kinds(outcomes)).toEqual(Array(3).fill('delivered'));
+    const ids = new Map(leads().map((lead) => [keyOf(lead), lead.Id]));
+    expect(outcomes.map((outcome) => 'ref' in outcome && outcome.ref?.id)).toEqual(
+      [1, 2, 3].map((id) => ids.get(`main:${id}`)),
+    );
+  });
+
+  test('refuse no lead that merely waits for a lock', async () => {
+    const { stub, deliver } = await scene({ fields: { LeadSource: 'lead.id == 1 ? "Gone" : "Web"' } });
+    stub.changeField('Lead', 'LeadSource', { restricted: true, values: ['Web'] });
+    stub.settings.locked.add('main:2');
+    stub.misbehave({ upsert: 'reversed-results', times: 1 });
+    expect(kinds(await deliver(1, 2))).toEqual(['unavailable', 'unavailable']);
+    stub.settings.locked.clear();
+    expect(kinds(await deliver(1, 2))).toEqual(['refused', 'delivered']);
+  });
+
+  test('that the user of the app may not see are believed', async () => {
+    const { stub, deliver } = await scene();
+    stub.settings.validationRule = {
+      message: 'Not this one',
+      refuses: ({ Leadsync_Key__c: key }) => key === 'main:2',
+    };
+    stub.settings.unseen.add('00Q5g0000000001EAA').add('00Q5g0000000002EAA');
+    expect(kinds(await deliver(1, 2, 3))).toEqual(['delivered', 'refused', 'delivered']);
+  });
+
   test('of updates leave the leads waiting, until Salesforce names them', async () => {
     const { stub, deliver, leads } = await scene({ options: { overwrite: 'always' } });
     await deliver(1, 2);

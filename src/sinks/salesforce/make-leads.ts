@@ -1,0 +1,61 @@
+import { SinkUnavailable } from '../sink.ts';
+import type { Enquiry } from './enquiry.ts';
+import { type RecordFault, unnamed } from './judge-record.ts';
+import { KEY } from './options.ts';
+import { readLeads } from './read-leads.ts';
+import type { SalesforceApi } from './salesforce-api.ts';
+import { UPSERT, type WriteOptions, type Writing, type Written, writeRecords } from './write-records.ts';
+
+/**
+ * Makes the lead of each enquiry, and passes what became of each to `settle`, the last call being the certain one. The results of Salesforce name no
+ * key, and are only promised to stand in the order of the request: in another order, a lead that it made would be refused, and another one lost. So if
+ * something is odd, leadsync reads the leads by their keys, or sends alone those that would be refused.
+ * @throws SinkUnavailable
+ */
+export async function makeLeads(
+  api: SalesforceApi,
+  writings: readonly Writing<Enquiry>[],
+  how: WriteOptions,
+  settle: (of: Enquiry, written: Written) => void,
+): Promise<void> {
+  const made = new Map<Enquiry, string>();
+  const faults = new Map<Enquiry, RecordFault>();
+  const write = (some: readonly Writing<Enquiry>[]) =>
+    writeRecords(api, UPSERT, some, how, (of, written) => {
+      if ('fault' in written) return faults.set(of, written.fault);
+      settle(of, written);
+      return made.set(of, written.id);
+    });
+  await write(writings);
+  if (made.size > 0 && (faults.size > 0 || !isAscending([...made.values()]))) {
+    const keys = writings.map(({ of }) => of.key);
+    const found = await readLeads(api, { by: KEY, keys, names: [] }, how.limits);
+    // A lead that is not found proves nothing: the user of the app may not see it.
+    const isInOrder = writings.every(({ of }) => {
+      const id = found.get(of.key)?.id;
+      return id === undefined || id === made.get(of);
+    });
+    if (!isInOrder) {
+      for (const { of } of writings) settle(of, found.get(of.key) ?? { fault: unnamed(api.addressee, 200) });
+      return;
+    }
+  } else if (new Set([...faults.values()].map(textOf)).size > 1) {
+    const doubtful = writings.filter(({ of }) => !(faults.get(of) instanceof SinkUnavailable));
+    for (const writing of doubtful) {
+      faults.delete(writing.of);
+      await write([writing]);
+    }
+  }
+  for (const [of, fault] of faults) settle(of, { fault });
+}
+
+/** Whether ids ascend, as Salesforce gives them to the records of a request. Costs nothing to ask, so a wrong guess costs one query. */
+function isAscending(ids: readonly string[]): boolean {
+  return ids.every((id, at) => at === 0 || (ids[at - 1] as string) < id);
+}
+
+function textOf(fault: RecordFault): string {
+  if (fault instanceof SinkUnavailable) return fault.message;
+  if ('reason' in fault) return fault.reason;
+  return 'refused' in fault ? fault.refused.reason : fault.kind;
+}
