@@ -3,7 +3,8 @@ import type { Enquiry, Value, Values } from './enquiry.ts';
 import type { LeadField, LeadFields } from './lead-fields.ts';
 
 const AS_TYPED = 'Leadsync_Email_As_Typed__c';
-const DESCRIPTION = 'Description';
+/** The field that takes what no other field does. */
+export const DESCRIPTION = 'Description';
 
 /** The types of fields of which a part of the text would be wrong. */
 const WHOLE_OR_NOTHING: ReadonlySet<string> = new Set(['email', 'phone', 'url', 'reference', 'id']);

@@ -42,6 +42,12 @@ export const salesforceOptions = z.strictObject({
     .describe(
       'What happens to a lead of which a duplicate rule of the org says that it is there already: `save` it all the same, as far as the rule allows, `refuse` it, or `update` the lead that the rule found.',
     ),
+  converted: z
+    .enum(['new', 'refuse'])
+    .default('new')
+    .describe(
+      'What happens with `duplicates: update` to a lead of a person whom a duplicate rule finds only as a contact or as a lead that is converted: `new` makes a lead of its own, as far as the rule allows, `refuse` refuses it.',
+    ),
   assignment: z
     .union(
       [z.boolean(), z.string().regex(ID, 'must be the id of an assignment rule, such as 01Q5g000000AbCdEAK')],

@@ -180,13 +180,14 @@ class SalesforceSink implements Sink {
     given: CallLimits,
     duplicates = this.#options.duplicates,
   ): Promise<void> {
-    const { overwrite } = this.#options;
+    const { overwrite, converted } = this.#options;
     const stored = new StoredParts();
     const limits = stored.noting(given);
     try {
       const fields = await this.#fieldsFor(enquiries, limits);
       const headers = this.#headersFor(enquiries, duplicates);
-      await new LeadWriter(this.#api, fields, { overwrite, duplicates, headers, limits }).write(enquiries);
+      const options = { overwrite, duplicates, converted, headers, limits };
+      await new LeadWriter(this.#api, fields, options).write(enquiries);
     } catch (error) {
       this.#api.forgetFields();
       if (!(error instanceof SinkUnavailable)) throw error;

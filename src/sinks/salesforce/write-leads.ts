@@ -3,16 +3,20 @@ import type { CallLimits } from '../api-server.ts';
 import { changesOf, overwriteOf } from '../crm/overwrite.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { deliver, type Enquiry, newRecord, type Values } from './enquiry.ts';
-import { fitValues, heldValues } from './fit-values.ts';
+import { fillMatch } from './fill-match.ts';
+import { DESCRIPTION, fitValues, heldValues } from './fit-values.ts';
 import type { RecordFault } from './judge-record.ts';
 import type { LeadFields } from './lead-fields.ts';
 import { makeLeads } from './make-leads.ts';
-import { KEY, type SalesforceOptions, URL_FIELD } from './options.ts';
+import { KEY, type SalesforceOptions } from './options.ts';
+import type { SalesforceError } from './read-answer.ts';
 import { type ExistingLead, readLeads } from './read-leads.ts';
 import type { SalesforceApi } from './salesforce-api.ts';
 import {
+  ALLOW_DUPLICATES,
   saveHeaders,
   UPDATE,
+  type WriteOptions,
   type Writing,
   type Written,
   writeRecords,
@@ -21,7 +25,10 @@ import {
 
 const CONVERTED = 'The lead has been converted in Salesforce, so leadsync does not change it.';
 const DELETED = 'Somebody has deleted the lead in Salesforce, so leadsync does not update it.';
-const FOUND = 'A duplicate rule found the person: leadsync filled that lead and made no other.';
+const UNFOUND =
+  'No lead in Salesforce has the key of this one: somebody has deleted it, or a duplicate rule found the person, so that leadsync filled another lead. leadsync updates neither.';
+const NEW =
+  'A duplicate rule found the person, but no lead that is open, so leadsync made a new one (`converted: new`).';
 
 /** Updates leave the owner alone, and make no duplicate. */
 const UPDATE_HEADERS = saveHeaders(false, true);
@@ -33,7 +40,7 @@ const UPDATE_HEADERS = saveHeaders(false, true);
  */
 export class LeadWriter {
   readonly #api: SalesforceApi;
-  readonly #options: Pick<SalesforceOptions, 'overwrite' | 'duplicates'>;
+  readonly #options: Pick<SalesforceOptions, 'overwrite' | 'duplicates' | 'converted'>;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #limits: CallLimits;
   /** The fields of leads, as they were last read. */
@@ -48,7 +55,7 @@ export class LeadWriter {
       limits,
       headers,
       ...options
-    }: Pick<SalesforceOptions, 'overwrite' | 'duplicates'> & {
+    }: Pick<SalesforceOptions, 'overwrite' | 'duplicates' | 'converted'> & {
       readonly limits: CallLimits;
       /** The headers of a request that makes leads. */
       readonly headers: Readonly<Record<string, string>>;
@@ -96,7 +103,7 @@ export class LeadWriter {
       const existing = this.#existing.get(enquiry.key);
       if (existing === undefined) {
         if (enquiry.mayCreate) creates.push({ of: enquiry, record: newRecord(enquiry) });
-        else deliver(enquiry, undefined, DELETED);
+        else deliver(enquiry, undefined, this.#options.duplicates === 'update' ? UNFOUND : DELETED);
         continue;
       }
       const changes = this.#changesOf(enquiry, existing);
@@ -144,48 +151,66 @@ export class LeadWriter {
     return JSON.stringify(enquiry.values) !== before;
   }
 
-  /** Writes to the lead that a duplicate rule found. */
+  /** Writes to the lead that a duplicate rule found, or makes another one if that is none that is open. */
   async #writeToMatch(
     enquiry: Enquiry,
     fault: Extract<RecordFault, { readonly kind: 'duplicate' }>,
   ): Promise<void> {
-    const how = { limits: this.#limits, headers: this.#headers };
     let { matches } = fault;
     if (matches.length === 0) {
-      const written = await writeSingle(this.#api, newRecord(enquiry), how);
-      if ('id' in written) return deliver(enquiry, this.#refOf(written.id));
+      const written = await this.#makeAlone(enquiry, this.#headers);
+      if (!('fault' in written)) return deliver(enquiry, this.#refOf(written.id));
       if (!('kind' in written.fault) || written.fault.kind !== 'duplicate') {
         enquiry.outcome = outcomeOf(written.fault);
         return;
       }
       matches = written.fault.matches;
     }
-    const keys = matches.flatMap(({ object, id }) => (object === 'Lead' ? [id] : []));
-    const names = [KEY, ...this.#names([enquiry])];
-    const found = await readLeads(this.#api, { by: 'Id', keys, names }, this.#limits);
-    const match = [...found.values()].find(({ isConverted }) => !isConverted);
-    if (match === undefined) {
-      const ids = matches.map(({ object, id }) => `${object} ${id}`).join(', ');
-      const reason = `${fault.refused.reason} It found no lead that is open: ${ids === '' ? 'none that the user of the app may see' : ids}.`;
-      enquiry.outcome = { ...fault.refused, reason };
-      return;
-    }
-    const held = heldValues(match.values, this.#fields);
-    const { [URL_FIELD]: url, ...values } = enquiry.values;
-    // The key stays that of the lead that was there first.
-    const own = changesOf(
-      held,
-      { [KEY]: enquiry.key, ...(url === undefined ? {} : { [URL_FIELD]: url }) },
-      'empty',
-    );
-    const changes = { ...changesOf(held, values, this.#options.overwrite), ...(KEY in own ? own : {}) };
+    const match = await this.#openLead(enquiry, matches);
+    if (match === undefined) return this.#writeBesideMatches(enquiry, { ...fault, matches });
+    const { changes, remark } = fillMatch(enquiry, match, {
+      fields: this.#fields,
+      overwrite: this.#options.overwrite,
+    });
     const settle = (_: Enquiry, written: Written) => {
-      if ('id' in written) deliver(enquiry, this.#refOf(match.id), FOUND);
+      if ('id' in written) deliver(enquiry, this.#refOf(match.id), remark);
       else enquiry.outcome = outcomeOf(written.fault);
     };
     if (Object.keys(changes).length === 0) return settle(enquiry, match);
     const writing = { of: enquiry, record: { id: match.id, ...changes } };
-    await writeRecords(this.#api, UPDATE, [writing], { ...how, headers: UPDATE_HEADERS }, settle);
+    const how = { limits: this.#limits, headers: UPDATE_HEADERS };
+    await writeRecords(this.#api, UPDATE, [writing], how, settle);
+  }
+
+  /** Returns the first of the leads that a duplicate rule found and nobody has converted. */
+  async #openLead(enquiry: Enquiry, matches: SalesforceError['matches']): Promise<ExistingLead | undefined> {
+    const keys = matches.flatMap(({ object, id }) => (object === 'Lead' ? [id] : []));
+    const names = [KEY, ...this.#names([enquiry])];
+    if (this.#fields.get(DESCRIPTION) !== undefined) names.push(DESCRIPTION);
+    const found = await readLeads(this.#api, { by: 'Id', keys, names }, this.#limits);
+    return [...found.values()].find(({ isConverted }) => !isConverted);
+  }
+
+  /** Makes the lead of a person whom Salesforce has as a contact or as a converted lead alone, unless it is to be refused. */
+  async #writeBesideMatches(
+    enquiry: Enquiry,
+    { matches, refused }: Extract<RecordFault, { readonly kind: 'duplicate' }>,
+  ): Promise<void> {
+    if (this.#options.converted === 'new') {
+      const written = await this.#makeAlone(enquiry, { ...this.#headers, ...ALLOW_DUPLICATES });
+      if (!('fault' in written)) return deliver(enquiry, this.#refOf(written.id), NEW);
+      if (!('kind' in written.fault) || written.fault.kind !== 'duplicate') {
+        enquiry.outcome = outcomeOf(written.fault);
+        return;
+      }
+    }
+    const ids = matches.map(({ object, id }) => `${object} ${id}`).join(', ');
+    const reason = `${refused.reason} It found no lead that is open: ${ids === '' ? 'none that the user of the app may see' : ids}.`;
+    enquiry.outcome = { ...refused, reason };
+  }
+
+  #makeAlone(enquiry: Enquiry, headers: WriteOptions['headers']): Promise<Written> {
+    return writeSingle(this.#api, newRecord(enquiry), { limits: this.#limits, headers });
   }
 
   /** Returns the names of the fields to compare. */

@@ -91,6 +91,9 @@ export function collection(records: readonly Values[]): object {
   };
 }
 
+/** The header by which Salesforce saves a lead of which a duplicate rule only alerts. */
+export const ALLOW_DUPLICATES = { 'sforce-duplicate-rule-header': 'allowSave=true' };
+
 /** Returns the headers that say who gets a new lead, and whether one is saved of which a duplicate rule only alerts. */
 export function saveHeaders(
   assignment: NonNullable<SalesforceOptions['assignment']>,
@@ -98,7 +101,7 @@ export function saveHeaders(
 ): Readonly<Record<string, string>> {
   return {
     'sforce-auto-assign': typeof assignment === 'boolean' ? String(assignment).toUpperCase() : assignment,
-    ...(savesDuplicates ? { 'sforce-duplicate-rule-header': 'allowSave=true' } : {}),
+    ...(savesDuplicates ? ALLOW_DUPLICATES : {}),
   };
 }
 

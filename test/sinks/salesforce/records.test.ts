@@ -133,53 +133,6 @@ describe('assignment', () => {
   });
 });
 
-describe('duplicate rules', () => {
-  const twice = [
-    aDeliveryOf(1, { client_email: 'same@example.com' }),
-    aDeliveryOf(2, { client_email: 'same@example.com' }),
-  ];
-
-  test.each([
-    ['refuse', 'alert', 'refused'],
-    ['refuse', 'block', 'refused'],
-    ['save', 'alert', 'delivered'],
-    ['save', 'block', 'refused'],
-    ['update', 'alert', 'delivered'],
-    ['update', 'block', 'delivered'],
-  ] as const)(
-    'with `duplicates: %s` and a rule that would %s: the second lead is %s',
-    async (duplicates, rule, kind) => {
-      for (const collectionDuplicates of ['unnamed', 'named'] as const) {
-        const open = { options: { duplicates } };
-        const { stub, deliver, leads } = await scene(open, { questions: { collectionDuplicates } });
-        stub.settings.duplicateRule = rule;
-        const outcomes = await deliver(...twice);
-        expect(kinds(outcomes)).toEqual(['delivered', kind]);
-        expect(leads()).toHaveLength(duplicates === 'save' && rule === 'alert' ? 2 : 1);
-        if (duplicates !== 'update') continue;
-        expect(outcomes[1]).toMatchObject({
-          ref: { id: leads()[0]?.Id },
-          remark: expect.stringContaining('duplicate rule'),
-        });
-        expect(leads().map(keyOf)).toEqual(['main:1']);
-        expect(kinds(await deliver(...twice))).toEqual(['delivered', 'delivered']);
-        expect(leads()).toHaveLength(1);
-      }
-    },
-  );
-
-  test('`update` gives its key to a lead that a person made, and refuses a contact with its id', async () => {
-    const { stub, deliver, leads } = await scene({ options: { duplicates: 'update' } });
-    stub.settings.duplicateRule = 'alert';
-    stub.add('Lead', { LastName: 'Typed', Company: 'Typed', Email: 'client1@example.com' });
-    const contact = stub.add('Contact', { LastName: 'Known', Email: 'client2@example.com' });
-    const outcomes = await deliver(1, 2);
-    expect(kinds(outcomes)).toEqual(['delivered', 'refused']);
-    expect(leads()).toMatchObject([{ LastName: 'Typed', Leadsync_Key__c: 'main:1' }]);
-    expect(reason(outcomes[1])).toContain(`Contact ${contact}`);
-  });
-});
-
 test('a thousand leads take ten requests, and none has more than 200', async () => {
   const { stub, deliver, leads } = await scene();
   await deliver(1);

@@ -1,0 +1,69 @@
+import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import type { Enquiry, Values } from './enquiry.ts';
+import { DESCRIPTION, heldValues } from './fit-values.ts';
+import type { LeadFields } from './lead-fields.ts';
+import { KEY, URL_FIELD } from './options.ts';
+import type { ExistingLead } from './read-leads.ts';
+
+/** What the lead that a duplicate rule found gets of an enquiry. */
+interface Filling {
+  readonly changes: Values;
+  /** What the operator should know, in sentences. */
+  readonly remark: string;
+}
+
+const FOUND = 'A duplicate rule found the person: leadsync filled that lead and made no other.';
+const UNTOUCHED =
+  'A duplicate rule found the person: with `overwrite: never`, leadsync wrote nothing of the enquiry into that lead.';
+
+/**
+ * Returns what the lead that a duplicate rule found gets of an enquiry. Values of which the lead has others are added to its description, once, so
+ * that the phone number of the second enquiry is not lost.
+ */
+export function fillMatch(
+  enquiry: Enquiry,
+  match: ExistingLead,
+  { fields, overwrite }: { readonly fields: LeadFields; readonly overwrite: Overwrite },
+): Filling {
+  const held = heldValues(match.values, fields);
+  const { [URL_FIELD]: url, ...values } = enquiry.values;
+  // The key stays that of the lead that was there first.
+  const own = changesOf(
+    held,
+    { [KEY]: enquiry.key, ...(url === undefined ? {} : { [URL_FIELD]: url }) },
+    'empty',
+  );
+  const filled = changesOf(held, values, overwrite);
+  const changes = { ...filled, ...(KEY in own ? own : {}) };
+  if (overwrite === 'never') return { changes, remark: UNTOUCHED };
+  const others = Object.entries(values).filter(
+    ([name, value]) => !(name in filled) && held[name] !== value && fields.get(name)?.type !== 'reference',
+  );
+  const before = String(filled[DESCRIPTION] ?? held[DESCRIPTION] ?? '');
+  const title = `leadsync ${enquiry.key}:`;
+  if (others.length === 0 || before.split(/\r?\n/).includes(title)) return { changes, remark: FOUND };
+  const room = fields.canWrite(DESCRIPTION) ? (fields.get(DESCRIPTION)?.length ?? 0) : 0;
+  let text = before === '' ? title : `${before}\n\n${title}`;
+  const [kept, lost]: [string[], string[]] = [[], []];
+  for (const [name, value] of others) {
+    const longer = `${text}\n${fields.get(name)?.label ?? name}: ${value}`;
+    (longer.length > room ? lost : kept).push(`\`${name}\``);
+    if (longer.length <= room) text = longer;
+  }
+  return {
+    changes: kept.length === 0 ? changes : { ...changes, [DESCRIPTION]: text },
+    remark: [
+      FOUND,
+      remarkOn(kept, `stand in \`${DESCRIPTION}\``),
+      remarkOn(lost, 'found no room there, so that leadsync alone has them'),
+    ]
+      .filter(Boolean)
+      .join(' '),
+  };
+}
+
+/** Returns a sentence about the values of which the lead has others. */
+function remarkOn(names: readonly string[], what: string): string {
+  if (names.length === 0) return '';
+  return `It has other values in ${names.join(', ')}: those of this enquiry ${what}.`;
+}
