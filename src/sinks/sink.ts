@@ -271,8 +271,13 @@ export interface SinkSetup {
   readonly question: string;
   /** The answer that an empty line stands for. May refer to an environment variable: `${NAME}`. */
   readonly standard: string;
-  /** Returns the entry in `sinks`, in lines that begin with two spaces. `answer` is YAML. */
-  entry(answer: string): string;
+  /**
+   * Returns the entry in `sinks`, in lines that begin with two spaces. `answer` is YAML. `region` is the country of phone numbers, for types
+   * with `standardFields`.
+   */
+  entry(answer: string, region?: string): string;
+  /** Whether deliveries fail until `leadsync setup` has prepared the destination. Default: no. */
+  readonly needsSetup?: boolean;
 }
 
 /** An option of a sink that has a value for each lead. */

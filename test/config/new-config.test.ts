@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { exampleConfig } from '../../src/config/initial/example-config.ts';
-import { type NewConfig, newConfig, variablesIn } from '../../src/config/initial/new-config.ts';
+import { type NewConfig, newConfig, sinksToSetUp, variablesIn } from '../../src/config/initial/new-config.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { faultsOf, pigeons } from './reading.ts';
@@ -42,6 +42,25 @@ describe('a new configuration', () => {
     const text = newConfig({ ...plain, sinks: { pigeon: './loft' } }, pigeons);
     expect(parse(text).sinks).toEqual({ birds: { type: 'pigeon', loft: './loft' } });
     expect(faultsOf(text, env, pigeons)).toEqual([]);
+  });
+
+  test.each(['hubspot', 'pipedrive', 'salesforce'])('calls a %s sink crm, without the past', (type) => {
+    const sinks = { [type]: '${CRM}' };
+    const text = newConfig({ ...plain, sinks, region: 'NZ' }, sinkTypes);
+    expect(parse(text).sinks).toMatchObject({ crm: { type, backfill: false, region: 'NZ' } });
+    expect(parse(newConfig({ ...plain, sinks }, sinkTypes)).sinks.crm).not.toHaveProperty('region');
+    expect(sinksToSetUp(text, sinkTypes)).toEqual(['crm']);
+  });
+
+  test('gives no two sinks the same name', () => {
+    const { sinks } = parse(newConfig(all, sinkTypes));
+    expect(Object.keys(sinks)).toHaveLength(sinkTypes.length);
+    expect(sinksToSetUp(newConfig(all, sinkTypes), sinkTypes)).toEqual([
+      'hubspot',
+      'salesforce',
+      'pipedrive',
+    ]);
+    expect(sinksToSetUp(exampleConfig(sinkTypes), sinkTypes)).toEqual([]);
   });
 
   test('names every variable that it needs, and none of those in its comments', () => {

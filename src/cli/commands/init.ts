@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { exampleConfig } from '../../config/initial/example-config.ts';
-import { newConfig, variablesIn } from '../../config/initial/new-config.ts';
+import { newConfig, sinksToSetUp, variablesIn } from '../../config/initial/new-config.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { converse, isInteractive } from '../init/conversation.ts';
@@ -36,6 +36,10 @@ function nextSteps(file: string, text: string): string {
   const steps = [
     ...(example ? ['Enter the address of your service and your destinations in the file.'] : []),
     `Set its environment variables: ${listed(variablesIn(text))}.`,
+    ...sinksToSetUp(text, sinkTypes).map(
+      (sink) =>
+        `Make what the destination of ${sink} lacks: \`leadsync setup ${sink} --yes${option}\`; without --yes, it only shows it.`,
+    ),
     `Check the file with \`leadsync validate${option}\`, and the connections with \`leadsync check${option}\`.`,
     `Start with \`leadsync run${option}\`.`,
   ];

@@ -1,5 +1,6 @@
 import type { NewConfig } from '../../config/initial/new-config.ts';
 import { sourceEntry } from '../../config/options/source-entry.ts';
+import { mappingOptions } from '../../mapping/options.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
@@ -39,7 +40,13 @@ export async function askForConfig(conversation: Conversation): Promise<NewConfi
     const { type, setup } = sinkType;
     sinks[type] = await one(`${type}: ${setup.question}`, setup.standard, sinkValidator(sinkType));
   }
-  return { serviceUrl, every, sinks };
+  if (!typesIn(types).some(({ standardFields }) => standardFields)) return { serviceUrl, every, sinks };
+  const country = await one(
+    'Country of phone numbers without a country code, such as AU, or none',
+    'none',
+    validateRegion,
+  );
+  return { serviceUrl, every, sinks, region: country === 'none' ? undefined : country };
 }
 
 function separated(words: readonly string[]): string[] {
@@ -75,6 +82,9 @@ const sourceValidator =
 
 const validateInterval: Validator = (answer) =>
   faultOf(answer, (value) => sourceEntry.shape.poll.safeParse({ every: value }));
+
+const validateRegion: Validator = (answer) =>
+  answer === 'none' ? undefined : faultOf(answer, (value) => mappingOptions.region.safeParse(value));
 
 function sinkValidator({ options, setup }: SinkType): Validator {
   return (answer) =>

@@ -1,5 +1,5 @@
 import type { SinkType } from '../../sinks/sink.ts';
-import { newConfig, sinkEntry } from './new-config.ts';
+import { newConfig, sinkEntries } from './new-config.ts';
 
 /**
  * Returns a starter configuration with comments. It has a sink of the first type that needs only a folder; sinks of the other types are
@@ -15,9 +15,10 @@ export function exampleConfig(sinkTypes: readonly SinkType[]): string {
     },
     sinkTypes,
   );
-  const others = sinkTypes
-    .filter((type) => type !== shown)
-    .map((type) => sinkEntry(type, type.setup.standard));
+  const others = sinkEntries(
+    sinkTypes.filter((type) => type !== shown),
+    ({ setup }) => setup.standard,
+  );
   return config + others.map(commentedOut).join('');
 }
 

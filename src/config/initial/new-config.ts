@@ -8,6 +8,8 @@ export interface NewConfig {
   readonly every: string;
   /** By sink type: the answer to the type's setup question. Types that are not wanted are absent. */
   readonly sinks: Readonly<Record<string, string>>;
+  /** The country of phone numbers without a country code: `AU`. */
+  readonly region?: string | undefined;
 }
 
 /** The first lines of every configuration that leadsync writes. */
@@ -20,11 +22,15 @@ data_dir: ./data                     # ledger, tokens, lock; relative to this fi
 `;
 
 /** Returns a configuration with comments. If the choices are valid, the configuration is valid once its environment variables are set. */
-export function newConfig({ serviceUrl, every, sinks }: NewConfig, sinkTypes: readonly SinkType[]): string {
-  const wanted = sinkTypes.flatMap((type) => {
-    const answer = sinks[type.type];
-    return answer === undefined ? [] : sinkEntry(type, answer);
-  });
+export function newConfig(
+  { serviceUrl, every, sinks, region }: NewConfig,
+  sinkTypes: readonly SinkType[],
+): string {
+  const wanted = sinkEntries(
+    sinkTypes.filter(({ type }) => sinks[type] !== undefined),
+    ({ type }) => sinks[type] ?? '',
+    region,
+  );
   const none = '{}                            # none yet: leads are only recorded in the ledger';
   return `${CONFIG_HEAD}
 sources:
@@ -38,9 +44,30 @@ sources:
 sinks:${wanted.length === 0 ? ` ${none}\n` : `\n${wanted.join('')}`}`;
 }
 
-/** Returns the entry of a sink in `sinks`, indented by two spaces. `answer` is plain text, not YAML. */
-export function sinkEntry({ setup }: SinkType, answer: string): string {
-  return setup.entry(yamlText(answer));
+/**
+ * Returns the entries of sinks in `sinks`, indented by two spaces. `answerFor` returns plain text, not YAML. A sink whose usual name is taken has that
+ * of its type.
+ */
+export function sinkEntries(
+  types: readonly SinkType[],
+  answerFor: (type: SinkType) => string,
+  region?: string,
+): readonly string[] {
+  const taken = new Set<string>();
+  return types.map((type) => {
+    const entry = type.setup.entry(yamlText(answerFor(type)), region);
+    const [head = '', name = ''] = /^ {2}([\w-]+): */.exec(entry) ?? [];
+    const own = taken.has(name) ? type.type : name;
+    taken.add(own);
+    return `${`  ${own}: `.padEnd(head.length)}${entry.slice(head.length)}`;
+  });
+}
+
+/** Returns the names of the sinks in a new configuration whose destinations `leadsync setup` has to prepare. */
+export function sinksToSetUp(config: string, sinkTypes: readonly SinkType[]): readonly string[] {
+  const needing = new Set(sinkTypes.flatMap(({ type, setup }) => (setup.needsSetup ? [type] : [])));
+  const entries = config.matchAll(/^ {2}([\w-]+):.*\n {4}type: (\w+)$/gm);
+  return [...entries].flatMap(([, name = '', type = '']) => (needing.has(type) ? [name] : []));
 }
 
 /** Returns the environment variables that a configuration uses without a default, in order of appearance. */

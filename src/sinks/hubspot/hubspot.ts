@@ -6,6 +6,7 @@ import type { Quota } from '../../leads/quota.ts';
 import { type CallLimits, withoutLease } from '../api-server.ts';
 import { outcomesInOrder, settleRest } from '../crm/batch-leads.ts';
 import { requireFields, requireParts } from '../crm/compare-fields.ts';
+import { crmLines } from '../crm/first-entry.ts';
 import { keyText } from '../crm/lead-key.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
@@ -61,11 +62,12 @@ export const hubspot = defineSink({
     standard: '${HUBSPOT_TOKEN}',
     entry: (
       token,
-    ) => `  hubspot:                           # a contact and a deal for each lead; first run \`leadsync setup hubspot\`
+      region,
+    ) => `  crm:                               # a contact and a deal in HubSpot for each lead; first run \`leadsync setup\`
     type: hubspot
     token: ${token}
-    # region: AU                     # the country of phone numbers without a country code
-`,
+${crmLines(region)}`,
+    needsSetup: true,
   },
   open: (options, parts) => new HubSpotSink(options, parts),
 });

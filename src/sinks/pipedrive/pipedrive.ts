@@ -6,6 +6,7 @@ import type { Quota } from '../../leads/quota.ts';
 import { withoutLease } from '../api-server.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields, requireParts } from '../crm/compare-fields.ts';
+import { crmLines } from '../crm/first-entry.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
 import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
@@ -60,12 +61,13 @@ export const pipedrive = defineSink({
     standard: '${PIPEDRIVE_DOMAIN}',
     entry: (
       domain,
-    ) => `  pipedrive:                         # a person and a lead for each lead; first run \`leadsync setup pipedrive\`
+      region,
+    ) => `  crm:                               # a person and a lead in Pipedrive for each lead; first run \`leadsync setup\`
     type: pipedrive
     domain: ${domain}
     token: \${PIPEDRIVE_TOKEN}
-    # region: AU                     # the country of phone numbers without a country code
-`,
+${crmLines(region)}`,
+    needsSetup: true,
   },
   open: (options, parts) => new PipedriveSink(options, parts),
 });

@@ -6,6 +6,7 @@ import type { Quota } from '../../leads/quota.ts';
 import { type CallLimits, withoutLease } from '../api-server.ts';
 import { outcomesInOrder, settleRest } from '../crm/batch-leads.ts';
 import { requireFields, requireParts } from '../crm/compare-fields.ts';
+import { crmLines } from '../crm/first-entry.ts';
 import { keyText } from '../crm/lead-key.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
@@ -58,13 +59,14 @@ export const salesforce = defineSink({
     standard: '${SALESFORCE_DOMAIN}',
     entry: (
       domain,
-    ) => `  salesforce:                        # a lead in Salesforce for each lead; first run \`leadsync setup salesforce\`
+      region,
+    ) => `  crm:                               # a lead in Salesforce for each lead; first run \`leadsync setup\`
     type: salesforce
     domain: ${domain}
     client_id: \${SALESFORCE_CLIENT_ID}
     client_secret: \${SALESFORCE_CLIENT_SECRET}
-    # region: AU                     # the country of phone numbers without a country code
-`,
+${crmLines(region)}`,
+    needsSetup: true,
   },
   open: (options, parts) => new SalesforceSink(options, parts),
 });

@@ -46,8 +46,8 @@ describe('the questions of init', () => {
     expect((await answering('', '', 'none')).config.sinks).toEqual({});
   });
 
-  test.each(sinkTypes.map(({ type }) => type))('can be answered for %s alone', async (type) => {
-    const { config } = await answering('', '', type, '');
+  test.each(sinkTypes)('can be answered for $type alone', async ({ type, standardFields }) => {
+    const { config } = await answering('', '', type, '', ...(standardFields ? [''] : []));
     expect(Object.keys(config.sinks)).toEqual([type]);
   });
 
@@ -63,11 +63,18 @@ describe('the questions of init', () => {
     ['a variable that is not closed', ['', '', 'csv', './${x', '.'], 'contains an invalid ${'],
     ['a token in an address', ['', '', 'webhook', 'https://c.example/?key=s', ''], 'It may contain a secret'],
     ['a password in an address', ['', '', 'postgres', 'postgres://u:pw@db/x', ''], 'It may contain a secret'],
-    ['a key', ['', '', 'hubspot', 'pat-eu1-pw', ''], 'It is a secret, which does not belong in the file'],
+    ['a key', ['', '', 'hubspot', 'pat-eu1-pw', '', ''], 'It is a secret, which does not belong in the file'],
   ])('are asked again after %s, and say why', async (_, answers, words) => {
     const { config, shown } = await answering(...answers);
     expect(shown).toContain(words);
     expect(JSON.stringify(config)).not.toMatch(/pw|key=s|u:p/);
+  });
+
+  test('ask for the country of phone numbers once if a CRM is wanted', async () => {
+    const { config, shown } = await answering('', '', 'hubspot,salesforce', '', '', 'au', 'AU');
+    expect(config.region).toBe('AU');
+    expect(shown).toContain('It must be a country code in capital letters');
+    expect((await answering('', '', 'hubspot', '', '')).config.region).toBeUndefined();
   });
 
   test('take a variable in place of any address', async () => {

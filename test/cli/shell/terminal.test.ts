@@ -46,6 +46,20 @@ describe('init at a terminal', () => {
     });
   });
 
+  test('says how to set up the destination of a CRM', async () => {
+    const { terminal, answer, file } = await begin();
+    await answer('', '[30s]:');
+    await answer('', '[csv]:');
+    await answer('hubspot', '[${HUBSPOT_TOKEN}]:');
+    await answer('', '[none]:');
+    terminal.type('AU\r');
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.text).toContain('2. Make what the destination of crm lacks: `leadsync setup crm --yes`;');
+    expect(parse(readFileSync(file, 'utf8')).sinks).toEqual({
+      crm: { type: 'hubspot', token: '${HUBSPOT_TOKEN}', backfill: false, region: 'AU' },
+    });
+  });
+
   test.each([
     ['Ctrl-C', CTRL_C],
     ['Ctrl-D', CTRL_D],

@@ -1,0 +1,10 @@
+/**
+ * Returns the lines that end the entry of a CRM in a first configuration. `region` is the country of phone numbers; without it, the line is a
+ * comment.
+ */
+export function crmLines(region: string | undefined): string {
+  const line = `${region === undefined ? '# ' : ''}region: ${region ?? 'AU'}`.padEnd(33);
+  return `    backfill: false                  # no records of the leads that were listed before
+    ${line}# the country of phone numbers without a country code
+`;
+}
