@@ -26,7 +26,7 @@ import {
 const CONVERTED = 'The lead has been converted in Salesforce, so leadsync does not change it.';
 const DELETED = 'Somebody has deleted the lead in Salesforce, so leadsync does not update it.';
 const UNFOUND =
-  'No lead in Salesforce has the key of this one: somebody has deleted it, or a duplicate rule found the person, so that leadsync filled another lead. leadsync updates neither.';
+  'No lead in Salesforce has the key of this one: it was deleted or merged, or a duplicate rule found the person, so that leadsync filled another lead. leadsync does not update that.';
 const NEW =
   'A duplicate rule found the person, but no lead that is open, so leadsync made a new one (`converted: new`).';
 
@@ -182,7 +182,7 @@ export class LeadWriter {
     await writeRecords(this.#api, UPDATE, [writing], how, settle);
   }
 
-  /** Returns the first of the leads that a duplicate rule found and nobody has converted. */
+  /** Returns the first of the leads that a duplicate rule found and that are not converted; undefined if there is none. */
   async #openLead(enquiry: Enquiry, matches: SalesforceError['matches']): Promise<ExistingLead | undefined> {
     const keys = matches.flatMap(({ object, id }) => (object === 'Lead' ? [id] : []));
     const names = [KEY, ...this.#names([enquiry])];
