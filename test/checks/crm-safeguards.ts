@@ -145,6 +145,14 @@ export const crmSafeguards: readonly Safeguard[] = [
     tests: ['test/sinks/salesforce/while-leads-flow.test.ts'],
   },
   {
+    name: 'a second enquiry that goes into the lead of the first one in Salesforce keeps its own values',
+    without: 'the new phone number of a client reaches nobody, and the enquiry counts as delivered',
+    file: 'src/sinks/salesforce/fill-match.ts',
+    text: 'changes: kept.length === 0 ? changes',
+    instead: 'changes: kept.length >= 0 ? changes',
+    tests: ['test/sinks/salesforce/duplicates.test.ts'],
+  },
+  {
     name: 'a value that Salesforce does not take is left out',
     without: 'a client with a mistyped email address does not arrive in Salesforce',
     file: 'src/sinks/salesforce/write-leads.ts',
