@@ -13,11 +13,20 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'a record that an answer does not name is not delivered',
     without: 'a lead that HubSpot did not store counts as delivered',
-    file: 'src/sinks/hubspot/hubspot-api.ts',
-    text: '      if (!written.has(objectWriteTraceId))\n        written.set(objectWriteTraceId, unnamed(this.addressee, answer.httpStatus));',
+    file: 'src/sinks/hubspot/match-results.ts',
+    text: 'for (const { objectWriteTraceId } of unwritten) written.set(objectWriteTraceId, fault);',
     instead:
-      '      if (!written.has(objectWriteTraceId))\n        written.set(objectWriteTraceId, { id: objectWriteTraceId, properties: {} });',
+      'for (const { objectWriteTraceId } of unwritten)\n    written.set(objectWriteTraceId, fault && { id: objectWriteTraceId, properties: {} });',
     tests: ['test/sinks/hubspot/answers.test.ts'],
+  },
+  {
+    name: 'a link that an answer of HubSpot does not name is not made',
+    without:
+      'a deal without its contact counts as delivered, because another record of the answer has its id',
+    file: 'src/sinks/hubspot/hubspot-api.ts',
+    text: 'if (!result?.has(linkText(link)))',
+    instead: 'if (!result)',
+    tests: ['test/sinks/hubspot/doubtful-answers.test.ts'],
   },
   {
     name: 'with `overwrite: empty`, a field with a value is not written',

@@ -1,15 +1,9 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
 import { type ErasedRecords, type KeptRecord, SinkUnavailable } from '../sink.ts';
+import { chunksOf, MAX_INPUTS } from './batch-requests.ts';
 import { KEY } from './enquiry.ts';
-import {
-  chunksOf,
-  type HubSpotApi,
-  MAX_INPUTS,
-  type ObjectName,
-  objectPath,
-  VERSION,
-} from './hubspot-api.ts';
+import { type HubSpotApi, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
 import { readProperties } from './prepare-account.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 

@@ -2,6 +2,7 @@ import type { Quota } from '../../leads/quota.ts';
 import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
 import { type SinkParts, SinkUnavailable } from '../sink.ts';
 import { AccountLimits } from './account-limits.ts';
+import { type BatchRequest, inParts, isSuccess, type Part } from './batch-requests.ts';
 import {
   type Addressee,
   blamesRecords,
@@ -12,10 +13,12 @@ import {
   unnamed,
   withoutRequestsLeft,
 } from './judge-fault.ts';
+import { type MatchedResults, matchResults, type RecordInput } from './match-results.ts';
 import type { HubSpotOptions } from './options.ts';
 import {
-  type BatchAnswer,
   type HubSpotRecord,
+  type Link,
+  linkText,
   readBatch,
   readBody,
   readFault,
@@ -28,40 +31,9 @@ export const VERSION = '2026-09';
 /** The objects that leadsync writes, by their name in paths. */
 export type ObjectName = 'contacts' | 'deals' | 'leads';
 
-/** A record to write. The trace id is that of the record in this request. */
-export interface RecordInput {
-  readonly objectWriteTraceId: string;
-  readonly id?: string;
-  readonly idProperty?: string;
-  readonly properties: Readonly<Record<string, string>>;
-  readonly associations?: readonly object[];
-}
-
 /** What became of each input, by its trace id. */
 export type Written = ReadonlyMap<string, HubSpotRecord | RecordFault>;
 
-/** A contact and a record to link, by their ids. */
-interface Link {
-  readonly contact: string;
-  readonly record: string;
-}
-
-/** A request about several items. */
-interface BatchRequest<Item, Result> {
-  readonly path: string;
-  bodyOf(part: readonly Item[]): object;
-  /** Returns what the body of an answer says; undefined if it is no answer to such a request. */
-  readResult(body: Readonly<Record<string, unknown>>): Result | undefined;
-}
-
-/** What became of some items of a request: the result of all of them, or the fault of one. */
-type Part<Item, Result> = { readonly part: readonly Item[]; readonly answer: Answer } & (
-  | { readonly result: Result; readonly fault?: undefined }
-  | { readonly result?: undefined; readonly fault: RecordFault }
-);
-
-/** Maximum records of one request. */
-export const MAX_INPUTS = 100;
 const JSON_TYPE = 'application/json';
 
 /** The requests to HubSpot that a sink makes. Keeps them within the limit of the account. */
@@ -123,8 +95,8 @@ export class HubSpotApi {
 
   /**
    * Writes records with one of the batch requests, and returns what became of each. `keyOf` returns the value by which a record is
-   * recognised in an answer without trace ids. If HubSpot refuses a request as a whole because of its records, divides it until the record at
-   * fault is alone. @throws SinkUnavailable
+   * recognised in an answer without trace ids. If HubSpot refuses a request as a whole because of its records, or does not say which of them are
+   * at fault, divides it until the record at fault is alone. @throws SinkUnavailable
    */
   async write(
     object: ObjectName,
@@ -142,13 +114,17 @@ export class HubSpotApi {
     const request = {
       path: objectPath(object, `batch/${verb}`),
       bodyOf: (part: readonly RecordInput[]) => ({ inputs: part }),
-      readResult: readBatch,
+      readResult: (body: Readonly<Record<string, unknown>>, part: readonly RecordInput[], answer: Answer) => {
+        const batch = readBatch(body);
+        return batch && matchResults(part, batch, { answer, addressee: this.addressee, keyOf });
+      },
+      unclearIn: ({ unclear }: MatchedResults) => unclear,
     };
-    for await (const { part, answer, result, fault } of this.#inParts(inputs, request, {
+    for await (const { part, result, fault } of this.#inParts(inputs, request, {
       ...limits,
       sendsLeads: true,
     }))
-      if (result) this.#note(written, part, result, answer, keyOf);
+      if (result) for (const [traceId, of] of result.written) written.set(traceId, of);
       else for (const { objectWriteTraceId } of part) written.set(objectWriteTraceId, fault);
     return written;
   }
@@ -174,8 +150,9 @@ export class HubSpotApi {
       ...limits,
       sendsLeads: true,
     }))
-      for (const { record } of part)
-        if (!result?.has(record)) faults.set(record, fault ?? unnamed(this.addressee, answer.httpStatus));
+      for (const link of part)
+        if (!result?.has(linkText(link)))
+          faults.set(link.record, fault ?? unnamed(this.addressee, answer.httpStatus));
     return faults;
   }
 
@@ -218,52 +195,26 @@ export class HubSpotApi {
     return this.#server.close();
   }
 
-  #note(
-    written: Map<string, HubSpotRecord | RecordFault>,
-    inputs: readonly RecordInput[],
-    batch: BatchAnswer,
-    answer: Answer,
-    keyOf: (one: RecordInput | HubSpotRecord) => string | undefined,
-  ): void {
-    const byValue = new Map(inputs.map((input) => [keyOf(input), input.objectWriteTraceId]));
-    for (const { traceId, of } of batch.records) {
-      const id = traceId ?? byValue.get(keyOf(of));
-      if (id !== undefined) written.set(id, of);
-    }
-    const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer) };
-    for (const { traceId, of } of batch.faults)
-      if (traceId !== undefined) written.set(traceId, judgeFault(of, this.addressee, known));
-    for (const { objectWriteTraceId } of inputs)
-      if (!written.has(objectWriteTraceId))
-        written.set(objectWriteTraceId, unnamed(this.addressee, answer.httpStatus));
-  }
-
-  /**
-   * Makes a request for items, at most 100 at once. If HubSpot refuses it because of an item, divides the items until the one at fault is alone.
-   * Yields each answer with its items, or the fault of an item. @throws SinkUnavailable
-   */
-  async *#inParts<Item, Result>(
+  /** Makes a request in parts. Yields each answer with its items, or the fault of an item. @throws SinkUnavailable */
+  #inParts<Item, Result>(
     items: readonly Item[],
-    { path, bodyOf, readResult }: BatchRequest<Item, Result>,
+    request: BatchRequest<Item, Result>,
     limits: CallLimits,
   ): AsyncGenerator<Part<Item, Result>> {
-    const waiting = chunksOf(items, MAX_INPUTS);
-    for (let part = waiting.shift(); part; part = waiting.shift()) {
-      const answer = await this.#call('POST', path, bodyOf(part), limits);
-      const body = readBody(answer);
-      const result = isSuccess(answer) && body ? readResult(body) : undefined;
-      if (result !== undefined) {
-        yield { part, answer, result };
-        continue;
-      }
-      const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer) };
-      const fault = blamesRecords(answer)
-        ? judgeFault(readFault(body), this.addressee, known)
-        : this.#failure(answer, path);
-      if (fault instanceof SinkUnavailable) throw limits.sendsLeads ? fault : fault.beforeSending();
-      if (part.length > 1) waiting.unshift(...chunksOf(part, Math.ceil(part.length / 2)));
-      else yield { part, answer, fault };
-    }
+    return inParts(items, request, {
+      send: (body) => this.#call('POST', request.path, body, limits),
+      faultOf: (answer) => this.#faultOf(answer, request.path, limits),
+    });
+  }
+
+  /** Returns the fault of a record that an answer refuses the request for. @throws SinkUnavailable if it says nothing about records */
+  #faultOf(answer: Answer, path: string, { sendsLeads = false }: CallLimits): RecordFault {
+    const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer) };
+    const fault = blamesRecords(answer)
+      ? judgeFault(readFault(readBody(answer)), this.addressee, known)
+      : this.#failure(answer, path);
+    if (fault instanceof SinkUnavailable) throw sendsLeads ? fault : fault.beforeSending();
+    return fault;
   }
 
   #failure(answer: Answer, path: string): SinkUnavailable {
@@ -305,15 +256,4 @@ export class HubSpotApi {
 /** Returns the path of a request for an object. */
 export function objectPath(object: ObjectName, rest: string): string {
   return `/crm/objects/${VERSION}/${object}/${rest}`;
-}
-
-function isSuccess({ httpStatus }: Answer): boolean {
-  return httpStatus >= 200 && httpStatus < 300;
-}
-
-/** Returns the items in chunks of at most `size`. */
-export function chunksOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
-  const chunks: (readonly Item[])[] = [];
-  for (let at = 0; at < items.length; at += size) chunks.push(items.slice(at, at + size));
-  return chunks;
 }

@@ -25,9 +25,10 @@ import {
   WITHOUT_LEASE,
 } from '../sink.ts';
 import { DAILY_UNIT } from './account-limits.ts';
+import { MAX_INPUTS } from './batch-requests.ts';
 import { type Enquiry, enquiriesOf } from './enquiry.ts';
 import { deleteRecords, eraseRecords, type RecordObject, SINGULAR } from './erase-records.ts';
-import { HubSpotApi, MAX_INPUTS, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
+import { HubSpotApi, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
 import { fieldFault, type HubSpotOptions, hubspotOptions, standardFields } from './options.ts';
 import { missingProperties, readFields } from './prepare-account.ts';
 import type { HubSpotRecord } from './read-answer.ts';

@@ -27,6 +27,8 @@ const OF_MAPPING = /^(PROPERTY_DOESNT_EXIST|READ_ONLY_VALUE|INVALID_OWNER_ID)$/;
 /** Properties whose values an administrator sets up and a mapping chooses: a value that is none is no lead's fault. */
 const OF_ACCOUNT = /^(pipeline|dealstage|hs_pipeline|hs_pipeline_stage|lifecyclestage|hs_lead_status)$/;
 const OF_UNIQUE_VALUE = /UNIQUE|DUPLICATE/;
+/** The unique properties by which leadsync finds records: another record that has the value is the one to write to. */
+const FINDS_RECORDS = /^(email|leadsync_key)$/;
 /** Maximum characters of an answer that are stored. */
 const MAX_ANSWER = 1_000;
 /** How long leadsync sends nothing once the requests of the day are used up, in ms. */
@@ -53,7 +55,6 @@ export function judgeFault(
   const unavailable = (message: string, hint: string) =>
     new SinkUnavailable(message, { hint, httpStatus, answer, mayHaveArrived: false });
   const setup = `\`leadsync setup ${sink}\` shows and makes what is missing.`;
-  if (existingId !== undefined) return { kind: 'existing', id: existingId };
   if (isNotUnique) return unavailable(NO_KEY, setup);
   const ofMapping = properties.filter(({ name, code }) => OF_MAPPING.test(code) || OF_ACCOUNT.test(name));
   if (ofMapping.length > 0)
@@ -61,8 +62,10 @@ export function judgeFault(
       `HubSpot cannot write ${listed(ofMapping)}.`,
       `Correct the value in \`fields\`, or the property in HubSpot: \`leadsync fields ${sink}\` lists them. ${setup}`,
     );
-  const isTaken = properties.some(({ code }) => OF_UNIQUE_VALUE.test(code));
-  if (isTaken || category === 'CONFLICT') return { kind: 'existing', id: undefined };
+  const taken = properties.filter(({ code }) => OF_UNIQUE_VALUE.test(code));
+  const isTaken = taken.length > 0 || existingId !== undefined || category === 'CONFLICT';
+  if (isTaken && taken.every(({ name }) => FINDS_RECORDS.test(name)))
+    return { kind: 'existing', id: existingId };
   if (category === 'OBJECT_NOT_FOUND') return { kind: 'gone' };
   const what =
     properties.length > 0

@@ -64,14 +64,30 @@ export function readBatch(body: Json): BatchAnswer | undefined {
   return { records, faults };
 }
 
-/** Returns the ids of the records that a body names as linked; undefined if it is no such answer. */
+/** A contact and a record to link, by their ids. Contacts and records may have the same ids. */
+export interface Link {
+  readonly contact: string;
+  readonly record: string;
+}
+
+/** HubSpot's type of the association from a deal to its contact: a link that an answer names from its other end. */
+const DEAL_TO_CONTACT = 3;
+
+/** Returns the links that a body names, as `linkText` writes them; undefined if it is no such answer. */
 export function readLinks(body: Json): ReadonlySet<string> | undefined {
   if (!Array.isArray(body['results'])) return undefined;
-  const ends = listOf(body['results']).flatMap(({ from, to }) => [
-    objectOf(from)?.['id'],
-    objectOf(to)?.['id'],
-  ]);
-  return new Set(ends.filter((id) => typeof id === 'string'));
+  const links = listOf(body['results']).flatMap(({ from, to, associationSpec }) => {
+    const ends = [from, to].map((end) => textOf(objectOf(end)?.['id']));
+    const isBack = objectOf(associationSpec)?.['associationTypeId'] === DEAL_TO_CONTACT;
+    const [contact, record] = isBack ? ends.reverse() : ends;
+    return contact === undefined || record === undefined ? [] : [linkText({ contact, record })];
+  });
+  return new Set(links);
+}
+
+/** Returns a link as one text. */
+export function linkText({ contact, record }: Link): string {
+  return `${contact} ${record}`;
 }
 
 /** Returns what an error says, of a whole answer or of one record. */
@@ -94,8 +110,13 @@ export function readFault(error: Json | undefined): HubSpotFault {
   };
 }
 
-/** Returns the properties that a message about wrong values names: it ends with them as JSON. */
+/**
+ * Returns the properties that a message names: it ends with wrong values as JSON, and calls the value that another record has
+ * `PropertyValueCoordinates{…, propertyName=job_number, …}`.
+ */
 function propertiesIn(message: string): HubSpotFault['properties'] {
+  const taken = /PropertyValueCoordinates\{.*?\bpropertyName=(\w+)/s.exec(message)?.[1];
+  if (taken !== undefined) return [{ name: taken, code: 'CONFLICTING_UNIQUE_VALUE' }];
   const json = /\[\{.*\}\]/s.exec(message)?.[0];
   if (json === undefined) return [];
   try {

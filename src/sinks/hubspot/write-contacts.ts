@@ -2,8 +2,9 @@ import type { CallLimits } from '../api-server.ts';
 import { changesOf, type Overwrite } from '../crm/overwrite.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { type Enquiry, KEY, namesOf, type Properties } from './enquiry.ts';
-import type { HubSpotApi, RecordInput } from './hubspot-api.ts';
+import type { HubSpotApi } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';
+import type { RecordInput } from './match-results.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
 /** The property that tells how far a contact has come. */

@@ -3,8 +3,9 @@ import type { CallLimits } from '../api-server.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
 import { changesOf, type Overwrite, overwriteOf } from '../crm/overwrite.ts';
 import { type Enquiry, KEY, namesOf } from './enquiry.ts';
-import type { HubSpotApi, ObjectName, RecordInput, Written } from './hubspot-api.ts';
+import type { HubSpotApi, ObjectName, Written } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';
+import type { RecordInput } from './match-results.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 import { isFault, outcomeOf } from './write-contacts.ts';
 

@@ -16,7 +16,7 @@ export interface OpenQuestions {
   readonly upsertByEmailKeepsOmitted: boolean;
   /** The order of a batch's results. */
   readonly resultOrder: 'as-sent' | 'reversed';
-  /** Whether results carry `objectWriteTraceId`; the documentation's example has none. */
+  /** Whether results and errors carry `objectWriteTraceId`; the documentation's example of results has none. */
   readonly tracedResults: boolean;
   /** What a `lifecyclestage` that moves backward does. */
   readonly lifecycleBackward: 'ignored' | 'refused';
@@ -86,7 +86,7 @@ export class Account {
   readonly erasedEmails = new Set<string>();
   token: string | undefined;
   scopes: ReadonlySet<string> = new Set(everyScope);
-  #nextId = 10_000_000_001;
+  readonly #nextIds = perObject(() => 10_000_000_001);
 
   constructor(options: AccountOptions) {
     this.clock = options.clock ?? systemClock;
@@ -103,8 +103,9 @@ export class Account {
     this.records = perObject((name) => new Records(name));
   }
 
-  newId(): string {
-    return String(this.#nextId++);
+  /** Returns the id of a new record. Records of different objects may have the same id. */
+  newId(object: ObjectName): string {
+    return String(this.#nextIds[object]++);
   }
 
   /** Stores a record, visible to search after the lag. */

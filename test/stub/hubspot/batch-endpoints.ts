@@ -160,7 +160,7 @@ function writeBatch<Input extends TracedInput>(
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (!isTraced && error.status !== 404) throw error;
-      errors.push(error.entry(traceId));
+      errors.push(error.entry(account.open.tracedResults ? traceId : undefined));
     }
   }
   checkUnrepeated(passed.map(({ write }) => write.id));

@@ -117,7 +117,7 @@ class RunningStub implements HubSpotStub {
     const stored = Object.entries(properties).map(
       ([name, value]) => [name, normalised(name, value)] as const,
     );
-    return this.#account.store(object, this.#account.newId(), Object.fromEntries(stored)).id;
+    return this.#account.store(object, this.#account.newId(object), Object.fromEntries(stored)).id;
   }
 
   editRecord(object: ObjectName, id: string, properties: Readonly<Record<string, string>>): void {

@@ -43,7 +43,7 @@ export class Writes {
 
   /** Checks the creation of a record. @throws ApiError */
   create(sent: Readonly<Record<string, string>>, associations: readonly WantedAssociation[] = []): Write {
-    const id = this.#account.newId();
+    const id = this.#account.newId(this.#object);
     const properties = withoutEmpty(this.#checked(sent));
     this.#checkRequired(properties, associations);
     const links = associations.flatMap((wanted) => this.#checkLink(wanted));
