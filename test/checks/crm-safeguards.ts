@@ -29,6 +29,23 @@ export const crmSafeguards: readonly Safeguard[] = [
     tests: ['test/sinks/hubspot/doubtful-answers.test.ts'],
   },
   {
+    name: 'leadsync writes to the contact that HubSpot names only if it has the email address of the lead',
+    without:
+      'a conflict on another unique property writes the data of one client into the contact of another',
+    file: 'src/sinks/hubspot/write-contacts.ts',
+    text: "if (emailsOf(record).includes(person.email ?? '')) continue;",
+    instead: 'if (emailsOf(record)) continue;',
+    tests: ['test/sinks/hubspot/contact-conflicts.test.ts'],
+  },
+  {
+    name: 'the deal or lead in HubSpot has the phone number and address of its own enquiry',
+    without: 'a known client who enquires with a new phone number cannot be called',
+    file: 'src/sinks/hubspot/options.ts',
+    text: '["Phone", lead.client_phone_number], ',
+    instead: '',
+    tests: ['test/sinks/hubspot/several-enquiries.test.ts'],
+  },
+  {
     name: 'with `overwrite: empty`, a field with a value is not written',
     without: 'leadsync overwrites what a salesperson has typed',
     file: 'src/sinks/crm/overwrite.ts',
@@ -108,14 +125,14 @@ export const crmSafeguards: readonly Safeguard[] = [
     name: 'an email address that HubSpot does not take is left out',
     without: 'a client with a mistyped email address does not arrive in HubSpot',
     file: 'src/sinks/hubspot/write-contacts.ts',
-    text: "      if (isFault(result, 'wrong-email')) goByKey(person);\n      else if (!isFault(result, 'existing'))",
+    text: "      if (isFault(result, 'wrong-email')) goByKey(person, NO_EMAIL);\n      else if (!isFault(result, 'existing'))",
     instead: "      if (!isFault(result, 'existing'))",
     tests: ['test/sinks/hubspot/persons.test.ts', 'test/sinks/hubspot/answers.test.ts'],
   },
   {
     name: 'leadsync makes no contact for a lead whose deal HubSpot has',
     without: 'a contact that people have merged or deleted is made again by a repeat',
-    file: 'src/sinks/hubspot/write-contacts.ts',
+    file: 'src/sinks/hubspot/contact-of-person.ts',
     text: 'isNew: own.some(({ mayCreate, existing }) => mayCreate && existing === undefined),',
     instead: 'isNew: own.some(({ mayCreate }) => mayCreate),',
     tests: ['test/sinks/hubspot/persons.test.ts'],
@@ -123,9 +140,9 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'the lifecycle stage of a known contact in HubSpot stays',
     without: 'an enquiry of a customer makes a lead of the customer again',
-    file: 'src/sinks/hubspot/write-contacts.ts',
-    text: 'const stage = held ? { [STAGE]: held } : {};',
-    instead: 'const stage = held ? {} : {};',
+    file: 'src/sinks/hubspot/contact-of-person.ts',
+    text: 'if (after[STAGE]) delete wanted[STAGE];',
+    instead: '',
     tests: ['test/sinks/hubspot/persons.test.ts'],
   },
   {

@@ -163,10 +163,11 @@ class HubSpotSink implements Sink {
     const enquiries = enquiriesOf(deliveries, this.#parts);
     const byKey = enquiries.filter(({ email }) => email === undefined);
     const byEmail = enquiries.filter(({ email }) => email !== undefined);
+    const { overwrite } = this.#options;
     const object = this.#object;
     return [
-      ...this.#requestOf('contacts', 'create', contactInputs(byEmail)),
-      ...this.#requestOf('contacts', 'upsert', contactInputs(byKey)),
+      ...this.#requestOf('contacts', 'create', contactInputs(byEmail, overwrite)),
+      ...this.#requestOf('contacts', 'upsert', contactInputs(byKey, overwrite)),
       ...(object ? this.#requestOf(object, VERBS[object], recordInputs(object, enquiries)) : []),
     ];
   }

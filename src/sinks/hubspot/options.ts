@@ -52,25 +52,34 @@ function isAddress(value: string): boolean {
   );
 }
 
+/** Maximum characters of a text in HubSpot. */
+const MAX_TEXT = 65_536;
+
 /** The fields of contacts. */
 const CONTACT_FIELDS: Readonly<Record<string, StandardField>> = {
   email: { from: 'email(lead.client_email)' },
-  firstname: { from: 'name(lead.client_name).first' },
-  lastname: { from: 'name(lead.client_name).last' },
-  address: { from: 'lead.address' },
+  firstname: { from: 'name(lead.client_name).first', max: MAX_TEXT },
+  lastname: { from: 'name(lead.client_name).last', max: MAX_TEXT },
+  address: { from: 'lead.address', max: MAX_TEXT },
   lifecyclestage: { from: '"lead"', once: true },
-  leadsync_email_as_typed: { from: 'lead.client_email' },
+  leadsync_email_as_typed: { from: 'lead.client_email', max: MAX_TEXT },
 };
+
+/**
+ * The client as typed in this enquiry, then the answers. A known contact may keep another phone number or address, so the record of the enquiry has
+ * them too. The phone number comes first: a text that is too long loses its end.
+ */
+const ENQUIRY_TEXT =
+  '([["Phone", lead.client_phone_number], ["Email", lead.client_email], ["Name", lead.client_name], ["Address", lead.address]]' +
+  '.filter(pair, pair[1] != "").map(pair, pair[0] + ": " + pair[1])' +
+  ' + lead.questions.map(q, q.question + ": " + q.answer)).join("\\n")';
 
 /** The fields that tell where an enquiry comes from and what it says. */
 const ENQUIRY_FIELDS: Readonly<Record<string, StandardField>> = {
-  leadsync_service: { from: 'lead.service_name' },
+  leadsync_service: { from: 'lead.service_name', max: MAX_TEXT },
   leadsync_source: { from: 'lead.source' },
   leadsync_first_seen_at: { from: 'delivery.first_seen_at' },
-  leadsync_answers: {
-    from: 'lead.questions.map(q, q.question + ": " + q.answer).join("\\n")',
-    max: 65_536,
-  },
+  leadsync_answers: { from: ENQUIRY_TEXT, max: MAX_TEXT },
 };
 
 const TITLE: StandardField = { from: 'lead.service_name + ": " + lead.client_name', max: 255 };
@@ -85,7 +94,7 @@ export function standardFields(
     region === undefined
       ? 'lead.client_phone_number'
       : 'default(phone(lead.client_phone_number), lead.client_phone_number)';
-  const contact = { ...CONTACT_FIELDS, phone: { from: phone } };
+  const contact = { ...CONTACT_FIELDS, phone: { from: phone, max: MAX_TEXT } };
   const within = (prefix: string, fields: Readonly<Record<string, StandardField>>) =>
     Object.fromEntries(Object.entries(fields).map(([name, field]) => [`${prefix}.${name}`, field]));
   if (object === 'deal') {

@@ -1,32 +1,23 @@
 import type { CallLimits } from '../api-server.ts';
-import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import type { Overwrite } from '../crm/overwrite.ts';
 import { SinkUnavailable } from '../sink.ts';
-import { type Enquiry, KEY, namesOf, type Properties } from './enquiry.ts';
+import { contactAfter, type Person, personsOf, remarkOn } from './contact-of-person.ts';
+import { type Enquiry, KEY, namesOf } from './enquiry.ts';
 import type { HubSpotApi } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';
 import type { RecordInput } from './match-results.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
-/** The property that tells how far a contact has come. */
-const STAGE = 'lifecyclestage';
 const NO_EMAIL = 'HubSpot does not take the email address, so the contact has none.';
+const TAKEN_EMAIL = 'Another contact in HubSpot has the email address, so the contact of the lead has none.';
 const OTHER_EMAIL = 'The contact has another email address in HubSpot, which leadsync leaves as it is.';
 const NO_CONTACT =
   'HubSpot no longer has a contact with the email address or key of the lead, and only a new lead gets one.';
 const TAKEN =
   'A record with the same email address or key appeared in HubSpot during this attempt. leadsync tries again.';
+const CONFLICT =
+  'has another contact with a unique value of this lead, and does not say of which property. Correct `fields` or the property in HubSpot, and let `leadsync retry` send the lead again.';
 const GONE = 'The record was deleted in HubSpot during this attempt. leadsync tries again.';
-
-/** A person: the enquiries with the same email address, or one enquiry without any. */
-interface Person {
-  readonly traceId: string;
-  readonly enquiries: readonly Enquiry[];
-  /** Undefined if the person is found by the key of the lead. */
-  readonly email: string | undefined;
-  readonly properties: Properties;
-  /** Whether a contact that HubSpot does not have is to be made. */
-  readonly isNew: boolean;
-}
 
 /**
  * Finds or makes the contact of each enquiry by email address. Uses the key of the lead instead if HubSpot accepts no address of it, or if the
@@ -44,9 +35,17 @@ export async function writeContacts(
 ): Promise<void> {
   const writer = new ContactWriter(api, overwrite, limits, namesOf(enquiries, 'contact'));
   await writer.write(personsOf(enquiries));
+  // HubSpot does not say which enquiry of a person has the wrong value.
+  for (const one of oneByOne(writer.refusedTogether)) await writer.write(personsOf(one));
   // Those whose address HubSpot has just refused.
   await writer.write(personsOf(enquiries.filter((one) => isOpen(one) && one.email === undefined)));
   for (const { remarks } of enquiries.filter(isOpen)) remarks.push(NO_CONTACT);
+}
+
+/** Returns the enquiries of persons in groups that have at most one of each person. */
+function oneByOne(persons: readonly Person[]): readonly (readonly Enquiry[])[] {
+  const most = Math.max(0, ...persons.map(({ enquiries }) => enquiries.length));
+  return Array.from({ length: most }, (_, at) => persons.flatMap(({ enquiries }) => enquiries[at] ?? []));
 }
 
 function isOpen(enquiry: Enquiry | undefined): boolean {
@@ -58,6 +57,10 @@ class ContactWriter {
   readonly #overwrite: Overwrite;
   readonly #limits: CallLimits;
   readonly #names: readonly string[];
+  /** Persons whose enquiries HubSpot has refused as one contact. Each enquiry may be accepted without the others. */
+  readonly refusedTogether: Person[] = [];
+  /** Persons of whom HubSpot says that another contact has a unique value of theirs, which is not the email address. */
+  readonly #conflicting = new Set<Person>();
 
   constructor(api: HubSpotApi, overwrite: Overwrite, limits: CallLimits, names: readonly string[]) {
     this.#api = api;
@@ -75,7 +78,7 @@ class ContactWriter {
     // Neither known, nor made, nor refused: those for whom no contact is made, and those whose key another contact has.
     const others = unknown
       .filter(({ enquiries: [first] }) => first?.email !== undefined && isOpen(first))
-      .filter((person) => !existing.has(person));
+      .filter((person) => !existing.has(person) && !this.refusedTogether.includes(person));
     await this.#update(new Map([...known, ...existing, ...(await this.#readOfOtherEmail(others))]));
     await this.#upsert(byKey.filter((person) => person.isNew && !known.has(person)));
   }
@@ -91,9 +94,9 @@ class ContactWriter {
   }
 
   async #readByKey(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
-    const records = await this.#read(persons.map(keyOf), KEY);
-    const byKey = new Map(records.map((record) => [record.properties[KEY], record]));
-    return known(persons, (person) => byKey.get(keyOf(person)));
+    const ids = persons.map(({ key }) => key);
+    const byKey = new Map((await this.#read(ids, KEY)).map((record) => [record.properties[KEY], record]));
+    return known(persons, ({ key }) => byKey.get(key));
   }
 
   /** Returns the contacts that leadsync made for these leads and whose address is another one than that of the lead. */
@@ -102,7 +105,7 @@ class ContactWriter {
     for (const [person, record] of found)
       if (emailsOf(record).length > 0) for (const { remarks } of person.enquiries) remarks.push(OTHER_EMAIL);
     for (const person of persons)
-      if (!found.has(person) && person.isNew) settle(person, { kind: 'existing', id: undefined });
+      if (!found.has(person) && person.isNew) this.#settle(person, this.#conflictOf(person));
     return found;
   }
 
@@ -111,88 +114,120 @@ class ContactWriter {
     return this.#api.read('contacts', { ids, properties, ...(by === undefined ? {} : { by }) }, this.#limits);
   }
 
+  /** Returns the fault of a person whose contact HubSpot does not make, and that leadsync does not find. */
+  #conflictOf(person: Person): RecordFault {
+    if (!this.#conflicting.has(person)) return { kind: 'existing', id: undefined };
+    return { kind: 'refused', reason: `HubSpot at ${this.#api.addressee.origin} ${CONFLICT}` };
+  }
+
   /**
    * Makes contacts. Returns those that exist although they were not found: by a second address, or made in this moment. Leaves the persons open
-   * whose address HubSpot does not take, or whose key another contact has.
+   * whose address HubSpot does not take, or whose key or other unique value another contact has.
    */
   async #create(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
     const ids = new Map<Person, string>();
-    const written = await this.#api.write('contacts', 'create', persons.map(inputOf), {
+    const written = await this.#api.write('contacts', 'create', this.#inputsOf(persons), {
       limits: this.#limits,
       keyOf: ({ properties }) => properties['email']?.toLowerCase(),
     });
     for (const person of persons) {
       const result = written.get(person.traceId);
-      if (isFault(result, 'wrong-email')) goByKey(person);
-      else if (!isFault(result, 'existing')) settle(person, result);
+      if (isFault(result, 'wrong-email')) goByKey(person, NO_EMAIL);
+      else if (!isFault(result, 'existing')) this.#settle(person, result);
       else if (result.id !== undefined) ids.set(person, result.id);
     }
     const records = await this.#read([...new Set(ids.values())]);
     const byId = new Map(records.map((record) => [record.id, record]));
-    return known([...ids.keys()], (person) => byId.get(ids.get(person) ?? ''));
+    const existing = known([...ids.keys()], (person) => byId.get(ids.get(person) ?? ''));
+    for (const [person, record] of existing) {
+      if (emailsOf(record).includes(person.email ?? '')) continue;
+      existing.delete(person); // what leadsync writes there would be written to another client
+      this.#conflicting.add(person);
+    }
+    return existing;
   }
 
   async #upsert(persons: readonly Person[]): Promise<void> {
-    const written = await this.#api.write('contacts', 'upsert', persons.map(inputOf), {
+    const written = await this.#api.write('contacts', 'upsert', this.#inputsOf(persons), {
       limits: this.#limits,
       keyOf: ({ properties }) => properties[KEY] ?? undefined,
     });
-    for (const person of persons) settle(person, written.get(person.traceId));
+    for (const person of persons) this.#settle(person, written.get(person.traceId));
   }
 
   /** Writes what known contacts lack. */
   async #update(contacts: ReadonlyMap<Person, HubSpotRecord>): Promise<void> {
-    const inputs: RecordInput[] = [];
-    for (const [person, { id, properties }] of contacts) {
-      const { [KEY]: key, ...wanted } = person.properties; // the key is that of the lead that made the contact
-      const email = person.email === undefined || properties['email'] ? {} : { email: person.email };
-      const held = properties[STAGE];
-      const stage = held ? { [STAGE]: held } : {}; // moves forward only, and people move it
-      const changes = changesOf(properties, { ...email, ...wanted, ...stage }, this.#overwrite);
-      if (Object.keys(changes).length === 0) settle(person, { id, properties });
-      else inputs.push({ objectWriteTraceId: person.traceId, id, properties: changes });
+    const inputs = new Map<Person, RecordInput>();
+    for (const [person, record] of contacts) {
+      const { id, properties } = record;
+      const changes = changed(properties, contactAfter(person, properties, this.#overwrite));
+      if (Object.keys(changes).length === 0) this.#settle(person, record, properties);
+      else inputs.set(person, { objectWriteTraceId: person.traceId, id, properties: changes });
     }
-    const written = await this.#api.write('contacts', 'update', inputs, {
+    const written = await this.#api.write('contacts', 'update', [...inputs.values()], {
       limits: this.#limits,
       keyOf: ({ id }) => id,
     });
-    for (const person of contacts.keys()) {
+    for (const [person, { properties }] of inputs) {
       const result = written.get(person.traceId);
-      if (isFault(result, 'wrong-email')) goByKey(person);
-      else if (result !== undefined) settle(person, result);
+      const isOfEmail = properties['email'] !== undefined;
+      if (isFault(result, 'wrong-email')) goByKey(person, NO_EMAIL);
+      else if (isFault(result, 'existing') && isOfEmail) goByKey(person, TAKEN_EMAIL);
+      else this.#settle(person, result, contacts.get(person)?.properties);
+    }
+  }
+
+  #inputsOf(persons: readonly Person[]): readonly RecordInput[] {
+    return persons.map((person) => inputOf(person, this.#overwrite));
+  }
+
+  /**
+   * Sets the contact of a person's enquiries, or their outcome. `held` is what the contact had before. Leaves the enquiries of a refused person
+   * open if there are several.
+   */
+  #settle(
+    person: Person,
+    result: HubSpotRecord | RecordFault | undefined,
+    held?: HubSpotRecord['properties'],
+  ): void {
+    const { enquiries } = person;
+    const isStored = result !== undefined && 'id' in result && !('kind' in result);
+    if (!isStored && enquiries.length > 1 && outcomeOf(result)?.kind === 'refused') {
+      this.refusedTogether.push(person);
+      return;
+    }
+    const after = contactAfter(person, held, this.#overwrite);
+    for (const enquiry of enquiries) {
+      if (isStored) {
+        enquiry.contactId = result.id;
+        enquiry.remarks.push(...remarkOn(enquiry, after));
+      } else enquiry.outcome = outcomeOf(result);
     }
   }
 }
 
 /** Returns the requests for the contacts of enquiries, if HubSpot has none of them. */
-export function contactInputs(enquiries: readonly Enquiry[]): readonly RecordInput[] {
-  return personsOf(enquiries).map(inputOf);
+export function contactInputs(enquiries: readonly Enquiry[], overwrite: Overwrite): readonly RecordInput[] {
+  return personsOf(enquiries).map((person) => inputOf(person, overwrite));
 }
 
-function inputOf({ traceId, email, properties }: Person): RecordInput {
+function inputOf(person: Person, overwrite: Overwrite): RecordInput {
+  const { traceId, email, key } = person;
+  const properties = changed({}, contactAfter(person, undefined, overwrite));
   return email === undefined
-    ? { objectWriteTraceId: traceId, id: properties[KEY] ?? '', idProperty: KEY, properties }
-    : { objectWriteTraceId: traceId, properties: { email, ...properties } };
+    ? { objectWriteTraceId: traceId, id: key, idProperty: KEY, properties }
+    : { objectWriteTraceId: traceId, properties };
 }
 
-/** Returns the persons of enquiries. The newest enquiry of a person says most about the contact. */
-function personsOf(enquiries: readonly Enquiry[]): readonly Person[] {
-  const byPerson = Map.groupBy(enquiries, ({ email, key }) => email ?? `key ${key}`);
-  return [...byPerson.values()].map((own) => {
-    const [first] = own;
-    const properties = Object.assign({}, ...own.map(({ contact }) => contact)) as Record<string, string>;
-    return {
-      traceId: `contact of ${first?.key}`,
-      enquiries: own,
-      email: first?.email,
-      properties: { ...properties, [KEY]: first?.key ?? '' },
-      isNew: own.some(({ mayCreate, existing }) => mayCreate && existing === undefined),
-    };
-  });
-}
-
-function keyOf({ properties }: Person): string {
-  return properties[KEY] ?? '';
+/** Returns the properties that differ from those before. */
+function changed(
+  before: HubSpotRecord['properties'],
+  after: HubSpotRecord['properties'],
+): Readonly<Record<string, string>> {
+  const changes = Object.entries(after).flatMap(([name, value]) =>
+    value === null || before[name] === value ? [] : [[name, value] as const],
+  );
+  return Object.fromEntries(changes);
 }
 
 function known(
@@ -212,19 +247,11 @@ function emailsOf({ properties: { email, hs_additional_emails: others } }: HubSp
   return [email, ...(others ?? '').split(';')].flatMap((one) => (one ? [one.trim().toLowerCase()] : []));
 }
 
-/** Looks for the contact by the key of the lead from now on. */
-function goByKey({ enquiries }: Person): void {
+/** Looks for the contact by the key of the lead from now on. `why` is for the operator. */
+function goByKey({ enquiries }: Person, why: string): void {
   for (const enquiry of enquiries) {
     enquiry.email = undefined;
-    enquiry.remarks.push(NO_EMAIL);
-  }
-}
-
-/** Sets the contact of a person's enquiries, or their outcome. */
-function settle({ enquiries }: Person, result: HubSpotRecord | RecordFault | undefined): void {
-  for (const enquiry of enquiries) {
-    if (result !== undefined && 'id' in result && !('kind' in result)) enquiry.contactId = result.id;
-    else enquiry.outcome = outcomeOf(result);
+    enquiry.remarks.push(why);
   }
 }
 

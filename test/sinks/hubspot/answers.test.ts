@@ -12,6 +12,8 @@ import { openHubSpot, outcomesOf } from './open-hubspot.ts';
 
 const CANARY = 'canary-7f3a';
 const FOR_EVER = 1_000;
+/** The addresses of the leads, in lower case. */
+const ADDRESSES = [1, 2].map((id) => `${CANARY}-${id}@example.com`).join(';');
 
 /** A request of a delivery, and what has to be true for it to be made. */
 interface Step {
@@ -99,7 +101,7 @@ function answerTheOthers(stub: HubSpotStub, { has }: Step): void {
       return [
         {
           id: isId ? id : `9${id.replace(/\D/g, '')}`,
-          properties: isId ? {} : { email: id, leadsync_key: id },
+          properties: isId ? { hs_additional_emails: ADDRESSES } : { email: id, leadsync_key: id },
         },
       ];
     });
