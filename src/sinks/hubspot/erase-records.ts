@@ -1,9 +1,9 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
 import { type ErasedRecords, type KeptRecord, SinkUnavailable } from '../sink.ts';
-import { chunksOf, MAX_INPUTS } from './batch-requests.ts';
 import { KEY } from './enquiry.ts';
-import { type HubSpotApi, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
+import { type HubSpotApi, type ObjectName, objectPath } from './hubspot-api.ts';
+import { readLinkedContacts } from './linked-contacts.ts';
 import { readProperties } from './prepare-account.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
@@ -104,19 +104,13 @@ async function linkedContacts(
   { api, limits }: Erasing,
 ): Promise<readonly HubSpotRecord[]> {
   const records = await withKeys(keys, object, api, limits);
-  const ids = new Set<string>();
-  for (const part of chunksOf(records, MAX_INPUTS)) {
-    const body = { inputs: part.map(({ id }) => ({ id })) };
-    const path = `/crm/associations/${VERSION}/${object}/contacts/batch/read`;
-    const { results } = (await api.ask('POST', path, limits, { body })) ?? {};
-    if (!Array.isArray(results))
-      throw new SinkUnavailable('HubSpot did not say which contacts the records have.', {
-        hint: 'Check `api_url`, and whether a proxy answers in place of HubSpot.',
-        unsent: true,
-      });
-    for (const { to } of results as { readonly to?: readonly { readonly toObjectId?: unknown }[] }[])
-      for (const { toObjectId } of to ?? []) ids.add(String(toObjectId));
-  }
+  const linked = await readLinkedContacts(
+    api,
+    object,
+    records.map(({ id }) => id),
+    limits,
+  );
+  const ids = new Set([...linked.values()].flat());
   const contacts = await api.read('contacts', { ids: [...ids], properties: [KEY] }, limits);
   const own = new Set(keys);
   return contacts.filter(({ properties: { [KEY]: key } }) => !key || !own.has(key));

@@ -1,3 +1,4 @@
+import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
@@ -5,6 +6,7 @@ import { changesOf, type Overwrite, overwriteOf } from '../crm/overwrite.ts';
 import { type Enquiry, KEY, namesOf } from './enquiry.ts';
 import type { HubSpotApi, ObjectName, Written } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';
+import { readLinkedContacts } from './linked-contacts.ts';
 import type { RecordInput } from './match-results.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 import { isFault, outcomeOf } from './write-contacts.ts';
@@ -42,8 +44,8 @@ export async function readRecords(
 }
 
 /**
- * Makes or updates the deal or lead of each enquiry, links it with the contact, and sets the outcome of the enquiry. A record is made only if
- * HubSpot has none with the key of the lead.
+ * Makes or updates the deal or lead of each enquiry, links it with the contact unless people may have changed the link, and sets the outcome of the
+ * enquiry. A record is made only if HubSpot has none with the key of the lead.
  * @throws SinkUnavailable
  */
 export async function writeRecords(
@@ -71,12 +73,12 @@ export async function writeRecords(
     ...(await api.write(object, 'update', updates, { limits, keyOf: ({ id }) => id })),
     ...(await api.write(object, VERBS[object], recordInputs(object, created), { limits, keyOf })),
   ]);
-  const links = object === 'deals' ? linksOf(open, written) : []; // a lead is made with its link
-  const unlinked = await api.associate(object, links, limits);
+  const links = object === 'deals' ? linksOf(await unlinked(api, open, limits), written) : []; // a lead is made with its link
+  const faults = await api.associate(object, links, limits);
   for (const enquiry of open.filter(({ outcome }) => outcome === undefined)) {
     const result = written.get(enquiry.key);
     if (isRecord(result)) {
-      const fault = unlinked.get(result.id);
+      const fault = faults.get(result.id);
       if (fault === undefined) deliver(enquiry, refOf(result));
       else enquiry.outcome = outcomeOf(fault);
     } else if (isFault(result, 'gone')) deliver(enquiry, undefined, [DELETED]);
@@ -107,6 +109,30 @@ export function recordInputs(
           associations: [{ to: { id: contactId }, types: [LEAD_TO_CONTACT] }],
         },
   );
+}
+
+/**
+ * Returns the enquiries whose deal has to be linked with the contact: each new one, and one that an earlier attempt may have made without linking
+ * it. Leaves alone the links of a deal that is updated or replayed, and of one that has any contact, because people may have changed them.
+ * @throws SinkUnavailable
+ */
+async function unlinked(
+  api: HubSpotApi,
+  enquiries: readonly Enquiry[],
+  limits: CallLimits,
+): Promise<readonly Enquiry[]> {
+  const doubtful = enquiries.flatMap(({ existing, deliveries }) =>
+    existing && deliveries.some(mayBeUnlinked) ? [existing.id] : [],
+  );
+  const linked = await readLinkedContacts(api, 'deals', doubtful, limits);
+  return enquiries.filter(
+    ({ existing }) => !existing || (doubtful.includes(existing.id) && !linked.has(existing.id)),
+  );
+}
+
+/** Whether a delivery may follow an attempt that ended between making the deal and linking it. */
+function mayBeUnlinked({ event, replay, mayHaveArrived = false }: Delivery): boolean {
+  return mayHaveArrived || (event === 'created' && !replay);
 }
 
 function linksOf(enquiries: readonly Enquiry[], written: Written) {

@@ -47,6 +47,12 @@ export class Associations {
     this.#set(to, toId, from).add(fromId);
   }
 
+  /** Removes the link of two records. */
+  unlink(from: ObjectName, fromId: string, to: ObjectName, toId: string): void {
+    this.#set(from, fromId, to).delete(toId);
+    this.#set(to, toId, from).delete(fromId);
+  }
+
   /** Returns the ids of an object that are linked with a record, oldest link first. */
   of(from: ObjectName, fromId: string, to: ObjectName): readonly string[] {
     return [...(this.#linked.get(`${from} ${fromId} ${to}`) ?? [])];
@@ -56,8 +62,7 @@ export class Associations {
   move(object: ObjectName, id: string, to: string | undefined): void {
     for (const { from, to: other } of types.filter((type) => type.from === object))
       for (const otherId of this.of(from, id, other)) {
-        this.#set(other, otherId, object).delete(id);
-        this.#set(object, id, other).delete(otherId);
+        this.unlink(object, id, other, otherId);
         if (to !== undefined) this.link(object, to, other, otherId);
       }
   }

@@ -50,6 +50,10 @@ export interface HubSpotStub {
   editRecord(object: ObjectName, id: string, properties: Readonly<Record<string, string>>): void;
   /** Deletes a record as a person at HubSpot would. */
   deleteRecord(object: ObjectName, id: string): void;
+  /** Links two records as a person at HubSpot would. */
+  linkRecords(from: ObjectName, fromId: string, to: ObjectName, toId: string): void;
+  /** Removes the link of two records as a person at HubSpot would. */
+  unlinkRecords(from: ObjectName, fromId: string, to: ObjectName, toId: string): void;
   /** Merges a contact into another, whose id it answers as from then on. */
   mergeContacts(primaryId: string, otherId: string): void;
   addProperty(object: ObjectName, property: NewProperty): void;
@@ -129,6 +133,14 @@ class RunningStub implements HubSpotStub {
 
   deleteRecord(object: ObjectName, id: string): void {
     this.#account.delete(object, id);
+  }
+
+  linkRecords(from: ObjectName, fromId: string, to: ObjectName, toId: string): void {
+    this.#account.associations.link(from, fromId, to, toId);
+  }
+
+  unlinkRecords(from: ObjectName, fromId: string, to: ObjectName, toId: string): void {
+    this.#account.associations.unlink(from, fromId, to, toId);
   }
 
   mergeContacts(primaryId: string, otherId: string): void {
