@@ -316,8 +316,11 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly summary: string;
   /** The options of this type, without those common to every sink. Each has a description. */
   readonly options: Options;
-  /** Returns why the sink cannot take a field of this name, as a phrase that follows the name; undefined if it can. */
-  fieldFault?(name: string): string | undefined;
+  /**
+   * Returns why the sink cannot take a field of this name, as a phrase that follows the name; undefined if it can. `options` is undefined if the
+   * options are at fault themselves.
+   */
+  fieldFault?(name: string, options: z.output<Options> | undefined): string | undefined;
   /**
    * The options that have a value for each lead, such as the channel of a message: an expression or a constant in the configuration. `deliver`
    * gets their values in `Delivery.perLead`.

@@ -80,7 +80,7 @@ export class MappingReader {
   ): () => void {
     const { tests = [] } = options;
     const nothing = () => undefined;
-    this.#checkNames(options, type, at);
+    this.#checkNames(options, type, own, at);
     const definition = mappingOf(options, type, own, this.#parts);
     this.#checkConstants(definition, type.perLead, at);
     if (definition === undefined) {
@@ -102,12 +102,13 @@ export class MappingReader {
   #checkNames(
     { fields = {} }: SinkOptions,
     { perLead = {}, fieldFault }: Pick<SinkType, 'perLead' | 'fieldFault'>,
+    own: z.output<SinkType['options']> | undefined,
     at: Path,
   ): void {
     for (const name of Object.keys(fields)) {
       const path = [...at, 'fields', name];
       const isOption = Object.hasOwn(perLead, name);
-      const fault = isOption ? 'is an option of the sink, not a field' : fieldFault?.(name);
+      const fault = isOption ? 'is an option of the sink, not a field' : fieldFault?.(name, own);
       const hint = isOption ? 'write it above or below `fields`, in the same column' : 'use another name';
       if (fault !== undefined) this.#validator.keyFault(path, `\`${name}\` ${fault}`, hint);
     }

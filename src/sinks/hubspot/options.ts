@@ -110,7 +110,10 @@ export function standardFields(
 }
 
 /** Returns why a field cannot be a property, as a phrase; undefined if it can. */
-export function fieldFault(name: string): string | undefined {
+export function fieldFault(
+  name: string,
+  options: Pick<HubSpotOptions, 'object'> | undefined,
+): string | undefined {
   const [first = '', second, ...rest] = name.split('.');
   const property = second ?? first;
   if (second !== undefined && !/^(deal|lead)$/.test(first))
@@ -118,7 +121,9 @@ export function fieldFault(name: string): string | undefined {
   if (rest.length > 0) return 'is no property: there is one dot at most, as in `deal.amount`';
   if (!/^[a-z][a-z0-9_-]*$/.test(property))
     return "is no property: HubSpot's internal names are of small letters, digits and _, as `leadsync fields` lists them";
-  return KEPT.has(property) ? WRITTEN_BY_LEADSYNC : undefined;
+  if (KEPT.has(property)) return WRITTEN_BY_LEADSYNC;
+  if (second === undefined || options === undefined || options.object === first) return undefined;
+  return `is a property of a ${first}, and \`object\` of the sink is \`${options.object}\``;
 }
 
 /** Returns how to write a property whose prefix is wrong. */

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { faultsOf, SOURCE } from '../../config/reading.ts';
 
-const withField = (name: string) =>
-  `${SOURCE}sinks:\n  crm:\n    type: hubspot\n    token: pat-1\n    fields:\n      ${name}: lead.key\n`;
+const withField = (name: string, object = 'deal') =>
+  `${SOURCE}sinks:\n  crm:\n    type: hubspot\n    token: pat-1\n    object: ${object}\n    fields:\n      ${name}: lead.key\n`;
 
 describe('a name in `fields` of a hubspot sink', () => {
   test.each(['email', 'hs_lead_status', 'deal.amount', 'deal.leadsync_budget'])('can be %s', (name) => {
@@ -26,7 +26,18 @@ describe('a name in `fields` of a hubspot sink', () => {
     ['deal.leadsync_url', 'is a property that leadsync writes itself'],
   ])('cannot be %s, which is told with the right form', (name, fault) => {
     expect(faultsOf(withField(name), {}, sinkTypes)).toEqual([
-      `11:7: sinks.crm.fields: \`${name}\` ${fault}; use another name`,
+      `12:7: sinks.crm.fields: \`${name}\` ${fault}; use another name`,
     ]);
+  });
+
+  test.each([
+    ['deal', 'lead.amount', 'a lead'],
+    ['lead', 'deal.amount', 'a deal'],
+    ['none', 'deal.amount', 'a deal'],
+  ])('with `object: %s` cannot be %s', (object, name, of) => {
+    expect(faultsOf(withField(name, object), {}, sinkTypes)).toEqual([
+      `12:7: sinks.crm.fields: \`${name}\` is a property of ${of}, and \`object\` of the sink is \`${object}\`; use another name`,
+    ]);
+    expect(faultsOf(withField(name, name.slice(0, 4)), {}, sinkTypes)).toEqual([]);
   });
 });
