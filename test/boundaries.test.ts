@@ -184,6 +184,7 @@ const rooms: Readonly<Record<string, Room>> = {
     doors: [
       'batch-leads.ts',
       'compare-fields.ts',
+      'curl-command.ts',
       'first-entry.ts',
       'lead-key.ts',
       'overwrite.ts',

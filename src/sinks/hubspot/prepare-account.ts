@@ -1,5 +1,6 @@
 import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
 import type { CallLimits } from '../api-server.ts';
+import { curlCommand } from '../crm/curl-command.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { KEY, PREFIXES, URL_PROPERTY } from './enquiry.ts';
@@ -164,7 +165,7 @@ function partOf(
   return {
     what: `property \`${property.name}\` of ${object}${isUnique ? ' (unique values)' : ''}`,
     how: [
-      ...(isFirst ? [curl(api.address(`${path}/groups`), group)] : []),
+      ...(isFirst ? [groupCommand(api.address(`${path}/groups`), group)] : []),
       curl(api.address(path), body),
     ].join(''),
     make: async (stop) => {
@@ -176,10 +177,14 @@ function partOf(
   };
 }
 
-/** Returns a request as a command for a shell that has the token in HUBSPOT_TOKEN. Neither the address nor the body has a quote. */
+/** Returns a request as a command for a shell that has the token in HUBSPOT_TOKEN. */
 function curl(address: string, body: object): string {
-  const auth = '-H "Authorization: Bearer $HUBSPOT_TOKEN"';
-  return `curl ${auth} -H 'Content-Type: application/json' '${address}' -d '${JSON.stringify(body)}'\n`;
+  return curlCommand(address, 'Authorization: Bearer $HUBSPOT_TOKEN', body);
+}
+
+/** Returns the command that makes the group. The group may exist already, which is no reason to end the script. */
+function groupCommand(address: string, group: object): string {
+  return curl(address, group).replace('|| exit', "|| echo 'Continues without a new group.'");
 }
 
 /** Returns what people see: `leadsync first seen at`. */

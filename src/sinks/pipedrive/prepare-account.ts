@@ -1,5 +1,6 @@
 import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
 import { withoutLease } from '../api-server.ts';
+import { curlCommand } from '../crm/curl-command.ts';
 import type { MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { type FieldOwner, fieldName, ownersOf, readFields } from './account-fields.ts';
@@ -90,8 +91,7 @@ function partOf(api: PipedriveApi, owner: FieldOwner, { name, type, options }: N
   };
 }
 
-/** Returns a request as a command for a shell that has the token in PIPEDRIVE_TOKEN. Neither the address nor the body has a quote. */
+/** Returns a request as a command for a shell that has the token in PIPEDRIVE_TOKEN. */
 function curl(address: string, body: object): string {
-  const auth = '-H "x-api-token: $PIPEDRIVE_TOKEN"';
-  return `curl ${auth} -H 'Content-Type: application/json' '${address}' -d '${JSON.stringify(body)}'\n`;
+  return curlCommand(address, 'x-api-token: $PIPEDRIVE_TOKEN', body);
 }

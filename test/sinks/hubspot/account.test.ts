@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { testBatch } from '../../../src/sinks/test-batch.ts';
 import { everyScope } from '../../stub/hubspot/account.ts';
 import { type HubSpotStub, startHubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
+import { runInShell } from '../run-in-shell.ts';
 import { type HubSpotInput, openHubSpot, setUp } from './open-hubspot.ts';
 
 const NEVER = new AbortController().signal;
@@ -49,27 +49,36 @@ test('an empty account lacks the properties of leadsync, with that of the link, 
   await account.sink.check(NEVER);
 });
 
-test('an administrator can run what is printed, in a shell', async () => {
-  const account = await anAccount();
-  const script = (await missingOf(account)).map(({ how }) => how).join('');
-  expect(script).not.toContain(account.stub.token);
-  for (const command of script.trimEnd().split('\n')) expect(shellWords(command)).toHaveLength(8);
-  for (const words of script.trimEnd().split('\n').map(shellWords)) {
-    const [address = '', , body = ''] = words.slice(5);
-    const headers = { authorization: `Bearer ${account.stub.token}`, 'content-type': 'application/json' };
-    expect((await fetch(address, { method: 'POST', headers, body })).status).toBe(201);
-  }
-  expect(await missingOf(account)).toEqual([]);
-});
-
-/** The words of a command as a shell reads it. */
-function shellWords(command: string): string[] {
-  const { stdout } = spawnSync('sh', ['-c', `printf '%s\\n' ${command}`], {
-    encoding: 'utf8',
-    env: { HUBSPOT_TOKEN: 'pat-1' },
+describe('the printed script', () => {
+  test('makes what is missing, also where the group exists, and has no token', async () => {
+    const account = await anAccount();
+    const script = await scriptOf(account);
+    expect(script).not.toContain(account.stub.token);
+    expect(await runInShell(script, { HUBSPOT_TOKEN: account.stub.token })).toMatchObject({ code: 0 });
+    expect(await missingOf(account)).toEqual([]);
+    account.stub.deleteProperty('deals', 'leadsync_service');
+    const again = await scriptOf(account);
+    const { code, stdout } = await runInShell(again, { HUBSPOT_TOKEN: account.stub.token });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Continues without a new group.')]);
+    expect(await missingOf(account)).toEqual([]);
   });
-  return stdout.trimEnd().split('\n');
-}
+
+  test('ends at the first answer that is no success, and prints each answer in a line of its own', async () => {
+    const account = await anAccount();
+    const { code, stdout } = await runInShell(await scriptOf(account), { HUBSPOT_TOKEN: 'wrong' });
+    expect(code).not.toBe(0);
+    const answers = stdout.split('\n').filter((line) => line.startsWith('{'));
+    expect(answers.map((line) => JSON.parse(line))).toMatchObject([
+      { category: 'INVALID_AUTHENTICATION' },
+      { category: 'INVALID_AUTHENTICATION' },
+    ]);
+    expect(await missingOf(account)).toHaveLength(9);
+  });
+
+  async function scriptOf(account: Awaited<ReturnType<typeof anAccount>>): Promise<string> {
+    return (await missingOf(account)).map(({ how }) => how).join('');
+  }
+});
 
 test('the pipelines and stages of the account are options, with which constants are compared', async () => {
   const { sink, stub } = await anAccount({ fields: { 'deal.dealstage': '"won"' } });

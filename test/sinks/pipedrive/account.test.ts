@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { testBatch } from '../../../src/sinks/test-batch.ts';
 import { faultsOf, SOURCE } from '../../config/reading.ts';
 import { type PipedriveStub, startPipedriveStub } from '../../stub/pipedrive/pipedrive-stub.ts';
+import { runInShell } from '../run-in-shell.ts';
 import { type Opening, openPipedrive, setUp } from './open-pipedrive.ts';
 
 const NEVER = new AbortController().signal;
@@ -46,24 +46,12 @@ test('an administrator can run what is printed, in a shell', async () => {
   const { stub, missing } = await aCompany();
   const script = (await missing()).map(({ how }) => how).join('');
   expect(script).not.toContain(stub.token);
-  for (const command of script.trimEnd().split('\n')) {
-    const words = shellWords(command);
-    expect(words).toHaveLength(8);
-    const [address = '', , body = ''] = words.slice(5);
-    const headers = { 'x-api-token': stub.token, 'content-type': 'application/json' };
-    expect((await fetch(address, { method: 'POST', headers, body })).ok).toBe(true);
-  }
+  const lacking = (await missing()).length;
+  expect((await runInShell(script, { PIPEDRIVE_TOKEN: 'wrong' })).code).not.toBe(0);
+  expect(await missing()).toHaveLength(lacking);
+  expect((await runInShell(script, { PIPEDRIVE_TOKEN: stub.token })).code).toBe(0);
   expect(await missing()).toEqual([]);
 });
-
-/** The words of a command as a shell reads it. */
-function shellWords(command: string): string[] {
-  const { stdout } = spawnSync('sh', ['-c', `printf '%s\\n' ${command}`], {
-    encoding: 'utf8',
-    env: { PIPEDRIVE_TOKEN: 't' },
-  });
-  return stdout.trimEnd().split('\n');
-}
 
 test('the fields are listed by the names that `fields` takes, with their types and options', async () => {
   const { stub, sink } = await aCompany({ options: { object: 'deal' } });
