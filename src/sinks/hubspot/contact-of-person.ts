@@ -4,8 +4,14 @@ import type { HubSpotRecord } from './read-answer.ts';
 
 /** The property that tells how far a contact has come. */
 const STAGE = 'lifecyclestage';
-/** Properties of a contact that are expected to differ from those of an enquiry. */
-const OF_ONE_ENQUIRY: ReadonlySet<string> = new Set([KEY, URL_PROPERTY, STAGE, 'leadsync_email_as_typed']);
+/** Properties in which a record may differ from an enquiry without a remark. */
+const MAY_DIFFER: ReadonlySet<string> = new Set([
+  KEY,
+  URL_PROPERTY,
+  STAGE,
+  'leadsync_email_as_typed',
+  'leadsync_first_seen_at',
+]);
 
 /** A person: the enquiries with the same email address, or one enquiry without any. */
 export interface Person {
@@ -59,11 +65,17 @@ export function contactAfter(
   return after;
 }
 
-/** Returns a remark on the values of an enquiry that its contact does not have; empty if it has them all. */
-export function remarkOn({ contact }: Enquiry, after: HubSpotRecord['properties']): readonly string[] {
-  const names = Object.entries(contact)
-    .filter(([name, value]) => !OF_ONE_ENQUIRY.has(name) && after[name]?.trim() !== value.trim())
+/** Returns a remark on the wanted values that a record does not have; empty if it has them all. `record` is its name: `contact`. */
+export function remarkOn(
+  record: string,
+  wanted: Properties,
+  after: HubSpotRecord['properties'],
+): readonly string[] {
+  const names = Object.entries(wanted)
+    .filter(([name, value]) => !MAY_DIFFER.has(name) && after[name]?.trim() !== value.trim())
     .map(([name]) => `\`${name}\``);
   if (names.length === 0) return [];
-  return [`The contact in HubSpot has another value in ${names.join(', ')}, which leadsync leaves as it is.`];
+  return [
+    `The ${record} in HubSpot has another value in ${names.join(', ')}, which leadsync leaves as it is.`,
+  ];
 }

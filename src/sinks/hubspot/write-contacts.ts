@@ -200,7 +200,7 @@ class ContactWriter {
     for (const enquiry of enquiries) {
       if (isStored) {
         enquiry.contactId = result.id;
-        enquiry.remarks.push(...remarkOn(enquiry, after));
+        enquiry.remarks.push(...remarkOn('contact', enquiry.contact, after));
       } else enquiry.outcome = outcomeOf(result);
     }
   }

@@ -3,7 +3,8 @@ import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
 import { changesOf, type Overwrite, overwriteOf } from '../crm/overwrite.ts';
-import { type Enquiry, KEY, namesOf } from './enquiry.ts';
+import { remarkOn } from './contact-of-person.ts';
+import { type Enquiry, KEY, namesOf, PREFIXES } from './enquiry.ts';
 import type { HubSpotApi, ObjectName, Written } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';
 import { readLinkedContacts } from './linked-contacts.ts';
@@ -62,6 +63,8 @@ export async function writeRecords(
     const { key, existing, record } = enquiry;
     if (!existing) return [];
     const changes = changesOf(existing.properties, record, overwriteOf(enquiry, overwrite));
+    if (!enquiry.mayCreate)
+      enquiry.remarks.push(...remarkOn(PREFIXES[object], record, { ...existing.properties, ...changes }));
     return Object.keys(changes).length === 0
       ? []
       : [{ objectWriteTraceId: key, id: existing.id, properties: changes }];

@@ -74,6 +74,23 @@ test.each(['deal', 'lead'] as const)(
   },
 );
 
+test.each([
+  ['empty', /^The contact .*`phone`.* The deal in HubSpot has another value in `leadsync_answers`, which/],
+  ['always', undefined],
+] as const)(
+  'an update with overwrite: %s has a remark on what no record takes over',
+  async (overwrite, remark) => {
+    const { open } = await anAccount({ options: { overwrite } });
+    await outcomesOf(open(), [enquiry(1)]);
+    const changed = enquiry(1, { client_phone_number: '0400 222 222' });
+    const [outcome] = await outcomesOf(open(), [{ ...changed, version: 2, event: 'updated' }]);
+    expect(outcome).toMatchObject(
+      remark ? { ...DELIVERED, remark: expect.stringMatching(remark) } : DELIVERED,
+    );
+    if (!remark) expect(outcome).not.toHaveProperty('remark');
+  },
+);
+
 test('a detail that the client left empty has no line', async () => {
   const account = await anAccount();
   await outcomesOf(account.open(), [
