@@ -11,6 +11,7 @@ export interface Call {
  * (https://developers.pipedrive.com/docs/api/v1, https://developers.pipedrive.com/docs/api/v2).
  */
 export const calls = {
+  searchItems: { method: 'GET', path: '/api/v2/itemSearch', tokens: 20 },
   searchPersons: { method: 'GET', path: '/api/v2/persons/search', tokens: 20 },
   listPersons: { method: 'GET', path: '/api/v2/persons', tokens: 10 },
   readPerson: { method: 'GET', path: '/api/v2/persons/{id}', tokens: 1 },
@@ -18,11 +19,13 @@ export const calls = {
   changePerson: { method: 'PATCH', path: '/api/v2/persons/{id}', tokens: 5 },
   deletePerson: { method: 'DELETE', path: '/api/v2/persons/{id}', tokens: 3 },
   listLeads: { method: 'GET', path: '/api/v1/leads', tokens: 20 },
+  readLead: { method: 'GET', path: '/api/v1/leads/{id}', tokens: 2 },
   listArchivedLeads: { method: 'GET', path: '/api/v1/leads/archived', tokens: 40 },
   makeLead: { method: 'POST', path: '/api/v1/leads', tokens: 10 },
   changeLead: { method: 'PATCH', path: '/api/v1/leads/{id}', tokens: 10 },
   deleteLead: { method: 'DELETE', path: '/api/v1/leads/{id}', tokens: 6 },
   listDeals: { method: 'GET', path: '/api/v2/deals', tokens: 10 },
+  readDeal: { method: 'GET', path: '/api/v2/deals/{id}', tokens: 1 },
   listArchivedDeals: { method: 'GET', path: '/api/v2/deals/archived', tokens: 20 },
   makeDeal: { method: 'POST', path: '/api/v2/deals', tokens: 5 },
   changeDeal: { method: 'PATCH', path: '/api/v2/deals/{id}', tokens: 5 },

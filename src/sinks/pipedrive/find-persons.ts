@@ -5,7 +5,8 @@ import { calls } from './calls.ts';
 import type { Person } from './enquiry.ts';
 import { ENQUIRIES, KEY } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
-import { type Json, listOf, objectOf } from './read-answer.ts';
+import { idOf, listOf, objectOf } from './read-answer.ts';
+import { recordsWithKey } from './search-key.ts';
 
 /**
  * How long a new person may be missing from Pipedrive's search, in ms, with the difference of the clocks. Documented nowhere; seconds were
@@ -55,7 +56,7 @@ export class PersonFinder {
     const known = recent();
     if (known !== undefined) return { id: known };
     const found =
-      email === undefined ? await this.#byKeys(names, limits) : await this.#byEmail(email, limits);
+      email === undefined ? await this.#byKeys(names, fields, limits) : await this.#byEmail(email, limits);
     const [first] = found.filter((id) => id !== except);
     if (first !== undefined) return { id: first };
     if (this.#isStale || isThorough || except !== undefined) {
@@ -66,7 +67,8 @@ export class PersonFinder {
     if (found.length > 0) return { isGone: true };
     if (email === undefined || !isThorough) return {};
     const keys = enquiries.filter(({ mayExist }) => mayExist).map(({ key }) => key);
-    return { id: this.#recall(keys) ?? (await this.#byKeys(keys, limits)).find((id) => id !== except) };
+    const byKey = async () => (await this.#byKeys(keys, fields, limits)).find((id) => id !== except);
+    return { id: this.#recall(keys) ?? (await byKey()) };
   }
 
   /** Returns the ids of the persons whose list of enquiries has this key, or may have it. @throws SinkUnavailable */
@@ -121,11 +123,23 @@ export class PersonFinder {
     return ids.sort((a, b) => Number(a) - Number(b)); // of several, always the oldest
   }
 
-  /** Returns the persons that leadsync made for these leads. A search for the exact key finds no list of several. */
-  async #byKeys(keys: readonly string[], limits: Limits): Promise<readonly string[]> {
+  /**
+   * Returns the persons that leadsync made for these leads, and those who have the leads and deals by now. A search for the exact key finds no
+   * list of several keys.
+   */
+  async #byKeys(keys: readonly string[], fields: AccountFields, limits: Limits): Promise<readonly string[]> {
     const ids: string[] = [];
-    for (const term of keys)
-      ids.push(...(await this.#search({ term, fields: 'custom_fields', exact_match: 'true' }, limits)));
+    for (const key of keys) {
+      const found = await recordsWithKey(this.#api, key, {
+        types: ['person', 'lead', 'deal'],
+        fields,
+        limits,
+      });
+      for (const { object, id, record } of found) {
+        const personId = object === 'person' ? id : idOf({ id: record['person_id'] });
+        if (personId !== undefined) ids.push(personId);
+      }
+    }
     return ids;
   }
 
@@ -150,9 +164,4 @@ export class PersonFinder {
     this.#readUntil = now;
     this.#isStale = false;
   }
-}
-
-/** Returns the id of a record as a text; undefined if it has none. */
-export function idOf({ id }: Json): string | undefined {
-  return typeof id === 'number' || (typeof id === 'string' && id !== '') ? String(id) : undefined;
 }

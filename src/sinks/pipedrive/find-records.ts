@@ -1,10 +1,9 @@
 import type { AccountFields } from './account-fields.ts';
 import type { RecordOwner } from './build-records.ts';
 import { type Call, calls } from './calls.ts';
-import { idOf } from './find-persons.ts';
-import { KEY } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
-import { type Json, objectOf, textOf } from './read-answer.ts';
+import { idOf, type Json } from './read-answer.ts';
+import { keysOf, recordsWithKey } from './search-key.ts';
 
 /** A lead or deal that Pipedrive has. */
 export interface ExistingRecord {
@@ -34,13 +33,13 @@ const PLACES: Readonly<Record<RecordOwner, readonly Place[]>> = {
 };
 
 /**
- * Returns the records of a person that have these keys, by key. Reads lists, which follow the records at once, and no more of them than it
- * needs. @throws SinkUnavailable
+ * Returns the records that have these keys, by key. Reads the lists of the person, which follow the records at once, and no more of them than it
+ * needs. Searches the company for what is not there: people give leads to other persons. @throws SinkUnavailable
  */
 export async function findRecords(
   api: PipedriveApi,
   object: RecordOwner,
-  { personId, keys, fields }: { personId: string; keys: Iterable<string>; fields: AccountFields },
+  { personId, keys, fields }: { personId: string; keys: readonly string[]; fields: AccountFields },
   limits: Limits,
 ): Promise<ReadonlyMap<string, ExistingRecord>> {
   const wanted = new Set(keys);
@@ -50,7 +49,38 @@ export async function findRecords(
     for await (const [key, record] of recordsIn(api, place, { person_id: personId }, fields, limits))
       if (wanted.has(key) && !found.has(key)) found.set(key, record);
   }
+  for (const key of wanted) {
+    if (found.has(key)) continue;
+    const [record] = await searchRecords(api, key, fields, limits);
+    if (record) found.set(key, record);
+  }
   return found;
+}
+
+/** Returns the keys of every lead and deal of a person. @throws SinkUnavailable */
+export async function keysOfPerson(
+  api: PipedriveApi,
+  object: RecordOwner,
+  { personId, fields }: { personId: string; fields: AccountFields },
+  limits: Limits,
+): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for (const place of PLACES[object])
+    for await (const [key] of recordsIn(api, place, { person_id: personId }, fields, limits)) keys.push(key);
+  return keys;
+}
+
+/** Searches the company for the leads and deals with a key. @throws SinkUnavailable */
+async function searchRecords(
+  api: PipedriveApi,
+  key: string,
+  fields: AccountFields,
+  limits: Limits,
+): Promise<readonly ExistingRecord[]> {
+  const found = await recordsWithKey(api, key, { types: ['lead', 'deal'], fields, limits });
+  return found.flatMap(({ object, id, record }) =>
+    object === 'person' ? [] : [{ object, id, record, isArchived: record['is_archived'] === true }],
+  );
 }
 
 /** Returns every record of an object that has a key of leadsync, with that key. @throws SinkUnavailable */
@@ -70,15 +100,9 @@ async function* recordsIn(
   fields: AccountFields,
   limits: Limits,
 ): AsyncIterable<readonly [key: string, record: ExistingRecord]> {
-  const code = (fields.get('lead', KEY) ?? fields.get('deal', KEY))?.code ?? '';
   for await (const record of api.list(call, query, limits)) {
     const id = idOf(record);
-    const key = textOf(customOf(object, record)[code]) || textOf(record['origin_id']);
+    const [key] = keysOf(object, record, fields);
     if (id !== undefined && key) yield [key, { object, id, isArchived, record }];
   }
-}
-
-/** Returns the values of custom fields in a record by their codes: leads of v1 have them beside their own. */
-export function customOf(object: RecordOwner | 'person', record: Json): Json {
-  return object === 'lead' ? record : (objectOf(record['custom_fields']) ?? {});
 }

@@ -24,6 +24,8 @@ const LEAST_LIMIT = { requests: 20, perMs: PERIOD_MS };
 const SEARCH_LIMIT = { requests: 10, perMs: PERIOD_MS };
 /** Items of a page: the most that Pipedrive gives. A page costs the same however many there are. */
 const PAGE = '500';
+/** Items of a page of the search of several types. */
+const ITEM_PAGE = '100';
 const JSON_TYPE = 'application/json';
 
 /** The requests to Pipedrive that a sink makes. Keeps them within the limits of the company. */
@@ -53,18 +55,22 @@ export class PipedriveApi {
     return this.budget.quota;
   }
 
-  /** Reads a record; undefined if there is none with this id. @throws SinkUnavailable */
+  /** Reads a record; undefined if there is none with this id, or a deleted one. @throws SinkUnavailable */
   async read(call: Call, id: string | number, limits: Limits): Promise<Json | undefined> {
     const { success, fault } = await this.#ask(call, { id }, limits);
-    if (success) return this.#record(success);
+    if (success) {
+      const record = this.#record(success);
+      return record['is_deleted'] === true ? undefined : record;
+    }
     if (fault.kind === 'gone') return undefined;
     throw unexpected(fault);
   }
 
   /** Returns the items of a list, page by page. @throws SinkUnavailable */
   async *list(call: Call, query: Readonly<Record<string, string>>, limits: Limits): AsyncIterable<Json> {
+    const limit = call === calls.searchItems ? ITEM_PAGE : PAGE;
     for (let place: Readonly<Record<string, string>> | undefined = {}; place; ) {
-      const asked = { query: { ...query, limit: PAGE, ...place } };
+      const asked = { query: { ...query, limit, ...place } };
       const { success, fault } = await this.#ask(call, asked, limits);
       if (!success) throw unexpected(fault);
       const items = Array.isArray(success.data) ? success.data : itemsOf(success.data as Json);
@@ -129,7 +135,7 @@ export class PipedriveApi {
   }
 
   async #send(call: Call, { id, query = {}, body }: Asked, limits: CallLimits): Promise<Answer> {
-    const isSearch = call === calls.searchPersons;
+    const isSearch = call === calls.searchPersons || call === calls.searchItems;
     // The headers of an answer are about the first one.
     const windows = isSearch ? [this.#windows.search, this.#windows.any] : [this.#windows.any];
     const answered: Awaited<ReturnType<RequestWindow['take']>>[] = [];

@@ -88,3 +88,8 @@ export function listOf(value: unknown): readonly Json[] {
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
+
+/** Returns the id of a record as a text; undefined if it has none. */
+export function idOf({ id }: Json): string | undefined {
+  return typeof id === 'number' || (typeof id === 'string' && id !== '') ? String(id) : undefined;
+}

@@ -5,11 +5,11 @@ import { type ErasedRecords, type KeptRecord, SinkUnavailable, type StoredLead }
 import type { AccountFields } from './account-fields.ts';
 import { keysIn, noteMark } from './build-records.ts';
 import { type Call, calls } from './calls.ts';
-import { idOf, type PersonFinder } from './find-persons.ts';
-import { allRecords, type ExistingRecord, findRecords } from './find-records.ts';
+import type { PersonFinder } from './find-persons.ts';
+import { allRecords, type ExistingRecord, findRecords, keysOfPerson } from './find-records.ts';
 import { ENQUIRIES, KEY, type PipedriveOptions } from './options.ts';
 import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
-import { type Json, objectOf } from './read-answer.ts';
+import { idOf, type Json, objectOf } from './read-answer.ts';
 import { refOf } from './write-enquiries.ts';
 
 /** What the stored leads of a company are read with. */
@@ -35,10 +35,13 @@ export async function* storedLeads({ api, fields, object, limits }: StoreTools):
   }
 }
 
-/** Returns the leads of the persons with this email address or phone number, or the lead with this id. @throws SinkUnavailable */
+/**
+ * Returns the leads of the persons with this email address or phone number, or the lead with this id. A person into whom another was merged has
+ * the leads of both, but the keys of one. @throws SinkUnavailable
+ */
 export async function findPerson(
   subject: Subject,
-  { api, fields, finder, limits }: StoreTools,
+  { api, fields, finder, object, limits }: StoreTools,
 ): Promise<Person> {
   const ids =
     subject.kind === 'lead'
@@ -48,7 +51,11 @@ export async function findPerson(
   for (const id of ids) {
     const held = await api.read(calls.readPerson, id, limits);
     const own = held ? heldKeys(held, fields) : [];
-    leads.push(...own.flatMap((key) => leadOfKey(key) ?? []));
+    const moved =
+      held && object !== 'none' && subject.kind !== 'lead'
+        ? await keysOfPerson(api, object, { personId: id, fields }, limits)
+        : [];
+    leads.push(...[...new Set([...own, ...moved])].flatMap((key) => leadOfKey(key) ?? []));
   }
   const isWanted = ({ leadId }: LeadKey) => subject.kind !== 'lead' || leadId === subject.lead;
   return { leads: leads.filter(isWanted), rejected: [] };
@@ -78,10 +85,11 @@ export async function eraseLeads(leads: readonly LeadKey[], tools: StoreTools): 
     }
     await erasure.removePerson(held, id, keys);
   }
-  // Somebody may have deleted or merged the person of a record.
+  // The person of a record may be deleted or merged, and the record may have another person.
   if (object !== 'none' && left.size > 0)
     for await (const [key, record] of allRecords(api, object, fields, limits))
       if (left.has(key)) await erasure.removeRecord(record);
+  await erasure.nameOthers();
   return erasure.result;
 }
 
@@ -90,6 +98,8 @@ class Erasure {
   readonly #tools: StoreTools;
   readonly #deleted: Record<string, number> = {};
   readonly #kept: KeptRecord[] = [];
+  /** The persons of the records that were deleted. */
+  readonly #persons = new Set<string>();
 
   constructor(tools: StoreTools) {
     this.#tools = tools;
@@ -99,7 +109,9 @@ class Erasure {
     return { deleted: this.#deleted, kept: this.#kept, remark: RECYCLING };
   }
 
-  async removeRecord({ object, id }: ExistingRecord): Promise<void> {
+  async removeRecord({ object, id, record }: ExistingRecord): Promise<void> {
+    const personId = idOf({ id: record['person_id'] });
+    if (personId !== undefined) this.#persons.add(personId);
     await this.#removeNotes({ [`${object}_id`]: id }, isOwnNote);
     await this.#delete(REMOVE[object], id, object);
   }
@@ -107,6 +119,7 @@ class Erasure {
   /** Deletes a person whom leadsync made, or else takes the keys from the person's list. */
   async removePerson(held: Json, id: string, keys: ReadonlySet<string>): Promise<void> {
     const { api, fields, finder, object, limits } = this.#tools;
+    this.#persons.delete(id);
     const code = (name: string) => fields.get('person', name)?.code ?? '';
     const custom = objectOf(held['custom_fields']) ?? {};
     const remaining = keysIn(custom[code(ENQUIRIES)]).filter((key) => !keys.has(key));
@@ -141,6 +154,16 @@ class Erasure {
         ? `it has ${countOf(remaining.length, 'other enquiry')} of leadsync; the keys of these leads were taken from it`
         : 'leadsync did not make it; its fields `leadsync_…` were emptied';
     this.#kept.push({ ...refOf(api.addressee, 'person', id), why });
+  }
+
+  /** Names the persons who had a record without its key: leadsync does not know whether they are the person to erase. */
+  async nameOthers(): Promise<void> {
+    const { api, limits } = this.#tools;
+    const why =
+      'it had one of these leads without the key: it was merged with another person, or was given the lead';
+    for (const id of this.#persons)
+      if (await api.read(calls.readPerson, id, limits))
+        this.#kept.push({ ...refOf(api.addressee, 'person', id), why });
   }
 
   async #removeNotes(

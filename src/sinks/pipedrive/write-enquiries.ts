@@ -14,11 +14,11 @@ import {
 } from './build-records.ts';
 import { calls } from './calls.ts';
 import type { Enquiry, Person } from './enquiry.ts';
-import { idOf } from './find-persons.ts';
-import { customOf, type ExistingRecord } from './find-records.ts';
+import type { ExistingRecord } from './find-records.ts';
 import { KEY, URL_FIELD } from './options.ts';
 import { isFault } from './pipedrive-api.ts';
-import type { Json } from './read-answer.ts';
+import { idOf, type Json } from './read-answer.ts';
+import { customOf } from './search-key.ts';
 import {
   PersonWriter,
   recordChanges,
@@ -28,7 +28,9 @@ import {
   type WrittenPerson,
 } from './write-persons.ts';
 
-const DELETED = 'Somebody has deleted or archived the record in Pipedrive, so leadsync does not update it.';
+const DELETED = 'The record was deleted or archived in Pipedrive, so leadsync does not update it.';
+const NOT_FOUND =
+  'Pipedrive has no record with the key of the lead: it was deleted, or its key was changed. leadsync updates none.';
 const ARCHIVED = 'The record is archived in Pipedrive, so leadsync does not change it.';
 const CONVERTED = 'The lead has become a deal in Pipedrive, so leadsync does not change it.';
 const NO_NOTE = 'Pipedrive does not take the note.';
@@ -96,7 +98,8 @@ export class EnquiryWriter {
       return;
     }
     const held = existing.get(enquiry.key);
-    if (!held && !enquiry.mayCreate) enquiry.outcome = deliveredAs(undefined, [...enquiry.remarks, DELETED]);
+    if (!held && !enquiry.mayCreate)
+      enquiry.outcome = deliveredAs(undefined, [...enquiry.remarks, NOT_FOUND]);
     else if (held) await this.#change(enquiry, held);
     else await this.#make(object, enquiry, person, id);
     const { recordId } = enquiry;
@@ -139,7 +142,7 @@ export class EnquiryWriter {
     if (!hasEcho) return;
     const { nameOf } = this.#tools.api.addressee;
     const shown = lacking.map((code) => `\`${nameOf(code) ?? 'a field'}\``).join(', ');
-    enquiry.remarks.push(`Pipedrive stored the ${object} without ${shown}: somebody has deleted the field.`);
+    enquiry.remarks.push(`Pipedrive stored the ${object} without ${shown}: the field was deleted.`);
   }
 
   async #change(enquiry: Enquiry, held: ExistingRecord): Promise<void> {

@@ -5,13 +5,13 @@ import type { AccountFields } from './account-fields.ts';
 import { keysIn, type Parts, RecordBuilder, type RecordOwner, v2Body, withKeys } from './build-records.ts';
 import { calls, tokensOfLead } from './calls.ts';
 import type { Enquiry, Person } from './enquiry.ts';
-import { idOf, type PersonFinder } from './find-persons.ts';
+import type { PersonFinder } from './find-persons.ts';
 import { type ExistingRecord, findRecords } from './find-records.ts';
 import { comparable } from './fit-values.ts';
 import type { RecordFault } from './judge-answer.ts';
 import { AS_TYPED, ENQUIRIES, KEY, type PipedriveOptions } from './options.ts';
 import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
-import { type Json, listOf, objectOf } from './read-answer.ts';
+import { idOf, type Json, listOf, objectOf } from './read-answer.ts';
 
 const NO_EMAIL = `Pipedrive does not take the email address, so that it stands in \`${AS_TYPED}\` alone.`;
 const NO_PERSON =

@@ -72,7 +72,7 @@ describe('what people do while leads flow', () => {
     expect(await outcomesOf(sink, [leads(2)[1] as Delivery])).toMatchObject([
       {
         ...DELIVERED,
-        remark: 'Pipedrive stored the lead without `lead.leadsync_key`: somebody has deleted the field.',
+        remark: 'Pipedrive stored the lead without `lead.leadsync_key`: the field was deleted.',
       },
     ]);
     const [outcome] = await outcomesOf(sink, [leads(3)[2] as Delivery]);

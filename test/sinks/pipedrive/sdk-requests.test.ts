@@ -42,6 +42,7 @@ test.each(['lead', 'deal'] as const)(
         'POST /personFields',
         'GET /dealFields',
         'POST /dealFields',
+        'GET /itemSearch',
         'GET /persons/search',
         'GET /persons',
         'GET /persons/{id}',
@@ -98,6 +99,8 @@ function call(url: string, apiKey: string, { route, path, query, body }: Pipedri
       return dealFields.getDealFields(asked);
     case 'POST /dealFields':
       return dealFields.addDealField({ AddDealFieldRequest: sent });
+    case 'GET /itemSearch':
+      return new v2.ItemSearchApi(second).searchItem(asked);
     case 'GET /persons/search':
       return persons.searchPersons(asked);
     case 'GET /persons':

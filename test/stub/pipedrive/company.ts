@@ -1,7 +1,8 @@
 import type { Clock } from '../../../src/platform/time/clock.ts';
 import { CustomFields } from './custom-fields.ts';
 import { PersonSearch } from './person-search.ts';
-import type { Deal, Lead, Note, Person } from './records.ts';
+import { RecordSearch } from './record-search.ts';
+import type { ContactValue, Deal, Lead, Note, Person } from './records.ts';
 import type { PipedriveSettings } from './settings.ts';
 import { invalidV1, invalidV2, notFound, Refusal, type VendorAnswer } from './vendor-answer.ts';
 
@@ -30,6 +31,7 @@ export class Company {
   readonly deals = new Map<number, Deal>();
   readonly notes = new Map<number, Note>();
   readonly search: PersonSearch;
+  readonly recordSearch: RecordSearch;
   readonly settings: PipedriveSettings;
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>;
   /** The ids of leads and deals by their person. */
@@ -45,6 +47,7 @@ export class Company {
     this.dealFields = new CustomFields('deal', account, settings);
     this.personFields = new CustomFields('person', account, settings);
     this.search = new PersonSearch(clock, settings);
+    this.recordSearch = new RecordSearch(clock, settings);
   }
 
   /** Returns the time in whole seconds, as v2 stores it. */
@@ -75,18 +78,45 @@ export class Company {
   storeLead(lead: Lead): Lead {
     link(this.#leadsOf, this.leads.get(lead.id)?.person_id, lead.person_id, lead.id);
     this.leads.set(lead.id, lead);
+    this.recordSearch.changed('lead', lead.id, { type: 'lead', record: lead });
     return lead;
   }
 
   removeLead(id: string): void {
     link(this.#leadsOf, this.leads.get(id)?.person_id, undefined, id);
     this.leads.delete(id);
+    this.recordSearch.changed('lead', id, undefined);
   }
 
   storeDeal(deal: Deal): Deal {
     link(this.#dealsOf, this.deals.get(deal.id)?.person_id, deal.person_id, deal.id);
     this.deals.set(deal.id, deal);
+    const indexed = deal.is_deleted ? undefined : ({ type: 'deal', record: deal } as const);
+    this.recordSearch.changed('deal', deal.id, indexed);
     return deal;
+  }
+
+  /**
+   * Merges a person into another, as https://pipedrive.readme.io/docs/merging-two-persons says: fields that both have keep the value of the
+   * other, and everything that hangs on the person moves. @throws Error if one of them is missing
+   */
+  mergePerson(id: number, into: number): void {
+    const [merged, kept] = [this.persons.get(id), this.persons.get(into)];
+    if (!merged || !kept) throw new Error(`the stub has no person ${merged ? into : id}`);
+    const more = (of: readonly ContactValue[]) => of.map((one) => ({ ...one, primary: false }));
+    const update_time = this.now();
+    this.storePerson({
+      ...kept,
+      emails: [...kept.emails, ...more(merged.emails)],
+      phones: [...kept.phones, ...more(merged.phones)],
+      custom_fields: { ...merged.custom_fields, ...withoutEmpty(kept.custom_fields) },
+      update_time,
+    });
+    for (const lead of this.leadsOf(id)) this.storeLead({ ...lead, person_id: into });
+    for (const deal of this.dealsOf(id)) this.storeDeal({ ...deal, person_id: into });
+    for (const note of this.notes.values())
+      if (note.person_id === id) this.notes.set(note.id, { ...note, person_id: into });
+    this.storePerson({ ...merged, is_deleted: true, update_time });
   }
 
   /** Returns the leads of a person, oldest first; of all persons without one. */
@@ -153,6 +183,10 @@ function link<Id>(
   const ids = index.get(after);
   if (ids) ids.add(id);
   else index.set(after, new Set([id]));
+}
+
+function withoutEmpty(values: Person['custom_fields']): Person['custom_fields'] {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
 }
 
 function user(id: number, name: string, isActive: boolean) {

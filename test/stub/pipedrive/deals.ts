@@ -161,7 +161,10 @@ export function dealHandlers(company: Company) {
     'GET /deals': list(false),
     'GET /deals/archived': list(true),
     'POST /deals': create,
-    'GET /deals/{id}': ({ id }: ApiRequest) => succeeded(show(find(id))),
+    'GET /deals/{id}': ({ id }: ApiRequest) => {
+      const deleted = settings.deletedStatus === 200 ? company.deals.get(Number(id)) : undefined;
+      return succeeded(show(deleted ?? find(id)));
+    },
     'PATCH /deals/{id}': update,
     'DELETE /deals/{id}': remove,
   } satisfies Record<string, Handler>;

@@ -2,6 +2,7 @@ import { type ApiRequest, type Handler, succeeded } from './api-request.ts';
 import { type Company, ME } from './company.ts';
 import type { CustomFields } from './custom-fields.ts';
 import { dealHandlers } from './deals.ts';
+import { itemSearch } from './item-search.ts';
 import { leadHandlers } from './leads.ts';
 import { noteHandlers } from './notes.ts';
 import { cursorPage, pageParameters } from './paging.ts';
@@ -18,6 +19,7 @@ const sorting: Parameters = {
 export function handlersOf(company: Company): Readonly<Record<RouteName, Handler>> {
   const { dealFields, personFields } = company;
   return {
+    'GET /itemSearch': itemSearch(company),
     ...personHandlers(company),
     ...leadHandlers(company),
     ...dealHandlers(company),

@@ -141,7 +141,10 @@ export function personHandlers(company: Company) {
     'GET /persons/search': search,
     'GET /persons': list,
     'POST /persons': create,
-    'GET /persons/{id}': ({ id }: ApiRequest) => succeeded(show(find(id))),
+    'GET /persons/{id}': ({ id }: ApiRequest) => {
+      const deleted = company.settings.deletedStatus === 200 ? company.persons.get(Number(id)) : undefined;
+      return succeeded(show(deleted ?? find(id)));
+    },
     'PATCH /persons/{id}': update,
     'DELETE /persons/{id}': remove,
   } satisfies Record<string, Handler>;

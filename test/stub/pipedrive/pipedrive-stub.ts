@@ -90,6 +90,8 @@ export interface PipedriveStub {
   archive(object: 'leads' | 'deals', id: number | string): void;
   /** Deletes a record, as a person would in Pipedrive. */
   remove(object: 'persons' | 'leads' | 'deals', id: number | string): void;
+  /** Merges a person into another, as a person would in Pipedrive. */
+  merge(id: number, into: number): void;
   /** Leaves this much of the day's tokens. @throws Error without limits */
   useUpTokens(left?: number): void;
   /** Sets the answers to the next requests to an operation, in order. */
@@ -186,6 +188,10 @@ class RunningStub implements PipedriveStub {
     if (object === 'leads') this.#company.removeLead(existing(leads, String(id)).id);
     else if (object === 'deals') this.#company.storeDeal({ ...existing(deals, Number(id)), ...deleted });
     else this.#company.storePerson({ ...existing(persons, Number(id)), ...deleted });
+  }
+
+  merge(id: number, into: number): void {
+    this.#company.mergePerson(id, into);
   }
 
   useUpTokens(left = 0): void {

@@ -7,6 +7,7 @@ export interface Route {
 
 /** Every operation that the stub serves. */
 export const routes = {
+  'GET /itemSearch': { version: 'v2', tokens: 20, isSearch: true },
   'GET /persons/search': { version: 'v2', tokens: 20, isSearch: true },
   'GET /persons': { version: 'v2', tokens: 10 },
   'POST /persons': { version: 'v2', tokens: 5 },

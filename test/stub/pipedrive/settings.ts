@@ -27,8 +27,8 @@ export interface PipedriveSettings {
   unknownLeadField: 'refuse' | 'ignore';
   /** The status of a lead, deal or note for a record that does not exist. */
   missingLinkStatus: 400 | 404;
-  /** The status of reading or changing a deleted person or deal. */
-  deletedStatus: 404 | 410;
+  /** The status of a deleted person or deal. With 200, reading answers with the record, which says that it is deleted. */
+  deletedStatus: 200 | 404 | 410;
   /** The status of POST in v2 and of notes: the OpenAPI says 200, the list of status codes 201. Leads always get 201. */
   createdStatus: 200 | 201;
   /** Whether the search for a phone number compares its text or only its digits. */
