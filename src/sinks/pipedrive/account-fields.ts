@@ -86,7 +86,6 @@ const FIXED_OPTIONS: Readonly<Record<string, readonly string[]>> = {
 /** The fields of the objects that a sink writes, as a company has them. */
 export class AccountFields {
   readonly #byOwner: ReadonlyMap<FieldOwner, ReadonlyMap<string, AccountField>>;
-  readonly #names: ReadonlyMap<string, string>;
 
   constructor(lists: ReadonlyMap<FieldOwner, readonly Json[]>) {
     this.#byOwner = new Map(
@@ -94,11 +93,6 @@ export class AccountFields {
         owner,
         new Map(fieldsOf(owner, list, owner !== 'person' || lists.size === 1).map((one) => [one.name, one])),
       ]),
-    );
-    this.#names = new Map(
-      [...this.#byOwner].flatMap(([owner, fields]) =>
-        [...fields.values()].map(({ code, name }) => [code, fieldName(owner, name)] as const),
-      ),
     );
   }
 
@@ -111,9 +105,13 @@ export class AccountFields {
     );
   }
 
-  /** Returns the name that `fields` has for a custom field, by its code. */
-  nameOf(code: string): string | undefined {
-    return this.#names.get(code);
+  /** Returns the name that `fields` has for a field, by its code: for that of one object, or of the first that has it. */
+  nameOf(code: string, of?: FieldOwner): string | undefined {
+    for (const [owner, fields] of this.#byOwner) {
+      const field = fields.values().find((one) => one.code === code);
+      if (field && (of === undefined || of === owner)) return fieldName(owner, field.name);
+    }
+    return undefined;
   }
 
   /** Returns the fields as `leadsync fields` lists them. `more` has options that the lists of fields do not have. */

@@ -1,9 +1,10 @@
+import type { Overwrite } from '../crm/overwrite.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { type AccountField, type FieldOwner, fieldName, ownField } from './account-fields.ts';
-import type { Enquiry, Person, Values } from './enquiry.ts';
+import type { Enquiry, Values } from './enquiry.ts';
 import { fitted, spread } from './fit-values.ts';
 import type { Addressee } from './judge-answer.ts';
-import { AS_TYPED, ENQUIRIES, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
+import { ENQUIRIES, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
 
 /** Where fields are looked up. */
 export interface FieldLookup {
@@ -53,36 +54,31 @@ export class RecordBuilder {
     this.#to = to;
   }
 
-  /** Returns the values of a person. @throws SinkUnavailable if Pipedrive lacks a field */
-  person({ values, email, enquiries }: Person): Built {
-    const remarks = enquiries.map((enquiry) => enquiry.remarks);
-    const { parts, noOption } = this.#fit('person', values, remarks);
-    const { name, phones, ...own } = parts.own;
-    const asTyped = values.get(AS_TYPED);
-    if (email === undefined && typeof asTyped === 'string' && asTyped.trim() !== '')
-      for (const list of remarks) list.push(`Pipedrive has the email address in \`${AS_TYPED}\` only.`);
-    const keys = {
-      [KEY]: enquiries[0]?.key,
-      [ENQUIRIES]: withKeys('', enquiries),
-      [URL_FIELD]: enquiries[0]?.url,
-    };
+  /** Returns the values that an enquiry has for its person. @throws SinkUnavailable if Pipedrive lacks a field */
+  personValues({ person, url, remarks }: Enquiry): Built {
+    const { parts, noOption } = this.#fit('person', person, remarks);
+    const custom = { ...parts.custom, ...this.#kept('person', { [URL_FIELD]: url }) };
+    return { parts: { own: parts.own, custom }, noOption };
+  }
+
+  /** Returns the values of a new person with the keys of enquiries. @throws SinkUnavailable if Pipedrive lacks a field */
+  newPerson({ own, custom }: Parts, email: string | undefined, enquiries: readonly Enquiry[]): Parts {
+    const { name, phones, ...others } = own;
+    const keys = { [KEY]: enquiries[0]?.key, [ENQUIRIES]: withKeys('', enquiries) };
     return {
-      parts: {
-        own: {
-          name: nameOf(name, email, enquiries),
-          ...(email === undefined ? {} : { emails: [contact(email)] }),
-          ...(phones === undefined ? {} : { phones: [contact(phones)] }),
-          ...own,
-        },
-        custom: { ...parts.custom, ...this.#kept('person', keys) },
+      own: {
+        name: nameOf(name, email, enquiries),
+        ...(email === undefined ? {} : { emails: [contact(email)] }),
+        ...(phones === undefined ? {} : { phones: [contact(phones)] }),
+        ...others,
       },
-      noOption,
+      custom: { ...custom, ...this.#kept('person', keys) },
     };
   }
 
   /** Returns the values of the lead or deal of an enquiry. @throws SinkUnavailable if Pipedrive lacks a field */
   record(owner: RecordOwner, { record, key, url, remarks }: Enquiry): Built {
-    const { parts, noOption } = this.#fit(owner, record, [remarks]);
+    const { parts, noOption } = this.#fit(owner, record, remarks);
     const { title, ...own } = parts.own;
     const hasTitle = typeof title === 'string' && title.trim() !== '';
     return {
@@ -94,7 +90,7 @@ export class RecordBuilder {
     };
   }
 
-  #fit(owner: FieldOwner, values: Values, remarks: readonly string[][]): Built {
+  #fit(owner: FieldOwner, values: Values, remarks: string[]): Built {
     const own: Record<string, unknown> = {};
     const custom: Record<string, unknown> = {};
     const noOption: string[] = [];
@@ -103,10 +99,9 @@ export class RecordBuilder {
       const shown = `\`${fieldName(owner, field.name)}\``;
       const result = fitted(field, value);
       if ('noOption' in result) noOption.push(fieldName(owner, name));
-      else if ('leftOut' in result)
-        for (const list of remarks) list.push(`${shown} was left out: ${result.leftOut}.`);
+      else if ('leftOut' in result) remarks.push(`${shown} was left out: ${result.leftOut}.`);
       else (field.isCustom ? custom : own)[field.code] = result.value;
-      if ('isCut' in result) for (const list of remarks) list.push(`${shown} was cut, as it was too long.`);
+      if ('isCut' in result) remarks.push(`${shown} was cut, as it was too long.`);
     }
     return { parts: { own, custom }, noOption };
   }
@@ -128,6 +123,16 @@ export class RecordBuilder {
       unsent: true,
     });
   }
+}
+
+/** Returns the values of several enquiries as one. Of two values of a field the newer one stays if it may overwrite, otherwise the older one. */
+export function merged(parts: readonly Parts[], overwrite: Overwrite): Parts {
+  const ordered = overwrite === 'always' ? parts : parts.toReversed();
+  const all = ordered.map(({ own, custom }) => [own, custom] as const);
+  return {
+    own: Object.assign({}, ...all.map(([own]) => own)),
+    custom: Object.assign({}, ...all.map(([, custom]) => custom)),
+  };
 }
 
 /** Returns a list of keys with those of enquiries, without the oldest if there are too many. */
@@ -167,10 +172,19 @@ export function enquiryBody(
 }
 
 /** Returns the text of a note as HTML, with the key by which leadsync recognises it. */
-export function noteContent({ note, key, url }: Enquiry): string {
-  const lines = escaped(note).replaceAll(/\r\n?|\n/g, '<br>');
+export function noteContent(enquiry: Enquiry): string {
+  const { key, url } = enquiry;
+  const lines = escaped(noteText(enquiry)).replaceAll(/\r\n?|\n/g, '<br>');
   const source = url === undefined ? escaped(key) : `<a href="${escaped(url)}">${escaped(key)}</a>`;
   return `<p>${lines}</p><p>leadsync ${source}</p>`;
+}
+
+/** Returns the text of the note of an enquiry, with what its person does not hold; empty if there is nothing to write. */
+export function noteText({ note, unheld }: Pick<Enquiry, 'note' | 'unheld'>): string {
+  if (unheld.length === 0) return note;
+  const lines = unheld.map(({ label, text }) => `${label}: ${text}`);
+  const details = ['The person has other details than this enquiry, which came with:', ...lines].join('\n');
+  return note === '' ? details : `${note}\n\n${details}`;
 }
 
 /** Returns what in the content of a note says that it is that of an enquiry. */
@@ -187,7 +201,8 @@ function escaped(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-function contact(value: unknown) {
+/** Returns an email address or phone number as the first of a person. */
+export function contact(value: unknown): { value: unknown; primary: boolean; label: string } {
   return { value, primary: true, label: 'work' };
 }
 

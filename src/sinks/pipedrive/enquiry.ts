@@ -8,18 +8,28 @@ import { NOTE, type PipedriveOptions } from './options.ts';
 /** The values of a mapping that are not empty, by field. */
 export type Values = ReadonlyMap<string, MappedValue>;
 
+/** A value of an enquiry that its person does not hold, because the person has another one. */
+export interface Unheld {
+  /** The name of the field in `fields`. */
+  readonly name: string;
+  readonly label: string;
+  readonly text: string;
+}
+
 /** A lead of a batch, and what has become of it so far. */
 export interface Enquiry extends BatchLead {
   /** Whether the record may be there: an earlier attempt ended without an answer, or an operator wants the lead again. */
   readonly mayExist: boolean;
-  /** The values of the person, without the email address. */
+  /** The values for the person, without the email address. */
   readonly person: Values;
   /** The values of the lead or deal. */
   readonly record: Values;
-  /** The text of the note; empty if there is none. */
+  /** The text of the note that the mapping makes; empty if there is none. */
   readonly note: string;
   /** The address of the lead's page. */
   readonly url: string | undefined;
+  /** What the person does not hold of the enquiry: the note has it too. */
+  unheld: readonly Unheld[];
   /** What was not taken over, for the operator. */
   readonly remarks: string[];
   /** The lead or deal, or without one the person, once Pipedrive certainly has it. */
@@ -34,8 +44,6 @@ export interface Person {
   readonly enquiries: readonly Enquiry[];
   /** The email address in lower case; undefined if there is none that Pipedrive takes. */
   email: string | undefined;
-  /** The values that the enquiries have for the person; the newest says most. */
-  readonly values: Values;
   id: string | undefined;
   /** Whether this attempt made the person. */
   isMade: boolean;
@@ -70,6 +78,7 @@ export function personsOf(
       record,
       note: note.toWellFormed(),
       url: leadUrl(newest),
+      unheld: [],
       remarks: email.length > MAX_EMAIL ? ['The email address is too long for Pipedrive.'] : [],
       recordId: undefined,
       noteId: undefined,
@@ -81,7 +90,6 @@ export function personsOf(
   return [...byPerson.values()].map((own) => ({
     enquiries: own.map(({ enquiry }) => enquiry),
     email: own[0]?.email,
-    values: new Map(own.flatMap(({ enquiry }) => [...enquiry.person])),
     id: undefined,
     isMade: false,
   }));

@@ -1,6 +1,7 @@
 import type { Refused } from '../../leads/outcome.ts';
 import type { Answer } from '../api-server.ts';
 import { SinkUnavailable } from '../sink.ts';
+import type { FieldOwner } from './account-fields.ts';
 import type { Call } from './calls.ts';
 import { readBody, readFault } from './read-answer.ts';
 import { DAILY_WAIT_MS } from './token-budget.ts';
@@ -19,10 +20,11 @@ export interface Addressee {
   readonly sink: string;
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Returns the name of a custom field by its code, as a mapping has it. */
-  nameOf(code: string): string | undefined;
+  /** Returns the name of a field by its code, as a mapping has it. Pipedrive's own fields of several objects have the same code. */
+  nameOf(code: string, owner?: FieldOwner): string | undefined;
 }
 
+const OWNERS = ['person', 'lead', 'deal'] as const satisfies readonly FieldOwner[];
 /** Maximum characters of an answer that are stored. */
 const MAX_ANSWER = 1_000;
 /** The window of the burst limit, in ms. */
@@ -40,6 +42,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
   const body = readBody(answer);
   const fault = readFault(body);
   const name = `Pipedrive at ${to.origin}`;
+  const owner = OWNERS.find((object) => path.includes(`/${object}s`));
   const setup = `\`leadsync setup ${to.sink}\` shows and makes what is missing.`;
   const failure = (message: string, hint: string, retryAfterMs = answer.retryAfterMs) =>
     new SinkUnavailable(message, {
@@ -51,7 +54,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
     });
   const refused = (): Refused => ({
     kind: 'refused',
-    reason: `${name} does not take ${shown(fault.parameter, to)}. Correct the value in \`fields\`, then run \`leadsync retry\`.`,
+    reason: `${name} does not take ${shown(fault.parameter, owner, to)}. Correct the value in \`fields\`, then run \`leadsync retry\`.`,
     httpStatus,
     answer: storedAnswer(answer),
   });
@@ -68,7 +71,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
     case 422:
       if (isPage || method === 'GET') break;
       if (fault.unknownField !== undefined)
-        throw failure(`Pipedrive no longer has ${shown(fault.unknownField, to)}.`, setup);
+        throw failure(`Pipedrive no longer has ${shown(fault.unknownField, owner, to)}.`, setup);
       return fault.parameter === 'emails' ? { kind: 'wrong-email', refused: refused() } : refused();
     case 401:
       throw failure(`${name} does not accept the token.`, TOKEN_HINT);
@@ -133,9 +136,9 @@ function storedAnswer({ text }: Answer): string | undefined {
   return text?.slice(0, MAX_ANSWER).toWellFormed();
 }
 
-function shown(parameter: string | undefined, { nameOf }: Addressee): string {
+function shown(parameter: string | undefined, owner: FieldOwner | undefined, { nameOf }: Addressee): string {
   if (parameter === undefined) return 'the record';
-  const name = nameOf(parameter);
+  const name = nameOf(parameter, owner);
   if (name !== undefined) return `\`${name}\``;
   return /^[0-9a-f]{40}$/.test(parameter) ? `the field ${parameter}` : `\`${safe(parameter)}\``;
 }

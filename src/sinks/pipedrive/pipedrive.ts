@@ -23,7 +23,7 @@ import {
   WITHOUT_LEASE,
 } from '../sink.ts';
 import { type AccountFields, readFields, readPipelines } from './account-fields.ts';
-import { enquiryBody, namedFields, noteContent, RecordBuilder, v2Body } from './build-records.ts';
+import { enquiryBody, merged, namedFields, noteContent, RecordBuilder, v2Body } from './build-records.ts';
 import { calls, tokensOfLead } from './calls.ts';
 import { type Enquiry, type Person, personsOf } from './enquiry.ts';
 import { PersonFinder } from './find-persons.ts';
@@ -89,7 +89,7 @@ class PipedriveSink implements Sink {
   constructor(options: PipedriveOptions, parts: SinkParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#api = new PipedriveApi(options, parts, (code) => this.#lastFields?.nameOf(code));
+    this.#api = new PipedriveApi(options, parts, (...field) => this.#lastFields?.nameOf(...field));
     this.#finder = new PersonFinder(this.#api, parts.clock);
   }
 
@@ -147,8 +147,12 @@ class PipedriveSink implements Sink {
   preview({ deliveries }: Batch): readonly Preview[] {
     const { object } = this.#options;
     const builder = new RecordBuilder(namedFields, this.#api.addressee);
+    const newPerson = ({ email, enquiries }: Person) => {
+      const values = enquiries.map((enquiry) => builder.personValues(enquiry).parts);
+      return builder.newPerson(merged(values, this.#options.overwrite), email, enquiries);
+    };
     return personsOf(deliveries, object, this.#parts).flatMap((person) => [
-      this.#previewOf(calls.makePerson.path, v2Body(builder.person(person).parts)),
+      this.#previewOf(calls.makePerson.path, v2Body(newPerson(person))),
       ...person.enquiries.flatMap((enquiry) => {
         const link = object === 'none' ? { person_id: '[person]' } : { [`${object}_id`]: `[${object}]` };
         const note = enquiry.note === '' ? [] : [{ content: noteContent(enquiry), ...link }];

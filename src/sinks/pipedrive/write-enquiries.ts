@@ -8,6 +8,7 @@ import {
   leadBody,
   noteContent,
   noteMark,
+  noteText,
   type Parts,
   type RecordOwner,
   v2Body,
@@ -16,17 +17,11 @@ import { calls } from './calls.ts';
 import type { Enquiry, Person } from './enquiry.ts';
 import type { ExistingRecord } from './find-records.ts';
 import { KEY, URL_FIELD } from './options.ts';
+import { recordChanges } from './person-changes.ts';
 import { isFault } from './pipedrive-api.ts';
 import { idOf, type Json } from './read-answer.ts';
 import { customOf } from './search-key.ts';
-import {
-  PersonWriter,
-  recordChanges,
-  refusedBy,
-  unnamed,
-  type WritingTools,
-  type WrittenPerson,
-} from './write-persons.ts';
+import { PersonWriter, refusedBy, unnamed, type WritingTools, type WrittenPerson } from './write-persons.ts';
 
 const DELETED = 'The record was deleted or archived in Pipedrive, so leadsync does not update it.';
 const NOT_FOUND =
@@ -61,6 +56,19 @@ export class EnquiryWriter {
    * which the caller does not go on.
    */
   async write(person: Person): Promise<SinkUnavailable | undefined> {
+    const result = await this.#writeTogether(person);
+    if (result !== 'one by one') return result;
+    const open = person.enquiries.filter(({ outcome }) => outcome === undefined);
+    for (const [at, enquiry] of open.entries()) {
+      const failure = await this.#writeTogether({ ...person, enquiries: [enquiry] });
+      if (!(failure instanceof SinkUnavailable)) continue;
+      for (const later of open.slice(at + 1)) later.outcome = failure.beforeSending().toOutcome();
+      return failure;
+    }
+    return undefined;
+  }
+
+  async #writeTogether(person: Person): Promise<SinkUnavailable | 'one by one' | undefined> {
     let current: Enquiry | undefined;
     this.#stored = new StoredParts();
     try {
@@ -71,7 +79,7 @@ export class EnquiryWriter {
           if (parts) this.#parts.set(enquiry, parts);
         }
       const written = await this.#persons.write(person);
-      if (!written) return undefined;
+      if (!written || written === 'one by one') return written;
       for (current of person.enquiries.filter(({ outcome }) => outcome === undefined))
         await this.#writeEnquiry(current, person, written);
       return undefined;
@@ -175,7 +183,7 @@ export class EnquiryWriter {
     isNew: boolean,
   ): Promise<void> {
     const { api, limits } = this.#tools;
-    if (enquiry.note === '' || !enquiry.mayCreate || (!isNew && !enquiry.mayExist)) return;
+    if (noteText(enquiry) === '' || !enquiry.mayCreate || (!isNew && !enquiry.mayExist)) return;
     if (!isNew) {
       const query = Object.fromEntries(Object.entries(link).map(([name, id]) => [name, String(id)]));
       const mark = noteMark(enquiry);

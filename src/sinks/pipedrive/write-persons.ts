@@ -1,19 +1,21 @@
-import type { MappedColumn } from '../../leads/mapped-fields.ts';
-import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import { type MappedColumn, mappedText } from '../../leads/mapped-fields.ts';
+import { type Overwrite, overwriteOf } from '../crm/overwrite.ts';
 import { SinkUnavailable } from '../sink.ts';
 import type { AccountFields } from './account-fields.ts';
-import { keysIn, type Parts, RecordBuilder, type RecordOwner, v2Body, withKeys } from './build-records.ts';
+import { merged, type Parts, RecordBuilder, type RecordOwner, v2Body, withKeys } from './build-records.ts';
 import { calls, tokensOfLead } from './calls.ts';
 import type { Enquiry, Person } from './enquiry.ts';
 import type { PersonFinder } from './find-persons.ts';
 import { type ExistingRecord, findRecords } from './find-records.ts';
-import { comparable } from './fit-values.ts';
 import type { RecordFault } from './judge-answer.ts';
-import { AS_TYPED, ENQUIRIES, KEY, type PipedriveOptions } from './options.ts';
+import { AS_TYPED, ENQUIRIES, type PipedriveOptions } from './options.ts';
+import { personChanges, unheldOf } from './person-changes.ts';
 import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
-import { idOf, type Json, listOf, objectOf } from './read-answer.ts';
+import { idOf, type Json, objectOf } from './read-answer.ts';
+import { keysOf } from './search-key.ts';
 
 const NO_EMAIL = `Pipedrive does not take the email address, so that it stands in \`${AS_TYPED}\` alone.`;
+const ONLY_AS_TYPED = `Pipedrive has the email address in \`${AS_TYPED}\` only.`;
 const NO_PERSON =
   'Pipedrive no longer has a person with the email address or key of the lead, and only a new lead gets one.';
 const GONE =
@@ -44,6 +46,8 @@ export interface WrittenPerson {
 export class PersonWriter {
   readonly #tools: WritingTools;
   readonly #builder: RecordBuilder;
+  /** What enquiries have for their persons. */
+  readonly #values = new Map<Enquiry, Parts>();
 
   constructor(tools: WritingTools) {
     this.#tools = tools;
@@ -52,11 +56,12 @@ export class PersonWriter {
 
   /**
    * Finds or makes the person of enquiries, and notes the keys of the enquiries there before any of them is made. Returns undefined if every
-   * enquiry has its outcome. @throws SinkUnavailable
+   * enquiry has its outcome, and `one by one` if Pipedrive refuses a value that only one of the enquiries may have. @throws SinkUnavailable
    */
-  async write(person: Person): Promise<WrittenPerson | undefined> {
+  async write(person: Person): Promise<WrittenPerson | 'one by one' | undefined> {
     const { api, options } = this.#tools;
-    const open = person.enquiries.filter(({ outcome }) => outcome === undefined);
+    this.#fit(person);
+    const open = openOf(person);
     if (open.length === 0) return undefined;
     const perEnquiry = tokensOfLead(
       options.object,
@@ -64,8 +69,19 @@ export class PersonWriter {
     );
     api.budget.demand(perEnquiry * open.length, api.addressee.origin);
     const held = await this.#findHeld(person);
-    if (held === 'gone') return settle(person, { kind: 'unavailable', reason: GONE, mayHaveArrived: false });
-    return held === undefined ? this.#make(person) : this.#change(person, held);
+    if (held === 'gone') return settle(open, { kind: 'unavailable', reason: GONE, mayHaveArrived: false });
+    return held === undefined ? this.#make(person, open) : this.#change(person, open, held);
+  }
+
+  /** Sets what the enquiries have for the person. Refuses those with a value that is no option. */
+  #fit(person: Person): void {
+    for (const enquiry of openOf(person)) {
+      const { parts, noOption } = this.#builder.personValues(enquiry);
+      this.#values.set(enquiry, parts);
+      if (noOption.length > 0) this.refuse([enquiry], noOption);
+      if (person.email === undefined && mappedText(enquiry.person.get(AS_TYPED)).trim() !== '')
+        enquiry.remarks.push(ONLY_AS_TYPED);
+    }
   }
 
   /** Returns the person as Pipedrive has it; `gone` if its search still finds someone who was deleted. */
@@ -82,11 +98,12 @@ export class PersonWriter {
     return (await api.read(calls.readPerson, other.id, limits)) ?? 'gone';
   }
 
-  async #make(person: Person): Promise<WrittenPerson | undefined> {
-    const { api, finder, limits } = this.#tools;
-    if (!person.enquiries.some(({ mayCreate }) => mayCreate)) return deliverAll(person, NO_PERSON);
-    const { parts, noOption } = this.#builder.person(person);
-    if (noOption.length > 0) return this.refuse(person.enquiries, noOption);
+  async #make(person: Person, open: readonly Enquiry[]): Promise<WrittenPerson | 'one by one' | undefined> {
+    const { api, finder, limits, options } = this.#tools;
+    const created = open.filter(({ mayCreate }) => mayCreate);
+    if (created.length === 0) return deliverAll(open, NO_PERSON);
+    const values = this.#valuesOf(open, options.overwrite);
+    const parts = this.#builder.newPerson(values, person.email, created);
     const made = await api
       .write(calls.makePerson, { body: v2Body(parts) }, limits)
       .catch((error: unknown) => {
@@ -94,9 +111,9 @@ export class PersonWriter {
         throw error;
       });
     if (isFault(made)) {
-      if (made.kind !== 'wrong-email' || person.email === undefined) return settle(person, refusedBy(made));
+      if (made.kind !== 'wrong-email' || person.email === undefined) return refuseAlone(open, made);
       person.email = undefined;
-      for (const { remarks } of person.enquiries) remarks.push(NO_EMAIL);
+      for (const { remarks } of open) remarks.push(NO_EMAIL);
       return this.write(person);
     }
     const id = idOf(made);
@@ -104,42 +121,43 @@ export class PersonWriter {
       finder.distrust();
       throw unnamed(api, 'the person');
     }
-    finder.add([...(person.email === undefined ? [] : [person.email]), ...keysOf(person)], id);
+    finder.add([...(person.email === undefined ? [] : [person.email]), ...keysOfAll(person)], id);
     person.id = id;
     person.isMade = true;
+    this.#setUnheld(open, { ...parts.own, custom_fields: parts.custom });
     return { id, existing: new Map(), known: new Set() };
   }
 
   /** Writes what a known person lacks, together with the keys of the enquiries. */
-  async #change(person: Person, held: Json): Promise<WrittenPerson | undefined> {
+  async #change(
+    person: Person,
+    open: readonly Enquiry[],
+    held: Json,
+  ): Promise<WrittenPerson | 'one by one' | undefined> {
     const { api, options, fields, limits, finder } = this.#tools;
     const id = idOf(held);
     if (id === undefined) throw unnamed(api, 'the person');
     person.id = id;
-    const { parts, noOption } = this.#builder.person(person);
-    if (noOption.length > 0) return this.refuse(person.enquiries, noOption);
     const heldCustom = objectOf(held['custom_fields']) ?? {};
-    const code = (name: string) => fields.get('person', name)?.code ?? '';
-    const heldKeys = new Set([...keysIn(heldCustom[code(ENQUIRIES)]), ...keysIn(heldCustom[code(KEY)])]);
-    const changes = personChanges(held, parts, options.overwrite, [KEY, ENQUIRIES].map(code));
-    const newKeys = person.enquiries.filter(({ key, mayCreate }) => mayCreate && !heldKeys.has(key));
-    if (newKeys.length > 0)
-      Object.assign(changes.custom, {
-        [code(ENQUIRIES)]: withKeys(String(heldCustom[code(ENQUIRIES)] ?? ''), newKeys),
-      });
-    const body = v2Body(changes);
+    const heldKeys = new Set(keysOf('person', held, fields));
+    const { own, custom } = this.#changesOf(person, open, { held, heldKeys });
+    const newKeys = open.filter(({ key, mayCreate }) => mayCreate && !heldKeys.has(key));
+    const list = fields.get('person', ENQUIRIES)?.code ?? '';
+    const withNew = newKeys.length > 0 ? { [list]: withKeys(String(heldCustom[list] ?? ''), newKeys) } : {};
+    const body = v2Body({ own, custom: { ...custom, ...withNew } });
     if (Object.keys(body).length > 0) {
       const changed = await api.write(calls.changePerson, { id, body }, limits);
       if (isFault(changed)) {
-        if (changed.kind !== 'gone') return settle(person, refusedBy(changed));
+        if (changed.kind !== 'gone') return refuseAlone(open, changed);
         finder.forget(id);
-        if (!person.enquiries.some(({ mayCreate }) => mayCreate)) return deliverAll(person, NO_PERSON);
-        return settle(person, { kind: 'unavailable', reason: GONE, mayHaveArrived: false });
+        if (!open.some(({ mayCreate }) => mayCreate)) return deliverAll(open, NO_PERSON);
+        return settle(open, { kind: 'unavailable', reason: GONE, mayHaveArrived: false });
       }
       if (idOf(changed) === undefined) throw unnamed(api, 'the person');
     }
-    finder.add(keysOf(person), id);
-    const wanted = person.enquiries.filter(({ key, mayExist }) => mayExist || heldKeys.has(key));
+    finder.add(keysOfAll(person), id);
+    this.#setUnheld(open, { ...held, ...own, custom_fields: { ...heldCustom, ...custom } });
+    const wanted = open.filter(({ key, mayExist }) => mayExist || heldKeys.has(key));
     const keys = wanted.map(({ key }) => key);
     const { object } = options;
     const existing =
@@ -147,6 +165,39 @@ export class PersonWriter {
         ? new Map<string, ExistingRecord>()
         : await findRecords(api, object, { personId: id, keys, fields }, limits);
     return { id, existing, known: heldKeys };
+  }
+
+  /** Returns what a known person gets. An enquiry that the person had already fills gaps at most, because people may have worked on it since. */
+  #changesOf(
+    { email }: Person,
+    open: readonly Enquiry[],
+    { held, heldKeys }: { held: Json; heldKeys: ReadonlySet<string> },
+  ): Parts {
+    const { overwrite } = this.#tools.options;
+    const byPolicy = Map.groupBy(open, (enquiry) =>
+      heldKeys.has(enquiry.key) ? overwriteOf(enquiry, overwrite) : overwrite,
+    );
+    const changes = [...byPolicy]
+      .sort(([one], [other]) => Number(one === 'always') - Number(other === 'always'))
+      .map(([policy, own]) =>
+        personChanges(held, { email, wanted: this.#valuesOf(own, policy), overwrite: policy }),
+      );
+    return merged(changes, 'always');
+  }
+
+  #valuesOf(enquiries: readonly Enquiry[], overwrite: Overwrite): Parts {
+    const values = enquiries.map((enquiry) => this.#values.get(enquiry) ?? { own: {}, custom: {} });
+    return merged(values, overwrite);
+  }
+
+  /** Notes what the person, as Pipedrive has it now, does not hold of each enquiry. */
+  #setUnheld(enquiries: readonly Enquiry[], person: Json): void {
+    for (const enquiry of enquiries) {
+      enquiry.unheld = unheldOf(person, enquiry, this.#valuesOf([enquiry], 'always'), this.#tools.fields);
+      if (enquiry.mayCreate || enquiry.unheld.length === 0) continue;
+      const names = enquiry.unheld.map(({ name }) => `\`${name}\``).join(', ');
+      enquiry.remarks.push(`The person in Pipedrive keeps another value of ${names}.`);
+    }
   }
 
   /** Sets the outcome of enquiries with values that are no options. A value that every lead has holds the sink. */
@@ -172,42 +223,6 @@ export class PersonWriter {
   }
 }
 
-/** Returns those of the wanted values that a record has to get, in the words of its request. */
-export function recordChanges(
-  held: { readonly own: Json; readonly custom: Json },
-  wanted: Parts,
-  overwrite: Overwrite,
-  kept: readonly string[],
-): { readonly own: Record<string, unknown>; readonly custom: Record<string, unknown> } {
-  const changes = (of: Json, values: Parts['own']) => {
-    const texts = (all: Parts['own']) =>
-      Object.fromEntries(Object.keys(values).map((name) => [name, comparable(all[name])]));
-    const names = Object.keys(changesOf(texts(of), texts(values), overwrite));
-    return Object.fromEntries(
-      names.filter((name) => !kept.includes(name)).map((name) => [name, values[name]]),
-    );
-  };
-  return { own: changes(held.own, wanted.own), custom: changes(held.custom, wanted.custom) };
-}
-
-function personChanges(held: Json, wanted: Parts, overwrite: Overwrite, kept: readonly string[]) {
-  const { emails, phones, ...own } = wanted.own;
-  const custom = objectOf(held['custom_fields']) ?? {};
-  const changes = recordChanges({ own: held, custom }, { own, custom: wanted.custom }, overwrite, kept);
-  if (overwrite === 'never') return changes;
-  // The addresses and numbers that people have added stay.
-  const add = (name: 'emails' | 'phones', values: unknown, isFirst: boolean) => {
-    const before = listOf(held[name]);
-    const [first] = listOf(values);
-    if (!first || before.some(({ value }) => String(value).toLowerCase() === first['value'])) return;
-    if (before.length > 0 && !isFirst) return;
-    changes.own[name] = [first, ...before.map((one) => ({ ...one, primary: false }))];
-  };
-  add('emails', emails, false);
-  add('phones', phones, overwrite === 'always');
-  return changes;
-}
-
 /** Returns the outcome that the fault of a record means. */
 export function refusedBy(fault: RecordFault): NonNullable<Enquiry['outcome']> {
   return fault.kind === 'refused' ? fault : fault.refused;
@@ -221,16 +236,25 @@ export function unnamed({ addressee }: PipedriveApi, what: string): SinkUnavaila
   });
 }
 
-function keysOf({ enquiries }: Person): readonly string[] {
+function keysOfAll({ enquiries }: Person): readonly string[] {
   return enquiries.map(({ key }) => key);
 }
 
-function settle({ enquiries }: Person, outcome: NonNullable<Enquiry['outcome']>): undefined {
+function openOf({ enquiries }: Person): readonly Enquiry[] {
+  return enquiries.filter(({ outcome }) => outcome === undefined);
+}
+
+/** Refuses an enquiry. Of several, Pipedrive may take all but one. */
+function refuseAlone(enquiries: readonly Enquiry[], fault: RecordFault): 'one by one' | undefined {
+  return enquiries.length > 1 ? 'one by one' : settle(enquiries, refusedBy(fault));
+}
+
+function settle(enquiries: readonly Enquiry[], outcome: NonNullable<Enquiry['outcome']>): undefined {
   for (const enquiry of enquiries) enquiry.outcome ??= outcome;
   return undefined;
 }
 
-function deliverAll({ enquiries }: Person, remark: string): undefined {
+function deliverAll(enquiries: readonly Enquiry[], remark: string): undefined {
   for (const enquiry of enquiries) enquiry.outcome ??= { kind: 'delivered', remark };
   return undefined;
 }

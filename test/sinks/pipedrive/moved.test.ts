@@ -64,7 +64,7 @@ describe('a lead that has another person by now', () => {
     const { stub, open } = await aCompany();
     await outcomesOf(open(), [
       anEnquiry(7, { client_email: 'other@example.com', service_name: 'main:1' }),
-      anEnquiry(8, { client_email: 'third@example.com', address: 'main:1' }),
+      anEnquiry(8, { client_email: 'third@example.com', client_address: { friendly_address: 'main:1' } }),
     ]);
     expect(await outcomesOf(open(), [anEnquiry(1, {}, { mayHaveArrived: true })])).toEqual([DELIVERED]);
     expect([stub.records.persons.length, stub.records.leads.length]).toEqual([3, 3]);
