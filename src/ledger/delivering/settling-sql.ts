@@ -61,12 +61,20 @@ interface PendingRow {
 }
 
 /**
+ * When the last poll of the source that read a complete listing, before the one that recorded the version `v`, began, in ms. A lead that was not in
+ * a complete listing after the restore is new; the service's own time of the lead does not show this, because its clock may be ahead.
+ */
+const COMPLETE_BEFORE = `(SELECT round(unixepoch(p.started_at, 'subsec') * 1000) FROM polls p INDEXED BY _polls_by_source
+   WHERE p.source = v.source AND p.poll_id < v.poll_id AND p.status IN ('success', 'unchanged') ORDER BY p.poll_id DESC LIMIT 1)`;
+
+/**
  * Whether the lead of the delivery `d` may have arrived: by an attempt whose end is not known, or before the ledger was restored from a
  * backup that does not know it. In the second case, unlike in the first, the content may still be exchanged for a newer one: it is not known
  * which content arrived, and an older one must not follow it.
  */
 const MAY_HAVE_ARRIVED = `(d.unsure_at IS NOT NULL OR EXISTS (SELECT 1 FROM _ledger g
-   WHERE d.owed_at < g.restored_at OR (v.version = 1 AND v.valid_from >= g.restored_at AND v.created_at < g.restored_at)))`;
+   WHERE g.restored_at IS NOT NULL AND (d.owed_at < g.restored_at OR (v.version = 1 AND v.valid_from >= g.restored_at
+     AND (v.created_at < g.restored_at OR coalesce(${COMPLETE_BEFORE}, 0) < g.restored_at)))))`;
 
 /** Prepares the statements of `Settling`. */
 export function prepareSettling(db: Database.Database) {

@@ -247,11 +247,17 @@ describe('leadsync restore', () => {
     const backup = await aBackup(install);
     install.clock.jump(HOUR_MS);
     expect(await install.run(['restore', backup, '--yes', '--replace'])).toMatchObject({ code: 0 });
-    const ledger = await install.recorded([
+    const listed = [
       aListedLead({ id: 1, client_name: 'changed since' }, 0),
       aListedLead({ id: 2 }, 1),
       aListedLead({ id: 3, created_at: '2026-11-20T10:30:00Z' }, 2),
-      aListedLead({ id: 4, created_at: '2026-11-20T11:30:00Z' }, 3),
+      aListedLead({ id: 4, created_at: '2026-11-20T11:30:00Z' }, 3), // by a clock that is ahead
+    ];
+    await install.recorded(listed);
+    const ledger = await install.recorded([
+      ...listed,
+      aListedLead({ id: 5, created_at: '2026-11-20T10:30:00Z' }, 4),
+      aListedLead({ id: 6, created_at: '2026-11-20T11:30:00Z' }, 5),
     ]);
     const { refs } = await ledger.claim({ sink: 'crm', window: 1, max: 9, waitMs: 0, leaseMs: HOUR_MS });
     const batch = (await ledger.begin(refs[0] ?? expect.fail('nothing is due'), HOUR_MS))?.batch;
@@ -264,7 +270,9 @@ describe('leadsync restore', () => {
       [1, 2, true],
       [2, 1, true],
       [3, 1, true],
-      [4, 1, false],
+      [4, 1, true],
+      [5, 1, true],
+      [6, 1, false],
     ]);
   });
 
