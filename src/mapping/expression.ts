@@ -36,6 +36,8 @@ const LOOPS_DEEP = 2;
 
 type Node = Cel.ASTNode;
 
+type Literal = string | bigint | number | boolean;
+
 /** A checked expression. */
 export interface Expression {
   readonly text: string;
@@ -43,8 +45,8 @@ export interface Expression {
   readonly type: string;
   /** The keys of `raw` that it uses; undefined if it may use any. */
   readonly rawKeys: ReadonlySet<string> | undefined;
-  /** The text that the expression is, as in `"default"`; undefined if it is anything else. */
-  readonly literal: string | undefined;
+  /** The text, number or truth value that the expression is, as in `"default"` or `2`; undefined if it is anything else. */
+  readonly literal: Literal | undefined;
   /** Returns the value for a lead, as CEL has it. @throws ExpressionFailed */
   evaluate(variables: Variables): unknown;
 }
@@ -80,7 +82,7 @@ export class ExpressionCompiler {
         text,
         type,
         rawKeys,
-        literal: literalOf(program.ast),
+        literal: scalarOf(program.ast),
         evaluate: (variables) => evaluate(program, text, variables),
       }
     );
@@ -113,6 +115,11 @@ const FAILURES: Readonly<Record<string, string>> = {
   no_matching_overload: 'the value has another type than the function takes',
   no_such_overload: 'the value has another type than the operator takes',
 };
+
+function scalarOf({ op, args }: Node): Literal | undefined {
+  const isScalar = ['string', 'bigint', 'number', 'boolean'].includes(typeof args);
+  return op === 'value' && isScalar ? (args as Literal) : undefined;
+}
 
 function literalOf({ op, args }: Node): string | undefined {
   return op === 'value' && typeof args === 'string' ? args : undefined;

@@ -31,12 +31,18 @@ function valueFor(from: string, changes: SampleChanges = {}, more: Partial<Mappi
   return mapped.fields?.get('it');
 }
 
-test('a field whose expression is a text has that text for every lead, as a constant has', () => {
+test('a field whose expression is a text or number has it for every lead, as a constant has', () => {
   const { columns } = mapping({
-    fields: { stage: rule('"new"'), owner: { value: '101' }, name: rule('lead.client_name') },
+    fields: {
+      stage: rule('"new"'),
+      pipeline: rule('2'),
+      owner: { value: '101' },
+      name: rule('lead.client_name'),
+    },
   });
   expect(columns).toEqual([
     { name: 'stage', type: 'text', constant: 'new' },
+    { name: 'pipeline', type: 'bigint', constant: 2n },
     { name: 'owner', type: 'text', constant: '101' },
     { name: 'name', type: 'text' },
   ]);

@@ -7,7 +7,7 @@ export interface Call {
 }
 
 /**
- * The requests that the sink makes. Leads and notes exist in v1 only; all else is v2
+ * The requests that the sink makes. Leads, notes, users and the labels of leads exist in v1 only; all else is v2
  * (https://developers.pipedrive.com/docs/api/v1, https://developers.pipedrive.com/docs/api/v2).
  */
 export const calls = {
@@ -39,6 +39,8 @@ export const calls = {
   makeDealField: { method: 'POST', path: '/api/v2/dealFields', tokens: 5 },
   listPipelines: { method: 'GET', path: '/api/v2/pipelines', tokens: 5 },
   listStages: { method: 'GET', path: '/api/v2/stages', tokens: 5 },
+  listUsers: { method: 'GET', path: '/api/v1/users', tokens: 20 },
+  listLeadLabels: { method: 'GET', path: '/api/v1/leadLabels', tokens: 10 },
 } as const satisfies Record<string, Call>;
 
 /** Returns the tokens that a lead of a new person costs. */

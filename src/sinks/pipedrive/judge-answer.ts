@@ -22,6 +22,8 @@ export interface Addressee {
   readonly origin: string;
   /** Returns the name of a field by its code, as a mapping has it. Pipedrive's own fields of several objects have the same code. */
   nameOf(code: string, owner?: FieldOwner): string | undefined;
+  /** Whether a field of the mapping has the same value for every lead. */
+  isConstant(name: string): boolean;
 }
 
 const OWNERS = ['person', 'lead', 'deal'] as const satisfies readonly FieldOwner[];
@@ -72,6 +74,11 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
       if (isPage || method === 'GET') break;
       if (fault.unknownField !== undefined)
         throw failure(`Pipedrive no longer has ${shown(fault.unknownField, owner, to)}.`, setup);
+      if (to.isConstant(nameIn(fault.parameter, owner, to) ?? ''))
+        throw failure(
+          `${name} does not take ${shown(fault.parameter, owner, to)}, which is the same for every lead.`,
+          `Correct the value in \`fields\` of sink ${to.sink}.`,
+        );
       return fault.parameter === 'emails' ? { kind: 'wrong-email', refused: refused() } : refused();
     case 401:
       throw failure(`${name} does not accept the token.`, TOKEN_HINT);
@@ -136,11 +143,19 @@ function storedAnswer({ text }: Answer): string | undefined {
   return text?.slice(0, MAX_ANSWER).toWellFormed();
 }
 
-function shown(parameter: string | undefined, owner: FieldOwner | undefined, { nameOf }: Addressee): string {
+function shown(parameter: string | undefined, owner: FieldOwner | undefined, to: Addressee): string {
   if (parameter === undefined) return 'the record';
-  const name = nameOf(parameter, owner);
+  const name = nameIn(parameter, owner, to);
   if (name !== undefined) return `\`${name}\``;
   return /^[0-9a-f]{40}$/.test(parameter) ? `the field ${parameter}` : `\`${safe(parameter)}\``;
+}
+
+function nameIn(
+  parameter: string | undefined,
+  owner: FieldOwner | undefined,
+  { nameOf }: Addressee,
+): string | undefined {
+  return parameter === undefined ? undefined : nameOf(parameter, owner);
 }
 
 /** Returns a word of Pipedrive as it may be shown: an answer could have anything in place of it. */

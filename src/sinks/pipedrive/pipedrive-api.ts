@@ -39,10 +39,10 @@ export class PipedriveApi {
   constructor(
     { domain, token, daily_tokens: daily }: Pick<PipedriveOptions, 'domain' | 'token' | 'daily_tokens'>,
     parts: SinkParts,
-    nameOf: Addressee['nameOf'],
+    names: Pick<Addressee, 'nameOf' | 'isConstant'>,
   ) {
     this.#token = token;
-    this.addressee = { sink: parts.name, origin: domain, nameOf };
+    this.addressee = { sink: parts.name, origin: domain, ...names };
     this.budget = new TokenBudget(parts.clock, daily);
     this.#server = new ApiServer(domain, parts);
     this.#windows = {
@@ -85,6 +85,14 @@ export class PipedriveApi {
     const items: Json[] = [];
     for await (const item of this.list(call, query, limits)) items.push(item);
     return items;
+  }
+
+  /** Returns the items of a list that has no pages, or of the first page. @throws SinkUnavailable */
+  async whole(call: Call, limits: Limits): Promise<readonly Json[]> {
+    const { success, fault } = await this.#ask(call, {}, limits);
+    if (!success) throw unexpected(fault);
+    if (!Array.isArray(success.data)) throw this.#noList(call);
+    return success.data as readonly Json[];
   }
 
   /** Makes, changes or deletes a record. Returns it, or why Pipedrive does not do it. @throws SinkUnavailable */

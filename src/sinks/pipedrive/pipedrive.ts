@@ -30,6 +30,7 @@ import { PersonFinder } from './find-persons.ts';
 import { fieldFault, type PipedriveOptions, pipedriveOptions, standardFields } from './options.ts';
 import { type Limits, PipedriveApi } from './pipedrive-api.ts';
 import { missingFields } from './prepare-account.ts';
+import { requireFitting, requireLinks } from './require-constants.ts';
 import { eraseLeads, findPerson, type StoreTools, storedLeads } from './stored-leads.ts';
 import { DAILY_UNIT } from './token-budget.ts';
 import { EnquiryWriter } from './write-enquiries.ts';
@@ -83,13 +84,20 @@ class PipedriveSink implements Sink {
   #fields: AccountFields | undefined;
   /** The names of fields for messages, also after `#fields` was forgotten. */
   #lastFields: AccountFields | undefined;
+  /** The fields with which the constants of the mapping were verified. */
+  #verified: AccountFields | undefined;
+  /** The fields of the last batch that have the same value for every lead. */
+  #constants: ReadonlySet<string> = new Set();
   /** Whether the answers of Pipedrive have the custom fields of a new lead. */
   #hasEcho = true;
 
   constructor(options: PipedriveOptions, parts: SinkParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#api = new PipedriveApi(options, parts, (...field) => this.#lastFields?.nameOf(...field));
+    this.#api = new PipedriveApi(options, parts, {
+      nameOf: (...field) => this.#lastFields?.nameOf(...field),
+      isConstant: (name) => this.#constants.has(name),
+    });
     this.#finder = new PersonFinder(this.#api, parts.clock);
   }
 
@@ -99,6 +107,10 @@ class PipedriveSink implements Sink {
     requireParts(missing, 'Pipedrive', `\`leadsync setup ${name} --yes\` makes what is missing.`);
     const fields = await this.destinationFields(stop);
     requireFields(columns, fields, { sink: name, destination: 'Pipedrive' });
+    const limits = withoutLease(stop);
+    const own = this.#fields ?? (await this.#readFields(limits));
+    requireFitting(columns, own, this.#api);
+    await requireLinks(columns, own, { api: this.#api, limits });
     this.#api.budget.demand(this.#tokensOfLead, this.#api.addressee.origin);
   }
 
@@ -215,6 +227,11 @@ class PipedriveSink implements Sink {
   ): Promise<void> {
     this.#api.budget.demand(this.#tokensOfLead, this.#api.addressee.origin);
     const fields = this.#fields ?? (await this.#readFields(limits));
+    this.#constants = new Set(
+      columns.flatMap(({ name, constant }) => (constant === undefined ? [] : [name])),
+    );
+    if (this.#verified !== fields) await requireLinks(columns, fields, { api: this.#api, limits });
+    this.#verified = fields;
     const writer = new EnquiryWriter({
       api: this.#api,
       finder: this.#finder,
