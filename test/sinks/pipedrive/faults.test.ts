@@ -144,7 +144,7 @@ describe('what people do while leads flow', () => {
   );
 
   test('a read that fails after the person was written leaves open whether the lead has arrived', async () => {
-    const { stub, open } = await aCompany({ fields: { 'lead.owner_id': '999999' } });
+    const { stub, open } = await aCompany({ fields: { 'lead.owner_id': 'int("999999")' } });
     await addPerson(stub, 'person1@example.com');
     const isRefused = () => {
       const { method, path } = stub.requests.at(-1) ?? {};
