@@ -1,11 +1,8 @@
 import type { DestinationField } from '../destination.ts';
 import { calls } from './calls.ts';
-import { ENQUIRIES, KEY, NOTE, type PipedriveOptions, URL_FIELD } from './options.ts';
+import { ENQUIRIES, type FieldOwner, KEY, NOTE, type PipedriveOptions, URL_FIELD } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
 import { type Json, listOf, textOf } from './read-answer.ts';
-
-/** The objects that have fields. Leads have the custom fields of deals. */
-export type FieldOwner = 'person' | 'lead' | 'deal';
 
 /** A field of an object. */
 export interface AccountField {

@@ -1,10 +1,10 @@
 import type { Overwrite } from '../crm/overwrite.ts';
 import { SinkUnavailable } from '../sink.ts';
-import { type AccountField, type FieldOwner, fieldName, ownField } from './account-fields.ts';
+import { type AccountField, fieldName, ownField } from './account-fields.ts';
 import type { Enquiry, Values } from './enquiry.ts';
 import { fitted, spread } from './fit-values.ts';
 import type { Addressee } from './judge-answer.ts';
-import { ENQUIRIES, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
+import { ENQUIRIES, type FieldOwner, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
 
 /** Where fields are looked up. */
 export interface FieldLookup {

@@ -1,8 +1,8 @@
 import type { Refused } from '../../leads/outcome.ts';
 import type { Answer } from '../api-server.ts';
 import { SinkUnavailable } from '../sink.ts';
-import type { FieldOwner } from './account-fields.ts';
 import type { Call } from './calls.ts';
+import type { FieldOwner } from './options.ts';
 import { readBody, readFault } from './read-answer.ts';
 import { DAILY_WAIT_MS } from './token-budget.ts';
 

@@ -57,6 +57,9 @@ export const pipedriveOptions = z.strictObject({
 /** The options of a pipedrive sink, validated. */
 export type PipedriveOptions = z.output<typeof pipedriveOptions>;
 
+/** The objects that have fields. Leads have the custom fields of deals. */
+export type FieldOwner = 'person' | 'lead' | 'deal';
+
 function isDomain(value: string): boolean {
   const url = URL.parse(value);
   if (url === null || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')

@@ -3,9 +3,9 @@ import { withoutLease } from '../api-server.ts';
 import { curlCommand } from '../crm/curl-command.ts';
 import type { MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink.ts';
-import { type FieldOwner, fieldName, ownersOf, readFields } from './account-fields.ts';
+import { fieldName, ownersOf, readFields } from './account-fields.ts';
 import { calls } from './calls.ts';
-import { ENQUIRIES, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
+import { ENQUIRIES, type FieldOwner, KEY, type PipedriveOptions, URL_FIELD } from './options.ts';
 import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
 import { refusedBy } from './write-persons.ts';
 

@@ -1,8 +1,9 @@
 import { type MappedColumn, type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import { SinkUnavailable } from '../sink.ts';
-import { type AccountField, type AccountFields, type FieldOwner, fieldName } from './account-fields.ts';
+import { type AccountField, type AccountFields, fieldName } from './account-fields.ts';
 import { type Call, calls } from './calls.ts';
 import { fitted } from './fit-values.ts';
+import type { FieldOwner } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
 import type { Json } from './read-answer.ts';
 

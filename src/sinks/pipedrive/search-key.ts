@@ -1,7 +1,7 @@
-import type { AccountFields, FieldOwner } from './account-fields.ts';
+import type { AccountFields } from './account-fields.ts';
 import { keysIn } from './build-records.ts';
 import { calls } from './calls.ts';
-import { ENQUIRIES, KEY } from './options.ts';
+import { ENQUIRIES, type FieldOwner, KEY } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
 import { idOf, type Json, objectOf, textOf } from './read-answer.ts';
 
@@ -15,7 +15,7 @@ interface KeyedRecord {
 const READ = { person: calls.readPerson, lead: calls.readLead, deal: calls.readDeal };
 
 /**
- * Searches the company for the persons, leads and deals with a key, whomever they belong to. Reads each, because the search has old values, and
+ * Searches the company for the persons, leads and deals with a key, under any person. Reads each, because the search has old values, and
  * because a client may have typed the key into another field. The search does not know the newest records. @throws SinkUnavailable
  */
 export async function recordsWithKey(
