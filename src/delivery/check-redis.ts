@@ -87,7 +87,7 @@ function describeSentinels(
   const masters = [...new Set(answers.flatMap(({ master }) => master ?? []))];
   const replicas = Number(/^connected_slaves:(\d+)/m.exec(info)?.[1] ?? 0);
   const warnings = [
-    ...silent.map(({ sentinel }) => `the sentinel ${hostAndPort(sentinel)} does not know the master`),
+    ...silent.map(({ sentinel }) => `the sentinel ${hostAndPort(sentinel)} names no master`),
     ...(masters.length > 1 ? [`the sentinels disagree about the master (${masters.join(', ')})`] : []),
     ...(replicas === 0 ? ['the master has no replica that could replace it'] : []),
     ...warningsOf(info),

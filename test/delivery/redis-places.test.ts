@@ -107,7 +107,7 @@ describe('a Redis behind sentinels', () => {
     const away = { host: '127.0.0.1', port: await freePort() };
     const [first] = group.place.sentinels;
     expect(await checkRedis({ ...group.place, sentinels: [first ?? away, away] }, STOP)).toContain(
-      `but the sentinel 127.0.0.1:${away.port} does not know the master`,
+      `but the sentinel 127.0.0.1:${away.port} names no master`,
     );
   });
 
