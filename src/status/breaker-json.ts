@@ -51,13 +51,16 @@ function explain(health: SinkHealth, policy: BreakerPolicy, most: number | null)
 }
 
 /** Returns why a sink is held. The health does not say so, but has everything by which the circuit breaker decided. */
-function holdReason({ recent, refusals, places }: SinkHealth, policy: BreakerPolicy): string {
+function holdReason(health: SinkHealth, policy: BreakerPolicy): string {
+  const { recent, refusals, places, heldSince, renewedAt } = health;
   if (refusals >= REFUSALS_BEFORE_HOLD) return `It is held because it refused ${refusals} leads in a row.`;
   const failed = failuresIn(recent.slice(-JUDGED_BATCHES));
   if (places === undefined && failed >= failuresToHold(policy))
     return `It is held because ${failed} of its last ${JUDGED_BATCHES} batches failed.`;
   if (places === undefined && recent.endsWith('-'.repeat(policy.consecutiveFailures)))
     return `It is held because its last ${countOf(policy.consecutiveFailures, 'batch', 'batches')} failed.`;
+  if (heldSince && renewedAt && renewedAt >= heldSince)
+    return 'It is held until its destination answers the probe that was asked for.';
   return 'It is held because its destination asked for a pause.';
 }
 

@@ -96,7 +96,8 @@ export class OperatorActions {
 
   /**
    * Ends a pause, and makes the next probe of a held sink due now. Only an answer of the destination ends a hold, because a destination that
-   * is still down would get all that waits.
+   * is still down would get all that waits. If the hold was for refusals, a refusal ends it, too: otherwise leads that really are bad would
+   * hold the sink for good.
    */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
@@ -107,7 +108,14 @@ export class OperatorActions {
     // What waits for the next probe becomes due with it, so that one of it can be the probe.
     if (heldSince && probeAt) this.#hurry(sink, now, probeAt);
     const after = heldSince
-      ? { ...health, pausedSince: undefined, pausedReason: undefined, probeAt: now }
+      ? {
+          ...health,
+          pausedSince: undefined,
+          pausedReason: undefined,
+          probeAt: now,
+          refusals: 0,
+          refusingSince: undefined,
+        }
       : { ...HEALTHY, lastDeliveredAt, places, quota };
     this.#setHealth(sink, { ...after, renewedAt: now }, now);
     return true;

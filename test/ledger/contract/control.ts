@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { REFUSALS_BEFORE_HOLD } from '../../../src/leads/sink-health.ts';
 import { until } from '../../support/time/until.ts';
 import {
   aSink,
@@ -390,6 +391,19 @@ export function controlContract(store: () => OpenLedger): void {
       const { sinks } = await on.ledger.status();
       expect(sinks).toMatchObject([{ delivered: 1, pending: 8, health: { heldSince: undefined } }]);
       expect((await on.attemptAll('crm')).length).toBeGreaterThan(1);
+    });
+
+    it('leads that are refused again by the probe of resume do not hold the sink for good', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, REFUSALS_BEFORE_HOLD));
+      await on.attemptAll('crm', refused);
+      const health = async () => (await on.ledger.status()).sinks[0]?.health;
+      expect((await health())?.heldSince).toBeDefined();
+      on.clock.jump(1_000);
+      await on.ledger.resume('crm');
+      on.clock.jump(1_000);
+      expect((await on.attemptAll('crm', refused)).flat()).toHaveLength(1);
+      expect(await health()).toMatchObject({ heldSince: undefined });
     });
 
     it('why a sink is held is kept with the status of the answer, also by another process', async () => {
