@@ -1,4 +1,10 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import {
+  Cluster,
+  Redis,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+} from 'ioredis';
 import type { RedisLogin, RedisPlace, RedisTls, ServerAddress } from './options.ts';
 import { reconnectWhenReadOnly } from './reconnect-when-read-only.ts';
 
@@ -43,6 +49,7 @@ export function openRedis(place: RedisPlace, purpose: Purpose): RedisClient {
   return new Redis({
     ...optionsFor(purpose),
     ...loginOptions(place.login),
+    Connector: QuietSentinelConnector,
     sentinels: sentinels.map((one) => ({ ...one })),
     name: master,
     ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
@@ -55,6 +62,19 @@ export function openRedis(place: RedisPlace, purpose: Purpose): RedisClient {
     ...(place.tls && { tls: tls(place.tls), enableTLSForSentinelMode: true }),
     ...(place.tls?.sentinels && { sentinelTLS: tls(place.tls) }),
   });
+}
+
+/**
+ * The connector of ioredis for sentinels, whose connections to them have a listener for errors: without one, ioredis writes each error to
+ * standard error, outside of the log. That a sentinel is down is not reported; `leadsync check` says so.
+ */
+class QuietSentinelConnector extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as SentinelConnectionOptions);
+    const inside = this as unknown as { connectToSentinel(...args: unknown[]): Redis };
+    const connect = inside.connectToSentinel.bind(this);
+    inside.connectToSentinel = (...args) => connect(...args).on('error', () => undefined);
+  }
 }
 
 /** Opens a connection to one of the sentinels, which connects with `connect()`, once. */

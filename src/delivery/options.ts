@@ -83,7 +83,7 @@ const tlsOptions = z.strictObject({
     .optional()
     .describe('The certificate that leadsync presents, as PEM, if the servers ask for one. Needs `key`.'),
   key: secret().optional().describe('The key of `cert`, as PEM.'),
-  sentinels: z.boolean().default(true).describe('Whether the sentinels use TLS as well.'),
+  sentinels: z.boolean().optional().describe('Whether the sentinels use TLS as well. Default: true.'),
 });
 
 const redisOptions = z.strictObject({
@@ -124,7 +124,15 @@ const redisOptions = z.strictObject({
     .optional()
     .describe('Connects with TLS. `true` trusts the authorities of Node.js.'),
   addresses: z
-    .record(z.string(), address(REDIS_PORT))
+    .record(
+      z
+        .string()
+        .regex(
+          /^(\[[\da-f:.]+\]|[^\s:/@]+):\d+$/i,
+          'must be an address with its port, such as 10.0.0.4:6379',
+        ),
+      address(REDIS_PORT),
+    )
     .default({})
     .describe(
       'Where leadsync reaches servers whose own address it cannot reach, as with NAT or port forwarding: `{ 10.0.0.4:6379: redis-1.example.com:6379 }`.',
@@ -204,53 +212,70 @@ export function redisPlaceOf({
 function tlsOf({ tls }: RedisOptions): RedisTls | undefined {
   if (!tls) return undefined;
   if (tls === true) return { ca: undefined, cert: undefined, key: undefined, sentinels: true };
-  return { ca: tls.ca, cert: tls.cert, key: tls.key, sentinels: tls.sentinels };
+  return { ca: tls.ca, cert: tls.cert, key: tls.key, sentinels: tls.sentinels ?? true };
+}
+
+interface OptionFault {
+  readonly at: keyof RedisOptions;
+  readonly message: string;
 }
 
 /** Returns what contradicts itself in `queue.redis`, each with the option to blame. */
-function faultsOf(redis: RedisOptions): { readonly at: keyof RedisOptions; readonly message: string }[] {
-  const { url, tls } = redis;
-  const kinds = (['url', 'sentinels', 'cluster'] as const).filter((kind) => redis[kind] !== undefined);
-  const [kind, other] = kinds;
-  if (kind === undefined) return [{ at: 'url', message: 'name one of url, sentinels and cluster' }];
-  if (other !== undefined)
+function faultsOf(redis: RedisOptions): readonly OptionFault[] {
+  const [kind, other] = (['url', 'sentinels', 'cluster'] as const).filter((one) => redis[one] !== undefined);
+  if (kind !== undefined && other !== undefined)
     return [
       { at: other, message: `cannot be combined with ${kind}: keep the one that describes your Redis` },
     ];
-  const only = (options: readonly (keyof RedisOptions)[], wanted: string) =>
-    options
-      .filter((at) => redis[at] !== undefined)
-      .map((at) => ({ at, message: `is only for ${wanted}: remove it` }));
-  const encrypted = url && isRedisUrl(url) && new URL(url.reveal()).protocol === 'rediss:';
+  const blame = (options: readonly (keyof RedisOptions)[], message: string): OptionFault[] =>
+    options.filter((at) => redis[at] !== undefined).map((at) => ({ at, message }));
+  const ofSentinels = ['master', 'sentinel_username', 'sentinel_password'] as const;
   return [
-    ...(kind === 'sentinels' ? [] : only(['master', 'sentinel_username', 'sentinel_password'], 'sentinels')),
+    ...(kind === 'sentinels' ? [] : blame(ofSentinels, 'is only for sentinels: remove it')),
     ...(kind === 'url'
-      ? (['username', 'password'] as const)
-          .filter((at) => redis[at] !== undefined)
-          .map((at) => ({ at, message: 'belongs into url: rediss://USER:PASSWORD@HOST:PORT' }))
+      ? blame(['username', 'password'], 'belongs into url: rediss://USER:PASSWORD@HOST:PORT')
       : []),
-    ...(kind === 'sentinels' && redis.master === undefined
-      ? [
-          {
-            at: 'master' as const,
-            message: 'is missing: the name under which the sentinels watch the master',
-          },
-        ]
-      : []),
-    ...(url && !isRedisUrl(url) ? [{ at: 'url' as const, message: WRONG_URL }] : []),
-    ...(url && tls && !encrypted
-      ? [{ at: 'url' as const, message: 'must begin with rediss:// to use tls' }]
-      : []),
-    ...(url && tls === false && encrypted
-      ? [{ at: 'tls' as const, message: 'contradicts url, which begins with rediss://: remove one of them' }]
-      : []),
-    ...(typeof tls === 'object' && (tls.cert === undefined) !== (tls.key === undefined)
-      ? [{ at: 'tls' as const, message: 'needs cert and key together, or neither' }]
-      : []),
+    ...faultsOfNames(redis),
+    ...faultsOfTls(redis),
   ];
 }
 
+function faultsOfNames(redis: RedisOptions): OptionFault[] {
+  const { url, sentinels, master, addresses } = redis;
+  const faults: OptionFault[] = [];
+  if (sentinels && master === undefined)
+    faults.push({ at: 'master', message: 'is missing: the name under which the sentinels watch the master' });
+  if (url && Object.keys(addresses).length > 0)
+    faults.push({
+      at: 'addresses',
+      message: 'has no effect with url: put the address that leadsync reaches there',
+    });
+  for (const [name, password] of [
+    ['username', 'password'],
+    ['sentinel_username', 'sentinel_password'],
+  ] as const)
+    if (redis[name] !== undefined && redis[password] === undefined)
+      faults.push({ at: name, message: `has no effect without ${password}` });
+  return faults;
+}
+
+function faultsOfTls({ url, cluster, tls }: RedisOptions): OptionFault[] {
+  const faults: OptionFault[] = [];
+  const encrypted = url?.reveal().startsWith('rediss:');
+  if (url && !isRedisUrl(url)) faults.push({ at: 'url', message: WRONG_URL });
+  else if (url && tls && !encrypted)
+    faults.push({ at: 'url', message: 'must begin with rediss:// to use tls' });
+  if (tls === false && encrypted)
+    faults.push({ at: 'tls', message: 'contradicts url, which begins with rediss://: remove one of them' });
+  if (typeof tls !== 'object') return faults;
+  if ((tls.cert === undefined) !== (tls.key === undefined))
+    faults.push({ at: 'tls', message: 'needs cert and key together, or neither' });
+  if (tls.sentinels !== undefined && (url || cluster))
+    faults.push({ at: 'tls', message: 'has `sentinels`, which is only for sentinels: remove it' });
+  return faults;
+}
+
 function isRedisUrl(text: Secret): boolean {
-  const url = URL.parse(text.reveal());
-  return url !== null && ['redis:', 'rediss:'].includes(url.protocol);
+  // In lower case: ioredis compares the scheme as it is written, and would send the password of REDISS:// without TLS.
+  return /^rediss?:\/\//.test(text.reveal()) && URL.canParse(text.reveal());
 }

@@ -23,7 +23,7 @@ it('finds rows that PostgreSQL lost, has in an older version, or has from elsewh
   await stores.list(ids(1, 2_500));
   await stores.list([...ids(1, 9), aListedLead({ id: 10, client_name: 'New' }), ...ids(11, 2_500)]);
   expect(await compared(stores)).toEqual({
-    found: { delivered: 2_500, held: 2_500, missing: 0, foreign: 0 },
+    found: { delivered: 2_500, held: 2_500, missing: 0, foreign: 0, duplicates: 0 },
     differences: [],
   });
   await stores.postgres.query('DELETE FROM leads WHERE id IN (1, 2100)');

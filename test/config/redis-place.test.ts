@@ -47,7 +47,12 @@ describe('queue.redis', () => {
   });
 
   test.each([
-    ['{}', 'queue.redis.url: name one of url, sentinels and cluster'],
+    ['{}', 'queue.redis: names no Redis; add one of `url`, `sentinels` and `cluster`'],
+    ['{ url: REDISS://r }', 'queue.redis.url: must be a redis:// or rediss:// address'],
+    ['{ url: redis://r, addresses: { "a:1": b } }', 'queue.redis.addresses: has no effect with url'],
+    ['{ cluster: [r], addresses: { a: b } }', 'must be an address with its port'],
+    ['{ cluster: [r], username: u }', 'queue.redis.username: has no effect without password'],
+    ['{ cluster: [r], tls: { sentinels: false } }', 'queue.redis.tls: has `sentinels`'],
     ['{ url: redis://r, cluster: [r] }', 'queue.redis.cluster: cannot be combined with url'],
     ['{ sentinels: [s] }', 'queue.redis.master: is missing'],
     ['{ cluster: [r], master: m }', 'queue.redis.master: is only for sentinels'],

@@ -51,7 +51,10 @@ export async function privateRedis(args: readonly string[] = [], port?: number):
 
 /** Runs commands on a Redis over a separate connection: by its address, or on loopback with TLS. */
 export async function command<T>(
-  redis: string | { readonly port: number; readonly tls: { ca: string; cert: string; key: string } },
+  redis:
+    | string
+    | { readonly port: number; readonly tls: { ca: string; cert: string; key: string } }
+    | { readonly port: number; readonly password: string },
   use: (redis: Redis) => Promise<T>,
 ): Promise<T> {
   const client = typeof redis === 'string' ? new Redis(redis) : new Redis({ host: '127.0.0.1', ...redis });

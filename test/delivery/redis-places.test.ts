@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkRedis } from '../../src/delivery/check-redis.ts';
 import type { RedisPlace } from '../../src/delivery/options.ts';
 import { readMarker } from '../../src/delivery/queue-marker.ts';
@@ -12,6 +12,7 @@ import { startSentinels, type TestSentinels } from '../support/servers/redis-sen
 import { type RedisCertificates, redisCertificates } from '../support/servers/redis-tls.ts';
 import { freePort } from '../support/servers/server-process.ts';
 import { uniqueName } from '../support/servers/services.ts';
+import { until } from '../support/time/until.ts';
 import { carrierContract } from './carrier-contract.ts';
 import { command, connected, openBullmq } from './open-bullmq.ts';
 
@@ -109,6 +110,21 @@ describe('a Redis behind sentinels', () => {
     expect(await checkRedis({ ...group.place, sentinels: [first ?? away, away] }, STOP)).toContain(
       `but the sentinel 127.0.0.1:${away.port} names no master`,
     );
+  });
+
+  it('a sentinel that is down writes nothing outside of the log', async () => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    onTestFinished(() => written.mockRestore());
+    const away = { host: '127.0.0.1', port: await freePort() };
+    const sentinels = [away, ...group.place.sentinels.slice(0, 1)];
+    await connected(openBullmq({ ...group.place, sentinels }, undefined));
+    const [port] = group.place.sentinels.map((one) => one.port);
+    await until('a sentinel has a subscriber', async () => {
+      const sentinel = { port: port ?? 0, password: 'battery-staple' };
+      const [, subscribers] = await command(sentinel, (one) => one.pubsub('NUMSUB', '+switch-master'));
+      return Number(subscribers) > 0;
+    });
+    expect(written).not.toHaveBeenCalled();
   });
 
   it.each([

@@ -110,6 +110,6 @@ test('without Redis there is no Bull Board, and the configuration check says so'
   const { code, stderr } = await runLeadsync(['validate', '-c', configFile]);
   expect(code).toBe(78);
   expect(stderr).toMatch(
-    /:\d+:\d+: queue\.board: there is no queue to show without queue\.redis_url; set queue\.redis_url/,
+    /:\d+:\d+: queue\.board: there is no queue to show without queue\.redis_url or queue\.redis; set one of them/,
   );
 });

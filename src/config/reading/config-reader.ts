@@ -66,6 +66,12 @@ export class ConfigReader {
     reader.refuseFormerNames(sinks);
     if (daemon === undefined) return undefined;
     const redis = redisPlaceOf(daemon.queue);
+    if (redis?.kind === 'sentinel' && redis.sentinels.length === 0)
+      this.#validator.fault(
+        ['queue', 'redis'],
+        'names no Redis',
+        'add one of `url`, `sentinels` and `cluster`',
+      );
     if (daemon.queue.board && !redis)
       this.#validator.fault(
         ['queue', 'board'],
