@@ -102,6 +102,17 @@ describe('the statements of the ledger', () => {
     expect(bad.flatMap((sql) => faultsOf(connection, sql))).toEqual([]);
   });
 
+  it('a delivery after a restore finds the last complete poll by its status, past any number of failed ones', async () => {
+    const { statements, connection } = await usedLedger();
+    const load = statements.filter((sql) => sql.includes('restored_at') && sql.includes(' AS unsure'));
+    const plans = load.map((sql) => connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(1));
+    const reads = (plans as { detail: string }[][]).map((plan) =>
+      plan.filter(({ detail }) => detail.includes('_polls_by_status')).map(({ detail }) => detail),
+    );
+    const last = expect.stringMatching(/^SEARCH q USING .*\(source=\? AND status=\? AND rowid<\?\)$/);
+    expect(reads).toEqual([[last, last]]);
+  });
+
   it('every listed exception exists and reads many rows', async () => {
     const { statements, connection } = await usedLedger();
     const idle = MAY_READ_MANY.filter(

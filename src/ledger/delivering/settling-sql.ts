@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LeadEvent } from '../../leads/delivery.ts';
+import type { PollStatus } from '../contract/status-rows.ts';
 import { changedAt, deliveryId, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/views.ts';
 import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
@@ -61,19 +62,39 @@ interface PendingRow {
 }
 
 /**
+ * How long after a restore a source may be polled for the first time and still count as known before it, in ms: it may have been added
+ * after the backup, and nothing in the backup shows that.
+ */
+const KNOWN_BEFORE_MS = 86_400_000;
+
+/** When a poll `p` began, in ms. */
+const STARTED_AT = `round(unixepoch(p.started_at, 'subsec') * 1000)`;
+
+/** When the first poll of the source of the version `v` began, in ms. */
+const FIRST_POLL = `(SELECT ${STARTED_AT} FROM polls p INDEXED BY _polls_by_source
+   WHERE p.source = v.source AND p.poll_id <= v.poll_id ORDER BY p.poll_id LIMIT 1)`;
+
+/** Returns the last poll with a status, before the one that recorded the version `v`. 0 if there is none. */
+const lastBefore = (
+  status: PollStatus,
+) => `coalesce((SELECT max(q.poll_id) FROM polls q INDEXED BY _polls_by_status
+   WHERE q.source = v.source AND q.status = '${status}' AND q.poll_id < v.poll_id), 0)`;
+
+/**
  * When the last poll of the source that read a complete listing, before the one that recorded the version `v`, began, in ms. A lead that was not in
  * a complete listing after the restore is new; the service's own time of the lead does not show this, because its clock may be ahead.
  */
-const COMPLETE_BEFORE = `(SELECT round(unixepoch(p.started_at, 'subsec') * 1000) FROM polls p INDEXED BY _polls_by_source
-   WHERE p.source = v.source AND p.poll_id < v.poll_id AND p.status IN ('success', 'unchanged') ORDER BY p.poll_id DESC LIMIT 1)`;
+const COMPLETE_BEFORE = `(SELECT ${STARTED_AT} FROM polls p
+   WHERE p.poll_id = max(${lastBefore('success')}, ${lastBefore('unchanged')}))`;
 
 /**
  * Whether the lead of the delivery `d` may have arrived: by an attempt whose end is not known, or before the ledger was restored from a
  * backup that does not know it. In the second case, unlike in the first, the content may still be exchanged for a newer one: it is not known
- * which content arrived, and an older one must not follow it.
+ * which content arrived, and an older one must not follow it. Leads of a source that was added later cannot have arrived before.
  */
 const MAY_HAVE_ARRIVED = `(d.unsure_at IS NOT NULL OR EXISTS (SELECT 1 FROM _ledger g
    WHERE g.restored_at IS NOT NULL AND (d.owed_at < g.restored_at OR (v.version = 1 AND v.valid_from >= g.restored_at
+     AND ${FIRST_POLL} < g.restored_at + ${KNOWN_BEFORE_MS}
      AND (v.created_at < g.restored_at OR coalesce(${COMPLETE_BEFORE}, 0) < g.restored_at)))))`;
 
 /** Prepares the statements of `Settling`. */
