@@ -100,3 +100,41 @@ test('a session is kept for https alone where a trusted proxy is asked by it', a
   expect(await logIn(['127.0.0.1'])).toMatch(/^__Host-.*; Secure/);
   expect(await logIn([])).not.toMatch(/; Secure/);
 });
+
+describe('a session over plain http, although people open the pages by https', () => {
+  const form = { 'content-type': 'application/x-www-form-urlencoded', host: 'leads.lan' };
+  const logIn = async (proxies: string[], headers: Record<string, string>) => {
+    const pages = { hosts: () => ['leads.lan'], publicUrl: () => 'https://leads.lan' };
+    const server = await start({ proxies: () => proxies, ...pages });
+    const request = { method: 'POST', headers: { ...form, ...headers }, body: `token=${TOKEN}` };
+    return { server, cookie: (await ask(server, '/login', request)).headers['set-cookie']?.[0] ?? '' };
+  };
+
+  test.each([
+    ['the browser', [], { origin: 'http://leads.lan' }],
+    ['a trusted proxy', ['127.0.0.1'], { 'x-forwarded-proto': 'http' }],
+  ])('has a cookie that the browser keeps, if %s says http', async (_, proxies, headers) => {
+    const { cookie } = await logIn(proxies, headers);
+    expect(cookie).toMatch(/^leadsync_session=/);
+    expect(cookie).not.toMatch(/; Secure/);
+  });
+
+  test('lasts where a trusted proxy says http', async () => {
+    const http = { 'x-forwarded-proto': 'http' };
+    const { server, cookie } = await logIn(['127.0.0.1'], http);
+    const headers = { ...http, host: 'leads.lan', cookie: cookie.split(';')[0] ?? '' };
+    expect((await ask(server, '/metrics', { headers })).status).toBe(200);
+  });
+
+  test.each([
+    ['neither the browser nor a proxy says which', [], {}],
+    ['http is what an unknown proxy says', [], { 'x-forwarded-proto': 'http' }],
+    [
+      'the browser says https behind a proxy that says http',
+      ['127.0.0.1'],
+      { 'x-forwarded-proto': 'http', origin: 'https://leads.lan' },
+    ],
+  ])('is kept for https if %s', async (_, proxies, headers) => {
+    expect((await logIn(proxies, headers)).cookie).toMatch(/^__Host-leadsync_session=.*; Secure/);
+  });
+});

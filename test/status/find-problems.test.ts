@@ -4,6 +4,7 @@ import type { PollRow } from '../../src/ledger/contract/status-rows.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
 import { findProblems } from '../../src/status/find-problems.ts';
 import { commandInText } from '../../src/status/problem.ts';
+import { heldSink } from '../../src/status/shared-problems.ts';
 import { findSourceProblems } from '../../src/status/source-problems.ts';
 import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
 
@@ -164,6 +165,18 @@ test('the pages leave out the commands for which they have a button or a link', 
   expect(steps['sink_held']?.pageStep).toBe(
     'Fix the destination. Nothing is lost: 3 leads wait. The next probe is in 8 s.',
   );
+});
+
+test.each([
+  [8_000, 3, '3 leads wait. The next probe is in 8 s; `leadsync resume crm` sends a probe now.'],
+  [0, 3, '3 leads wait. The next probe is due now.'],
+  [-3 * 3_600_000, 3, '3 leads wait. The next probe is due now.'],
+  [8_000, 0, 'nothing waits. The next lead is the probe.'],
+  [-3 * 3_600_000, 0, 'nothing waits. The next lead is the probe.'],
+])('a held sink whose probe is due in %i ms, with %i pending leads: %s', (inMs, pending, next) => {
+  const health = { ...HEALTHY, heldSince: now, probeAt: new Date(now.getTime() + inMs) };
+  const found = heldSink(aSink({ name: 'crm', health, pending }), { command: commandInText, now });
+  expect(found?.nextStep).toBe(`Fix the destination. Nothing is lost: ${next}`);
 });
 
 test.each([

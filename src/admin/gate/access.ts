@@ -7,7 +7,7 @@ import type { LoginProvider } from '../contract/login-provider.ts';
 import { RequestError } from '../contract/request-error.ts';
 import type { OperationName, PersonWithoutRole } from '../contract/rights.ts';
 import { sendError, wantsPage } from '../http/answer.ts';
-import { clientAddress, isHttps } from '../http/proxies.ts';
+import { clientAddress, isHttps, isPlainHttp } from '../http/proxies.ts';
 import { readCookie } from './cookies.ts';
 import { digest, type PersonHolder, Sessions, type TokenHolder } from './sessions.ts';
 import { TokenThrottle } from './token-throttle.ts';
@@ -95,10 +95,15 @@ export class Access {
     return this.#bySession(this.#sessionOf(request), address) ?? NO_CREDENTIAL;
   }
 
-  /** Whether the browser uses HTTPS, according to a trusted proxy, to its `Origin`, or to the address at which people open the pages. */
+  /**
+   * Whether the browser uses HTTPS, according to a trusted proxy or to its `Origin`; if neither says, according to the address at which
+   * people open the pages. A browser drops the cookie of a session that is kept for HTTPS if it uses HTTP.
+   */
   isSecure(request: FastifyRequest): boolean {
+    if (isHttps(request)) return true;
+    if (isPlainHttp(request, this.#protection.isProxy)) return false;
     const pages = URL.parse(this.#protection.publicUrl() ?? '');
-    return isHttps(request) || (pages?.protocol === 'https:' && pages.host === request.host);
+    return pages?.protocol === 'https:' && pages.host === request.host;
   }
 
   #sessionOf(request: FastifyRequest): string | undefined {

@@ -27,6 +27,15 @@ export function isHttps({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers.origin?.startsWith('https:') === true;
 }
 
+/** Whether the browser's `Origin`, or a proxy that `isProxy` trusts, says that the client uses HTTP without encryption. */
+export function isPlainHttp(
+  { protocol, headers, socket }: FastifyRequest,
+  isProxy: (address: string) => boolean,
+): boolean {
+  const isSaidByProxy = headers['x-forwarded-proto'] !== undefined && isProxy(socket.remoteAddress ?? '');
+  return headers.origin?.startsWith('http:') === true || (isSaidByProxy && protocol === 'http');
+}
+
 /** Returns the origin under which the browser sends a request, without the port that its scheme implies. The gate has checked the host name. */
 export function originOf(request: FastifyRequest): string {
   const address = `${isHttps(request) ? 'https' : 'http'}://${request.host}`;
