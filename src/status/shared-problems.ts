@@ -38,8 +38,9 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
   const { heldSince, heldReason, heldStatus, pausedSince, probeAt } = health;
   if (!heldSince || pausedSince) return undefined;
   const { command, now } = options;
-  const again =
-    probeAt && now ? `The next probe is ${printAge(probeAt, now)}` : 'leadsync retries automatically';
+  const isDue = probeAt !== undefined && now !== undefined && probeAt <= now;
+  const again = nextProbe(health, pending, now);
+  const sooner = pending === 0 || isDue ? '' : `; ${command(`resume ${name}`)} sends a probe now`;
   const fix = heldReason?.startsWith(MAPPING_FAILS)
     ? `Correct the mapping, then ${command('reload')}` // the reason names the expression
     : heldStatus === 401 || heldStatus === 403
@@ -49,9 +50,16 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
     'sink_held',
     name,
     `${name} is held${since(heldSince, options)}: ${sentence(heldReason ?? 'no reason was recorded')}`,
-    `${fix}. Nothing is lost: ${waiting(pending)}. ${again}; ${command(`resume ${name}`)} sends a probe now.`,
+    `${fix}. Nothing is lost: ${waiting(pending)}. ${again}${sooner}.`,
     `${fix}. Nothing is lost: ${waiting(pending)}. ${again}.`,
   );
+}
+
+/** Returns when a held sink gets its next probe, as a clause. Without `now`, the text is read later, when a time would be wrong. */
+function nextProbe({ probeAt }: SinkHealth, pending: number, now: Date | undefined): string {
+  if (pending === 0) return 'The next lead is the probe';
+  if (!probeAt || !now) return 'leadsync retries automatically';
+  return probeAt <= now ? 'The next probe is due now' : `The next probe is ${printAge(probeAt, now)}`;
 }
 
 /** Finds a paused sink. An operator paused it, or leadsync did because the destination answered that it is gone for good. */
