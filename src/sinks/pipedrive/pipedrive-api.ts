@@ -87,7 +87,7 @@ export class PipedriveApi {
     return items;
   }
 
-  /** Returns the items of a list that has no pages, or of the first page. @throws SinkUnavailable */
+  /** Returns the items of a list that has no pages. @throws SinkUnavailable */
   async whole(call: Call, limits: Limits): Promise<readonly Json[]> {
     const { success, fault } = await this.#ask(call, {}, limits);
     if (!success) throw unexpected(fault);

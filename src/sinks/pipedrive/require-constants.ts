@@ -12,6 +12,8 @@ interface Source {
   readonly call: Call;
   /** What the ids are those of, as a phrase. */
   readonly what: string;
+  /** Whether the list comes in pages. */
+  readonly isPaged: boolean;
   isUsable(item: Json): boolean;
 }
 
@@ -19,15 +21,16 @@ const any = () => true;
 const USERS: Source = {
   call: calls.listUsers,
   what: 'active user',
+  isPaged: false,
   isUsable: (one) => one['active_flag'] !== false,
 };
 const SOURCES: Readonly<Record<string, Source>> = {
   owner_id: USERS,
   'lead.owner_id': USERS,
   'deal.owner_id': USERS,
-  'lead.label_ids': { call: calls.listLeadLabels, what: 'label of leads', isUsable: any },
-  'deal.pipeline_id': { call: calls.listPipelines, what: 'pipeline', isUsable: any },
-  'deal.stage_id': { call: calls.listStages, what: 'stage', isUsable: any },
+  'lead.label_ids': { call: calls.listLeadLabels, what: 'label of leads', isPaged: false, isUsable: any },
+  'deal.pipeline_id': { call: calls.listPipelines, what: 'pipeline', isPaged: true, isUsable: any },
+  'deal.stage_id': { call: calls.listStages, what: 'stage', isPaged: true, isUsable: any },
 };
 
 /** Verifies that no constant of a mapping is left out of every lead. @throws SinkUnavailable that names the fields */
@@ -57,7 +60,7 @@ export async function requireLinks(
   for (const { name, field, constant } of constantsOf(columns, fields)) {
     const source = field.type === 'user' ? USERS : SOURCES[name];
     if (!source) continue;
-    if (!read.has(source.call)) read.set(source.call, await readItems(api, source.call, limits));
+    if (!read.has(source.call)) read.set(source.call, await readItems(api, source, limits));
     const items = read.get(source.call);
     if (!items) continue;
     const ids = items.filter(source.isUsable).map(({ id }) => String(id));
@@ -71,11 +74,11 @@ export async function requireLinks(
 /** Returns the items of a list; undefined if the user of the token may not read it, so that only a delivery shows whether a constant is right. */
 async function readItems(
   api: PipedriveApi,
-  call: Call,
+  { call, isPaged }: Source,
   limits: Limits,
 ): Promise<readonly Json[] | undefined> {
   try {
-    return await api.whole(call, limits);
+    return await (isPaged ? api.all(call, {}, limits) : api.whole(call, limits));
   } catch (error) {
     if (error instanceof SinkUnavailable && error.httpStatus === 403) return undefined;
     throw error;

@@ -34,6 +34,20 @@ describe('a constant of the mapping', () => {
     await expect(open().check(NEVER, [aConstant(name, constant)])).resolves.toBeUndefined();
   });
 
+  test.each(['deal.pipeline_id', 'deal.stage_id'])(
+    '%s is compared with every page of the list',
+    async (name) => {
+      const { stub, open } = await aCompany({ options: { object: 'deal' } });
+      stub.fillPipelines(600);
+      const sink = open();
+      await expect(sink.check(NEVER, [aConstant(name, 110)])).resolves.toBeUndefined();
+      await expect(sink.check(NEVER, [aConstant(name, 600)])).resolves.toBeUndefined();
+      await expect(sink.check(NEVER, [aConstant(name, 601)])).rejects.toThrow(
+        `\`${name}\` does not take "601"`,
+      );
+    },
+  );
+
   test('that names no user holds the sink before a person is made, until the user is there', async () => {
     const { stub, open } = await aCompany({ fields: { 'lead.owner_id': '99' } });
     const sink = open();

@@ -50,6 +50,14 @@ export class Company {
     this.recordSearch = new RecordSearch(clock, settings);
   }
 
+  /** Adds pipelines and stages until there are this many of both. */
+  fillPipelines(count: number): void {
+    while (this.pipelines.length < count)
+      this.pipelines.push(pipeline(this.pipelines.length + 1, `Pipeline ${this.pipelines.length + 1}`));
+    while (this.stages.length < count)
+      this.stages.push(stage(this.stages.length + 1, 1, `Stage ${this.stages.length + 1}`));
+  }
+
   /** Returns the time in whole seconds, as v2 stores it. */
   now(): string {
     return `${this.nowMs().slice(0, 19)}Z`;

@@ -86,6 +86,8 @@ export interface PipedriveStub {
   readonly limits: LimitState | undefined;
   addField(owner: FieldOwner, request: FieldRequest): Field;
   deleteField(owner: FieldOwner, code: string): void;
+  /** Adds pipelines and stages until there are this many of both, with the ids from 1. */
+  fillPipelines(count: number): void;
   /** Archives a lead or a deal, as a person would in Pipedrive. */
   archive(object: 'leads' | 'deals', id: number | string): void;
   /** Deletes a record, as a person would in Pipedrive. */
@@ -174,6 +176,10 @@ class RunningStub implements PipedriveStub {
 
   deleteField(owner: FieldOwner, code: string): void {
     this.#fieldsOf(owner).remove(code);
+  }
+
+  fillPipelines(count: number): void {
+    this.#company.fillPipelines(count);
   }
 
   archive(object: 'leads' | 'deals', id: number | string): void {
