@@ -168,7 +168,15 @@ export const crmSafeguards: readonly Safeguard[] = [
     file: 'src/sinks/salesforce/make-leads.ts',
     text: 'if (!isInOrder) {',
     instead: 'if (writings.length === 0 && !isInOrder) {',
-    tests: ['test/sinks/salesforce/while-leads-flow.test.ts'],
+    tests: ['test/sinks/salesforce/result-order.test.ts'],
+  },
+  {
+    name: 'results of Salesforce that are mixed settle no lead before they are compared',
+    without: 'if the comparison fails, a lead that Salesforce refused counts as delivered, and is lost',
+    file: 'src/sinks/salesforce/make-leads.ts',
+    text: '    throw leavingOpen(error);\n  }\n}',
+    instead: '    return new Map();\n  }\n}',
+    tests: ['test/sinks/salesforce/result-order.test.ts'],
   },
   {
     name: 'a second enquiry that goes into the lead of the first one in Salesforce keeps its own values',

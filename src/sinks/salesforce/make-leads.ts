@@ -2,15 +2,15 @@ import { SinkUnavailable } from '../sink.ts';
 import type { Enquiry } from './enquiry.ts';
 import { type RecordFault, unnamed } from './judge-record.ts';
 import { KEY } from './options.ts';
-import { readLeads } from './read-leads.ts';
+import { type ExistingLead, readLeads } from './read-leads.ts';
 import type { SalesforceApi } from './salesforce-api.ts';
 import { UPSERT, type WriteOptions, type Writing, type Written, writeRecords } from './write-records.ts';
 
 /**
- * Makes the lead of each enquiry, and passes what became of each to `settle`, the last call being the certain one. The results of Salesforce name no
- * key, and are only promised to stand in the order of the request: in another order, a lead that it made would be refused, and another one lost. So if
- * something is odd, leadsync reads the leads by their keys, or sends alone those that would be refused.
- * @throws SinkUnavailable
+ * Makes the lead of each enquiry, and passes what became of each to `settle`, once it is certain. The results of Salesforce name no key, and are only
+ * promised to stand in the order of the request: in another order, a lead that it made would be refused, and another one lost. So if something is odd,
+ * leadsync reads the leads by their keys, or sends alone those that would be refused.
+ * @throws SinkUnavailable; every enquiry that was not settled may have arrived if the order of results could not be verified
  */
 export async function makeLeads(
   api: SalesforceApi,
@@ -20,16 +20,21 @@ export async function makeLeads(
 ): Promise<void> {
   const made = new Map<Enquiry, string>();
   const faults = new Map<Enquiry, RecordFault>();
-  const write = (some: readonly Writing<Enquiry>[]) =>
-    writeRecords(api, UPSERT, some, how, (of, written) => {
-      if ('fault' in written) return faults.set(of, written.fault);
-      settle(of, written);
-      return made.set(of, written.id);
-    });
-  await write(writings);
-  if (made.size > 0 && (faults.size > 0 || !isAscending([...made.values()]))) {
-    const keys = writings.map(({ of }) => of.key);
-    const found = await readLeads(api, { by: KEY, keys, names: [] }, how.limits);
+  const isOdd = () => made.size > 0 && (faults.size > 0 || !isAscending([...made.values()]));
+  const settleMade = () => {
+    for (const [of, id] of made) settle(of, { id });
+  };
+  try {
+    await writeRecords(api, UPSERT, writings, how, (of, written) =>
+      'fault' in written ? faults.set(of, written.fault) : made.set(of, written.id),
+    );
+  } catch (error) {
+    if (isOdd()) throw leavingOpen(error);
+    settleMade();
+    throw error;
+  }
+  if (isOdd()) {
+    const found = await findMade(api, writings, how);
     // A lead that is not found proves nothing: the user of the app may not see it.
     const isInOrder = writings.every(({ of }) => {
       const id = found.get(of.key)?.id;
@@ -43,10 +48,33 @@ export async function makeLeads(
     const doubtful = writings.filter(({ of }) => !(faults.get(of) instanceof SinkUnavailable));
     for (const writing of doubtful) {
       faults.delete(writing.of);
-      await write([writing]);
+      await writeRecords(api, UPSERT, [writing], how, (of, written) =>
+        'fault' in written ? faults.set(of, written.fault) : settle(of, written),
+      );
     }
   }
+  settleMade();
   for (const [of, fault] of faults) settle(of, { fault });
+}
+
+/** Returns the leads that Salesforce has, by key. @throws SinkUnavailable by which every one may have arrived */
+async function findMade(
+  api: SalesforceApi,
+  writings: readonly Writing<Enquiry>[],
+  { limits }: WriteOptions,
+): Promise<ReadonlyMap<string, ExistingLead>> {
+  const keys = writings.map(({ of }) => of.key);
+  try {
+    return await readLeads(api, { by: KEY, keys, names: [] }, limits);
+  } catch (error) {
+    throw leavingOpen(error);
+  }
+}
+
+/** Returns a failure as one by which leads may have arrived; also the end of the lease, because they were sent before it. */
+function leavingOpen(error: unknown): unknown {
+  if (!(error instanceof SinkUnavailable)) return error;
+  return new SinkUnavailable(error.message, { ...error, unsent: false, mayHaveArrived: true, cause: error });
 }
 
 /** Whether ids ascend, as Salesforce gives them to the records of a request. Costs nothing to ask, so a wrong guess costs one query. */

@@ -8,6 +8,8 @@ import { aLead } from '../../support/scene/a-lead.ts';
 import { aPreparedOrg, type OpenOptions, openSalesforce } from './open-salesforce.ts';
 
 const NEVER = new AbortController().signal;
+/** The requests of a delivery after the first: a query, and then the request that writes. */
+const WRITING = 2;
 
 /** An org, and a sink that delivers to it. */
 export interface Scene {
@@ -61,6 +63,32 @@ export function aDeliveryOf(
 ): Delivery {
   const raw = aLead({ id, client_email: `client${id}@example.com`, ...lead });
   return aDelivery({ leadId: BigInt(id), raw, ...delivery });
+}
+
+/** Delivers leads with these ids, or these deliveries. Something happens immediately before the request of this number, counted from 1. */
+export async function deliverWhile(
+  { sink, stub }: Scene,
+  happens: (stub: SalesforceStub) => unknown,
+  leads: readonly (number | Delivery)[],
+  request = WRITING,
+): Promise<readonly Outcome[]> {
+  let made = 0;
+  const confirmLease = () => {
+    made += 1;
+    if (made === request) happens(stub);
+  };
+  const deliveries = leads.map((lead) => (typeof lead === 'number' ? aDeliveryOf(lead) : lead));
+  try {
+    return await sink.deliver(aBatch(deliveries), NEVER, { timeLeftMs: () => 60_000, confirmLease });
+  } catch (error) {
+    if (!(error instanceof SinkUnavailable)) throw error;
+    return deliveries.map(() => error.toOutcome());
+  }
+}
+
+/** Returns an update of the lead with this id, whose client has another name. */
+export function anUpdateOf(id: number, name = 'Another Name'): Delivery {
+  return aDeliveryOf(id, { client_name: name }, { event: 'updated', version: 2 });
 }
 
 /** Returns what became of each lead. */

@@ -1,51 +1,23 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Delivery } from '../../../src/leads/delivery.ts';
 import { mayHaveArrived, type Outcome } from '../../../src/leads/outcome.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
 import type { SalesforceStub } from '../../stub/salesforce/salesforce-stub.ts';
-import { aBatch } from '../../support/scene/a-delivery.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 import {
   aDeliveryOf,
+  anUpdateOf,
   closeScenes,
+  deliverWhile,
   keyOf,
   kinds,
   reason,
   remark,
-  type Scene,
   scene,
 } from './salesforce-scene.ts';
 
 const NEVER = new AbortController().signal;
 const DAY_MS = 24 * 3_600_000;
-/** The requests of a delivery after the first: a query, and then the request that writes. */
-const WRITING = 2;
 
 afterEach(closeScenes);
-
-/** Delivers leads with these ids, or these deliveries. Something happens immediately before the request of this number, counted from 1. */
-async function deliverWhile(
-  { sink, stub }: Scene,
-  happens: (stub: SalesforceStub) => unknown,
-  leads: readonly (number | Delivery)[],
-  request = WRITING,
-): Promise<readonly Outcome[]> {
-  let made = 0;
-  const confirmLease = () => {
-    made += 1;
-    if (made === request) happens(stub);
-  };
-  const deliveries = leads.map((lead) => (typeof lead === 'number' ? aDeliveryOf(lead) : lead));
-  try {
-    return await sink.deliver(aBatch(deliveries), NEVER, { timeLeftMs: () => 60_000, confirmLease });
-  } catch (error) {
-    if (!(error instanceof SinkUnavailable)) throw error;
-    return deliveries.map(() => error.toOutcome());
-  }
-}
-
-const anUpdateOf = (id: number, name = 'Another Name') =>
-  aDeliveryOf(id, { client_name: name }, { event: 'updated', version: 2 });
 
 /** Expects that every lead waits, and may not have arrived. */
 function expectWaiting(outcomes: readonly Outcome[]): void {
@@ -184,88 +156,6 @@ describe('an answer that is not one of Salesforce', () => {
       await sink.check(NEVER);
     },
   );
-});
-
-test('a read that fails after leads were made leaves open whether the others have arrived', async () => {
-  const { stub, sink, leads } = await scene();
-  stub.settings.validationRule = {
-    message: 'Not this one',
-    refuses: ({ Leadsync_Key__c: key }) => key === 'main:1',
-  };
-  let isMade = false;
-  const confirmLease = () => {
-    // Whether the lead that Salesforce has not made is there after all is asked next.
-    if (!isMade && leads().length > 0) stub.misbehave({ data: 'cut', times: 1 });
-    isMade = leads().length > 0;
-  };
-  const attempt = { timeLeftMs: () => Number.POSITIVE_INFINITY, confirmLease };
-  const outcomes = await sink.deliver(aBatch([aDeliveryOf(1), aDeliveryOf(2)]), NEVER, attempt);
-  expect(outcomes).toMatchObject([{ kind: 'unavailable' }, { kind: 'delivered' }]);
-  expect(outcomes.map(mayHaveArrived)).toEqual([true, true]);
-});
-
-describe('results in another order', () => {
-  test('refuse no lead that Salesforce has, and deliver none that it does not have', async () => {
-    const { stub, deliver, leads } = await scene();
-    stub.settings.validationRule = {
-      message: 'Not this one',
-      refuses: ({ Leadsync_Key__c: key }) => key === 'main:1',
-    };
-    stub.misbehave({ upsert: 'reversed-results', times: 1 });
-    const outcomes = await deliver(1, 2, 3, 4);
-    expect(kinds(outcomes)).toEqual(['unavailable', 'delivered', 'delivered', 'delivered']);
-    expect(mayHaveArrived(outcomes[0] as Outcome)).toBe(true);
-    const ids = new Map(leads().map((lead) => [keyOf(lead), lead.Id]));
-    for (const [at, outcome] of outcomes.entries())
-      if (at > 0) expect(outcome).toMatchObject({ ref: { id: ids.get(`main:${at + 1}`) } });
-    expect(kinds(await deliver(1, 2, 3, 4))).toEqual(['refused', 'delivered', 'delivered', 'delivered']);
-    expect(leads()).toHaveLength(3);
-  });
-
-  test('link no lead to another one', async () => {
-    const { stub, deliver, leads } = await scene();
-    stub.misbehave({ upsert: 'reversed-results', times: 1 });
-    const outcomes = await deliver(1, 2, 3);
-    expect(kinds(outcomes)).toEqual(Array(3).fill('delivered'));
-    const ids = new Map(leads().map((lead) => [keyOf(lead), lead.Id]));
-    expect(outcomes.map((outcome) => 'ref' in outcome && outcome.ref?.id)).toEqual(
-      [1, 2, 3].map((id) => ids.get(`main:${id}`)),
-    );
-  });
-
-  test('refuse no lead that merely waits for a lock', async () => {
-    const { stub, deliver } = await scene({ fields: { LeadSource: 'lead.id == 1 ? "Gone" : "Web"' } });
-    stub.changeField('Lead', 'LeadSource', { restricted: true, values: ['Web'] });
-    stub.settings.locked.add('main:2');
-    stub.misbehave({ upsert: 'reversed-results', times: 1 });
-    expect(kinds(await deliver(1, 2))).toEqual(['unavailable', 'unavailable']);
-    stub.settings.locked.clear();
-    expect(kinds(await deliver(1, 2))).toEqual(['refused', 'delivered']);
-  });
-
-  test('that the user of the app may not see are believed', async () => {
-    const { stub, deliver } = await scene();
-    stub.settings.validationRule = {
-      message: 'Not this one',
-      refuses: ({ Leadsync_Key__c: key }) => key === 'main:2',
-    };
-    stub.settings.unseen.add('00Q5g0000000001EAA').add('00Q5g0000000002EAA');
-    expect(kinds(await deliver(1, 2, 3))).toEqual(['delivered', 'refused', 'delivered']);
-  });
-
-  test('of updates leave the leads waiting, until Salesforce names them', async () => {
-    const { stub, deliver, leads } = await scene({ options: { overwrite: 'always' } });
-    await deliver(1, 2);
-    stub.misbehave({ data: 'slow', times: 1 }); // the query
-    stub.misbehave({ data: 'reversed-results', times: 1 });
-    const outcomes = await deliver(anUpdateOf(1, 'New One'), anUpdateOf(2, 'New Two'));
-    expect(kinds(outcomes)).toEqual(['unavailable', 'unavailable']);
-    expect(kinds(await deliver(anUpdateOf(1, 'New One'), anUpdateOf(2, 'New Two')))).toEqual([
-      'delivered',
-      'delivered',
-    ]);
-    expect(leads().map(({ LastName }) => LastName)).toEqual(['One', 'Two']);
-  });
 });
 
 test('a lead that the user of the app may no longer see is not made twice, and the reason says what to do', async () => {
