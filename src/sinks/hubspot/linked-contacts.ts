@@ -26,11 +26,10 @@ export async function readLinkedContacts(
         hint: 'Check `api_url`, and whether a proxy answers in place of HubSpot.',
         unsent: true,
       });
-    for (const { from, to = [] } of results as readonly Result[])
-      linked.set(
-        String(from?.id),
-        to.map(({ toObjectId }) => String(toObjectId)),
-      );
+    for (const { from, to = [] } of results as readonly Result[]) {
+      const contacts = to.map(({ toObjectId }) => String(toObjectId));
+      if (contacts.length > 0) linked.set(String(from?.id), contacts);
+    }
   }
   return linked;
 }

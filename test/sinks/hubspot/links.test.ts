@@ -47,6 +47,17 @@ test.each<[string, Partial<Delivery>]>([
   expect(stub.associated('deals', onlyId(stub.records.deals), 'contacts')).toEqual([contact]);
 });
 
+test('an empty list of contacts is none: the deal is linked by a retry', async () => {
+  const { stub, open } = await anAccount();
+  stub.misbehave({ at: 'batch/associate', answer: 'missing-scopes' });
+  expect(await outcomesOf(open(), [THE_LEAD])).toMatchObject([{ kind: 'unavailable' }]);
+  const deal = onlyId(stub.records.deals);
+  const body = { status: 'COMPLETE', results: [{ from: { id: deal }, to: [] }] };
+  stub.misbehave({ at: 'deals/contacts/batch/read', answer: { status: 200, body } });
+  expect(await outcomesOf(open(), [THE_LEAD])).toMatchObject([DELIVERED]);
+  expect(stub.associated('deals', deal, 'contacts')).toEqual([onlyId(stub.records.contacts)]);
+});
+
 function onlyId([record]: readonly { readonly id: string }[]): string {
   return record?.id ?? 'none';
 }
