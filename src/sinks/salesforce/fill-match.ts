@@ -13,9 +13,6 @@ interface Filling {
 }
 
 const FOUND = 'A duplicate rule found the person: leadsync filled that lead and made no other.';
-const UNTOUCHED =
-  'A duplicate rule found the person: with `overwrite: never`, leadsync wrote nothing of the enquiry into that lead.';
-
 /**
  * Returns what the lead that a duplicate rule found gets of an enquiry. Values of which the lead has others are added to its description, once, so
  * that the phone number of the second enquiry is not lost.
@@ -34,8 +31,9 @@ export function fillMatch(
     'empty',
   );
   const filled = changesOf(held, values, overwrite);
-  const changes = { ...filled, ...(KEY in own ? own : {}) };
-  if (overwrite === 'never') return { changes, remark: UNTOUCHED };
+  const added = KEY in own ? own : {};
+  const changes = { ...filled, ...added };
+  if (overwrite === 'never') return { changes, remark: remarkOnNever(Object.keys(added)) };
   const others = Object.entries(values).filter(
     ([name, value]) => !(name in filled) && held[name] !== value && fields.get(name)?.type !== 'reference',
   );
@@ -60,6 +58,12 @@ export function fillMatch(
       .filter(Boolean)
       .join(' '),
   };
+}
+
+/** Returns what `overwrite: never` means for a lead that gets only these fields of leadsync's own. */
+function remarkOnNever(names: readonly string[]): string {
+  const what = names.length === 0 ? 'nothing' : `only ${names.map((name) => `\`${name}\``).join(' and ')}`;
+  return `A duplicate rule found the person: with \`overwrite: never\`, leadsync wrote ${what} of the enquiry into that lead.`;
 }
 
 /** Returns a sentence about the values of which the lead has others. */

@@ -93,6 +93,18 @@ describe('duplicate rules', () => {
     expect(leads()).toEqual([before]);
   });
 
+  test('`update` with `overwrite: never` gives a lead without a key only the key, and says so', async () => {
+    const { stub, deliver, leads } = await scene({ options: { duplicates: 'update', overwrite: 'never' } });
+    stub.settings.duplicateRule = 'alert';
+    await deliver(aDeliveryOf(1, { client_email: 'same@example.com' }));
+    const [first] = leads();
+    stub.change(String(first?.Id), { Leadsync_Key__c: null });
+    expect(remark((await deliver(second))[0])).toMatch(
+      /leadsync wrote only `Leadsync_Key__c`.* of the enquiry/,
+    );
+    expect(leads()).toMatchObject([{ Leadsync_Key__c: 'main:2', Phone: first?.['Phone'] }]);
+  });
+
   test('an update of an enquiry that is in another lead does not say that somebody deleted it', async () => {
     const { stub, deliver } = await scene({ options: { duplicates: 'update' } });
     stub.settings.duplicateRule = 'alert';
