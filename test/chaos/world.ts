@@ -63,7 +63,8 @@ export async function openWorld(
   try {
     const [redis, server] = await startServers(carrier, closes);
     const disks = {
-      drop: new SmallDisk(join(folder, 'drop'), 64),
+      // A sink with batches of one lead writes a file of at least 4 KiB for each of them.
+      drop: new SmallDisk(join(folder, 'drop'), 256),
       data: new WatchedDisk(join(folder, 'data'), 256),
     };
     closes.push(
