@@ -39,13 +39,20 @@ async function surviveLoss(
   const queue = { redis: written(place), prefix };
   const scene = await aScene('bullmq', { config: { queue }, stub: { leads: 50 } });
   const daemon = await scene.start({ args: ['run', '--no-deliver'] });
-  await scene.start({ args: ['worker'] });
+  const worker = await scene.start({ args: ['worker'] });
   scene.stub.arrive(20);
   await until('leads arrive', () => scene.receiver.received.length > 50, 60_000);
   await strike();
   await until('another server is the master', isReplaced, 60_000);
   const before = scene.receiver.received.length;
-  await until('leads arrive again', () => scene.receiver.received.length > before + 20, 60_000);
+  await until('leads arrive again', () => scene.receiver.received.length > before + 20, 60_000).catch(
+    (cause) => {
+      const last = [daemon, worker].map(({ stderr }) => stderr.split('\n').slice(-12).join('\n'));
+      throw new Error(`Since then ${scene.receiver.received.length - before} arrived.\n${last.join('\n')}`, {
+        cause,
+      });
+    },
+  );
   scene.stub.arrive(0);
   await expectKept(scene, daemon, { repeats: false });
   expect(scene.served().length).toBeGreaterThan(70);
