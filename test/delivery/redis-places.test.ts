@@ -121,7 +121,7 @@ describe('a Redis behind sentinels', () => {
     const [port] = group.place.sentinels.map((one) => one.port);
     await until('a sentinel has a subscriber', async () => {
       const sentinel = { port: port ?? 0, password: 'battery-staple' };
-      return (await command(sentinel, (one) => one.client('LIST'))).includes('sub=1');
+      return String(await command(sentinel, (one) => one.client('LIST'))).includes('sub=1');
     });
     expect(written).not.toHaveBeenCalled();
   });
