@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readHostAndPort } from '../platform/http/address.ts';
 import { secret } from '../platform/options/option-types.ts';
 import type { Secret } from '../platform/options/secret.ts';
 
@@ -6,7 +7,6 @@ import type { Secret } from '../platform/options/secret.ts';
 const REDIS_PORT = 6379;
 /** The port of a sentinel whose address has none. */
 const SENTINEL_PORT = 26_379;
-const ADDRESS = /^(?:\[([\da-f:.]+)\]|([^\s:/@[\],]+))(?::(\d{1,5}))?$/i;
 
 /** The address of a Redis or of a sentinel. */
 export interface ServerAddress {
@@ -64,10 +64,8 @@ const WRONG_URL = 'must be a redis:// or rediss:// address such as redis://127.0
 function address(defaultPort: number) {
   const error = `must be an address without a scheme, such as redis-1.example.com:${defaultPort}`;
   return z.string({ error }).transform((text, context): ServerAddress => {
-    const [, ip, name, digits] = ADDRESS.exec(text) ?? [];
-    const host = ip ?? name;
-    const port = Number(digits ?? defaultPort);
-    if (host !== undefined && port > 0 && port <= 65_535) return { host, port };
+    const found = readHostAndPort(text, defaultPort);
+    if (found) return found;
     context.addIssue({ code: 'custom', message: error });
     return z.NEVER;
   });

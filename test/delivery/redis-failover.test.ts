@@ -28,14 +28,16 @@ async function offersUntilAttempted(opened: Opened, attempts: Attempts, refs: re
   );
 }
 
+/** What happens to a master. A frozen one closes no connection: only the other servers say that another has its place. */
+const STRIKES: readonly [string, (master: PrivateRedis) => void][] = [
+  ['killed', (master) => master.process.kill('SIGKILL')],
+  ['frozen', (master) => master.process.kill('SIGSTOP')],
+];
+
 const some = (from: number) => Array.from({ length: 20 }, (_, index) => ref(from + index));
 
 describe('a fail-over behind sentinels', () => {
-  it.each<[string, (master: PrivateRedis) => void]>([
-    ['killed', (master) => master.process.kill('SIGKILL')],
-    // A frozen master closes no connection: only the sentinels say that another one has its place.
-    ['frozen', (master) => master.process.kill('SIGSTOP')],
-  ])('a master that is %s is replaced, and every batch is attempted', async (_, strike) => {
+  it.each(STRIKES)('a master that is %s is replaced, and every batch is attempted', async (_, strike) => {
     const group = await startSentinels({ redis: 'correct-horse', sentinel: 'battery-staple' });
     onTestFinished(() => group.close());
     const attempts = new Attempts();
@@ -54,10 +56,7 @@ describe('a fail-over behind sentinels', () => {
 });
 
 describe('a fail-over of a cluster', () => {
-  it.each<[string, (master: PrivateRedis) => void]>([
-    ['killed', (master) => master.process.kill('SIGKILL')],
-    ['frozen', (master) => master.process.kill('SIGSTOP')],
-  ])('a master that is %s is replaced, and every batch is attempted', async (_, strike) => {
+  it.each(STRIKES)('a master that is %s is replaced, and every batch is attempted', async (_, strike) => {
     const cluster = await startCluster();
     onTestFinished(() => cluster.close());
     const attempts = new Attempts();

@@ -5,6 +5,19 @@ export function hostAndPort({ host, port }: { readonly host: string; readonly po
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+const ADDRESS = /^(?:\[([\da-f:.]+)\]|([^\s:/@[\],]+))(?::(\d{1,5}))?$/i;
+
+/** Reads `host:port`, or a host alone with `defaultPort`. Returns undefined if the text is no address, such as one with a scheme. */
+export function readHostAndPort(
+  text: string,
+  defaultPort: number,
+): { host: string; port: number } | undefined {
+  const [, ip, name, digits] = ADDRESS.exec(text) ?? [];
+  const host = ip ?? name;
+  const port = Number(digits ?? defaultPort);
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
 /** Whether a host is a loopback address or `localhost` (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3; RFC 6761, section 6.3). */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^::ffff:(?=[\d.]+$)/, '');

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { isLoopback } from '../../platform/http/address.ts';
+import { isLoopback, readHostAndPort } from '../../platform/http/address.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { OptionFault } from '../sink.ts';
 
 /** The port of a broker whose address has none. */
 const DEFAULT_PORT = 9092;
-const ADDRESS = /^(?:\[([\da-f:.]+)\]|([^\s:/@[\],]+))(?::(\d{1,5}))?$/i;
 /** The names that Kafka allows (org.apache.kafka.common.internals.Topic). */
 const TOPIC = /^(?!\.{1,2}$)[\w.-]{1,249}$/;
 
@@ -21,15 +20,8 @@ export interface BrokerAddress {
 
 /** Returns the addresses in the option `brokers`; undefined if one is not an address. */
 export function readBrokers(text: string): readonly BrokerAddress[] | undefined {
-  const brokers = text.split(',').map((part) => readBroker(part.trim()));
+  const brokers = text.split(',').map((part) => readHostAndPort(part.trim(), DEFAULT_PORT));
   return brokers.every((broker) => broker !== undefined) ? brokers : undefined;
-}
-
-function readBroker(text: string): BrokerAddress | undefined {
-  const [, ip, name, digits] = ADDRESS.exec(text) ?? [];
-  const host = ip ?? name;
-  const port = Number(digits ?? DEFAULT_PORT);
-  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
 /** Whether a text can be the name of a topic. */

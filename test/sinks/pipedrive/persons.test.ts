@@ -4,6 +4,7 @@ import type { Person } from '../../../src/leads/person.ts';
 import type { PipedriveStub } from '../../stub/pipedrive/pipedrive-stub.ts';
 import { aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
+import { customValue } from './an-enquiry.ts';
 import { aCompany, outcomesOf } from './open-pipedrive.ts';
 import { WaitingClock } from './waiting-clock.ts';
 
@@ -411,15 +412,6 @@ function heldBy(stub: PipedriveStub) {
     emails: emails.map(({ value }) => value),
     leads: stub.records.leads.filter(({ person_id }) => person_id === id).map(({ origin_id }) => origin_id),
   }));
-}
-
-function customValue(
-  stub: PipedriveStub,
-  owner: 'person' | 'deal',
-  values: Readonly<Record<string, unknown>> | undefined,
-  name: string,
-): unknown {
-  return values?.[stub.fields[owner].find(({ field_name }) => field_name === name)?.field_code ?? ''];
 }
 
 async function keysOf(
