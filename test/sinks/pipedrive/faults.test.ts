@@ -306,6 +306,21 @@ describe.each(['lead', 'deal', 'none'] as const)('with a %s per lead', (object) 
       expectEachOnce(stub, 2, object);
     }
   });
+  test('the lease ends after a person was made whom the search does not find yet, and the lead arrives once', async () => {
+    for (const at of await requestsOfADelivery(object)) {
+      const clock = new WaitingClock();
+      const { stub, open } = await aCompany(
+        { options: { object }, parts: { clock } },
+        { clock, searchLagMs: 60_000 },
+      );
+      const attempt = beforeRequest(at, () => {
+        throw new LeaseOver();
+      });
+      const outcomes = await outcomesOf(open(), leads(2), { attempt });
+      expect(await outcomesOf(open(), repeated(leads(2), outcomes))).toMatchObject([DELIVERED, DELIVERED]);
+      expectEachOnce(stub, 2, object);
+    }
+  });
 });
 
 /** Returns the numbers of the requests that a delivery of two new leads takes, or of one of a known person, from 1. */
