@@ -1,12 +1,7 @@
-import {
-  Cluster,
-  Redis,
-  type RedisOptions,
-  type SentinelConnectionOptions,
-  SentinelConnector,
-} from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisLogin, RedisPlace, RedisTls, ServerAddress } from './options.ts';
 import { reconnectWhenReadOnly } from './reconnect-when-read-only.ts';
+import { PersistentSentinelConnector } from './sentinel-connector.ts';
 
 /** A connection to one Redis, or to the nodes of a cluster. */
 export type RedisClient = Redis | Cluster;
@@ -49,7 +44,7 @@ export function openRedis(place: RedisPlace, purpose: Purpose): RedisClient {
   return new Redis({
     ...optionsFor(purpose),
     ...loginOptions(place.login),
-    Connector: QuietSentinelConnector,
+    Connector: PersistentSentinelConnector,
     sentinels: sentinels.map((one) => ({ ...one })),
     name: master,
     ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
@@ -62,19 +57,6 @@ export function openRedis(place: RedisPlace, purpose: Purpose): RedisClient {
     ...(place.tls && { tls: tls(place.tls), enableTLSForSentinelMode: true }),
     ...(place.tls?.sentinels && { sentinelTLS: tls(place.tls) }),
   });
-}
-
-/**
- * The connector of ioredis for sentinels, whose connections to them have a listener for errors: without one, ioredis writes each error to
- * standard error, outside of the log. That a sentinel is down is not reported; `leadsync check` says so.
- */
-class QuietSentinelConnector extends SentinelConnector {
-  constructor(options: unknown) {
-    super(options as SentinelConnectionOptions);
-    const inside = this as unknown as { connectToSentinel(...args: unknown[]): Redis };
-    const connect = inside.connectToSentinel.bind(this);
-    inside.connectToSentinel = (...args) => connect(...args).on('error', () => undefined);
-  }
 }
 
 /** Opens a connection to one of the sentinels, which connects with `connect()`, once. */
