@@ -1,7 +1,7 @@
 import type { ConfigValue } from '../config/contract/config.ts';
 import type { ActivityRequest, AttemptTotals, SinkActivity } from '../ledger/contract/sink-activity.ts';
 import { iso } from './json-values.ts';
-import { sinkOverview } from './status-json.ts';
+import { sinkOverview, speedJson } from './status-json.ts';
 import type { SinkView } from './status-view.ts';
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
@@ -36,7 +36,7 @@ interface DetailParts {
 
 /** Returns everything about one sink as JSON, for the API, its page and `leadsync status SINK --json`. */
 export function sinkDetail(view: SinkView, { period, now, activity, values }: DetailParts) {
-  const { total, ...parts } = activity ?? nothing(period, now);
+  const { total, ...parts } = activity ?? nothing(view.name, period, now);
   return {
     ...sinkOverview(view, now),
     at: now.toISOString(),
@@ -45,6 +45,7 @@ export function sinkDetail(view: SinkView, { period, now, activity, values }: De
     counted_from: iso(parts.countedFrom),
     options: optionsOf(view.name, values),
     attempts: totalsJson(total),
+    speed_to_lead: speedJson(parts.speed),
     outcomes: parts.outcomes.map(({ outcome, httpStatus, attempts }) => ({
       outcome,
       http_status: httpStatus ?? null,
@@ -107,11 +108,12 @@ function optionsOf(sink: string, values: readonly ConfigValue[]) {
     .map(({ path, value, origin }) => ({ option: path.slice(beginning.length), value, origin }));
 }
 
-function nothing(period: Period, now: Date): SinkActivity {
+function nothing(sink: string, period: Period, now: Date): SinkActivity {
   return {
     since: new Date(now.getTime() - PERIODS[period].periodMs),
     countedFrom: undefined,
     total: { delivered: 0, refused: 0, unavailable: 0, duration: undefined },
+    speed: { sink, leads: 0, seenToDelivered: undefined, createdToDelivered: undefined },
     outcomes: [],
     errors: [],
     series: [],

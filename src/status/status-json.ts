@@ -175,7 +175,7 @@ export function speedsJson(speeds: readonly Speed[], sinks: readonly Pick<SinkVi
 }
 
 /** Returns the speed of a sink in seconds, or nulls if there is no lead to measure. */
-function speedJson({ sink, leads, seenToDelivered, createdToDelivered }: Speed) {
+export function speedJson({ sink, leads, seenToDelivered, createdToDelivered }: Speed) {
   return {
     sink,
     leads,

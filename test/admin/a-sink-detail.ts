@@ -103,6 +103,14 @@ export function aSinkDetail(
       { state: 'dead', reason: 'https://crm.example.com refused the lead (HTTP 422).', deliveries: 233 },
       { state: 'pending', reason: 'https://crm.example.com answered with HTTP 503.', deliveries: 14 },
     ],
+    speed_to_lead: {
+      sink: sink.sink,
+      leads: 214,
+      seen_to_delivered_p50_seconds: 0.41,
+      seen_to_delivered_p95_seconds: 1.9,
+      created_to_delivered_p50_seconds: 12.5,
+      created_to_delivered_p95_seconds: 31,
+    },
     reasons_complete: true,
     recent: [
       attempt(0, 'delivered', 200),

@@ -123,9 +123,9 @@ const BackupOverview = ExportOverview.omit({ export: true, rows: true }).extend(
  * Time in which the leads first seen in the last 24 hours were delivered to a sink: median and 95th percentile, in seconds. Excludes
  * backfills, and leads that already existed when leadsync first listed their source.
  */
-const SpeedToLead = z.object({
+export const SpeedToLead = z.object({
   sink: z.string(),
-  /** The number of measured leads: of all leads of these hours, or of at most 1,000 that are spread evenly over them. */
+  /** The number of measured leads: of all leads of the period, or of at most 1,000 that are spread evenly over it. */
   leads: count,
   seen_to_delivered_p50_seconds: z.number().nullable(),
   seen_to_delivered_p95_seconds: z.number().nullable(),

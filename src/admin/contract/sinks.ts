@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AttemptRow } from './deliveries.ts';
-import { SinkOverview } from './overview.ts';
+import { SinkOverview, SpeedToLead } from './overview.ts';
 import { count, leadId, time } from './values.ts';
 
 /** A period of which the activity of a sink can be shown. */
@@ -32,6 +32,8 @@ export const SinkDetail = SinkOverview.extend({
   /** The options of the sink that are set, with the address of its destination. Secrets are masked. */
   options: z.array(z.object({ option: z.string(), value: z.string(), origin: z.string() })),
   attempts: AttemptTotals,
+  /** Of the leads that were first seen since `period_start`. */
+  speed_to_lead: SpeedToLead,
   /** Attempts by outcome and HTTP status, most frequent first. */
   outcomes: z.array(z.object({ outcome: z.string(), http_status: z.int().nullable(), attempts: count })),
   /** Failed attempts by reason, most frequent first. Null: other reasons, which are not told apart. */

@@ -49,15 +49,28 @@ function periodChoice({ sink, period, period_start: since, counted_from: counted
   </nav>`;
 }
 
-function tiles({ attempts, pending, dead, oldest_owed_at: oldest, sink }: SinkDetail, now: Date): VNode {
+function tiles(detail: SinkDetail, now: Date): VNode {
+  const { attempts, pending, dead, oldest_owed_at: oldest, sink } = detail;
   const { success_rate: rate, duration_p50_ms: p50, duration_p95_ms: p95 } = attempts;
   const all = allOf(attempts);
   return html`<dl class="tiles">
     ${tile('Success rate', rate === null ? '–' : printShare(rate), rate === null ? 'no attempt' : `${printCount(attempts.delivered)} of ${countOf(all, 'attempt')}`)}
+    ${speedTile(detail)}
     ${tile('Duration of a batch, p50', p50 === null ? '–' : printSpan(p50), p95 === null ? 'no batch' : `p95 ${printSpan(p95)}`)}
     ${tile('Pending', listed(sink, 'pending', pending), oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
     ${tile('Dead', listed(sink, 'dead', dead), dead > 0 ? 'given up' : 'none was given up', dead > 0)}
   </dl>`;
+}
+
+/** Returns the time from when leadsync first saw the new leads of the period until they were delivered. */
+function speedTile({ speed_to_lead: speed }: SinkDetail): VNode {
+  const { leads, seen_to_delivered_p50_seconds: p50, seen_to_delivered_p95_seconds: p95 } = speed;
+  if (p50 === null || p95 === null) return tile('Speed to lead, p50', '–', 'no new lead delivered');
+  return tile(
+    'Speed to lead, p50',
+    printSpan(p50 * 1000),
+    `p95 ${printSpan(p95 * 1000)}, of ${countOf(leads, 'new lead')}`,
+  );
 }
 
 function tile(label: string, value: Content, more: Content, bad = false): VNode {

@@ -29,6 +29,7 @@ export function sinkReport(sink: SinkDetail, options: ReportOptions): string {
   const parts = [
     stateLines(sink, options),
     attemptLines(sink, options),
+    speedLine(sink),
     outcomeTable(sink, options),
     errorTable(sink, options),
     backlogTable(sink, options),
@@ -79,6 +80,13 @@ function attemptLines(sink: SinkDetail, { now }: ReportOptions): string {
   if (success_rate === null || duration_p50_ms === null || duration_p95_ms === null)
     return `No attempt since ${since}.${later}\n`;
   return `${countOf(all, 'attempt')} since ${since}: ${printShare(success_rate)} delivered. Batches took ${printSpan(duration_p50_ms)} (p50), ${printSpan(duration_p95_ms)} (p95).${later}\n`;
+}
+
+/** Returns the time from when leadsync first saw the new leads of the period until they were delivered. */
+function speedLine({ speed_to_lead: speed }: SinkDetail): string {
+  const { leads, seen_to_delivered_p50_seconds: p50, seen_to_delivered_p95_seconds: p95 } = speed;
+  if (p50 === null || p95 === null) return '';
+  return `Speed to lead of ${countOf(leads, 'new lead')}: ${printSpan(p50 * 1000)} (p50), ${printSpan(p95 * 1000)} (p95).\n`;
 }
 
 function outcomeTable({ outcomes }: SinkDetail, { columns }: ReportOptions): string {

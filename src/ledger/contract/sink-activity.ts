@@ -1,5 +1,5 @@
 import type { Outcome } from '../../leads/outcome.ts';
-import type { Percentiles } from './page-rows.ts';
+import type { Percentiles, Speed } from './page-rows.ts';
 
 /** What kept a sink from receiving leads: the circuit breaker, or an operator or a destination that is gone for good. */
 export type HoldKind = 'held' | 'paused';
@@ -18,6 +18,8 @@ export interface SinkActivity {
   /** The first attempts of which the ledger has sums; undefined if it has none. Older attempts do not count in the period. */
   readonly countedFrom: Date | undefined;
   readonly total: AttemptTotals;
+  /** How fast leads that were first seen in the period were delivered. */
+  readonly speed: Speed;
   /** Attempts by outcome and HTTP status, most frequent first. */
   readonly outcomes: readonly {
     readonly outcome: Outcome['kind'];

@@ -15,6 +15,7 @@ import { SLOT_MS } from '../database/sink-activity.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { deliveryId } from '../database/views.ts';
 import { dateOf } from './delivery-rows.ts';
+import { Measures } from './lead-statistics.ts';
 
 /** Maximum attempts returned. */
 const MAX_RECENT = 50;
@@ -38,10 +39,12 @@ interface Slot {
 /** Reads what one sink did. Each query reads a bounded number of rows, or counts the entries of an index. */
 export class ActivityQueries {
   readonly #rows: SinkRows;
+  readonly #measures: Measures;
   readonly #sql;
 
   constructor(db: Database.Database, rows: SinkRows) {
     this.#rows = rows;
+    this.#measures = new Measures(db);
     this.#sql = prepare(db);
   }
 
@@ -63,6 +66,7 @@ export class ActivityQueries {
       since: new Date(since),
       countedFrom: dateOf(this.#sql.firstSlot.get(sinkNo)),
       total: totalsOf(all),
+      speed: this.#measures.speedOf(sink, new Date(since)),
       outcomes: outcomesOf(all),
       errors: errorsOf(all),
       series: parts.map(({ from, sums }) => ({ from, ...totalsOf(sums) })),

@@ -53,6 +53,12 @@ export class Measures {
     });
   }
 
+  /** Returns how fast leads that were first seen since a time were delivered to one sink, as `speed` does for all. */
+  speedOf(sink: string, since: Date): Speed {
+    const own = this.speed(since).find((one) => one.sink === sink);
+    return own ?? { sink, leads: 0, seenToDelivered: undefined, createdToDelivered: undefined };
+  }
+
   #sampleSince(since: Date): number[] {
     const firsts = this.#sources().map((source) => this.#sql.firstSince.get(source, since.getTime()));
     const first = Math.min(...firsts.filter((no) => no !== undefined));

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SinkDetail } from '../../../src/admin/contract/sinks.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;
@@ -56,6 +57,21 @@ describe('leadsync status SINK', () => {
     });
     expect(detail.series).toHaveLength(6);
     expect(detail.options).toContainEqual(expect.objectContaining({ option: 'secret', value: '[secret]' }));
+  });
+
+  test('says how fast new leads were delivered, and nothing about leads that were there before', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    await attemptDue(ledger, 'crm', install.clock, () => delivered);
+    expect((await install.run(['status', 'crm'])).stdout).not.toContain('Speed to lead');
+    install.clock.jump(60_000);
+    const created_at = install.clock.now().toISOString();
+    await install.recorded([aListedLead({ id: 1 }), aListedLead({ id: 2, created_at }, 1)]);
+    install.clock.jump(2_000);
+    await attemptDue(ledger, 'crm', install.clock, () => delivered);
+    expect((await install.run(['status', 'crm'])).stdout).toContain(
+      'Speed to lead of 1 new lead: 2 s (p50), 2 s (p95).\n',
+    );
   });
 
   test('shows a sink that never attempted anything, and one of a configuration with faults', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import {
+  aNewLead,
   changedLead,
   delivered,
   HOUR,
@@ -162,6 +163,32 @@ export function sinkActivityContract(store: () => OpenLedger): void {
       expect(pause).toMatchObject({ kind: 'paused', times: 1, reason: 'moving house' });
       expect(pause?.until?.getTime()).toBe((pause?.since.getTime() ?? 0) + MINUTE);
       expect(last).toMatchObject({ kind: 'held', since: on.clock.now(), until: undefined });
+    });
+
+    it('measures how fast the leads that were first seen in the period were delivered to this sink', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list([]);
+      on.clock.jump(MINUTE);
+      await on.list([aNewLead(on, 1)]);
+      on.clock.jump(MINUTE);
+      await on.attemptAll('crm');
+      on.clock.jump(2 * HOUR);
+      await on.list([aNewLead(on, 1), aNewLead(on, 2)]);
+      on.clock.jump(1_000);
+      await on.attemptAll('crm');
+      await on.attemptAll('drop');
+      const speedOf = async (sink: string, periodMs: number) =>
+        (await on.ledger.sinkActivity(sink, { now: on.clock.now(), periodMs, stepMs: HOUR }))?.speed;
+      expect(await speedOf('crm', HOUR)).toMatchObject({
+        sink: 'crm',
+        leads: 1,
+        seenToDelivered: { p50: 1_000 },
+      });
+      expect(await speedOf('crm', 24 * HOUR)).toMatchObject({
+        leads: 2,
+        seenToDelivered: { p50: 1_000, p95: MINUTE },
+      });
+      expect(await speedOf('drop', HOUR)).toMatchObject({ sink: 'drop', leads: 1 });
     });
 
     it('a settlement that comes too late counts nothing, and a lead that is left out is no attempt', async () => {
