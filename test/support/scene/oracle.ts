@@ -57,6 +57,9 @@ export interface Allowed {
 }
 
 /** What the services have served, and therefore what each sink must hold in the end. */
+/** Rows that one `leadsync deliveries` returns, at most. */
+const PAGE_ROWS = 100_000;
+
 interface Truth {
   /** The last served version of each lead. */
   readonly newest: ReadonlyMap<string, number>;
@@ -162,13 +165,23 @@ function idIn(text: string): string {
   return /"id"\s*:\s*(\d+)/.exec(text)?.[1] ?? '';
 }
 
+/** Returns every delivery that is pending, dead or skipped, page by page: a long run with a `where` skips more than one page has room for. */
 async function undelivered(scene: Scene): Promise<readonly OwedRow[]> {
   const states = ['pending', 'dead', 'skipped'];
-  const answer = await scene.run('deliveries', '--json', '--limit', '100000', '--state', ...states);
-  if (answer.code !== 0) throw new Error(`leadsync deliveries ended with ${answer.code}: ${answer.stderr}`);
-  const { deliveries, more } = JSON.parse(answer.stdout) as { deliveries: OwedRow[]; more: boolean };
-  if (more) throw new Error('more than 100,000 deliveries are not delivered');
-  return deliveries;
+  const rows: OwedRow[] = [];
+  for (let isLast = false; !isLast; ) {
+    const last = rows.at(-1);
+    const after = last === undefined ? [] : ['--before', last.delivery_id];
+    const answer = await scene.run(
+      ...['deliveries', '--json', '--limit', String(PAGE_ROWS), ...after],
+      ...['--state', ...states],
+    );
+    if (answer.code !== 0) throw new Error(`leadsync deliveries ended with ${answer.code}: ${answer.stderr}`);
+    const { deliveries, more } = JSON.parse(answer.stdout) as { deliveries: OwedRow[]; more: boolean };
+    rows.push(...deliveries);
+    isLast = !more;
+  }
+  return rows;
 }
 
 function sinkAccount(truth: Truth, held: readonly Held[], owed: readonly OwedRow[]): SinkAccount {
