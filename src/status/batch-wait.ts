@@ -3,6 +3,38 @@ import type { DeliveryRow } from '../ledger/contract/status-rows.ts';
 
 type Waiting = Pick<DeliveryRow, 'state' | 'inBatch' | 'owedAt' | 'nextAttemptAt'>;
 
+/** Returns until when a delivery waits at most for its batch to fill; undefined if it does not wait for that. */
+export type BatchWait = (delivery: DeliveryRow) => Date | undefined;
+
+/** What `batchWaits` needs to know. `countDue` is the one of the ledger. */
+interface WaitParts {
+  readonly sinks: readonly Pick<SinkConfig, 'name' | 'batch'>[];
+  readonly now: Date;
+  readonly countDue: (sink: string, now: Date, most: number) => Promise<number>;
+}
+
+/**
+ * Returns the batch waits of `deliveries`. A delivery whose sink has enough due deliveries for a full batch, and only no room for it yet, does
+ * not wait for its batch.
+ */
+export async function batchWaits(
+  deliveries: readonly DeliveryRow[],
+  { sinks, now, countDue }: WaitParts,
+): Promise<BatchWait> {
+  const batches = new Map(sinks.map(({ name, batch }) => [name, batch]));
+  const endOf = (delivery: DeliveryRow) => {
+    const batch = batches.get(delivery.sink);
+    return batch && batchWaitEnd(delivery, batch, now);
+  };
+  const waiting = new Set(deliveries.filter((one) => endOf(one) !== undefined).map(({ sink }) => sink));
+  const partial = new Set<string>();
+  for (const sink of waiting) {
+    const max = batches.get(sink)?.max ?? 1;
+    if ((await countDue(sink, now, max)) < max) partial.add(sink);
+  }
+  return (delivery) => (partial.has(delivery.sink) ? endOf(delivery) : undefined);
+}
+
 /**
  * Returns until when a due delivery waits at most for its batch to fill, by the rule of the claim: deliveries that do not fill a batch wait for
  * `waitMs` after they were owed. Returns undefined if it is in a batch, is not due, or has waited that long.

@@ -8,6 +8,7 @@ import type {
   StoredVersion,
 } from '../ledger/contract/page-rows.ts';
 import type { DeliveryRow } from '../ledger/contract/status-rows.ts';
+import type { BatchWait } from './batch-wait.ts';
 import { iso, isoOf, reasonOf } from './json-values.ts';
 import { pollProblemCodes } from './source-problems.ts';
 
@@ -51,16 +52,13 @@ export function foundLeadJson({ name, email, phone, matchedVersion, ...lead }: F
   };
 }
 
-/** Returns until when a delivery waits at most for its batch to fill; undefined if it does not wait for that. */
-type BatchWait = (delivery: DeliveryRow) => Date | undefined;
-
 /** Returns the history of a lead, in the order of the ledger, without content and answers of destinations. */
 export function historyJson({ lead, versions, deliveries }: LeadHistory, batchWait: BatchWait) {
   return {
     lead: leadJson(lead),
     versions: versions.map(versionJson),
     deliveries: deliveries.map(({ attemptRows, ...delivery }) => ({
-      ...waitingDeliveryJson(delivery, batchWait),
+      ...deliveryJson(delivery, batchWait),
       attempt_rows: attemptRows.map(attemptJson),
     })),
   };
@@ -106,7 +104,7 @@ export function contentJson(content: LeadContent) {
 }
 
 /** Returns a delivery without its attempts. */
-export function deliveryJson(row: DeliveryRow) {
+export function deliveryJson(row: DeliveryRow, batchWait: BatchWait) {
   return {
     delivery_id: row.delivery,
     source: row.source,
@@ -125,12 +123,8 @@ export function deliveryJson(row: DeliveryRow) {
     ref: row.ref ? { ...row.ref, url: row.ref.url ?? null } : null,
     attempts_made: row.attemptsMade,
     has_answer: row.hasAnswer,
+    waits_for_batch_until: iso(batchWait(row)),
   };
-}
-
-/** Returns a delivery without its attempts, with until when it waits for its batch, which the ledger alone does not know. */
-export function waitingDeliveryJson(row: DeliveryRow, batchWait: BatchWait) {
-  return { ...deliveryJson(row), waits_for_batch_until: iso(batchWait(row)) };
 }
 
 /**

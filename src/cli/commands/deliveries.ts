@@ -4,6 +4,7 @@ import type { LedgerQueries, SelectedState } from '../../ledger/contract/ledger-
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { type BatchWait, batchWaits } from '../../status/batch-wait.ts';
 import { deliveryJson } from '../../status/record-json.ts';
 import { allSinks, type SinkState, type SinkView } from '../../status/status-view.ts';
 import { paintFor } from '../shell/colour.ts';
@@ -54,15 +55,22 @@ export const command = defineCommand<Options>({
     requireOrder(options);
     const config = readableConfigOf(options, surroundings);
     const { state: states, limit, before } = options;
-    const { rows, sinks } = await withLedger(config, surroundings, async (ledger) => {
+    const found = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', options.sink, sinkNames(config, status));
       requireName('source', options.source, sourceNames(config, status));
       if (before !== undefined) await requireDelivery(before, ledger);
-      const found = await ledger.deliveries({ ...filterOf(options), states }, { limit: limit + 1, before });
-      return { rows: found, sinks: allSinks(config, status) };
+      const all = await ledger.deliveries({ ...filterOf(options), states }, { limit: limit + 1, before });
+      const rows = all.slice(0, limit);
+      const waits = { sinks: config.sinks, now: surroundings.clock.now(), countDue: ledger.countDue };
+      return {
+        rows,
+        more: all.length > limit,
+        sinks: allSinks(config, status),
+        batchWait: await batchWaits(rows, waits),
+      };
     });
-    show(rows.slice(0, limit), rows.length > limit, sinks, options, surroundings);
+    show(found, options, surroundings);
     return ExitCode.done;
   },
 });
@@ -92,16 +100,22 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
     .option('--json', 'print the deliveries as JSON');
 }
 
+interface Found {
+  readonly rows: readonly DeliveryRow[];
+  /** Whether there are older deliveries that match. */
+  readonly more: boolean;
+  readonly sinks: readonly SinkView[];
+  readonly batchWait: BatchWait;
+}
+
 function show(
-  rows: readonly DeliveryRow[],
-  more: boolean,
-  sinks: readonly SinkView[],
+  { rows, more, sinks, batchWait }: Found,
   options: Options & GlobalOptions,
   surroundings: Surroundings,
 ) {
   const { stdout, stderr, clock } = surroundings;
   if (options.json) {
-    stdout.write(printJson({ deliveries: rows.map(deliveryJson), more }));
+    stdout.write(printJson({ deliveries: rows.map((row) => deliveryJson(row, batchWait)), more }));
     return;
   }
   if (rows.length === 0) {
@@ -125,7 +139,7 @@ function show(
         row.delivery,
         paint(row.state === 'dead' ? 'bad' : undefined, row.state),
         String(row.attempts),
-        explanation(row, sinks.find(({ name }) => name === row.sink)?.state, now),
+        explanation(row, { sink: sinks.find(({ name }) => name === row.sink)?.state, batchWait, now }),
       ]),
       widthOf(surroundings),
     ),
@@ -150,15 +164,19 @@ function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {
 const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = WAIT_REASONS;
 
 function explanation(
-  { reason, state, nextAttemptAt, settledAt, ref }: DeliveryRow,
-  sink: SinkState | undefined,
-  now: Date,
+  row: DeliveryRow,
+  { sink, batchWait, now }: { sink: SinkState | undefined; batchWait: BatchWait; now: Date },
 ): string {
+  const { reason, state, nextAttemptAt, settledAt, ref } = row;
+  const batchUntil = batchWait(row);
   const why: string[] = [];
   if (state === 'pending' && nextAttemptAt)
     why.push(
       nextAttemptAt <= now
-        ? ((sink && WAITS_FOR[sink]) ?? 'due now')
+        ? ((sink && WAITS_FOR[sink]) ??
+            (batchUntil
+              ? `waits for its batch until ${printMomentAndAge(batchUntil, now)} at most`
+              : 'due now'))
         : `next attempt ${printMomentAndAge(nextAttemptAt, now)}`,
     );
   if (state === 'delivered' && settledAt) why.push(`delivered ${printMomentAndAge(settledAt, now)}`);

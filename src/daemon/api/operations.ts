@@ -10,19 +10,14 @@ import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import type { LeadChoice } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-queries.ts';
-import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
+import type { DeliveryRow, LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { MAX_EXPRESSION } from '../../mapping/definition.ts';
 import { languageReference } from '../../mapping/language-reference.ts';
 import type { MappingWorker } from '../../mapping/mapping-worker.ts';
 import { testSink } from '../../operations/test-sink.ts';
-import {
-  contentJson,
-  historyJson,
-  leadJson,
-  pollJson,
-  waitingDeliveryJson,
-} from '../../status/record-json.ts';
+import { batchWaits } from '../../status/batch-wait.ts';
+import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
 import { activityRequest, sinkDetail } from '../../status/sink-detail.ts';
 import { sinkOverview } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
@@ -30,7 +25,6 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts';
 import { auditLines } from './audit-lines.ts';
-import { batchWaits } from './batch-waits.ts';
 import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { overviewOf } from './overview.ts';
@@ -63,6 +57,12 @@ export function operationsOf(context: OperationParts): Operations {
   const { parts, queries, configuration, reload, previewReload, pollNow } = context;
   const { ledger, wakes } = parts;
   const query = withHttpErrors(queries);
+  const batchWaitsOf = (rows: readonly DeliveryRow[]) =>
+    batchWaits(rows, {
+      sinks: parts.current.config.sinks,
+      now: parts.clock.now(),
+      countDue: (sink, now, most) => query('countDue', sink, now, most),
+    });
   return {
     overview: () => overviewOf(context, query),
     leads: async (search, page) => {
@@ -80,7 +80,7 @@ export function operationsOf(context: OperationParts): Operations {
     },
     lead: async (source, lead) => {
       const history = await query('lead', source, leadIdOf(lead));
-      return history && historyJson(history, await batchWaits(history.deliveries, context, query));
+      return history && historyJson(history, await batchWaitsOf(history.deliveries));
     },
     reveal: async (source, lead, version, delivery) => {
       const content = await query('content', source, leadIdOf(lead), version, delivery);
@@ -106,8 +106,8 @@ export function operationsOf(context: OperationParts): Operations {
     deliveries: async (filter, page) => {
       await requireNames(context, query, filter);
       const { rows, next } = await query('deliveries', filterOf(filter), requireCursor(page));
-      const batchWait = await batchWaits(rows, context, query);
-      return { rows: rows.map((row) => waitingDeliveryJson(row, batchWait)), next };
+      const batchWait = await batchWaitsOf(rows);
+      return { rows: rows.map((row) => deliveryJson(row, batchWait)), next };
     },
     countDeliveries: async (filter) => {
       await requireNames(context, query, filter);

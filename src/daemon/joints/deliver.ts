@@ -202,7 +202,8 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
   if (after.heldSince && !before.heldSince) {
     events.push({ type: 'sink-held', sink, reason: after.heldReason ?? '', probeAt: after.probeAt });
   }
-  if (before.heldSince && !after.heldSince && !after.pausedSince) {
+  const isGone = after.pausedSince && !before.pausedSince; // the destination has said so
+  if (before.heldSince && !after.heldSince && !isGone) {
     events.push({ type: 'sink-recovered', sink, heldMs: now.getTime() - before.heldSince.getTime() });
   }
   return events;

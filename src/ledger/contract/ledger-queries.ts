@@ -71,6 +71,8 @@ export interface LedgerQueries {
     filter: DeliveryFilter,
     page: { limit: number; before?: string | undefined },
   ): Promise<readonly DeliveryRow[]>;
+  /** Returns how many deliveries of a sink are due and in no batch. Stops at `most`. */
+  countDue(sink: string, now: Date, most: number): Promise<number>;
   /** Returns the history of a lead in order of time, even if it was rejected in every listing. Empty if the lead was never listed. */
   trace(lead: LeadId, source?: string): Promise<readonly TraceEntry[]>;
   /**

@@ -27,6 +27,7 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   declareSinks: true,
   declareSources: true,
   deliveredLeads: true,
+  countDue: true,
   deliveries: true,
   discard: true,
   discardable: true,

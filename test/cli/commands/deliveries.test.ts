@@ -3,6 +3,7 @@ import { attemptDue, Install } from '../an-install.ts';
 
 const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;
 const delivered = { kind: 'delivered' } as const;
+const HOUR_MS = 3_600_000;
 
 async function someDead() {
   const install = new Install();
@@ -41,9 +42,14 @@ describe('leadsync deliveries', () => {
     expect(await said()).toMatch(/^`leadsync trace LEAD --show-data` shows .* are not stored: /);
   });
 
-  test('does not call due what waits for its sink', async () => {
+  test('does not call due what waits for its batch or its sink', async () => {
     const { install, ledger } = await someDead();
     const shown = async () => (await install.run(['deliveries', '--sink', 'drop', '--limit', '1'])).stdout;
+    expect(await shown()).toMatch(/ waits for its batch until 2026-11-20T10:\d\d:\d\dZ \(in .*\) at most\n/);
+    expect(await install.json('deliveries', '--sink', 'drop', '--limit', '1')).toMatchObject({
+      deliveries: [{ waits_for_batch_until: expect.stringMatching(/^2026-11-20T10:/) }],
+    });
+    install.clock.jump(HOUR_MS);
     expect(await shown()).toContain('due now');
     await ledger.pause('drop', 'moving house');
     expect(await shown()).toContain('waits until its sink is resumed');
@@ -131,6 +137,7 @@ describe('leadsync deliveries', () => {
           discarded: false,
           ref: null,
           replay: false,
+          waits_for_batch_until: null,
         },
       ],
       more: false,

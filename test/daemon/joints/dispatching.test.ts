@@ -81,6 +81,20 @@ it('a sink that was held when somebody paused it is told as resumed, although it
   expect(bench.reported.of('sink-recovered')).toEqual([]);
 });
 
+it('a sink that an operator pauses while its probe is answered is reported as recovered', async () => {
+  const bench = await Bench.open();
+  bench.sink.answer = failing;
+  await bench.list(1, 2);
+  await bench.clock.pass(MINUTE);
+  bench.sink.answer = async (batch) => {
+    await bench.ledger.pause('crm', 'The CRM is being moved');
+    return delivering(batch);
+  };
+  await bench.clock.pass(2 * MINUTE);
+  expect(await bench.health()).toMatchObject({ heldSince: undefined, pausedSince: expect.any(Date) });
+  expect(bench.reported.of('sink-recovered')).toHaveLength(1);
+});
+
 it('with a rate, no more batches begin within any period, in order of age, and each as soon as it may', async () => {
   const bench = await Bench.open({ concurrency: 5, rate: { batches: 2, perMs: SECOND } });
   await bench.list(1);

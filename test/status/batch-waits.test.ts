@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { batchWaits } from '../../../src/daemon/api/batch-waits.ts';
-import { PageQueries } from '../../../src/ledger/queries/page-queries.ts';
-import type { QueryWorker } from '../../../src/ledger/queries/query-worker.ts';
-import { ids, LedgerUnderTest, MINUTE } from '../../ledger/ledger-under-test.ts';
-import { SqliteFile } from '../../ledger/sqlite-store.ts';
+import { PageQueries } from '../../src/ledger/queries/page-queries.ts';
+import { batchWaits } from '../../src/status/batch-wait.ts';
+import { ids, LedgerUnderTest, MINUTE } from '../ledger/ledger-under-test.ts';
+import { SqliteFile } from '../ledger/sqlite-store.ts';
 
 const batch = { max: 5, waitMs: 5 * MINUTE };
 
@@ -12,15 +11,13 @@ async function aLedger() {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, 'drop');
   const queries = new PageQueries(disk.connection);
-  const query = (async (name: keyof PageQueries, ...args: never[]) =>
-    (queries[name] as (...all: never[]) => unknown).apply(queries, args)) as QueryWorker['ask'];
-  const config = { sinks: [{ name: 'drop', batch }] };
-  const parts = { clock: on.clock, current: { config } } as unknown as Parameters<
-    typeof batchWaits
-  >[1]['parts'];
   const waiting = async () => {
     const { rows } = queries.deliveries({ states: ['pending'] }, { limit: 100, order: 'oldest' });
-    const batchWait = await batchWaits(rows, { parts }, query);
+    const batchWait = await batchWaits(rows, {
+      sinks: [{ name: 'drop', batch }],
+      now: on.clock.now(),
+      countDue: on.ledger.countDue,
+    });
     return rows.flatMap((row) =>
       batchWait(row) ? [`${row.lead} until ${batchWait(row)?.toISOString()}`] : [],
     );
