@@ -160,7 +160,11 @@ describe('a session', () => {
     const server = await start({ hosts: () => ['leads.example.com'], publicUrl });
     const plain = cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '';
     const statusAt = async (host: string | undefined, cookie: string) =>
-      (await ask(server, '/metrics', { headers: { ...(host && { host }), cookie } })).status;
+      (
+        await ask(server, '/metrics', {
+          headers: { ...(host && { host, 'sec-fetch-site': 'same-origin' }), cookie },
+        })
+      ).status;
     expect(plain).toMatch(/^leadsync_session=/);
     expect(await statusAt(undefined, plain)).toBe(200);
     expect(await statusAt('leads.example.com', plain)).toBe(401);

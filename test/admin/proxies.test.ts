@@ -126,9 +126,17 @@ describe('a session over plain http, although people open the pages by https', (
     expect((await ask(server, '/metrics', { headers })).status).toBe(200);
   });
 
+  test('lasts where no proxy says which, by what a browser sends over http', async () => {
+    const { server, cookie } = await logIn([], { origin: 'http://leads.lan' });
+    const headers = { host: 'leads.lan', cookie: cookie.split(';')[0] ?? '' };
+    expect((await ask(server, '/metrics', { headers })).status).toBe(200);
+  });
+
+  const OVER_HTTPS = { 'sec-fetch-site': 'same-origin' };
+
   test.each([
-    ['neither the browser nor a proxy says which', [], {}],
-    ['http is what an unknown proxy says', [], { 'x-forwarded-proto': 'http' }],
+    ['neither the origin nor a proxy says which', [], OVER_HTTPS],
+    ['http is what an unknown proxy says', [], { 'x-forwarded-proto': 'http', ...OVER_HTTPS }],
     [
       'the browser says https behind a proxy that says http',
       ['127.0.0.1'],

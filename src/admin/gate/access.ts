@@ -96,14 +96,16 @@ export class Access {
   }
 
   /**
-   * Whether the browser uses HTTPS, according to a trusted proxy or to its `Origin`; if neither says, according to the address at which
-   * people open the pages. A browser drops the cookie of a session that is kept for HTTPS if it uses HTTP.
+   * Whether the browser uses HTTPS, according to a trusted proxy or to its `Origin`. If neither says, a browser that has opened the address at
+   * which people open the pages uses HTTPS if it sends `Sec-Fetch-Site`, which browsers send only over HTTPS and to loopback addresses (W3C Fetch
+   * Metadata, section 2). A browser drops the cookie of a session that is kept for HTTPS if it uses HTTP.
    */
   isSecure(request: FastifyRequest): boolean {
     if (isHttps(request)) return true;
     if (isPlainHttp(request, this.#protection.isProxy)) return false;
     const pages = URL.parse(this.#protection.publicUrl() ?? '');
-    return pages?.protocol === 'https:' && pages.host === request.host;
+    const isFromPages = pages?.protocol === 'https:' && pages.host === request.host;
+    return isFromPages && request.headers['sec-fetch-site'] !== undefined;
   }
 
   #sessionOf(request: FastifyRequest): string | undefined {
