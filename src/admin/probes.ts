@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { actor } from './contract/actor.ts';
-import { plain } from './http/answer.ts';
 import { cachedFor } from './http/cached-for.ts';
+import { plain } from './http/send-error.ts';
 
 /** What the probes report. Concurrent requests share one answer. If `ready` takes longer than 2 s, leadsync counts as not ready. */
 export interface ProbeOptions {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Files, writeFileDurably } from '../platform/files/files.ts';
+import { type Files, writeFileDurably } from '../platform/files/file-system.ts';
 import type { Entry } from './alert-tracker.ts';
 import { CONDITIONS } from './condition.ts';
 import type { Notice } from './notice.ts';

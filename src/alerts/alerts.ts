@@ -1,4 +1,4 @@
-import type { Files } from '../platform/files/files.ts';
+import type { Files } from '../platform/files/file-system.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { AlertFile, type AlertState } from './alert-file.ts';

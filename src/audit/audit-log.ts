@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { disk } from '../platform/files/files.ts';
+import { disk } from '../platform/files/file-system.ts';
 import { giveToFolderOwner } from '../platform/files/folder-owner.ts';
 import type { Clock } from '../platform/time/clock.ts';
 

@@ -7,7 +7,7 @@ import { FaultList } from './faults/fault-list.ts';
 import { ConfigReader } from './reading/config-reader.ts';
 import type { Environment } from './reading/interpolate.ts';
 import type { Purpose } from './reading/needs.ts';
-import { addTooLarge, MAX_BYTES, parseYaml } from './reading/yaml-text.ts';
+import { addTooLarge, MAX_BYTES, parseYaml } from './reading/parse-yaml.ts';
 import { YamlTree } from './reading/yaml-tree.ts';
 
 /** What parsing a configuration needs besides its text. */

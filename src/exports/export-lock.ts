@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { makeFolderSync } from '../platform/files/files.ts';
+import { makeFolderSync } from '../platform/files/file-system.ts';
 import { acquireLock, isLocked } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 

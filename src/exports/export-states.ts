@@ -3,7 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '../platform/failures/error-code.ts';
-import { type Files, writeFileDurably } from '../platform/files/files.ts';
+import { type Files, writeFileDurably } from '../platform/files/file-system.ts';
 import { folderFailure } from './contract/export-failed.ts';
 
 const time = z.coerce.date();

@@ -1,6 +1,6 @@
-import { readTime } from '../leads/content-facts.ts';
 import type { Delivery, LeadEvent } from '../leads/delivery.ts';
 import { type Lead, readLead } from '../leads/lead.ts';
+import { readTime } from '../leads/read-time.ts';
 
 /** A client's answer, as expressions see it. */
 export class QuestionValue {

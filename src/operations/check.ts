@@ -18,7 +18,7 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { columnsOfDefinition } from '../mapping/map-delivery.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
-import { disk } from '../platform/files/files.ts';
+import { disk } from '../platform/files/file-system.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
 import { SourceError } from '../source/contract/source.ts';
 import { checkLogin } from './check-login.ts';

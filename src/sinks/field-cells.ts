@@ -1,4 +1,3 @@
-import { storable } from '../leads/content-facts.ts';
 import {
   type MappedFields,
   type MappedType,
@@ -6,6 +5,7 @@ import {
   mappedJson,
   mappedText,
 } from '../leads/mapped-fields.ts';
+import { storable } from '../leads/storable-text.ts';
 import { hasType } from './mapped-columns.ts';
 import type { FieldColumns } from './table-fields.ts';
 

@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import type { ListingMark } from '../leads/listing-mark.ts';
-import { disk, type Files } from '../platform/files/files.ts';
+import { disk, type Files } from '../platform/files/file-system.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';

@@ -1,6 +1,6 @@
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { Instruments } from './instruments.ts';
-import { within } from './within.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** Backlog of a sink in the ledger. */
 export interface SinkBacklog {
@@ -85,7 +85,7 @@ export class BacklogMetrics {
     patienceMs: number;
   }) {
     try {
-      for (const backlog of await within(parts.patienceMs, parts.read)) this.#set(backlog);
+      for (const backlog of await withTimeout(parts.patienceMs, parts.read)) this.#set(backlog);
     } catch {
       // The scrape shows the last values. Other parts report the failure of the ledger.
       this.#failures.inc();

@@ -1,7 +1,7 @@
 import { NEEDS_OPERATOR } from './events/source-events.ts';
 import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
-import { within } from './within.ts';
+import { withTimeout } from './with-timeout.ts';
 
 const STATUSES = ['success', 'unchanged', 'partial', 'failed'];
 const GRANTS = ['client_credentials', 'refresh_token', 'authorization_code'];
@@ -86,7 +86,7 @@ export class SourceMetrics {
       by,
       async () => {
         const read = async (source: string) => {
-          const at = await within(patienceMs, () => pollDueAt(source));
+          const at = await withTimeout(patienceMs, () => pollDueAt(source));
           due.set({ source }, (at?.getTime() ?? 0) / 1000);
         };
         await Promise.allSettled(this.names.map(read)); // other metrics report a ledger that cannot be read

@@ -5,7 +5,7 @@ import { Alerts } from '../../src/alerts/alerts.ts';
 import { type AlertOptions, alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import { disk } from '../../src/platform/files/files.ts';
+import { disk } from '../../src/platform/files/file-system.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
 import type { Observation } from '../../src/status/observation.ts';
 import { Reported } from '../daemon/joints/fakes.ts';

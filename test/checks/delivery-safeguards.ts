@@ -134,7 +134,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a file sink confirms its lease before it renames the file',
     without: 'a process that was suspended writes a file again that its reader has already read and removed',
-    file: 'src/platform/files/files.ts',
+    file: 'src/platform/files/file-system.ts',
     text: '    beforeRename();\n',
     instead: '    void beforeRename;\n',
     tests: ['test/sinks/csv/csv.test.ts'],
@@ -184,7 +184,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync syncs a CSV file to disk before it renames the file',
     without: 'a power failure leaves an empty file under its final name',
-    file: 'src/platform/files/files.ts',
+    file: 'src/platform/files/file-system.ts',
     text: '      await file.sync();\n    } finally {',
     instead: '    } finally {',
     tests: ['test/sinks/csv', 'test/simulation'],
@@ -192,7 +192,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync syncs the folder to disk after it renames a file',
     without: 'a power failure removes a file that was reported as delivered',
-    file: 'src/platform/files/files.ts',
+    file: 'src/platform/files/file-system.ts',
     text: '    throw error;\n  }\n  await files.syncFolder(folder);\n}',
     instead: '    throw error;\n  }\n}',
     tests: ['test/sinks/csv', 'test/simulation'],
@@ -200,7 +200,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a file appears whole or not at all',
     without: 'a reader picks up a part of a file',
-    file: 'src/platform/files/files.ts',
+    file: 'src/platform/files/file-system.ts',
     text: 'const temporary = join(folder, `.${basename(path)}.${nonce}.tmp`);',
     instead: 'const temporary = path; void nonce; void basename;',
     tests: ['test/sinks/csv', 'test/faults/sinks/csv.test.ts'],

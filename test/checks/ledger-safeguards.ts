@@ -102,7 +102,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'an older content never overtakes a newer one',
     without: 'a sink ends with an outdated content of a lead',
-    file: 'src/ledger/delivering/order-sql.ts',
+    file: 'src/ledger/delivering/content-order-sql.ts',
     text: 'export const UNBLOCKED = `(d.after_no IS NULL OR',
     instead: 'export const UNBLOCKED = `(1 OR d.after_no IS NULL OR',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],

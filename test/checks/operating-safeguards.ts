@@ -53,7 +53,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync reads only regular files in a folder of a file sink',
     without: 'one named pipe in the folder blocks reconcile and erase forever',
-    file: 'src/platform/files/files.ts',
+    file: 'src/platform/files/file-system.ts',
     text: 'if (!found || !(found.isFile() || found.isDirectory())) return undefined;',
     instead: 'if (!found) return undefined;',
     tests: ['test/sinks/csv/csv.test.ts'],

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
 import { erase, personToErase } from '../../src/operations/erasure/erase.ts';
 import { exportOnSchedule } from '../../src/operations/scheduled-exports.ts';
-import { disk } from '../../src/platform/files/files.ts';
+import { disk } from '../../src/platform/files/file-system.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { deliverBySink, Install } from '../cli/an-install.ts';

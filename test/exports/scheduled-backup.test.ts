@@ -5,7 +5,7 @@ import { filesOf } from '../../src/config/contract/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
 import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
-import { disk } from '../../src/platform/files/files.ts';
+import { disk } from '../../src/platform/files/file-system.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import { Install } from '../cli/an-install.ts';

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
 import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
-import { disk, type Files } from '../../src/platform/files/files.ts';
+import { disk, type Files } from '../../src/platform/files/file-system.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import type { Event } from '../../src/telemetry/events.ts';

@@ -14,7 +14,7 @@ import { ExportStates } from '../../src/exports/export-states.ts';
 import { QueryWorker } from '../../src/ledger/queries/query-worker.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { MappingWorker } from '../../src/mapping/mapping-worker.ts';
-import { disk } from '../../src/platform/files/files.ts';
+import { disk } from '../../src/platform/files/file-system.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { openOptions } from '../admin/asking.ts';

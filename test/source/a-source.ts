@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { ListingMark } from '../../src/leads/listing-mark.ts';
-import type { Files } from '../../src/platform/files/files.ts';
+import type { Files } from '../../src/platform/files/file-system.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import { type Clock, systemClock } from '../../src/platform/time/clock.ts';
 import { sourceOptions } from '../../src/source/contract/options.ts';

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { disk, type Files } from '../../src/platform/files/files.ts';
+import { disk, type Files } from '../../src/platform/files/file-system.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
 import type { Stub, TokenFaultName } from '../stub/stub.ts';

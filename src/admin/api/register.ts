@@ -2,7 +2,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Operations } from '../contract/operations.ts';
 import { neededRole } from '../contract/rights.ts';
-import { requestErrorFor, sendError } from '../http/answer.ts';
+import { requestErrorFor, sendError } from '../http/send-error.ts';
 import { addActions } from './actions.ts';
 import { addReads } from './reads.ts';
 

@@ -3,9 +3,9 @@ import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import { actor } from '../contract/actor.ts';
 import { RequestError } from '../contract/request-error.ts';
 import { isAllowed, noRole, notAllowed } from '../contract/rights.ts';
-import { sendError } from '../http/answer.ts';
 import { type HostRule, isAllowedHost } from '../http/host-rule.ts';
 import { clientAddress } from '../http/proxies.ts';
+import { sendError } from '../http/send-error.ts';
 import { type Access, type AnonymousClient, sendChallenge } from './access.ts';
 import type { RecordAudit } from './audit.ts';
 

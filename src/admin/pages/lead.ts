@@ -16,10 +16,10 @@ import { badge } from './parts/badge.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { queryOf } from './parts/filters.ts';
+import { IdempotentSubmit } from './parts/idempotent-submit.ts';
 import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 import { nextAttempt, waitReason } from './parts/next-attempt.ts';
-import { Once } from './parts/once.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
@@ -49,7 +49,7 @@ export const addLead: AddPage = (app, site) => {
   app.post('/leads/:source/:lead/retry', { config: { operation: 'retry' } }, (request, reply) =>
     retry(site, request, reply),
   );
-  const once = new Once<number>();
+  const once = new IdempotentSubmit<number>();
   app.post('/leads/:source/:lead/replay', { config: { operation: 'replay' } }, (request, reply) =>
     replay(site, once, request, reply),
   );
@@ -175,7 +175,7 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
 
 async function replay(
   site: Site,
-  once: Once<number>,
+  once: IdempotentSubmit<number>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestError } from '../contract/request-error.ts';
 import { may } from '../contract/rights.ts';
-import { requestErrorFor } from '../http/answer.ts';
+import { requestErrorFor } from '../http/send-error.ts';
 import { addAudit } from './audit.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';

@@ -14,7 +14,7 @@ import {
   readFilter,
   sourceField,
 } from './parts/filters.ts';
-import { Once } from './parts/once.ts';
+import { IdempotentSubmit } from './parts/idempotent-submit.ts';
 import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 import { sourcesOf } from './source-state.ts';
 
@@ -38,7 +38,7 @@ export const addReplay: AddPage = (app, site) => {
     const parsed = readFilter(queryOf(request), fields, Choice, new Date());
     return show(site, request, reply, { fields, parsed: { ...parsed, faults: {} }, ids: '' });
   });
-  const once = new Once<number>();
+  const once = new IdempotentSubmit<number>();
   app.post(PATH, { config: { operation: 'replayAll' } }, (request, reply) =>
     replay(site, once, request, reply),
   );
@@ -89,7 +89,7 @@ async function fieldsFor(site: Site): Promise<readonly Field[]> {
 
 async function replay(
   site: Site,
-  once: Once<number>,
+  once: IdempotentSubmit<number>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {

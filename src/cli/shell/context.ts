@@ -10,7 +10,7 @@ import {
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
-import { disk } from '../../platform/files/files.ts';
+import { disk } from '../../platform/files/file-system.ts';
 import { rewriteCommands, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';

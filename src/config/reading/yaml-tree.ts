@@ -14,9 +14,9 @@ import { mappingOptions } from '../../mapping/options.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { COMMA_ENDS, isCut, templateFault, WHOLE } from '../faults/explain-yaml.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
-import { alignedOffset } from './aligned-offset.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 import { isNeeded, type Purpose } from './needs.ts';
+import { offsetInScalar } from './offset-in-scalar.ts';
 
 const MAX_NODES = 10_000;
 const MAX_DEPTH = 50;
@@ -102,7 +102,7 @@ export class YamlTree {
     const position = this.#positions.get(keyOf(path));
     const text = this.valueAt(path);
     if (position === undefined || typeof text !== 'string') return this.offsetOf(path);
-    return position.value + alignedOffset(text, this.#text.slice(position.value, position.end), index);
+    return position.value + offsetInScalar(text, this.#text.slice(position.value, position.end), index);
   }
 
   /** Whether a key is there, and nothing is written after it. */

@@ -10,7 +10,7 @@ import { removeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts'
 import { holdDataDir, openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
 import { holdOwnProcessLock } from '../../operations/opening/reclaim-leases.ts';
-import { disk } from '../../platform/files/files.ts';
+import { disk } from '../../platform/files/file-system.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { rewriteCommands } from '../../platform/process/typed-command.ts';
 import { version } from '../../platform/process/version.ts';

@@ -5,7 +5,7 @@ import { filesOf, type SourceConfig } from '../../config/contract/config.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
-import { disk as files } from '../../platform/files/files.ts';
+import { disk as files } from '../../platform/files/file-system.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import { evaluateConditions } from '../../status/alert-conditions.ts';
 import { type FileRuns, runsOf } from '../../status/export-view.ts';

@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { disk, makeFolderDurably } from '../../platform/files/files.ts';
+import { disk, makeFolderDurably } from '../../platform/files/file-system.ts';
 import { folderFailure } from '../contract/export-failed.ts';
 import { inOrder, isOf, isTemporaryName, temporaryName } from '../contract/export-name.ts';
 import type { Destination } from './destination.ts';

@@ -15,7 +15,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { openClient, requireRegion } from '../../bucket/bucket-client.ts';
 import { bucketInWords } from '../../bucket/bucket-failure.ts';
 import { objectsIn, uploadsIn } from '../../bucket/bucket-listing.ts';
-import { disk, makeFolderDurably } from '../../platform/files/files.ts';
+import { disk, makeFolderDurably } from '../../platform/files/file-system.ts';
 import { ExportFailed, folderFailure, nameTaken } from '../contract/export-failed.ts';
 import { inOrder, isOf, isTemporaryName } from '../contract/export-name.ts';
 import type { ExportTarget } from '../contract/options.ts';

@@ -1,7 +1,7 @@
 import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { disk } from '../../platform/files/files.ts';
+import { disk } from '../../platform/files/file-system.ts';
 import { temporaryName } from '../contract/export-name.ts';
 
 /** The path exists already; it was not changed. */

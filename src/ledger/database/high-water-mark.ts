@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { disk, writeFileDurably } from '../../platform/files/files.ts';
+import { disk, writeFileDurably } from '../../platform/files/file-system.ts';
 
 /** The high-water mark: for each ledger that has been at this path, the number of its last poll, by ledger id. */
 type Mark = Readonly<Record<string, unknown>>;

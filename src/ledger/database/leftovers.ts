@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { TEMPORARY } from '../../platform/files/files.ts';
+import { TEMPORARY } from '../../platform/files/file-system.ts';
 
 /** Returns the temporary path at which `leadsync recover` builds the new ledger before it replaces the damaged one. */
 export function recoveredFile(ledger: string): string {

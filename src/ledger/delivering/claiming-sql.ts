@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { MARK_MAYBE_ARRIVED } from '../privacy/erasing.ts';
-import { UNBLOCKED } from './order-sql.ts';
+import { UNBLOCKED } from './content-order-sql.ts';
 
 /** A batch whose lease has expired. */
 export interface BatchRow {

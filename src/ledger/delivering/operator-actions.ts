@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { ActionGroup, DiscardNote } from '../contract/ledger-control.ts';
 import type { SinkActivity } from '../database/sink-activity.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
-import { OVERTAKEN } from './order-sql.ts';
+import { OVERTAKEN } from './content-order-sql.ts';
 
 /** A delivery that an action changes, as it was before. */
 interface ChangedRow {

@@ -4,7 +4,7 @@ import type { PollStatus } from '../contract/status-rows.ts';
 import { changedAt, deliveryId, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/views.ts';
 import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { OVERTAKEN } from './order-sql.ts';
+import { OVERTAKEN } from './content-order-sql.ts';
 
 /** The delivery `d`, which waits in the batch `b`, was sent under its present id with another mapping than that of the batch. */
 const NEEDS_NEW_ID = `(d.bound = 2 AND d.unsure_at IS NULL AND d.event <> 'erased' AND d.mapping_no IS NOT b.mapping_no)`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/contract/config.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import { disk } from '../../platform/files/files.ts';
+import { disk } from '../../platform/files/file-system.ts';
 import { giveToFolderOwner } from '../../platform/files/folder-owner.ts';
 import { DataDirUnusable } from '../opening/open-ledger.ts';
 import { sinksWithErasedEvents } from './erasure-report.ts';

@@ -7,7 +7,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
 import { type DiskFailure, diskFailure } from '../../platform/failures/disk-failure.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { makeFolderSync } from '../../platform/files/files.ts';
+import { makeFolderSync } from '../../platform/files/file-system.ts';
 import { acquireLock, isLocked, LockHeld } from '../../platform/files/lock.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 

@@ -13,7 +13,7 @@ import { removeLedger, restoringFile } from '../../ledger/database/leftovers.ts'
 import { syncFile } from '../../ledger/recovery/build.ts';
 import { exchangeLedger, stateOf } from '../../ledger/recovery/replace-ledger.ts';
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
-import { disk, makeFolderDurably, writeFileDurably } from '../../platform/files/files.ts';
+import { disk, makeFolderDurably, writeFileDurably } from '../../platform/files/file-system.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import type { Clock } from '../../platform/time/clock.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolderSync } from './files.ts';
+import { makeFolderSync } from './file-system.ts';
 import { acquireLock, LockHeld } from './lock.ts';
 
 interface ProcessLock {

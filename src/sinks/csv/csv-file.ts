@@ -1,7 +1,7 @@
-import { storable } from '../../leads/content-facts.ts';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { type Lead, type LeadAnswer, readLead } from '../../leads/lead.ts';
 import { mappedText } from '../../leads/mapped-fields.ts';
+import { storable } from '../../leads/storable-text.ts';
 import { AS_RECEIVED, isMixed, mappedColumns } from '../mapped-columns.ts';
 
 /** The cell of each column, in order. New columns go to the end. */

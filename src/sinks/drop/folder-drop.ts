@@ -1,6 +1,11 @@
 import { basename, dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../../platform/files/files.ts';
+import {
+  type Files,
+  makeFolderDurably,
+  TEMPORARY,
+  writeFileDurably,
+} from '../../platform/files/file-system.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from '../sink.ts';
 import {

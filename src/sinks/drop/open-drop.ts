@@ -1,4 +1,4 @@
-import { disk } from '../../platform/files/files.ts';
+import { disk } from '../../platform/files/file-system.ts';
 import type { SinkParts } from '../sink.ts';
 import { BucketDrop } from './bucket-drop.ts';
 import type { Drop } from './drop.ts';

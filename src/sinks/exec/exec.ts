@@ -17,14 +17,14 @@ import {
 } from '../sink.ts';
 import { findProgram } from './find-program.ts';
 import { findRefused } from './find-refused.ts';
+import { jsonlProtocol } from './jsonl-protocol.ts';
 import { type FailedRun, judgeRun, notStarted, runUnavailable } from './judge-run.ts';
 import { LoneFailures } from './lone-failures.ts';
 import { type ExecOptions, execOptions, optionFaults, optionWarnings, secretsOf } from './options.ts';
 import { makePrivateFolder } from './private-folder.ts';
+import type { ProgramProtocol } from './program-protocol.ts';
 import { type Run, runProgram } from './run-program.ts';
-import { speakJsonl } from './speak-jsonl.ts';
-import { speakSinger } from './speak-singer.ts';
-import type { Speech } from './speech.ts';
+import { singerProtocol } from './singer-protocol.ts';
 import { CONFIG_NAME } from './start-program.ts';
 
 /** Starts a program for each batch. leadsync cannot read back what a program stored, nor delete it. */
@@ -212,7 +212,7 @@ class ExecSink implements Sink {
     }
   }
 
-  #judge(run: Run, { wants }: Speech): FailedRun | undefined {
+  #judge(run: Run, { wants }: ProgramProtocol): FailedRun | undefined {
     const { timeoutMs } = this.#parts;
     return judgeRun(run, { program: this.#program, timeoutMs, wants, secrets: this.#secrets });
   }
@@ -224,10 +224,10 @@ class ExecSink implements Sink {
     return running;
   }
 
-  #speech(batch: Batch, isTest: boolean): Speech {
+  #speech(batch: Batch, isTest: boolean): ProgramProtocol {
     const { speaks, ids } = this.#options;
     const form = { ids, isTest };
-    return speaks === 'singer' ? speakSinger(batch, form) : speakJsonl(batch.deliveries, form);
+    return speaks === 'singer' ? singerProtocol(batch, form) : jsonlProtocol(batch.deliveries, form);
   }
 
   #find(): Promise<string> {

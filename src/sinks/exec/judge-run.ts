@@ -2,8 +2,8 @@ import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { SinkUnavailable } from '../sink.ts';
+import type { Acknowledgement } from './program-protocol.ts';
 import type { Run } from './run-program.ts';
-import type { Acknowledgement } from './speech.ts';
 
 /** A run in which the program did not take the leads. Whether a lead or the program is at fault has to be found out. */
 export interface FailedRun {

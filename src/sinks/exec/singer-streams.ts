@@ -1,9 +1,10 @@
 import { relations } from '../../catalog/documented.ts';
 import { always, type Column, maybe } from '../../catalog/relation.ts';
-import { readTime, storable } from '../../leads/content-facts.ts';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { readLead } from '../../leads/lead.ts';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
+import { readTime } from '../../leads/read-time.ts';
+import { storable } from '../../leads/storable-text.ts';
 import { rowOf } from '../lead-row.ts';
 import { AS_RECEIVED, isMixed, mappedColumns } from '../mapped-columns.ts';
 

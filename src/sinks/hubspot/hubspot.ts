@@ -7,10 +7,10 @@ import { type CallLimits, withoutLease } from '../api-server.ts';
 import { outcomesInOrder, settleRest } from '../crm/batch-leads.ts';
 import { requireFields, requireParts } from '../crm/compare-fields.ts';
 import { crmLines } from '../crm/first-entry.ts';
+import { KeyedMutex } from '../crm/keyed-mutex.ts';
 import { keyText } from '../crm/lead-key.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
-import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
@@ -99,7 +99,7 @@ class HubSpotSink implements Sink {
   /** Absent without a record per lead: a contact has the key of its first lead only. */
   readonly storedLeads?: (stop: AbortSignal) => AsyncIterable<StoredLead>;
   /** Two batches that read and write the contact of one person at once could both find that it is new. */
-  readonly #contacts = new Turns();
+  readonly #contacts = new KeyedMutex();
   #account: Account | undefined;
 
   constructor(options: HubSpotOptions, parts: SinkParts) {

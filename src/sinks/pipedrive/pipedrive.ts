@@ -7,8 +7,8 @@ import { withoutLease } from '../api-server.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields, requireParts } from '../crm/compare-fields.ts';
 import { crmLines } from '../crm/first-entry.ts';
+import { KeyedMutex } from '../crm/keyed-mutex.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
-import { Turns } from '../crm/turns.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
@@ -79,7 +79,7 @@ class PipedriveSink implements Sink {
   readonly #api: PipedriveApi;
   readonly #finder: PersonFinder;
   /** Two attempts of this process write to a person one after the other. */
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedMutex();
   /** Undefined until they are read, and after an answer that does not fit them. */
   #fields: AccountFields | undefined;
   /** The names of fields for messages, also after `#fields` was forgotten. */

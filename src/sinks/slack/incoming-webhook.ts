@@ -5,10 +5,10 @@ import { reachServer } from '../reach-server.ts';
 import type { SinkParts } from '../sink.ts';
 import { type Judged, judgeWebhook } from './judge-answer.ts';
 import type { Payload } from './message.ts';
-import type { SlackWay } from './slack-way.ts';
+import type { SlackTransport } from './slack-transport.ts';
 
 /** An incoming webhook of Slack: it writes to its own channel, and cannot be asked what it has written. */
-export class IncomingWebhook implements SlackWay {
+export class IncomingWebhook implements SlackTransport {
   readonly origin: string;
   readonly #url: URL;
   readonly #parts: SinkParts;

@@ -7,7 +7,7 @@ import { SinkUnavailable } from '../sink.ts';
 import { findPosted, metadataOf, type Posted } from './find-posted.ts';
 import { apiFailure, type Judged, judgePosted, readApiAnswer } from './judge-answer.ts';
 import type { Payload } from './message.ts';
-import type { SlackWay } from './slack-way.ts';
+import type { SlackTransport } from './slack-transport.ts';
 
 /** Errors of a search that a later attempt would get as well: the app may not read the channel. */
 const NOT_ALLOWED = new Set([
@@ -33,7 +33,7 @@ export interface TokenFacts {
 }
 
 /** Slack's Web API with a bot token: leadsync chooses the channel and can look for its own messages. */
-export class SlackApi implements SlackWay {
+export class SlackApi implements SlackTransport {
   readonly origin: string;
   readonly #base: URL;
   readonly #token: Secret;

@@ -21,7 +21,7 @@ import { WrongChannel } from './judge-answer.ts';
 import { type Entry, messagesOf, payloadOf } from './message.ts';
 import { channelId, optionFaults, slackOptions } from './options.ts';
 import { SlackApi } from './slack-api.ts';
-import type { SlackWay } from './slack-way.ts';
+import type { SlackTransport } from './slack-transport.ts';
 
 /** Posts one message per lead, or a digest per batch and channel. Slack recognises no repeats, but with a token leadsync can look for them. */
 export const slack = defineSink({
@@ -79,7 +79,7 @@ const NO_CHANNEL: Refused = {
 
 class SlackSink implements Sink {
   readonly #parts: SinkParts;
-  readonly #way: SlackWay;
+  readonly #way: SlackTransport;
   readonly #api: SlackApi | undefined;
 
   constructor({ token, url, api_url }: z.output<typeof slackOptions>, parts: SinkParts) {

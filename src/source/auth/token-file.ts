@@ -2,7 +2,12 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../../platform/files/files.ts';
+import {
+  type Files,
+  makeFolderDurably,
+  TEMPORARY,
+  writeFileDurably,
+} from '../../platform/files/file-system.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { SourceError } from '../contract/source.ts';
 import { isBetter, isNewer, originOf, type StoredToken } from './stored-token.ts';

@@ -1,7 +1,7 @@
 import { chownSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { disk, makeFolderDurably, writeFileDurably } from '../../../src/platform/files/files.ts';
+import { disk, makeFolderDurably, writeFileDurably } from '../../../src/platform/files/file-system.ts';
 import { Install } from '../an-install.ts';
 
 // An administrator runs commands as root, and the daemon runs as another user, who owns the data directory.

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import type { Files, NewFile } from '../../../src/platform/files/files.ts';
+import type { Files, NewFile } from '../../../src/platform/files/file-system.ts';
 import type { Chance } from '../chance.ts';
 import type { Life } from '../life.ts';
 

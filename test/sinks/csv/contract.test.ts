@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { disk } from '../../../src/platform/files/files.ts';
+import { disk } from '../../../src/platform/files/file-system.ts';
 import { restoreCell } from '../../../src/platform/text/formulas.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';
 import { anAnsweringStorage } from '../../exports/answering-storage.ts';

@@ -14,7 +14,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MappedValue } from '../../../src/leads/mapped-fields.ts';
-import { disk, type Files } from '../../../src/platform/files/files.ts';
+import { disk, type Files } from '../../../src/platform/files/file-system.ts';
 import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { disk, type Files } from '../../../src/platform/files/files.ts';
+import { disk, type Files } from '../../../src/platform/files/file-system.ts';
 import { CsvSink, csvOptions } from '../../../src/sinks/csv/csv.ts';
 import { FolderDrop } from '../../../src/sinks/drop/folder-drop.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';

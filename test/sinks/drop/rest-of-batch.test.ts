@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Batch } from '../../../src/leads/delivery.ts';
 import type { MappedValue } from '../../../src/leads/mapped-fields.ts';
-import { disk, type Files } from '../../../src/platform/files/files.ts';
+import { disk, type Files } from '../../../src/platform/files/file-system.ts';
 import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { anAnsweringStorage } from '../../exports/answering-storage.ts';
 import { parquetRows } from '../../exports/read-parquet.ts';

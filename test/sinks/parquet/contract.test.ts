@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { disk } from '../../../src/platform/files/files.ts';
+import { disk } from '../../../src/platform/files/file-system.ts';
 import { anAnsweringStorage } from '../../exports/answering-storage.ts';
 import { parquetRows } from '../../exports/read-parquet.ts';
 import { aStorage } from '../../exports/storage.ts';

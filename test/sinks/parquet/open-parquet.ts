@@ -1,4 +1,4 @@
-import { disk, type Files } from '../../../src/platform/files/files.ts';
+import { disk, type Files } from '../../../src/platform/files/file-system.ts';
 import { FolderDrop } from '../../../src/sinks/drop/folder-drop.ts';
 import { ParquetSink } from '../../../src/sinks/parquet/parquet.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import type { MappedValue } from '../../../src/leads/mapped-fields.ts';
-import { disk } from '../../../src/platform/files/files.ts';
+import { disk } from '../../../src/platform/files/file-system.ts';
 import { SinkUnavailable, type StoredLead } from '../../../src/sinks/sink.ts';
 import { parquetRows, parquetShape } from '../../exports/read-parquet.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';

@@ -10,8 +10,8 @@ import { type Confirmation, confirmationForm } from './confirmation.ts';
 import { layout, type Page } from './layout.ts';
 import { markup } from './markup.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
+import { recoveryLinks } from './recovery-links.ts';
 import { renderDocument } from './render-document.ts';
-import { waysOut } from './ways-out.ts';
 
 /** What the server hands to all pages. Its `operations` record each reveal and each action in the audit log before it happens. */
 export interface PageParts {
@@ -102,7 +102,7 @@ export class Site {
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
     const still = html`<section id="ask" class="failure"><h2 id="ask-heading">${title}</h2><p>${markup(this.rewriteCommands(what))}</p><p>${markup(this.rewriteCommands(next))}</p>
         <p class="buttons"><a class="button" href="/" data-close>Close</a></p></section>
-      ${waysOut(request, status)}`;
+      ${recoveryLinks(request, status)}`;
     return this.show(request, reply, { title, still, status, address: '/' });
   }
 }

@@ -1,4 +1,4 @@
-import { readTime } from '../../../leads/content-facts.ts';
+import { readTime } from '../../../leads/read-time.ts';
 
 const PARTS = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?/i;
 const MICROS_PER_SECOND = 1_000_000;

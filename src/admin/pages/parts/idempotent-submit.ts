@@ -9,7 +9,7 @@ const FIELD = 'once';
  * Lets a confirmed form act once, however often the browser sends it: after a double click without scripts, a reload during a slow answer, or a
  * proxy that gave up. Each question has a field of its own value; forms with the same value share one action and its result.
  */
-export class Once<Result> {
+export class IdempotentSubmit<Result> {
   readonly #results = new Map<string, Promise<Result>>();
 
   /** Returns the hidden field for a new question. */

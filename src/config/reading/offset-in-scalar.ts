@@ -2,7 +2,7 @@
  * Returns the offset in `source`, a scalar as written in YAML, of the character at `index` of `text`, its value. Skips what YAML adds:
  * quotes, escapes, indentation and the header of a block. Exact unless the text continues with a character of such an addition.
  */
-export function alignedOffset(text: string, source: string, index: number): number {
+export function offsetInScalar(text: string, source: string, index: number): number {
   let offset = /^[|>]/.test(source) ? source.indexOf('\n') + 1 : 0;
   for (let at = 0; at <= index && at < text.length; at += 1) {
     const character = text.charAt(at);

@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto';
 import type { Column } from '../../catalog/relation.ts';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
+import type { Acknowledgement, ProgramProtocol, ProtocolForm } from './program-protocol.ts';
 import { type Cell, type Stream, streamsOf } from './singer-streams.ts';
-import type { Acknowledgement, Speech, SpeechForm } from './speech.ts';
 
 /**
  * Returns what a Singer target reads (https://github.com/singer-io/getting-started/blob/master/docs/SPEC.md, version 0.3.0): a SCHEMA per
  * stream, a RECORD per row, and one STATE. The target repeats the value of the STATE when it has stored everything before it.
  */
-export function speakSinger(batch: Batch, form: SpeechForm): Speech {
+export function singerProtocol(batch: Batch, form: ProtocolForm): ProgramProtocol {
   const state = stateOf(batch.deliveries);
   return { lines: () => messages(batch, state, form), wants: new StateReader(state) };
 }
 
-function* messages(batch: Batch, state: string, form: SpeechForm): Iterable<string> {
+function* messages(batch: Batch, state: string, form: ProtocolForm): Iterable<string> {
   const streams = streamsOf(batch).map((stream) => ({ stream, name: nameOf(stream, form) }));
   for (const { stream, name } of streams)
     yield `{"type":"SCHEMA","stream":"${name}","schema":${schemaOf(stream, form)},"key_properties":${JSON.stringify(stream.key)}}`;
@@ -25,7 +25,7 @@ function* messages(batch: Batch, state: string, form: SpeechForm): Iterable<stri
 }
 
 /** Returns the name of a stream: of a test event another one, so that no test is among the leads. */
-function nameOf({ name }: Stream, { isTest }: SpeechForm): string {
+function nameOf({ name }: Stream, { isTest }: ProtocolForm): string {
   return isTest ? `leadsync_test_${name}` : name;
 }
 
@@ -71,7 +71,7 @@ function sorted(value: unknown): string {
 const BIGINT = '"minimum":-9223372036854775808,"maximum":9223372036854775807';
 
 /** Returns the JSON Schema (draft 4 and later) of the records of a stream. */
-function schemaOf({ columns, key }: Stream, form: SpeechForm): string {
+function schemaOf({ columns, key }: Stream, form: ProtocolForm): string {
   const properties = columns.map(
     (column) => `${JSON.stringify(column.name)}:${propertyOf(column, !key.includes(column.name), form)}`,
   );
@@ -79,7 +79,7 @@ function schemaOf({ columns, key }: Stream, form: SpeechForm): string {
 }
 
 /** Returns the schema of a column. Every column outside the key is nullable, because a target has to accept a lead without a value for it. */
-function propertyOf({ type }: Column, isNullable: boolean, { ids }: SpeechForm): string {
+function propertyOf({ type }: Column, isNullable: boolean, { ids }: ProtocolForm): string {
   const of = (name: string) => (isNullable ? `"type":["null","${name}"]` : `"type":["${name}"]`);
   switch (type) {
     case 'bigint':
@@ -101,7 +101,7 @@ function propertyOf({ type }: Column, isNullable: boolean, { ids }: SpeechForm):
   }
 }
 
-function recordOf({ columns }: Stream, cells: readonly Cell[], { ids }: SpeechForm): string {
+function recordOf({ columns }: Stream, cells: readonly Cell[], { ids }: ProtocolForm): string {
   const members = columns.map(({ name, type }, at) => {
     const cell = cells[at] ?? null;
     const value = type === 'bigint' && cell !== null ? bigintOf(cell, ids) : JSON.stringify(cell);
@@ -110,6 +110,6 @@ function recordOf({ columns }: Stream, cells: readonly Cell[], { ids }: SpeechFo
   return `{${members.join(',')}}`;
 }
 
-function bigintOf(cell: Cell, ids: SpeechForm['ids']): string {
+function bigintOf(cell: Cell, ids: ProtocolForm['ids']): string {
   return ids === 'string' ? `"${cell}"` : String(cell);
 }

@@ -1,5 +1,5 @@
 /** Lets works that share a name run one after the other, and all others at the same time. */
-export class Turns {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Runs `work` as soon as no earlier one that has one of the names is under way. Returns what it returns. */

@@ -1,5 +1,5 @@
 /** What a program gets on its standard input, and how it says that it has stored it. */
-export interface Speech {
+export interface ProgramProtocol {
   /** Returns the lines, without line breaks. Makes each when it is asked for. */
   lines(): Iterable<string>;
   /** What the program has to write to standard output after the leads; undefined if its exit code is enough. */
@@ -15,7 +15,7 @@ export interface Acknowledgement {
 }
 
 /** How leads are written. */
-export interface SpeechForm {
+export interface ProtocolForm {
   readonly ids: 'number' | 'string';
   /** Whether the lead is that of a test event. */
   readonly isTest: boolean;

@@ -1,5 +1,5 @@
 /** Returns the result of `work`. @throws Error if it takes longer than `ms` milliseconds; `work` then continues unobserved */
-export async function within<Value>(ms: number, work: () => Promise<Value>): Promise<Value> {
+export async function withTimeout<Value>(ms: number, work: () => Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`took longer than ${ms} ms`)), ms);

@@ -6,7 +6,7 @@ import type { Judged } from './judge-answer.ts';
 import type { Payload } from './message.ts';
 
 /** A way to write to Slack: with a bot token, or through an incoming webhook. */
-export interface SlackWay {
+export interface SlackTransport {
   /** Scheme, host and port. */
   readonly origin: string;
   /** Verifies that messages can be posted, as far as that is possible without posting one. @throws SinkUnavailable */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Once } from '../../../src/admin/pages/parts/once.ts';
+import { IdempotentSubmit } from '../../../src/admin/pages/parts/idempotent-submit.ts';
 
 test('forms of one question act once and share the result; those of another question act again', async () => {
-  const once = new Once<number>();
+  const once = new IdempotentSubmit<number>();
   let acted = 0;
   const act = async () => ++acted;
   const first = new Map([once.field()]);
@@ -12,7 +12,7 @@ test('forms of one question act once and share the result; those of another ques
 });
 
 test('a form whose action failed may be sent again', async () => {
-  const once = new Once<string>();
+  const once = new IdempotentSubmit<string>();
   const sent = new Map([once.field()]);
   const failing = once.run(sent, () => Promise.reject(new Error('no disk')));
   await expect(failing).rejects.toThrow('no disk');
@@ -20,7 +20,7 @@ test('a form whose action failed may be sent again', async () => {
 });
 
 test('it keeps the results of the last thousand questions', async () => {
-  const once = new Once<string>();
+  const once = new IdempotentSubmit<string>();
   const sent = Array.from({ length: 1_001 }, () => new Map([once.field()]));
   for (const one of sent) await once.run(one, async () => 'first');
   expect(await once.run(sent[1] ?? new Map(), async () => 'again')).toBe('first');
