@@ -151,7 +151,8 @@ function retrying(name: string, status: SinkView['status'], { now, command }: No
 /** Finds due deliveries that leadsync does not attempt although the sink is neither held nor paused. */
 function stuck({ name, state, config, status }: SinkView, context: SinkContext): Problem[] {
   if ((state !== 'healthy' && state !== 'retrying') || !config || !status?.dueSince) return [];
-  const graceMs = config.batch.waitMs + LATE_MS;
+  // A slow destination may have all batches that are in flight until their timeout.
+  const graceMs = config.batch.waitMs + (context.running ? config.timeoutMs : 0) + LATE_MS;
   const late = (at: Date | undefined) => at === undefined || context.now.getTime() - at.getTime() > graceMs;
   // A backlog that drains is not a problem, however long it is.
   if (!late(status.dueSince) || !late(status.health.lastDeliveredAt)) return [];
