@@ -18,8 +18,8 @@ const CACHE_MS = 250;
 const READY_TIMEOUT_MS = 2_000;
 
 /**
- * Adds `/livez`, `/readyz` and `/metrics`. To a client that lacks a required credential, `/readyz` says whether leadsync is ready, but
- * gives no reasons.
+ * Adds `/livez`, `/readyz` and `/metrics`. If a client lacks a required credential, `/readyz` says whether leadsync is ready, but gives no
+ * reasons.
  */
 export function addProbes(
   app: FastifyInstance,
@@ -55,7 +55,7 @@ async function reasonsOf(
   try {
     return await Promise.race([asked, late]);
   } finally {
-    late.catch(() => undefined); // the next line aborts it
+    late.catch(() => undefined); // the next line aborts the timer
     answered.abort();
   }
 }

@@ -12,7 +12,7 @@ const CSP =
 
 /**
  * Adds Bull Board at `/queues`. It is read-only, because the ledger owns retries and pauses: if an operator removed a batch from a queue,
- * leadsync would put it there again. Loads the packages of Bull Board only here, because most installs do not use it.
+ * leadsync would put it there again. Loads the Bull Board packages only here, because most installations do not use it.
  */
 export async function addBoard(app: FastifyInstance, queues: BoardQueues): Promise<void> {
   const [{ createBullBoard }, { FastifyAdapter }] = await Promise.all([

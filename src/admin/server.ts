@@ -32,13 +32,13 @@ export interface AdminOptions extends ProbeOptions {
   readonly port: number;
   /** Host names that requests may use, in addition to those that `isAllowedHost` always accepts. */
   readonly hosts: () => readonly string[];
-  /** The address at which people open the pages, without a slash at its end. */
+  /** The address at which people open the pages, without a trailing slash. */
   readonly publicUrl?: () => string | undefined;
   /** Addresses and CIDR blocks of trusted proxies, whose forwarding headers the server uses. */
   readonly proxies: () => readonly string[];
   /**
-   * Tokens that a client may send. If there is none, a server on loopback needs none; any other server then answers only what needs no
-   * credential.
+   * Tokens that a client may send. If there are no tokens, a server on loopback requires no credential, and any other server serves only routes
+   * that need no credential.
    */
   readonly tokens: () => readonly NamedToken[];
   /** The header in which a trusted proxy names the person. */
@@ -56,11 +56,11 @@ export interface AdminOptions extends ProbeOptions {
   readonly configuration: () => Promise<Configuration>;
   /** Reloads the configuration file. */
   readonly reload: () => Promise<ReloadResult>;
-  /** Operations of the pages and the API. If undefined, as in a worker, the server has no pages, and of the API only the configuration. */
+  /** Operations of the pages and the API. If undefined, as in a worker, the server has no pages, and only the configuration route of the API. */
   readonly operations: Operations | undefined;
   /** Queues that Bull Board shows. Undefined if there is no board. */
   readonly boardQueues?: BoardQueues | undefined;
-  /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
+  /** Rewrites each `leadsync …` command in a text to the form that works in this installation. */
   readonly rewriteCommands?: (text: string) => string;
   readonly audit: Audit;
   readonly monotonicMs?: () => number;
@@ -75,7 +75,7 @@ export interface AdminServer {
 }
 
 const MAX_CONNECTIONS = 256;
-/** Maximum age of the cached overview, which the pages and the API share, in ms. */
+/** Maximum age of the cached overview, in ms. The pages and the API share the cache. */
 const OVERVIEW_MS = 1_000;
 
 /**
@@ -111,7 +111,7 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
     forceCloseConnections: true,
     frameworkErrors: (_error, request, reply) => rejectBadAddress(request, reply),
   });
-  // Skips the pipelined requests of a connection that is already closed: no client would get the answer.
+  // Skips the pipelined requests of a connection that is already closed, because no client would get the answer.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.raw.socket.destroyed) reply.hijack();
     else done();

@@ -46,8 +46,8 @@ const fileContent = z.object({
 const EMPTY: AlertState = { entries: [], waiting: {} };
 
 /**
- * Stores the state of the alerts in a file beside the ledger rather than inside it, because an alert must also work when the ledger
- * fails. If the file is lost, a notice may be sent twice.
+ * Stores the alert state in a file beside the ledger rather than inside it, because alerts must also work when the ledger fails. If the file is
+ * lost, a notice may be sent twice.
  */
 export class AlertFile {
   readonly #files: Files;
@@ -60,7 +60,7 @@ export class AlertFile {
     this.#path = path;
   }
 
-  /** Returns the stored state. Returns an empty state if the file is missing, or unreadable because of a crash or another version. */
+  /** Returns the stored state. Returns an empty state if the file is missing or unreadable, for example because another version wrote it. */
   async read(): Promise<AlertState> {
     try {
       const text = await this.#files.read(this.#path);

@@ -12,15 +12,15 @@ export interface Evaluation {
   readonly over: string;
 }
 
-/** A condition that holds now. Its texts are whole sentences. */
+/** A condition that holds now. `what` and `next` are complete sentences. */
 export interface ActiveCondition {
   /** Start of the condition. If undefined, the condition counts from the evaluation that first finds it. */
   readonly since: Date | undefined;
-  /** Time that the condition must last before a notice, in ms. */
+  /** Time that the condition must last before leadsync reports it, in ms. */
   readonly afterMs: number;
   readonly what: string;
   readonly next: string;
-  /** How many things have the problem, such as dead deliveries. Undefined if they are not counted. */
+  /** Number of things that have the problem, such as dead deliveries. Undefined if they are not counted. */
   readonly count?: number | undefined;
 }
 
@@ -33,13 +33,13 @@ export interface Entry {
   readonly what: string;
   /** Time of the last notice that the condition holds. Undefined before the first notice. */
   readonly toldMs: number | undefined;
-  /** `count` of the condition at that notice. */
+  /** `count` of the condition at the time of its last notice. */
   readonly toldCount: number | undefined;
   /** Time since which a reported condition has been absent. Undefined while the condition holds. */
   readonly wellSinceMs: number | undefined;
   /** Time of the notice that the condition is over. */
   readonly overMs: number | undefined;
-  /** Number of recent starts of the condition. A condition that returns before it is over has not started again. */
+  /** Number of recent starts of the condition. If a condition returns before leadsync has reported its end, that is not a new start. */
   readonly times: number;
 }
 
@@ -59,9 +59,9 @@ const MAX_CALM_MS = 60 * MINUTE_MS;
 const RECENT_MS = 6 * 60 * MINUTE_MS;
 
 /**
- * Tracks which conditions hold and which of them were reported. Creates a notice when a condition has lasted long enough, a reminder once a
- * day while it lasts, or earlier if its count has grown much, and a notice when it is over. A condition that comes and goes stays one alert. If it starts again soon after it was
- * over, it must be absent for longer before it counts as over again.
+ * Tracks which conditions hold and which of them were reported. Creates a notice when a condition has lasted long enough, reminders while it
+ * lasts (once a day, or earlier if its count has grown a lot), and a notice when it is over. A condition that comes and goes stays one alert. If
+ * a condition starts again soon after it was over, it must be absent for longer before it counts as over again.
  */
 export class AlertTracker {
   #entries: ReadonlyMap<string, Entry>;
@@ -136,7 +136,7 @@ function stepActive(
   const now: Entry = {
     condition,
     about,
-    // A condition that comes and goes keeps its first start.
+    // A condition that comes and goes keeps its first start time.
     sinceMs: reportedMs === undefined ? sinceMs : Math.min(sinceMs, entry?.sinceMs ?? sinceMs),
     what,
     toldMs: reportedMs,
@@ -165,7 +165,7 @@ function hasGrown({ toldCount }: Entry, count = 0): boolean {
   return toldCount !== undefined && count >= Math.max(2 * toldCount, toldCount + MIN_GROWTH);
 }
 
-/** Returns a sentence on how many more there are than at the last notice; empty if there are no more. */
+/** Returns a sentence that says by how much the count has grown since the last notice; empty if it has not grown. */
 function growthOf(entry: Entry | undefined, { count = 0 }: ActiveCondition): string {
   if (entry?.overMs !== undefined || entry?.toldMs === undefined || entry.toldCount === undefined) return '';
   const more = count - entry.toldCount;

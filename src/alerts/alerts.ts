@@ -7,18 +7,18 @@ import type { Installation, Notice } from './notice.ts';
 import { type AlertOptions, openDestination } from './options.ts';
 import { Outbox, type SendResult } from './outbox.ts';
 
-/** Dependencies of the alerts. Only one process on a data directory sends alerts, so no other process uses `file`. */
+/** Dependencies of `Alerts`. Only one process per data directory sends alerts, so no other process uses `file`. */
 export interface AlertParts {
   readonly clock: Clock;
   readonly files: Files;
   /** Path of the state file. */
   readonly file: string;
   readonly emit: Emit;
-  /** Rewrites each `leadsync …` command in a text into the form that works in this install. If absent, texts stay unchanged. */
+  /** Rewrites each `leadsync …` command in a text to the form that works in this installation. If absent, texts stay unchanged. */
   readonly rewriteCommands?: (text: string) => string;
 }
 
-/** Maximum time that a stop waits for messages in progress, in ms. */
+/** Maximum time that `stop` waits for messages in progress, in ms. */
 const STOP_MS = 1_000;
 
 /** Sends alerts: tracks which conditions were reported, and keeps an outbox of unsent notices for each destination. */
@@ -41,7 +41,7 @@ export class Alerts {
     this.#unsent = waiting;
   }
 
-  /** Opens the alerts with the state of an earlier process. */
+  /** Creates the alerts, with the state that an earlier process stored. */
   static async open(parts: AlertParts): Promise<Alerts> {
     const file = new AlertFile(parts.files, parts.file);
     return new Alerts(parts, file, await file.read());
@@ -69,10 +69,7 @@ export class Alerts {
     await this.#store();
   }
 
-  /**
-   * Waits up to `STOP_MS` for messages in progress, then cancels those that have not ended. After the next start, leadsync sends them
-   * again.
-   */
+  /** Waits up to `STOP_MS` for messages in progress, then cancels the rest. leadsync sends the cancelled messages again after its next start. */
   async stop(): Promise<void> {
     const finished = new AbortController();
     await Promise.race([this.idle(), this.#parts.clock.sleep(STOP_MS, finished.signal)]);

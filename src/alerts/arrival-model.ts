@@ -2,11 +2,11 @@ const HOUR_MS = 3_600_000;
 const WEEK_HOURS = 168;
 /** Length of the history, in hours. */
 const HISTORY_HOURS = 8 * WEEK_HOURS;
-/** Minimum weeks of observation before an hour of the week has an expectation. */
+/** Minimum number of weeks of observation for an hour of the week. With fewer, the model expects no leads in that hour. */
 const MIN_WEEKS = 3;
 /** Weight of the neighbouring hours in the mean of an hour of the week, in weeks of observation. */
 const NEIGHBOURS_WEIGHT = 1;
-/** Bounds of the shape parameter: at the lower bound, leads come in bunches; at the upper bound, they come independently of each other. */
+/** Bounds of the shape parameter: at the lower bound, leads arrive in bursts; at the upper bound, they arrive independently of each other. */
 const [MIN_SHAPE, MAX_SHAPE] = [0.2, 1000];
 
 /** Number of new leads in the complete polls of one hour. */
@@ -30,11 +30,11 @@ interface Model {
 }
 
 /**
- * Models the arrival of new leads by hour of the week (in the process's time zone) over the last 8 weeks, and computes the probability that
- * none arrives in a given time. The model assumes a negative binomial distribution: a Poisson distribution whose rate varies from week to
- * week, because leads come in bunches. The mean of an hour of the week comes from its past occurrences, and is smoothed towards quieter
- * neighbouring hours. All hours share one shape parameter. An hour with fewer than 3 weeks of observation has no expectation, so that a
- * source without a history never counts as silent.
+ * Models the arrival of new leads by hour of the week (in the process's time zone) over the last 8 weeks, and computes the probability that none
+ * arrives in a given time. The model assumes a negative binomial distribution: a Poisson distribution whose rate varies from week to week,
+ * because leads arrive in bursts. The mean of an hour of the week comes from its past occurrences, and is smoothed towards quieter neighbouring
+ * hours. All hours share one shape parameter. In an hour with fewer than 3 weeks of observation, the model expects no leads, so that a source
+ * without a history never counts as silent.
  */
 export class ArrivalModel {
   /** New leads by hour since 1970. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Message } from './notice.ts';
 
-/** Receiver of notices. Opens no connection until it sends. */
+/** Receiver of notices. Opens no connection before the first call. */
 export interface Destination {
   /** Sends one message. @throws DestinationError */
   send(message: Message, signal: AbortSignal): Promise<void>;
@@ -10,7 +10,7 @@ export interface Destination {
   check(signal: AbortSignal): Promise<void>;
 }
 
-/** A message did not arrive, or it is unknown whether it did. The text holds no secret. */
+/** A message did not arrive, or it is unknown whether it did. The error message contains no secret. */
 export class DestinationError extends Error {
   override readonly name = 'DestinationError';
   /** Next step for the operator. */

@@ -64,10 +64,10 @@ async function reach(
   }
 }
 
-/** Maximum time for sending one mail or for one check, in ms. Each step also has its own limit. */
+/** Maximum time for sending one email or for one check, in ms. Each step also has its own limit. */
 const TOTAL_MS = 4 * TIMEOUT_MS;
 
-/** Describes an error by nodemailer's code. Leaves out the server's own text, which can hold anything. */
+/** Describes an error from its nodemailer error code. Omits the server's own text, which can contain anything. */
 function describeError(error: unknown, { host }: URL): [what: string, hint: string] {
   const { responseCode } = error as { responseCode?: unknown };
   if (error instanceof DeadlinePassed)

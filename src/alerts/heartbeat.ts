@@ -5,13 +5,13 @@ import type { HeartbeatOptions } from './options.ts';
 import { reach, reachServer, requireSuccess } from './post-json.ts';
 
 /**
- * Sends heartbeats: requests the URL of a service that notifies people if the requests stop, such as healthchecks.io or Uptime Kuma. Reports
- * a failure once, until a heartbeat arrives again.
+ * Sends heartbeats: requests the URL of a service that notifies people if the requests stop, such as healthchecks.io or Uptime Kuma. Reports the
+ * first failure, and no further one until a heartbeat arrives again.
  */
 export class Heartbeats {
   readonly #clock: Clock;
   readonly #emit: Emit;
-  /** When the next one is due, by the monotonic clock, in ms. */
+  /** Time at which the next heartbeat is due, on the monotonic clock, in ms. */
   #dueMs = 0;
   #url = '';
   #failing = false;
@@ -21,7 +21,7 @@ export class Heartbeats {
     this.#emit = emit;
   }
 
-  /** Whether a heartbeat is due. The first one, and the first one to another URL, is due immediately. */
+  /** Whether a heartbeat is due. The first heartbeat, and the first one to a new URL, is due immediately. */
   isDue({ url }: HeartbeatOptions): boolean {
     return url.reveal() !== this.#url || this.#clock.monotonicMs() >= this.#dueMs;
   }
@@ -43,7 +43,7 @@ export class Heartbeats {
   }
 }
 
-/** Checks that the server of the heartbeat answers. Sends no heartbeat. @throws DestinationError */
+/** Checks that the heartbeat server answers. Sends no heartbeat. @throws DestinationError */
 export function checkHeartbeat({ url }: HeartbeatOptions, signal: AbortSignal): Promise<void> {
   return reachServer(new URL(url.reveal()), signal);
 }

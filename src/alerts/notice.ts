@@ -3,7 +3,7 @@ import { printMinute, printSpan } from '../platform/text/format.ts';
 import { blanked } from '../platform/text/printable.ts';
 import type { Condition } from './condition.ts';
 
-/** A notice that a condition has started, still holds (the daily reminder), or is over. Holds no data of a lead. */
+/** A notice that a condition has started, still holds (the daily reminder), or is over. Contains no lead data. */
 export interface Notice {
   readonly kind: 'begun' | 'lasts' | 'over';
   readonly condition: Condition;
@@ -20,9 +20,9 @@ export interface Notice {
 
 /** The installation of leadsync that sends a message. */
 export interface Installation {
-  /** The name by which its operators tell it from others; undefined if it has none. */
+  /** The name that tells its operators which installation this is; undefined if it has none. */
   readonly name: string | undefined;
-  /** The address of its pages, without a slash at its end; undefined if the configuration does not name it. */
+  /** The address of its pages, without a trailing slash; undefined if the configuration does not name it. */
   readonly url: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface Message {
   readonly notices: readonly Notice[];
 }
 
-/** The page that shows a condition best. The overview shows the others. */
+/** The page that shows each condition best. The overview shows the conditions that are not listed here. */
 const PAGES: Partial<Record<Condition, (about: string) => string>> = {
   no_poll: (source) => `/polls?source=${source}`,
   source_refused: (source) => `/polls?source=${source}`,
@@ -123,7 +123,7 @@ function lengthOf({ since, at }: Notice): number {
   return Math.max(0, at.getTime() - since.getTime());
 }
 
-/** Shortens a text and puts it on one line, because a reason can contain any text of a destination or a service. */
+/** Shortens text and puts it on one line, because a reason can contain any text from a destination or a service. */
 function inOneLine(text: string): string {
   const line = blanked(text).replace(/\s+/g, ' ').trim();
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH).toWellFormed()}…` : line;

@@ -55,8 +55,8 @@ export class Outbox {
   }
 
   /**
-   * Adds a notice. Drops an unsent notice that the same condition started or still holds, because the new notice states the start as well.
-   * Keeps an unsent notice that the condition was over.
+   * Adds a notice. Drops an unsent notice that the same condition has started or still holds, because the new notice also states the start.
+   * Keeps an unsent notice that the condition is over.
    */
   #put(notice: Notice): void {
     const isSame = ({ condition, about }: Notice) => condition === notice.condition && about === notice.about;
@@ -73,7 +73,7 @@ export class Outbox {
     if (this.#sending || !first || signal.aborted) return;
     const now = this.#clock.now();
     if (this.#clock.monotonicMs() < this.#notBeforeMs) return;
-    // The absolute value keeps a clock that was set back from delaying the message.
+    // The absolute value prevents a clock that was set back from delaying the message.
     const waitedMs = Math.abs(now.getTime() - first.at.getTime());
     if (waitedMs < GATHER_MS) return;
     this.#sending = this.#send(messageOf(this.#waiting, from, now), signal, done).finally(() => {
@@ -100,7 +100,7 @@ export class Outbox {
   }
 }
 
-/** Returns the message that holds the notices. Its id depends on the notices alone, so that a receiver recognises a repeat. */
+/** Returns the message that contains the notices. Its id depends on the notices alone, so that a receiver recognises a repeat. */
 function messageOf(notices: readonly Notice[], from: Installation, at: Date): Message {
   return {
     id: `alert_${hash('sha256', JSON.stringify(notices)).slice(0, 32)}`,

@@ -3,10 +3,10 @@ import { userAgent } from '../platform/process/version.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { DestinationError } from './destination.ts';
 
-/** Maximum time of a request, including its answer, in ms. */
+/** Maximum time for a request, including its answer, in ms. */
 export const TIMEOUT_MS = 15_000;
 
-/** A body to post, with the headers that belong to it. */
+/** A body to post, and its headers. */
 interface Posted {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -57,7 +57,7 @@ export async function reach(
   }
 }
 
-/** Requires a 2xx status. `option` names the part of the configuration that has the URL. @throws DestinationError */
+/** Requires a 2xx status. `option` names the part of the configuration that contains the URL. @throws DestinationError */
 export function requireSuccess(url: URL, status: number, option: string): void {
   if (status < 200 || status >= 300)
     throw new DestinationError(`${url.origin} answered ${status}.`, hintFor(status, option));

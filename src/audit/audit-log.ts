@@ -22,7 +22,8 @@ export function auditFiles(folder: string): readonly string[] {
 }
 
 /**
- * Fields of a line, except the time: `who` did it, `via` which way in, and `what`, with details. Holds no content of a lead and no secret.
+ * Fields of a line, except the time: `who` acted, `via` which credential or interface, `what` was done, and the details. Contains no lead
+ * content and no secret.
  */
 export type AuditFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -36,7 +37,7 @@ interface Line {
 /**
  * The audit log: one line of JSON for each view of a lead's content and each action. The current file is `audit.jsonl`; rotated files are
  * `audit.jsonl.1` to `.4`. Appends only; concurrent lines share one flush to disk. Several processes may append to the same file, because the
- * operating system appends each write as a whole; all but one must have no `maxBytes`, so that only that one rotates.
+ * operating system appends each write atomically. Only one of them may rotate the file; the others must pass an infinite `maxBytes`.
  */
 export class AuditLog {
   readonly #file: string;
@@ -77,11 +78,11 @@ export class AuditLog {
         for (const { done } of lines) done();
       } catch (error) {
         await this.#open?.handle.close().catch(() => undefined); // the first error is reported below
-        this.#open = undefined; // opening the file again ends an incomplete line
+        this.#open = undefined; // `#opened` then opens the file again, which ends an incomplete line
         for (const { failed } of lines) failed(error);
       }
     }
-    this.#writing = undefined; // in the same turn as the check above: a later line starts a new write
+    this.#writing = undefined; // in the same turn of the event loop as the check above, so that a later line starts a new write
   }
 
   async #append(text: string): Promise<void> {
@@ -114,7 +115,7 @@ export class AuditLog {
 
 /** Opens the file for appending. Ends an incomplete line that a crash left behind, so that the next entry starts on a new line. */
 async function openForAppend(file: string): Promise<{ handle: FileHandle; bytes: number }> {
-  // Opening reports any error other than a missing file.
+  // The `open` below reports any error other than a missing file.
   const isNew = (await stat(file).catch(() => undefined)) === undefined;
   const handle = await open(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
   try {

@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { auditFiles } from './audit-log.ts';
 
-/** A filter of lines; a line must match every given field. */
+/** A filter for lines; a line must match every given field. */
 export interface AuditFilter {
   readonly who?: string | undefined;
   readonly what?: string | undefined;
@@ -15,9 +15,9 @@ export interface AuditLine {
   /** Cursor of the line: the file's inode and the offset, which stay the same when the file is rotated. */
   readonly id: string;
   readonly at: string;
-  /** The person or program; undefined for a line about a stranger, such as a wrong token. */
+  /** The person or program; undefined for a line about an unknown client, for example one that sent a wrong token. */
   readonly who: string | undefined;
-  /** The way in: `token`, `session`, `cli` … */
+  /** The credential or interface that was used: `token`, `session`, `cli` … */
   readonly via: string | undefined;
   readonly what: string;
   readonly address: string | undefined;
@@ -25,7 +25,7 @@ export interface AuditLine {
   readonly details: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** At most `limit` lines before the line `after`, newest first. */
+/** Selects at most `limit` lines that are older than the line with the cursor `after`, newest first. */
 export interface AuditRequest {
   readonly limit: number;
   readonly after?: string | undefined;
@@ -39,12 +39,12 @@ export interface AuditPage {
 
 /** Bytes per read. */
 const CHUNK = 64 * 1024;
-/** Maximum bytes that one page reads, so that a filter that matches little does not keep the process busy. */
+/** Maximum number of characters read for one page, so that a filter that matches few lines does not keep the process busy. */
 const MAX_SCANNED = 1024 * 1024;
 
 /**
- * Returns a page of the audit log of a data directory, over its current and its rotated files. Returns undefined if the line `after` no longer
- * exists. Skips what is not a line of the audit log. @throws the error from Node if a file cannot be read
+ * Returns a page of the audit log in a data directory, across the current and the rotated files. Returns undefined if the line `after` no longer
+ * exists. Skips anything that is not a line of the audit log. @throws the error from Node if a file cannot be read
  */
 export async function readAudit(
   folder: string,
@@ -92,7 +92,10 @@ async function filesIn(folder: string): Promise<KnownFile[]> {
   return found;
 }
 
-/** Returns the file of a cursor and the older ones, and the offset in the first. Undefined if the cursor belongs to no file. */
+/**
+ * Returns the file to which a cursor points and all older files, and the offset in the first of them. Returns undefined if the cursor points to
+ * no file.
+ */
 function startAt(files: readonly KnownFile[], cursor: string) {
   const [inode, offset] = cursor.split('.');
   const index = files.findIndex((file) => file.inode === inode);
@@ -107,7 +110,7 @@ async function* linesBackward(
   file: FileHandle,
   end: number,
 ): AsyncIterable<{ text: string; offset: number }> {
-  let rest = Buffer.alloc(0); // the end of a line whose beginning is not read yet
+  let rest = Buffer.alloc(0); // the end of a line whose beginning has not been read yet
   for (let at = end; at > 0; ) {
     const chunk = Buffer.alloc(Math.min(CHUNK, at));
     at -= chunk.length;
@@ -121,7 +124,7 @@ async function* linesBackward(
   if (rest.length > 0) yield { text: rest.toString('utf8'), offset: 0 };
 }
 
-/** Returns the place of the last line break that does not end the text; -1 if there is none. */
+/** Returns the offset of the last line break before the one that may end the text; -1 if there is none. */
 function lineBreakIn(text: Buffer): number {
   return text.length < 2 ? -1 : text.lastIndexOf(0x0a, text.length - 2);
 }
@@ -138,10 +141,10 @@ function matching(id: string, text: string, { who, what, since, until }: AuditFi
   return isMatch ? line : undefined;
 }
 
-/** The ways in that lines of earlier versions have in place of a person, who then sent `admin.token`. */
+/** Values of `who` in lines that earlier versions wrote. They name a credential in place of a person, who had sent `admin.token`. */
 const FORMER_WHO: ReadonlySet<unknown> = new Set(['token', 'session']);
 
-/** Returns undefined for what is not a line, such as one that a crash left incomplete. */
+/** Parses a line. Returns undefined for any other text, such as a line that a crash left incomplete. */
 function parsed(id: string, text: string): AuditLine | undefined {
   try {
     const { at, who, via, what, address, ...details } = JSON.parse(text) as Record<

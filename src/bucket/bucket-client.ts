@@ -4,12 +4,12 @@ import { NO_REGION } from './bucket-failure.ts';
 import type { BucketAccess } from './bucket-options.ts';
 
 const CONNECT_MS = 10_000;
-/** Maximum time without data from the storage, in ms. */
+/** Maximum time without data from the storage service, in ms. */
 const SILENCE_MS = 60_000;
 
 /**
  * Returns a client for a bucket. It opens no connection before its first request.
- * @param attempts maximum number of times that the client makes a request; absent: as the SDK does
+ * @param attempts maximum number of times that the client makes a request; absent: the SDK's default
  */
 export function openClient(access: BucketAccess, attempts?: number): S3Client {
   const { endpoint, checksums, access_key_id: id, secret_access_key: key, session_token: token } = access;

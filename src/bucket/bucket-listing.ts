@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { withinDeadline } from '../platform/time/deadline.ts';
 
-/** Maximum time for one page of a listing, in ms. The socket timeout alone would let a storage send one byte at a time for ever. */
+/** Maximum time for one page of a listing, in ms. With the socket timeout alone, a storage service could send one byte at a time for ever. */
 const PAGE_MS = 300_000;
 
 /** The keys of a bucket that begin with a prefix. */
@@ -39,7 +39,7 @@ export async function objectsIn(
 }
 
 /**
- * Yields the objects in the order of their keys, by pages of up to 1,000, of which one is in memory.
+ * Yields the objects in the order of their keys, in pages of up to 1,000, of which one is in memory at a time.
  * @throws NoListing, DeadlinePassed, or the error from the SDK
  */
 export function objectPages(
@@ -64,7 +64,7 @@ export function objectPages(
 }
 
 /**
- * Returns every unfinished upload; an empty list if the storage does not support this listing.
+ * Returns every unfinished upload; an empty list if the service does not support this listing.
  * @throws NoListing, DeadlinePassed, or the error from the SDK
  */
 export async function uploadsIn(

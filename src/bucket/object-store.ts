@@ -16,7 +16,7 @@ import type { BucketAccess } from './bucket-options.ts';
 /** Maximum time for reading an object, in ms. */
 const READ_MS = 300_000;
 
-/** Codes with which services answer that they do not know `If-None-Match` for an upload. Other services ignore it. */
+/** Error codes of services that do not support `If-None-Match` for an upload. Others ignore the header. */
 const UNKNOWN_CONDITION: ReadonlySet<string> = new Set([
   'NotImplemented',
   'InvalidArgument',
@@ -31,8 +31,8 @@ export interface Sending {
 }
 
 /**
- * The objects of a bucket. Makes each request once, because a retry is the business of the caller. Methods throw the errors of the SDK,
- * DeadlinePassed, or the reason of the signal.
+ * The objects of a bucket. Sends each request only once; retries are up to the caller. Methods throw errors from the SDK, DeadlinePassed, or
+ * the abort reason of the signal.
  */
 export class ObjectStore {
   readonly #bucket: string;
@@ -45,7 +45,7 @@ export class ObjectStore {
   }
 
   /**
-   * Stores an object in one request, unless the key is taken. Returns whether it stored the object. A service that does not know
+   * Stores an object in one request, unless the key is taken. Returns whether it stored the object. A service that does not support
    * `If-None-Match` replaces an existing object instead.
    */
   async create(key: string, content: Buffer, sending: Sending): Promise<boolean> {
@@ -59,7 +59,7 @@ export class ObjectStore {
       }
     }
     await this.put(key, content, sending);
-    this.#knowsCondition = false; // the answer was about the condition: without it, the same request succeeds
+    this.#knowsCondition = false; // the answer was about the condition: without it, the same request succeeded
     return true;
   }
 
@@ -86,7 +86,7 @@ export class ObjectStore {
     return withinDeadline(READ_MS, signal, (within) => this.#read(key, within));
   }
 
-  /** Yields the keys that begin with `prefix`, in their order. One page of the listing is in memory. */
+  /** Yields the keys that begin with `prefix`, in order. One page of the listing is in memory at a time. */
   async *keys(prefix: string, signal: AbortSignal): AsyncGenerator<string> {
     await requireRegion(this.#client);
     for await (const page of objectPages(this.#client, this.#stretch(prefix), signal))
@@ -94,7 +94,7 @@ export class ObjectStore {
   }
 
   /**
-   * Verifies that the bucket can be listed, and that an object with this key could be stored. Stores none: starts an upload in parts, which
+   * Verifies that the bucket can be listed, and that an object with this key could be stored. Stores none: starts a multipart upload, which
    * needs the same right, and aborts it.
    */
   async probe(key: string, signal: AbortSignal): Promise<void> {
@@ -109,7 +109,7 @@ export class ObjectStore {
         abortSignal: signal,
       });
     } catch (error) {
-      const isUnknown = [405, 501].includes(statusOf(error) ?? 0); // a service without uploads in parts
+      const isUnknown = [405, 501].includes(statusOf(error) ?? 0); // a service without multipart uploads
       if (!isUnknown) throw error;
     }
   }

@@ -70,7 +70,7 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
   rejected_leads: {
     order: ['rejected_id'],
-    // Only an erasure empties a text. An erasure may find a rejected lead by its text alone, so the lead is not always in `_erased`.
+    // Only an erasure empties `raw`. An erasure may match a rejected lead only by its text, so the lead is not always in `_erased`.
     since: "(resolved_at IS NULL OR resolved_at >= :since OR raw = '')",
   },
   v_leads: { order: ['source', 'id'], since: `(${leadChanged('id', 'v_leads')})`, day: 'created_at' },

@@ -22,8 +22,8 @@ export interface Mirrored {
   /** Whether the ledger returns times in ms since 1970 instead of ISO 8601, to save formatting and parsing. */
   readonly timesInMs?: true;
   /**
-   * Whether only few rows may still change at any time (see `Mirror.unsettled`), so that a long round of the mirror can copy them again in
-   * every pass.
+   * Whether only a few rows may still change at any time (see `Mirror.unsettled`), so that a long round of the mirror can copy them again
+   * in every pass.
    */
   readonly fewUnsettled?: true;
 }

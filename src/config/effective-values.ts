@@ -49,7 +49,7 @@ export function inEffect(read: ParsedConfig): ConfigValues {
   return collector;
 }
 
-/** Returns a default as it can be shown: an object as JSON. */
+/** Returns a default in a form that can be shown: an object becomes JSON. */
 function flat(value: unknown): unknown {
   return isComposite(value) && !Array.isArray(value) ? JSON.stringify(value) : value;
 }
@@ -86,7 +86,7 @@ class ValueCollector {
     else this.#plain(value, path);
   }
 
-  /** Collects a value that is not declared secret. Masks the credentials in its URLs; a value that has some counts as an inline secret. */
+  /** Collects a value that is not declared secret. Masks the credentials in its URLs; a value with credentials counts as a secret. */
   #plain(value: unknown, path: Path): void {
     const shown = this.#read.tree.unreadAt(path) ? NOT_SET : this.#shown(value, path);
     if (shown.includes(SECRET)) {
@@ -101,7 +101,7 @@ class ValueCollector {
     if (variables.length === 0) this.inlineSecrets.push(printPath(path));
   }
 
-  /** Adds an option that holds a secret. `file` is the file that it names; undefined if the secret is in its value. */
+  /** Adds an option that holds a secret. `file` is the file that the option names; undefined if the secret is in the option's value. */
   #addSecret(path: Path, file?: string): void {
     const { variables = [], whole } = this.#read.tree.interpolationAt(path) ?? {};
     const own = whole && variables.length > 0 ? undefined : resolve(this.#read.file);
@@ -170,7 +170,7 @@ function namesUnder(tree: YamlTree, section: string): string[] {
   return Object.keys(tree.valueAt([section]) ?? {});
 }
 
-/** Whether a value is masked as a secret: its schema declares a secret, or says nothing about the value. */
+/** Whether a value with this schema is masked: the schema declares a secret, or does not describe the value. */
 function isSecret(schema: JsonSchema): boolean {
   const { description: _, default: __, ...form } = schema;
   return Object.keys(form).length === 0 || takesSecretFile(schema);

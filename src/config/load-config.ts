@@ -16,7 +16,7 @@ export interface ConfigParts {
   readonly sinkTypes: readonly SinkType[];
   /** The environment in which `${…}` is looked up. */
   readonly env: Environment;
-  /** Whether a failing test of a mapping is no fault, for the command that shows the tests. */
+  /** Whether to skip the tests of mappings, for the command that runs and shows them itself. */
   readonly ignoreTests?: boolean;
 }
 
@@ -70,7 +70,8 @@ export function describeConfig(file: string, parts: FileParts): readonly ConfigV
 }
 
 /**
- * Returns every option of a configuration file that holds a secret, and where the secret comes from. Tolerates the same as `describeConfig`.
+ * Returns the options that hold secrets in a configuration file, and where each secret comes from. Tolerates what `describeConfig`
+ * tolerates.
  * @throws ConfigError
  */
 export function describeSecrets(file: string, parts: FileParts): readonly SecretOption[] {
@@ -117,7 +118,7 @@ function parse<Result>(
   return config;
 }
 
-/** Removes a byte order mark, with which editors on Windows may begin a file. */
+/** Removes the byte order mark that some Windows editors write at the start of a file. */
 function withoutByteOrderMark(text: string): string {
   return text.replace(/^\uFEFF/, '');
 }

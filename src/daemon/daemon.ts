@@ -27,9 +27,9 @@ import { watchProgram } from './watching/watch-program.ts';
 
 /** How long `sync` waits for an unavailable carrier, in ms. */
 const CARRIER_PATIENCE_MS = 10_000;
-/** Value for nice(1): polls and deliveries get the CPU before exports. */
+/** Niceness of export processes (see nice(1)), so that polls and deliveries get the CPU first. */
 const EXPORT_NICENESS = 5;
-/** Maximum time for closing after the grace period of attempts, in ms. */
+/** Maximum time for closing everything after the grace period for attempts, in ms. */
 const CLOSING_MS = 3_000;
 
 /** A running leadsync. Starts its parts in order and stops them in reverse order. */
@@ -129,7 +129,7 @@ export class Daemon {
     return this.#parts.current.config;
   }
 
-  /** Resolves with the reason when leadsync cannot continue. The caller must then stop this daemon; only a new start helps. */
+  /** Resolves with the reason if leadsync cannot continue. The caller must then stop this daemon; only a restart helps. */
   get failed(): Promise<string> {
     return this.#failed.promise;
   }
@@ -140,7 +140,7 @@ export class Daemon {
   }
 
   async #openAdmin(listen: NonNullable<DaemonOptions['admin']>): Promise<void> {
-    const { serveAdmin } = await import('./api/serve-admin.ts'); // lazy: without an admin address, the server would only use memory
+    const { serveAdmin } = await import('./api/serve-admin.ts'); // lazy: without an admin address, the server would only waste memory
     await serveAdmin(listen, this.#parts, this.#closers, {
       unready: () => this.#unready(),
       state: () => this.#reloader.state,
@@ -242,7 +242,7 @@ export class Daemon {
     return activities.some(({ inFlight, due }) => inFlight > 0 || due);
   }
 
-  /** Returns the number of pending deliveries of the enabled sinks. */
+  /** Returns the number of pending deliveries to the enabled sinks. */
   async pending(): Promise<number> {
     const names = new Set(enabledSinks(this.config).map(({ name }) => name));
     return (await this.#parts.ledger.backlog())
@@ -255,8 +255,8 @@ export class Daemon {
   }
 
   /**
-   * Stops in order: no new polls or claims, then `graceMs` for attempts in progress, then closes everything. Returns false if this took
-   * longer than `graceMs` plus `CLOSING_MS`, or if a part could not be closed; no lead is lost even then.
+   * Stops polling and claiming, gives attempts in progress `graceMs` to end, then closes everything. Returns false if this took longer than
+   * `graceMs` plus `CLOSING_MS`, or if a part could not be closed; no lead is lost even then.
    */
   async stop(reason: string, graceMs: number): Promise<boolean> {
     this.#emit({ type: 'stopping', signal: reason, graceMs });

@@ -147,7 +147,7 @@ export class BullmqCarrier implements Carrier {
     this.#options.onState({ kind: 'disconnected', reason, hint });
   }
 
-  /** Opens missing queues. The connection has to be ready: a queue that is created earlier fails for good. */
+  /** Opens missing queues. The connection has to be ready: a queue that is created earlier fails permanently. */
   async #openQueues(): Promise<void> {
     for (const { name } of this.#sinks) {
       if (this.#queues.has(name)) continue;
@@ -174,7 +174,7 @@ export class BullmqCarrier implements Carrier {
       streams: { events: { maxLen: 100 } }, // leadsync does not read the events
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     });
-    queue.on('error', () => undefined); // the link reports it
+    queue.on('error', () => undefined); // the link reports the error
     return queue;
   }
 }
@@ -191,7 +191,7 @@ async function retire(queue: Queue<JobData>): Promise<void> {
   }
 }
 
-/** Returns the id of a job. The id contains no text from outside, because such a text could be a name that BullMQ uses itself. */
+/** Returns the id of a job. The id contains no text from outside, because such text could equal a name that BullMQ uses itself. */
 function jobId(batch: string, lease: number): string {
   return `${batch}-${lease}`;
 }

@@ -7,7 +7,7 @@ export type AttemptBatch = (ref: BatchRef, signal: AbortSignal) => Promise<void>
 /** A sink whose batches a carrier carries. */
 export interface CarriedSink {
   readonly name: string;
-  /** Maximum batches of the sink that are attempted at the same time. */
+  /** Maximum number of the sink's batches that are attempted at the same time. */
   readonly concurrency: number;
 }
 

@@ -8,14 +8,14 @@ import { hintFor, hintWithoutCertificate, NoAnswer, redisCodeOf } from './redis-
 
 /** Maximum time for Redis to answer, in ms. */
 const ANSWER_MS = 5_000;
-/** The number of hash slots of a cluster (Redis cluster specification). */
+/** Number of hash slots in a cluster (Redis cluster specification). */
 const SLOTS = 16_384;
 
 type Sentinels = Extract<RedisPlace, { kind: 'sentinel' }>;
 
 /**
- * Verifies that a Redis can carry deliveries, without writing to it. Returns what was found, in sentences, with a warning for each setting
- * that is unsuitable.
+ * Verifies that a Redis can carry deliveries, without writing to it. Returns a sentence about what it found, with a warning for each unsuitable
+ * setting.
  * @throws CarrierUnavailable
  */
 export async function checkRedis(place: RedisPlace, stop: AbortSignal): Promise<string> {
@@ -112,7 +112,7 @@ function but(warnings: readonly string[]): string {
   return warnings.length > 0 ? `, but ${warnings.join(', and ')}` : '';
 }
 
-/** Returns what is unsuitable about a server, by its INFO. @throws CarrierUnavailable if it is a replica */
+/** Returns what is unsuitable about a server, according to its INFO. @throws CarrierUnavailable if it is a replica */
 function warningsOf(info: string): string[] {
   if (/^role:slave/m.test(info))
     throw new CarrierUnavailable(

@@ -11,9 +11,12 @@ import { HEALTHY, MAPPING_FAILS, REFUSALS_BEFORE_HOLD, type SinkHealth } from '.
 import type { Random } from '../platform/time/clock.ts';
 import { backOffMs } from './retry-policy.ts';
 
-/** Number of recent batches to remember: enough to distinguish a failure rate of 10 % from one of 30 %. */
+/** Number of recent batches to remember: enough to distinguish a failure rate of 10% from one of 30%. */
 export const RECENT_BATCHES = 100;
-/** Minimum time without a delivered lead, in ms: otherwise a short streak of failures would hold the sink of a busy, flaky destination. */
+/**
+ * Minimum time without a delivered lead, in ms, before consecutive failures hold a sink. Without it, a short streak of failures would hold the sink
+ * of a busy, flaky destination.
+ */
 export const SILENT_MS = 5_000;
 /** The wait between probes doubles only after this many failed probes: a flaky destination fails one or two by chance. */
 const PROBES_BEFORE_BACK_OFF = 3;
@@ -109,8 +112,8 @@ export function isExplainedByRate({ recent }: SinkHealth, failures: number): boo
 }
 
 /**
- * Whether an attempt failed, or was refused, that began before an operator resumed the sink or changed its address. Its outcome says nothing
- * about the destination as it is now. If `renewedAt` is in the future, the clock was set back, and the two times cannot be compared.
+ * Whether an attempt that began before an operator resumed the sink or changed its address has failed or was refused. Its outcome says nothing about
+ * the destination as it is now. If `renewedAt` is in the future, the clock was set back, and the two times cannot be compared.
  */
 function isOutdated(
   { startedAt, outcome }: AttemptedDelivery,
@@ -139,7 +142,7 @@ function withRefusals(health: SinkHealth, attempted: readonly AttemptedDelivery[
   return { ...health, refusals, refusingSince: health.refusingSince ?? now };
 }
 
-/** What the circuit breaker decides by. */
+/** What the circuit breaker bases its decisions on. */
 interface Breaker {
   readonly now: Date;
   readonly random: Random;

@@ -9,7 +9,7 @@ import { backOffMs, type RetryPolicy, retryWaitMs, type SinkPolicy } from './ret
 const SOON_MS = 5_000;
 /** Maximum of that wait, in ms, if the first wait of the retry schedule is longer. */
 const LATEST_SOON_MS = 60_000;
-/** Maximum wait after a failure that the sink's failure rate explains, in ms. Shorter if the retry schedule begins sooner. */
+/** Maximum wait after a failure that the sink's failure rate explains, in ms. Shorter if the first wait of the retry schedule is shorter. */
 export const EXCUSED_WAIT_MS = 1_000;
 
 /** What determines the time of the next attempt. */

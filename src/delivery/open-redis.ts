@@ -9,7 +9,9 @@ export type RedisClient = Redis | Cluster;
 /** Timeout of a connection attempt and of a command, in ms. */
 export const COMMAND_MS = 5_000;
 
-/** The time between two questions to a cluster for its layout, in ms. A frozen master closes no connection, so nothing else shows it. */
+/**
+ * Time between two requests for the layout of a cluster, in ms. A frozen master closes no connection, so only the layout shows that it was replaced.
+ */
 const LAYOUT_MS = 2_000;
 
 type ConnectionOptions = Pick<
@@ -25,12 +27,12 @@ type ConnectionOptions = Pick<
   | 'retryStrategy'
 >;
 
-/** What a connection is for: to ask and offer (`link`), to take jobs (`worker`), or to ask once (`check`). */
+/** The purpose of a connection: to check Redis and to offer jobs (`link`), to take jobs (`worker`), or to run a single check (`check`). */
 type Purpose = 'link' | 'worker' | 'check';
 
 /**
- * Opens a connection to the configured Redis. `link` and `worker` reconnect until they are closed, and follow a fail-over. `check` connects
- * with `connect()`, once.
+ * Opens a connection to the configured Redis. `link` and `worker` reconnect until they are closed, and follow a fail-over. `check` connects when
+ * `connect()` is called, and does not retry.
  */
 export function openRedis(place: RedisPlace, purpose: Purpose): RedisClient {
   if (place.kind === 'cluster') return openCluster(place, purpose);
@@ -59,7 +61,7 @@ export function openRedis(place: RedisPlace, purpose: Purpose): RedisClient {
   });
 }
 
-/** Opens a connection to one of the sentinels, which connects with `connect()`, once. */
+/** Returns a client for one of the sentinels, which connects when `connect()` is called, and does not retry. */
 export function openSentinel(
   place: Extract<RedisPlace, { kind: 'sentinel' }>,
   { host, port }: ServerAddress,
@@ -74,18 +76,18 @@ export function openSentinel(
 }
 
 function openCluster(place: Extract<RedisPlace, { kind: 'cluster' }>, purpose: Purpose): Cluster {
-  // Retries of a node and the offline queue are options of the whole cluster.
+  // Reconnecting and the offline queue are options of the whole cluster, not of a node.
   const { retryStrategy: _, enableOfflineQueue, lazyConnect = false, ...ofNodes } = optionsFor(purpose);
   return new Cluster([...place.nodes], {
     lazyConnect,
     enableOfflineQueue: enableOfflineQueue ?? true,
-    enableReadyCheck: false, // while it fails, it reconnects without reporting why
+    enableReadyCheck: false, // while the check fails, ioredis reconnects without reporting why
     clusterRetryStrategy: purpose === 'check' ? () => null : retryStrategy,
     slotsRefreshInterval: LAYOUT_MS,
-    slotsRefreshTimeout: 2_000, // a handshake of TLS with each node may take longer than the default of 1 s
+    slotsRefreshTimeout: 2_000, // a TLS handshake with each node may take longer than the default of 1 s
     retryDelayOnFailover: 200,
     retryDelayOnClusterDown: 500,
-    // A command of the link ends before its timeout, so that the error says what is wrong.
+    // A command on the link fails before its timeout, so that the error says what is wrong.
     maxRedirections: purpose === 'worker' ? 16 : 8,
     scaleReads: 'master',
     natMap: natMap(place.addresses),

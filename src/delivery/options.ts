@@ -3,33 +3,36 @@ import { readHostAndPort } from '../platform/http/address.ts';
 import { secret } from '../platform/options/option-types.ts';
 import type { Secret } from '../platform/options/secret.ts';
 
-/** The port of a Redis whose address has none. */
+/** Default port of a Redis server. */
 const REDIS_PORT = 6379;
-/** The port of a sentinel whose address has none. */
+/** Default port of a sentinel. */
 const SENTINEL_PORT = 26_379;
 
-/** The address of a Redis or of a sentinel. */
+/** The address of a Redis server or of a sentinel. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** The user of a Redis or of a sentinel. Without a name it is the default user; without a password there is no login. */
+/**
+ * The user with which leadsync logs in to a Redis server or a sentinel. Without a name, it is the default user. Without a password, leadsync does not
+ * log in.
+ */
 export interface RedisLogin {
   readonly username: string | undefined;
   readonly password: Secret | undefined;
 }
 
-/** How to connect with TLS. Each value is PEM text; undefined means the authorities of Node.js, or no client certificate. */
+/** How to connect with TLS. Each value is PEM text; undefined means the certificate authorities of Node.js, or no client certificate. */
 export interface RedisTls {
   readonly ca: Secret | undefined;
   readonly cert: Secret | undefined;
   readonly key: Secret | undefined;
-  /** Whether sentinels speak TLS as well. */
+  /** Whether sentinels use TLS as well. */
   readonly sentinels: boolean;
 }
 
-/** What a group of servers has in common. */
+/** Settings that all servers of a group share. */
 interface Group {
   readonly login: RedisLogin;
   readonly tls: RedisTls | undefined;
@@ -60,7 +63,7 @@ export interface QueueConfig {
 
 const WRONG_URL = 'must be a redis:// or rediss:// address such as redis://127.0.0.1:6379/0';
 
-/** Returns the schema of an address without a scheme. Its output has the default port if the text has none. */
+/** Returns the schema for an address without a scheme. Its output has the default port if the text has none. */
 function address(defaultPort: number) {
   const error = `must be an address without a scheme, such as redis-1.example.com:${defaultPort}`;
   return z.string({ error }).transform((text, context): ServerAddress => {
@@ -218,7 +221,7 @@ interface OptionFault {
   readonly message: string;
 }
 
-/** Returns what contradicts itself in `queue.redis`, each with the option to blame. */
+/** Returns the contradictions in `queue.redis`, each with the option to blame. */
 function faultsOf(redis: RedisOptions): readonly OptionFault[] {
   const [kind, other] = (['url', 'sentinels', 'cluster'] as const).filter((one) => redis[one] !== undefined);
   if (kind !== undefined && other !== undefined)
@@ -274,6 +277,6 @@ function faultsOfTls({ url, cluster, tls }: RedisOptions): OptionFault[] {
 }
 
 function isRedisUrl(text: Secret): boolean {
-  // In lower case: ioredis compares the scheme as it is written, and would send the password of REDISS:// without TLS.
+  // The scheme must be in lower case: ioredis compares it case-sensitively, and would send the password in a REDISS:// URL without TLS.
   return /^rediss?:\/\//.test(text.reveal()) && URL.canParse(text.reveal());
 }

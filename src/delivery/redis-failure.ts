@@ -15,7 +15,7 @@ const SILENT = 'it does not answer';
 /** The consequence of an unusable Redis, as a sentence for hints. */
 export const LEADS_WAIT = 'Polls continue, and leads wait safely in the ledger.';
 
-/** The errors by which Redis refuses commands, by the first word of its answer. */
+/** The errors with which Redis refuses commands, keyed by the first word of its answer. */
 const REFUSALS: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   OOM: {
     what: 'is out of memory and accepts no jobs',
@@ -68,7 +68,7 @@ const REFUSALS: Readonly<Record<string, { readonly what: string; readonly hint: 
 
 const UNREACHED = 'Check queue.redis_url or queue.redis, and that Redis is running.';
 
-/** The beginning of the code of a failure of all sentinels. The code of the last sentinel's failure follows. */
+/** Prefix of the code for a failure of all sentinels. The code of the last sentinel's failure follows. */
 const SENTINELS = 'sentinels: ';
 const UNKNOWN_MASTER = 'unknown master';
 
@@ -98,7 +98,7 @@ const CLIENT_CERTIFICATE =
   'Redis may ask for a client certificate: set queue.redis.tls.cert and queue.redis.tls.key, signed by an authority that Redis trusts.';
 
 /**
- * Returns the next step after a failed connection with TLS and without a client certificate. A server that asks for one in vain closes the
+ * Returns the next step after a failed connection with TLS and without a client certificate. A server that asks for one and gets none closes the
  * connection (RFC 8446, section 4.4.2.4), and its alert often arrives too late to be read.
  */
 export function hintWithoutCertificate(code: string): string {
@@ -165,7 +165,7 @@ interface RedisError {
 const WITH_CAUSE =
   /^(?:(All sentinels are unreachable)|Too many Cluster redirections)(?:.*?Last error: (.*))?/s;
 
-/** Returns the code in the message of an error. */
+/** Returns the code in an error message. */
 function codeIn(message: string, name?: string): string {
   const said = /^(?:ReplyError: )?(?:ERR Error running script.*?)?\W*([A-Z]{3,})\b/.exec(message)?.[1];
   if (said !== undefined && said in REFUSALS) return said;

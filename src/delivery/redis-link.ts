@@ -3,7 +3,7 @@ import { COMMAND_MS, openRedis, type RedisClient } from './open-redis.ts';
 import type { RedisPlace } from './options.ts';
 import { NoAnswer, type RedisFailure, reconnectMayHelp, redisFailure } from './redis-failure.ts';
 
-/** Time between health checks, in ms. They are necessary because neither a fail-over nor a full memory closes the connection. */
+/** Time between health checks, in ms. They are necessary because neither a fail-over nor full memory closes the connection. */
 const CHECK_MS = 5_000;
 /** Time between health checks while Redis is unusable, in ms. */
 const RECHECK_MS = 1_000;

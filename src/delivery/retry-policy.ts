@@ -5,7 +5,7 @@ import type { Random } from '../platform/time/clock.ts';
 export interface RetryPolicy {
   /** The waits after the first, second … counted attempt, in ms. If the attempt after the last wait fails, the delivery is dead. */
   readonly scheduleMs: readonly number[];
-  /** Maximum random deviation of each wait, as a fraction: 0.2 is ±20 %. */
+  /** Maximum random deviation of each wait, as a fraction: 0.2 is ±20%. */
   readonly jitter: number;
 }
 
@@ -20,7 +20,7 @@ export function retryWaitMs(policy: RetryPolicy, attempts: number, random: Rando
   return wait === undefined ? undefined : spread(wait, policy.jitter, random);
 }
 
-/** Returns a wait that doubles from `firstMs` with each step (0, 1, …) up to `mostMs`, with a jitter of 20 %, in ms. */
+/** Returns a wait that doubles from `firstMs` with each step (0, 1, …) up to `mostMs`, with a jitter of 20%, in ms. */
 export function backOffMs(step: number, firstMs: number, mostMs: number, random: Random): number {
   return spread(Math.min(firstMs * 2 ** Math.min(step, 30), mostMs), 0.2, random);
 }

@@ -6,10 +6,10 @@ type Stream = Awaited<ReturnType<SentinelConnector['connect']>>;
 
 /**
  * The connector of ioredis that asks sentinels for the master, with three corrections:
- * - Connections to sentinels have a listener for errors. Without one, ioredis writes each error to standard error, outside of the log. That
- *   a sentinel is down is not reported; `leadsync check` says so.
+ * - Connections to sentinels have a listener for errors. Without one, ioredis writes each error to standard error, outside the log. The daemon does
+ *   not report that a sentinel is down; `leadsync check` does.
  * - A fail-over that is announced while the sentinels are being asked does not end the client. ioredis would treat it as a request to close.
- * - A round through the list of sentinels that asked none of them, because the round before stopped at the end of the list, is no failure.
+ * - A round through the list of sentinels that asked none of them, because the round before stopped at the end of the list, is not a failure.
  */
 export class PersistentSentinelConnector extends SentinelConnector {
   constructor(options: unknown) {

@@ -39,14 +39,14 @@ export type ExportState = Readonly<z.output<typeof schema>>;
 const FILE = /^(.+)\.json$/;
 
 /**
- * Stores the state of each export in a file of its own, so that a manual run and the daemon do not interfere. The ledger does not hold
- * these states, because the loss of such a file costs little: one export runs too early, or exports all rows.
+ * Stores the state of each export in a file of its own, so that a manual run and the daemon do not interfere with each other. The ledger
+ * does not hold these states, because the loss of such a file costs little: one export runs too early, or exports all rows.
  */
 export class ExportStates {
   readonly #files: Files;
   /** States that could not be written. If they were not kept in memory, an export would be due again every second. */
   readonly #unwritten = new Map<string, ExportState>();
-  /** The folder of the states; it holds only files of exports. */
+  /** The folder of the state files. It contains only files that belong to exports. */
   readonly folder: string;
 
   constructor(files: Files, dataDir: string) {
@@ -86,7 +86,7 @@ export class ExportStates {
   /** Returns the names of exports with a state file, readable or not. @throws the error from Node if the folder cannot be read */
   async names(): Promise<readonly string[]> {
     const names = await readdir(this.folder).catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return []; // none was ever made
+      if (codeOf(error) === 'ENOENT') return []; // no export has ever run
       throw error;
     });
     return names.flatMap((name) => FILE.exec(name)?.[1] ?? []).filter((name) => !name.startsWith('.'));

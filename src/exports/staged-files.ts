@@ -4,13 +4,13 @@ import { codeOf } from '../platform/failures/error-code.ts';
 import { LockHeld } from '../platform/files/lock.ts';
 import { lockExport } from './export-lock.ts';
 
-/** Names of the temporary files of exports in the data directory; the first group is the name of the export. */
+/** Pattern for the names of temporary export files in the data directory. The first group is the name of the export. */
 const STAGED =
   /^(?:\.read-[0-9a-f-]{36}-|\.)?(.+)-\d{8}T\d{6}Z(?:\.(?:parquet|csv|jsonl|sqlite|db\.gz))?(?:\.[0-9a-f]{16}\.tmp(?:-journal)?)?$/;
 
 /**
- * Removes the files that killed runs left in the data directory if their exports are no longer configured: no later run would remove them.
- * Skips an export that is running under another configuration. @throws ExportFailed, or the error from Node if the disk fails
+ * Removes the files that killed runs left in the data directory if their exports are no longer configured, because no later run would
+ * remove them. Skips an export that is running under another configuration. @throws ExportFailed, or the error from Node if the disk fails
  */
 export async function removeStagedOfOthers(folder: string, configured: ReadonlySet<string>): Promise<void> {
   for (const file of await namesIn(folder)) {
@@ -19,7 +19,7 @@ export async function removeStagedOfOthers(folder: string, configured: ReadonlyS
   }
 }
 
-/** Returns the names in a folder; none if it does not exist. */
+/** Returns the names in a folder; an empty list if it does not exist. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];

@@ -8,21 +8,21 @@ export interface LoginAttempt {
   /** Address of the provider at which the person logs in. */
   readonly address: string;
   readonly redirectUri: string;
-  /** Names the attempt in the redirect back. A secret of the browser until then. */
+  /** Identifies the attempt in the redirect back. Must stay secret until then. */
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** A person, as the provider has named them. */
+/** A person, as the provider identifies them. */
 export interface Identity {
   /** Value of the claim that names the person: printable ASCII, at most 200 characters. */
   readonly name: string;
-  /** The claim `sub`, by which the provider tells people apart even if they have had one name: at most 255 characters. */
+  /** The claim `sub`, which identifies the person even if several people have had the same name: at most 255 characters. */
   readonly subject: string;
   /** Groups of the person at the time of the login. */
   readonly groups: readonly string[];
-  /** The ID token, by which the provider recognises its session at the logout. Undefined if it is too long for an address. */
+  /** The ID token, from which the provider recognises its session at logout. Undefined if it is too long for a URL. */
   readonly idToken: string | undefined;
 }
 
@@ -30,9 +30,9 @@ export interface Identity {
 export interface IdentityProvider {
   /** Name of the provider on the login page. */
   readonly label: string;
-  /** The provider's address, within which a subject is unique. */
+  /** The provider's issuer URL. A subject is unique within one issuer. */
   readonly issuer: string;
-  /** Identifies the provider, the client and the claims. Two configurations with one key name the same people in the same way. */
+  /** Identifies the provider, the client and the claims. Two configurations with the same key give the same people the same names. */
   readonly key: string;
   /** Begins a login. @throws LoginFailed if the provider cannot be reached or used */
   begin(redirectUri: string): Promise<LoginAttempt>;
@@ -50,9 +50,9 @@ export interface IdentityProvider {
 }
 
 /**
- * Why a login failed: the provider does not answer (`unreachable`), does not answer in OpenID Connect or lacks something (`protocol`), does not
- * accept leadsync as a client (`client`), or refused the person (`declined`); the code was used or has expired (`expired`); the ID token is not
- * valid (`token`); or it does not name the person (`person`).
+ * Why a login failed: the provider does not answer (`unreachable`), violates OpenID Connect or lacks a feature that leadsync needs (`protocol`),
+ * does not accept leadsync as a client (`client`), or refused the person (`declined`); the code was used or has expired (`expired`); the ID
+ * token is not valid (`token`); or the token does not name the person (`person`).
  */
 export type LoginFailure =
   | 'unreachable'
@@ -63,7 +63,7 @@ export type LoginFailure =
   | 'token'
   | 'person';
 
-/** A failed login. The text holds no code, no token and no claim. */
+/** A failed login. The error message contains no code, no token and no claim value. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
   readonly reason: LoginFailure;

@@ -27,7 +27,7 @@ import { type Claims, lacksClaims, readIdentity, withUserInfo } from './read-ide
 
 /** Age at which the provider's configuration is read again, in ms. */
 const MAX_AGE_MS = 3_600_000;
-/** Maximum length of an ID token that is sent in an address at the logout. */
+/** Maximum length of an ID token that is sent in the logout URL, in characters. */
 const MAX_HINT_LENGTH = 4_000;
 
 /** What a provider needs besides its options. */
@@ -41,8 +41,8 @@ export interface ProviderParts {
 }
 
 /**
- * An OpenID provider, asked by the Authorization Code flow with PKCE (OpenID Connect Core, section 3.1; RFC 7636). Reads the provider's
- * configuration at the first use, again after an hour, and again after a failed login.
+ * An OpenID provider, used through the Authorization Code flow with PKCE (OpenID Connect Core, section 3.1; RFC 7636). Reads the provider's
+ * configuration on first use, and again after an hour or after a failed login.
  */
 export class OpenIdProvider implements IdentityProvider {
   readonly label: string;
@@ -116,7 +116,7 @@ export class OpenIdProvider implements IdentityProvider {
         ...(idToken !== undefined && { id_token_hint: idToken }),
       }).href;
     } catch (error) {
-      if (error instanceof LoginFailed) return undefined; // the session here ends without the provider
+      if (error instanceof LoginFailed) return undefined; // the session at leadsync ends regardless
       throw error;
     }
   }
@@ -168,7 +168,10 @@ export class OpenIdProvider implements IdentityProvider {
   }
 }
 
-/** Sends the secret in the body if the provider says that it may, otherwise by HTTP Basic (OpenID Connect Core, section 9). */
+/**
+ * Returns the client authentication: with the secret in the body if the provider says that it supports this, otherwise with HTTP Basic (OpenID
+ * Connect Core, section 9).
+ */
 function secretAuth(secret: Secret): ClientAuth {
   const [inBody, inHeader] = [ClientSecretPost(secret.reveal()), ClientSecretBasic(secret.reveal())];
   return (server, ...rest) => {
@@ -177,7 +180,10 @@ function secretAuth(secret: Secret): ClientAuth {
   };
 }
 
-/** Requires what a login needs, as far as the provider says what it can do (OpenID Connect Discovery, section 3). @throws LoginFailed */
+/**
+ * Checks that the provider supports everything that a login needs, as far as it says what it supports (OpenID Connect Discovery, section 3).
+ * @throws LoginFailed
+ */
 function requireAbilities(server: ServerMetadata, issuer: string): void {
   const { response_types_supported: types, code_challenge_methods_supported: challenges } = server;
   const missing = [

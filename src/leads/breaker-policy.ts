@@ -9,8 +9,8 @@ export interface BreakerPolicy {
 }
 
 /**
- * The policy of a sink that sets none. A destination that fails half of its batches at random reaches this failure rate about once in 5,000
- * batches; one that fails 30 % practically never does.
+ * The policy of a sink that sets none. A destination that fails half of its batches at random reaches this failure rate about once in 5,000 batches;
+ * one that fails 30% practically never does.
  */
 export const DEFAULT_BREAKER: BreakerPolicy = {
   failureRate: 0.9,

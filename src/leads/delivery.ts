@@ -32,20 +32,24 @@ export interface Delivery {
   /** The lead's JSON as received. */
   readonly raw: string;
   /**
-   * The text of the mapping under which an earlier attempt sent the lead, if it is another one than that of the batch; null if the lead was
-   * sent as received. A repeat under the same id has to have the same content.
+   * The text of the mapping under which an earlier attempt sent the lead, if it differs from the batch's mapping; null if the lead was sent as
+   * received. A repeat under the same id has to have the same content.
    */
   readonly formerMapping?: string | null | undefined;
-  /** What the sink's mapping made of the lead; absent if the sink gets the lead as received. */
+  /** The fields that the sink's mapping computed for the lead; absent if the sink gets the lead as received. */
   readonly fields?: MappedFields | undefined;
   /** The values that the options of `SinkType.perLead` have for the lead; absent if none is configured. */
   readonly perLead?: MappedFields | undefined;
   /**
-   * Whether an earlier attempt may have delivered the lead without leadsync knowing: it ended without an answer, its process was killed, or the ledger was restored from a backup that does not know the attempt. A
-   * sink whose destination recognises no repeats can then ask the destination before it sends the lead again.
+   * Whether an earlier attempt may have delivered the lead without leadsync knowing: the attempt ended without an answer, its process was killed, or
+   * the ledger was restored from a backup that does not know the attempt. A sink whose destination recognises no repeats can then ask the destination
+   * before it sends the lead again.
    */
   readonly mayHaveArrived?: boolean | undefined;
-  /** Whether the time of its delivery counts as speed to lead: it is no change, replay or backfill, nor a lead that its source listed from the start. */
+  /**
+   * Whether the delivery counts for speed to lead. False for a change, a replay, a backfill, and a lead that existed when its source was first
+   * listed.
+   */
   readonly isNewLead?: boolean | undefined;
 }
 
@@ -55,9 +59,9 @@ export interface Batch {
   readonly id: string;
   readonly sink: string;
   readonly createdAt: Date;
-  /** The text of the mapping of its sink when the attempt began; undefined if the sink has none. */
+  /** The text of the sink's mapping when the attempt began; undefined if the sink has none. */
   readonly mapping?: string | undefined;
-  /** The fields of the mappings of its deliveries, in order; set for the sink if its leads are mapped. */
+  /** The fields of the deliveries' mappings, in order; set for the sink if its leads are mapped. */
   readonly columns?: readonly MappedColumn[] | undefined;
   /** Oldest first. Never empty. */
   readonly deliveries: readonly Delivery[];
@@ -67,7 +71,7 @@ export interface Batch {
 export interface BatchRef {
   readonly sink: string;
   readonly batch: string;
-  /** Fencing token. The ledger accepts attempts only under the present lease. */
+  /** Fencing token. The ledger accepts attempts only under the current lease. */
   readonly lease: number;
   /** The former lease of the batch. A carrier can remove the job of that lease. */
   readonly replaces?: number | undefined;

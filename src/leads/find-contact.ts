@@ -1,11 +1,11 @@
-/** How a lead names its client. A field is null if the lead has no text there. */
+/** The client's contact details in a lead. A field is null if the lead has no text for it. */
 export interface Contact {
   readonly name: string | null;
   readonly email: string | null;
   readonly phone: string | null;
 }
 
-/** Minimum digits by which a phone number can be found. Fewer are in too many numbers. */
+/** Minimum number of digits to search phone numbers for. Fewer digits occur in too many numbers. */
 const MIN_DIGITS = 4;
 
 /** Returns the contact in the JSON of a lead; undefined if the text is not JSON, for example because the content was removed. */
@@ -24,9 +24,9 @@ function textOf(value: unknown): string | null {
 }
 
 /**
- * Returns a function that says whether a contact matches what a person typed: each word is a part of the name or of the email address, in
- * upper or lower case and with or without accents, or the whole text is a part of the phone number, in any grouping and with or without the
- * country's prefix. Returns undefined if the text is too short to search for.
+ * Returns a function that says whether a contact matches what a person typed: each word is part of the name or of the email address, in upper or
+ * lower case and with or without accents, or the whole text is part of the phone number, in any grouping and with or without the country's prefix.
+ * Returns undefined if the text is too short to search for.
  */
 export function contactMatcher(text: string): ((contact: Contact) => boolean) | undefined {
   const words = folded(text)
@@ -44,7 +44,7 @@ export function contactMatcher(text: string): ((contact: Contact) => boolean) | 
   };
 }
 
-/** Returns a text in lower case and without accents. */
+/** Returns the text in lower case and without accents. */
 function folded(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

@@ -5,7 +5,7 @@ export type StoredValue = string | null;
 export interface HistoryRow {
   /** Number of the row in the ledger. */
   readonly no: number;
-  /** The values, in the catalog's order of columns. */
+  /** The values, in the catalog's column order. */
   readonly values: readonly StoredValue[];
 }
 
@@ -21,7 +21,7 @@ export function rowsOf(text: HistoryText): HistoryRow[] {
   return rows.map(([no, values]) => ({ no, values }));
 }
 
-/** The present state of sinks and sources: the rows of `v_sink_health` and `v_freshness`, and numbers and names that mirrors need. */
+/** The current state of sinks and sources: the rows of `v_sink_health` and `v_freshness`, and numbers and names that mirrors need. */
 export interface Overview {
   readonly sinks: readonly (readonly StoredValue[])[];
   readonly sources: readonly (readonly StoredValue[])[];
@@ -33,7 +33,7 @@ export interface Overview {
 
 /** A renamed sink. */
 export interface RenamedSink {
-  /** The present name. */
+  /** The current name. */
   readonly sink: string;
   /** The sink's first name, which the ids of its deliveries contain. */
   readonly named: string;

@@ -10,7 +10,7 @@ export interface AttemptedDelivery {
   readonly excused: number;
   /** When the previous attempt began, or when the delivery was owed if there was no previous attempt. */
   readonly waitingSince: Date;
-  /** When this attempt began: the present time minus its duration, because the wall clock may have been set since then. */
+  /** When this attempt began: the current time minus its duration, because the wall clock may have been set since then. */
   readonly startedAt: Date;
   /** When the delivery was first refused; undefined if it never was. */
   readonly refusedAt: Date | undefined;

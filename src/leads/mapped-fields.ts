@@ -8,17 +8,17 @@ export type MappedValue =
   | readonly MappedValue[]
   | { readonly [key: string]: MappedValue };
 
-/** The fields of a lead as its sink's mapping made them, by name, in the order of the configuration. */
+/** The fields that a sink's mapping computed for a lead, by name, in the order of the configuration. */
 export type MappedFields = ReadonlyMap<string, MappedValue>;
 
-/** The type of a field's values, known before any lead: `json` for lists and maps, `text` also for values of any type. */
+/** The type of a field's values, known before any lead is mapped: `json` for lists and maps; `text` also for values whose type can vary. */
 export type MappedType = 'text' | 'bigint' | 'double' | 'boolean' | 'time' | 'json';
 
 /** A field as a column of a file or table. */
 export interface MappedColumn {
   readonly name: string;
   readonly type: MappedType;
-  /** The value that the field has for every lead; absent if an expression makes it. */
+  /** The value that the field has for every lead; absent if an expression computes it. */
   readonly constant?: MappedValue;
 }
 

@@ -24,7 +24,7 @@ function mentionsEmail(one: unknown, contact: string): boolean {
   return typeof one === 'string' && one.toLowerCase().includes(normalisedEmail(contact));
 }
 
-/** Whether a text contains a phone number, with any grouping of the digits and with `+` or `00` in front. */
+/** Whether the text contains the phone number, with any grouping of the digits and with `+` or `00` in front. */
 function mentionsPhone(one: unknown, contact: string): boolean {
   if (typeof one !== 'string') return false;
   const wanted = normalisedPhone(contact);

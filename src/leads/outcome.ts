@@ -12,21 +12,21 @@ export interface Delivered {
   /** What the lead became at the destination, if the destination says so. */
   readonly ref?: DestinationRecord | undefined;
   /**
-   * What an operator should know although the lead was delivered, in one plain sentence without text of the lead: which of its values the
-   * destination did not take. Undefined if there is nothing.
+   * What an operator should know although the lead was delivered, in one plain sentence without text from the lead, such as which of its values the
+   * destination did not accept. Undefined if there is nothing.
    */
   readonly remark?: string | undefined;
   /** Undefined unless the sink is configured to store the answers of delivered leads. */
   readonly answer?: string | undefined;
 }
 
-/** What a lead became at its destination: a record of a CRM, or a message. Contains no personal data. */
+/** What a lead became at its destination: a CRM record or a message. Contains no personal data. */
 export interface DestinationRecord {
   /** The kind of record in the destination's own words: `message`, `deal`. */
   readonly object: string;
   /** Its id at the destination. */
   readonly id: string;
-  /** The address under which a person can open it. */
+  /** The address at which a person can open it. */
   readonly url?: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface Untried {
    * way.
    */
   readonly apart?: boolean | undefined;
-  /** Whether that part may have arrived although it failed, because the destination does not accept parts as a whole or not at all. */
+  /** Whether that part may have arrived although it failed, because the destination does not accept a part atomically. */
   readonly mayHaveArrived?: boolean | undefined;
 }
 
@@ -77,7 +77,7 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** How the reason of a delivery begins that the mapping of its sink left out. */
+/** The beginning of the reason for a delivery that its sink's mapping left out. */
 export const LEFT_OUT = 'left out by `where`';
 
 /** Statuses with which a gateway or CDN answers for a destination without knowing what the destination did with the request. */

@@ -3,7 +3,7 @@ import type { Quota } from './quota.ts';
 /** Number of leads refused in a row, with none delivered in between, after which a sink is held. */
 export const REFUSALS_BEFORE_HOLD = 5;
 
-/** How the reason of a hold begins that the mapping of the sink caused, and not its destination. */
+/** The beginning of the reason for a hold that the sink's mapping caused, and not its destination. */
 export const MAPPING_FAILS = 'The mapping fails for lead after lead';
 
 /** The health of a sink. The ledger stores it, so every process that delivers shares it. */
@@ -20,7 +20,7 @@ export interface SinkHealth {
   /** Set while the sink is held. Leads then wait, and leadsync sends one probe at a time. */
   readonly heldSince: Date | undefined;
   readonly heldReason: string | undefined;
-  /** The HTTP status of the answer to which `heldReason` belongs; undefined if there was none. */
+  /** The HTTP status of the answer to which `heldReason` belongs; undefined if there was no answer. */
   readonly heldStatus?: number | undefined;
   /** When the next probe is due. Set while the sink is held. */
   readonly probeAt: Date | undefined;
@@ -35,9 +35,9 @@ export interface SinkHealth {
   /** Set while the sink is paused, by an operator or because its destination is gone. */
   readonly pausedSince: Date | undefined;
   readonly pausedReason: string | undefined;
-  /** When an operator last resumed or probed the sink, or changed its address. The failure of an attempt that began before does not count. */
+  /** When an operator last resumed or probed the sink, or changed its address. The failure of an attempt that began earlier does not count. */
   readonly renewedAt?: Date | undefined;
-  /** The daily limit of the destination, as its last answer said; undefined if there is none or the destination does not report it. */
+  /** The daily limit of the destination, according to its last answer; undefined if there is none or the destination does not report it. */
   readonly quota?: Quota | undefined;
 }
 
@@ -56,7 +56,7 @@ export const HEALTHY: SinkHealth = {
   pausedReason: undefined,
 };
 
-/** What a pending delivery waits for, even if it is due, by the state in which its sink receives nothing. */
+/** What a pending delivery waits for, even if it is due, by the state of a sink that receives nothing. */
 export const WAIT_REASONS = {
   paused: 'waits until its sink is resumed',
   held: 'waits until its sink works again',

@@ -1,4 +1,4 @@
-/** An escape that may stand for NUL or a lone surrogate. Without an escape, neither is possible in JSON in UTF-8. */
+/** An escape that may stand for NUL or a lone surrogate. Without an escape, valid JSON in UTF-8 can contain neither. */
 const UNSTORABLE = /\\u(0000|d[89a-f])/i;
 
 /** Whether a lead with this JSON may contain text that databases cannot store. */
@@ -29,7 +29,7 @@ export function safeRaw(raw: string): string | null {
   return safe === raw ? null : safe;
 }
 
-/** Maximum characters to split at a time. Without this limit, ten megabytes of NUL would become an array of ten million strings. */
+/** Maximum number of characters to split at a time. Without this limit, ten megabytes of NUL would become an array of ten million strings. */
 const SLICE = 64 * 1024;
 
 /** Replaces NUL and lone surrogates with U+FFFD, so that databases and files in UTF-8 can store the text. */

@@ -17,9 +17,9 @@ export interface ClaimAndBeginResult {
  * from it in the calling thread.
  */
 export interface LedgerEngine extends Omit<Ledger, 'claim' | 'begin' | 'unknownElements' | 'inspect'> {
-  /** As `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */
+  /** Like `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */
   claimAndBegin(request: ClaimRequest): Promise<ClaimAndBeginResult>;
-  /** As `Ledger.begin`, for a batch whose attempt did not begin when it was claimed. */
+  /** Like `Ledger.begin`, but for a batch whose attempt did not begin when it was claimed. */
   beginLease(ref: BatchRef, leaseMs: number): Promise<BegunAttempt | undefined>;
   /** Records that these attempts were never made, so that another process can begin them immediately under the same leases. */
   undoBegin(refs: readonly Pick<BatchRef, 'batch' | 'lease'>[]): Promise<void>;

@@ -97,7 +97,7 @@ export function controlOf(
     };
   };
 
-  /** Finds the leads of a choice's ids, part by part; undefined if the choice has none. */
+  /** Finds the leads for the ids in a choice, part by part. Returns undefined if the choice has no ids. */
   const find = async (sink: string, leads: LeadChoice) => {
     if (leads.lead === undefined && leads.ids === undefined) return undefined;
     const [versions, unmatched] = [new Set<number>(), [] as string[]];

@@ -51,7 +51,7 @@ export function deliveringOf(
     close: async () => {
       try {
         const flushed = access.flush();
-        if (flushed) await flushed; // if no work waits to be committed, the file is closed in this turn of the event loop
+        if (flushed) await flushed; // if no work is queued, the file is closed in this turn of the event loop
       } finally {
         db.close();
       }

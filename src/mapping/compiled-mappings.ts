@@ -5,19 +5,19 @@ import { Mapping } from './mapping.ts';
 /** Maximum number of compiled mappings to keep. Each sink needs one, and another one while deliveries of a former mapping are pending. */
 const KEPT = 100;
 
-/** Compiles mappings from the texts that the ledger keeps, each once. */
+/** Compiles mappings from the text that the ledger stores, and caches them. */
 export class CompiledMappings {
   readonly #clientKey: () => Secret | undefined;
   readonly #byText = new Map<string, Mapping | undefined>();
   /** The key with which the mappings were compiled. */
   #compiledWith: Secret | undefined;
 
-  /** `clientKey` returns the present key of the function `hash`. */
+  /** `clientKey` returns the current key of the function `hash`. */
   constructor(clientKey: () => Secret | undefined) {
     this.#clientKey = clientKey;
   }
 
-  /** Returns the mapping of a text; undefined if this version of leadsync cannot compile it. */
+  /** Returns the compiled mapping; undefined if this version of leadsync cannot compile it. */
   get(text: string): Mapping | undefined {
     const key = this.#clientKey();
     if (key !== this.#compiledWith || this.#byText.size >= KEPT) this.#byText.clear();

@@ -3,7 +3,7 @@ import { didYouMean } from '../platform/text/suggest.ts';
 import { FUNCTIONS, INT, LOOPS, SPLIT, TYPES, VARIABLES } from './language.ts';
 import { type ExpressionFault, otherSyntax, syntaxFault } from './syntax-fault.ts';
 
-/** What all errors of the CEL package have in common. */
+/** Properties that all errors from the CEL package share. */
 export interface CelError extends Error {
   readonly code?: string;
   readonly summary?: string;
@@ -12,7 +12,7 @@ export interface CelError extends Error {
 
 const LEAD_FIELDS = Object.keys(TYPES.Lead.fields);
 
-/** Returns a fault for an error of the CEL package, in words and with a suggestion. `wanted` is that of `compile`. */
+/** Converts an error from the CEL package to a fault with a plain message and a hint. `wanted` is the argument of `compile`. */
 export function faultOf(error: CelError, text: string, wanted: 'bool' | 'value'): ExpressionFault {
   const { code = '', summary = error.message, range = { start: 0, end: text.length } } = error;
   const at = { start: range.start, end: range.end };
@@ -80,7 +80,7 @@ function variableFault(
   const near = didYouMean(written, Object.keys(VARIABLES));
   if (near) return { ...at, message, hint: near };
   const other = otherSyntax(text, wanted);
-  // A word alone is meant as a text. YAML takes away the quotes that people put around it.
+  // A single word is probably meant as text: YAML removes the quotes that people put around it.
   if (other) return text.trim() === written ? { ...other, message } : other;
   const hint = `put text in double quotes; variables are ${Object.keys(VARIABLES).join(', ')}`;
   return { ...at, message, hint };
@@ -100,7 +100,7 @@ function limitFault(summary: string): { message: string; hint: string } {
   return { message: `an expression may have ${maximum} ${COUNTED[limit] ?? 'parts'}`, hint: 'divide it' };
 }
 
-/** Names of types for people. */
+/** Names of types, for messages. */
 export const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: 'a text',
   int: 'a whole number',
@@ -116,7 +116,7 @@ export const TYPE_NAMES: Readonly<Record<string, string>> = {
   Delivery: 'a whole delivery',
 };
 
-/** Explains that an operator does not take two types. */
+/** Explains that an operator does not accept the types of its operands. */
 function operatorFault(summary: string): { message: string; hint: string } {
   const [, one = '', operator = '', other = ''] = /^no such overload: (\S+) (\S+) (\S+)$/.exec(summary) ?? [];
   const [left = one, right = other] = [one, other].map((type) => TYPE_NAMES[type]);
@@ -132,7 +132,7 @@ function operatorFault(summary: string): { message: string; hint: string } {
   return { message: `${operator} does not take ${left} and ${right}`, hint };
 }
 
-/** What functions of other languages are called here. */
+/** The equivalents of functions from other languages, by the names in those languages. */
 const CALLED_HERE: Readonly<Record<string, string>> = {
   touppercase: 'upper(text)',
   tolowercase: 'lower(text)',
@@ -149,7 +149,7 @@ const CALLED_HERE: Readonly<Record<string, string>> = {
   coalesce: 'default(value, instead)',
 };
 
-/** Explains that a function does not exist, or not with these types. */
+/** Explains that a function does not exist, or does not accept these types. */
 function overloadFault(summary: string): { message: string; hint: string } {
   const [, call = '', receiver, called = '', types = ''] =
     /'((?:([^'(]*)\.)?([A-Za-z_]\w*)\((.*)\))'$/.exec(summary) ?? [];

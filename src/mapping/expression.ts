@@ -5,7 +5,7 @@ import { FUNCTIONS, INT, type LanguageParts, LOOPS, newEnvironment, SPLIT, TYPES
 import type { Variables } from './lead-values.ts';
 import type { ExpressionFault } from './syntax-fault.ts';
 
-/** An expression failed for one lead. The message has no text of the lead. */
+/** An expression failed for one lead. The message contains no text from the lead. */
 export class ExpressionFailed extends Error {
   override readonly name = 'ExpressionFailed';
   /** 1-based. */
@@ -20,7 +20,7 @@ export class ExpressionFailed extends Error {
   }
 }
 
-/** The types that a value of a field may have, besides lists and maps of them. */
+/** The types that a field value may have, besides lists and maps of these types. */
 const SENDABLE = new Set([
   'string',
   'int',
@@ -31,7 +31,7 @@ const SENDABLE = new Set([
   'dyn',
   'google.protobuf.Timestamp',
 ]);
-/** Maximum depth of loops inside loops: the time grows with the power of it. */
+/** Maximum depth of nested loops. The time grows exponentially with the depth. */
 const LOOPS_DEEP = 2;
 
 type Node = Cel.ASTNode;
@@ -43,11 +43,11 @@ export interface Expression {
   readonly text: string;
   /** The type of the value in CEL. */
   readonly type: string;
-  /** The keys of `raw` that it uses; undefined if it may use any. */
+  /** The keys of `raw` that the expression uses; undefined if it may use any key. */
   readonly rawKeys: ReadonlySet<string> | undefined;
-  /** The text, number or truth value that the expression is, as in `"default"` or `2`; undefined if it is anything else. */
+  /** The value, if the expression is a literal string, number or boolean such as `"default"` or `2`; undefined otherwise. */
   readonly literal: Literal | undefined;
-  /** Returns the value for a lead, as CEL has it. @throws ExpressionFailed */
+  /** Returns the CEL value for a lead. @throws ExpressionFailed */
   evaluate(variables: Variables): unknown;
 }
 
@@ -94,7 +94,7 @@ export function isFault(compiled: Expression | ExpressionFault): compiled is Exp
   return 'message' in compiled;
 }
 
-/** What a failure means, by its code. No message of the package, because it may quote the lead. */
+/** What a failure means, by its code. Replaces the package's own message, which may quote the lead. */
 const FAILURES: Readonly<Record<string, string>> = {
   no_such_key: 'the lead has no',
   index_out_of_bounds: 'the list has no such element',
@@ -165,12 +165,12 @@ function isSendable(type: string): boolean {
     .every((part) => SENDABLE.has(part) || ['list', 'map', 'optional'].includes(part));
 }
 
-/** Returns the name of a type for people. */
+/** Returns the name of a type, for messages. */
 function nameOf(type: string): string {
   return TYPE_NAMES[type] ?? `of the type ${type}`;
 }
 
-/** Finds the first use of something that CEL knows and a mapping must not or cannot use. */
+/** Finds the first use of a CEL feature that a mapping must not or cannot use. */
 function findMisuse(root: Node, parts: LanguageParts): ExpressionFault | undefined {
   const visit = (node: Node, loops: number): ExpressionFault | undefined => {
     const called = callOf(node);
@@ -202,7 +202,7 @@ function rawKeysOf(root: Node): ReadonlySet<string> | undefined {
   return visit(root) ? keys : undefined;
 }
 
-/** Replaces functions of the package: `int`, which makes 0 of an empty text, and `split`, whose list may have any length. */
+/** Replaces two functions of the package: `int`, which converts empty text to 0, and `split`, which may return a list of any length. */
 function replaceFunctions(node: Node): void {
   if (node.op === 'call' && node.args[0] === 'int') node.args[0] = INT;
   if (node.op === 'rcall' && node.args[0] === 'split') node.args[0] = SPLIT;

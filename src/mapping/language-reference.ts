@@ -1,11 +1,11 @@
 import { CEL_FUNCTIONS, TYPE_NAMES } from './expression-fault.ts';
 import { FUNCTIONS, TYPES, VARIABLES } from './language.ts';
 
-/** What an expression can use, in words for people. */
+/** What an expression can use, described for people. */
 export interface LanguageReference {
-  /** Each variable, or each field of one: `lead.client_name`, and what it is: `a text`. */
+  /** Each variable, or each field of a variable, such as `lead.client_name`, and what it is, such as `text`. */
   readonly variables: readonly { readonly name: string; readonly content: string }[];
-  /** Each function of leadsync: `email(text)`, and what it returns. */
+  /** Each function that leadsync adds, such as `email(text)`, and what it returns. */
   readonly functions: readonly { readonly usage: string; readonly result: string }[];
   /** Names of functions of CEL itself. */
   readonly others: readonly string[];

@@ -23,8 +23,8 @@ function cel(): typeof Cel {
 }
 
 /**
- * Limits of an expression. They and `Effort` do not bound the time of one that joins lists in order to take long: what people type is
- * evaluated by a `MappingWorker`.
+ * Limits of an expression. Together with `Effort`, they still do not bound the time of an expression that joins lists in order to be slow. A
+ * `MappingWorker` therefore evaluates the expressions that people try out.
  */
 const LIMITS = {
   maxAstNodes: 500,
@@ -34,7 +34,7 @@ const LIMITS = {
   maxCallArguments: 8,
 };
 
-/** Hexadecimal digits of `hash`: 128 bits. */
+/** Number of hexadecimal digits that `hash` returns: 128 bits. */
 const HASH_DIGITS = 32;
 
 /** What the functions of one mapping need besides their arguments. */
@@ -45,7 +45,7 @@ export interface LanguageParts {
   readonly clientKey?: Secret | undefined;
   /** The lead that is being mapped. */
   readonly lead: () => LeadValue;
-  /** Limits what the functions do for it. */
+  /** Limits the work of the functions for that lead. */
   readonly effort: Effort;
 }
 
@@ -87,21 +87,21 @@ export const VARIABLES: Readonly<Record<keyof Variables, string>> = {
   raw: 'dyn',
 };
 
-/** A function of ours. */
+/** A function that leadsync adds to CEL. */
 interface OwnFunction {
-  /** Parameters as people read them: `phone(text, region)`. */
+  /** The call, as people read it: `phone(text, region)`. */
   readonly usage: string;
   /** What it returns, as a phrase. */
   readonly result: string;
   /** Signatures in CEL. A function that may find nothing returns `dyn`, because CEL's null has a type of its own. */
   readonly signatures: readonly string[];
-  /** Why a constant argument is wrong; undefined if it is right. Called with the constant arguments, undefined for others. */
+  /** Returns what is wrong with a constant argument; undefined if nothing is. `args` has undefined for each argument that is not constant. */
   readonly fault?: (args: readonly (string | undefined)[], parts: LanguageParts) => string | undefined;
   // biome-ignore lint/suspicious/noExplicitAny: the signature above types the arguments
   readonly call: (parts: LanguageParts) => (...args: any[]) => unknown;
 }
 
-/** Every function besides those of CEL itself. */
+/** Every function that is not part of CEL itself. */
 export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   phone: {
     usage: 'phone(text) or phone(text, "AU")',
@@ -247,15 +247,15 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
 };
 
-/** The name under which `int` of an expression is called: see `strictInt`. */
+/** The name of the function that replaces `int` in expressions: see `strictInt`. */
 export const INT = 'toInt';
-/** The name under which `split` of an expression is called: see `limitedSplit`. */
+/** The name of the function that replaces `split` in expressions: see `limitedSplit`. */
 export const SPLIT = 'splitText';
 
-/** Functions that run once for each element of a list. */
+/** Functions that evaluate an expression once for each element of a list (CEL macros). */
 export const LOOPS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
-/** Returns a function that keeps its last result: the first and the last name usually come from one text. */
+/** Wraps a function so that it caches its last result: the first and the last name are usually read from the same text. */
 function lastResult<Result>(compute: (text: string) => Result): (text: string) => Result {
   let last: { readonly text: string; readonly result: Result } | undefined;
   return (text) => {
@@ -285,7 +285,7 @@ export function newEnvironment(parts: LanguageParts): Cel.Environment {
   return environment;
 }
 
-/** Returns a function of up to three arguments whose calls count as effort. Without rest parameters, which cost as much as a short function. */
+/** Wraps a function of up to three arguments so that its calls count as effort. Avoids rest parameters, which cost as much as a short function. */
 function limited(call: (...args: readonly unknown[]) => unknown, effort: Effort) {
   return (one: unknown, two: unknown, three: unknown) => {
     effort.spend(one);
@@ -293,17 +293,17 @@ function limited(call: (...args: readonly unknown[]) => unknown, effort: Effort)
   };
 }
 
-/** Returns the value of an optional, null for an empty one, and any other value as it is. */
+/** Returns the value of an optional, null for an empty optional, and any other value unchanged. */
 export function unwrapped(value: unknown): unknown {
   if (!(value instanceof cel().Optional)) return value;
   return value.hasValue() ? value.value() : null;
 }
 
 const EMAIL = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/;
-/** Maximum characters of an email address (RFC 5321, section 4.5.3.1). */
+/** Maximum number of characters in an email address (RFC 5321, section 4.5.3.1). */
 const EMAIL_MAX = 254;
 
-/** Returns an email address in lower case; null if the text is none. */
+/** Returns the email address in lower case; null if the text is not an email address. */
 function emailOf(text: string): string | null {
   const address = text.trim().toLowerCase();
   return address.length <= EMAIL_MAX && EMAIL.test(address) ? address : null;

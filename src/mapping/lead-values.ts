@@ -15,7 +15,7 @@ export class QuestionValue {
   }
 }
 
-/** A lead, as expressions see it: the variable `lead`. What takes time is made at its first use. */
+/** A lead, as expressions see it: the variable `lead`. Expensive values are computed on first use. */
 export class LeadValue {
   readonly source: string;
   readonly #lead: Lead;
@@ -99,7 +99,7 @@ export class DeliveryValue {
   }
 }
 
-/** The variables of expressions, for one delivery. Each is made at its first use. */
+/** The variables of expressions, for one delivery. All except `lead` are created on first use. */
 export class Variables {
   readonly lead: LeadValue;
   readonly #delivery: Delivery;
@@ -147,8 +147,8 @@ export class Variables {
 }
 
 /**
- * Returns a value of JSON as CEL has it. Whole numbers become bigints. Objects become maps, because CEL takes an object with a key
- * `constructor` for an instance of an unknown class. Returns undefined if the value has a whole number that JSON.parse may have rounded.
+ * Converts a JSON value to a CEL value. Whole numbers become bigints. Objects become maps, because CEL treats an object with a key `constructor` as
+ * an instance of an unknown class. Returns undefined if the value contains a whole number that JSON.parse may have rounded.
  */
 function toCel(value: unknown, numbers: 'exact' | 'maybe rounded'): unknown {
   if (typeof value === 'number') {
@@ -170,10 +170,10 @@ function toCel(value: unknown, numbers: 'exact' | 'maybe rounded'): unknown {
   return entries;
 }
 
-/** Maximum elements of a list that loops may run over. */
+/** Maximum number of elements in a list that loops may run over. */
 export const MAX_LIST = 1_000;
 
-/** A list of the lead is longer than loops may run over. Has the code that `evaluate` explains. */
+/** A list in the lead has more than `MAX_LIST` elements. `evaluate` explains the error by its code. */
 export class ListTooLong extends Error {
   override readonly name = 'ListTooLong';
   readonly code = 'list_too_long';

@@ -14,8 +14,8 @@ export function isMapped({ mapping, deliveries }: Pick<Batch, 'mapping' | 'deliv
 }
 
 /**
- * Returns the fields of deliveries with their types: those of the mapping of each delivery, in the order of the deliveries, so that a repeat
- * has the same fields whatever mapping the sink has by then. Returns undefined if all leads go as received.
+ * Returns the fields of a batch's deliveries with their types, from the mapping of each delivery, in the order of the deliveries. A repeat thus has
+ * the same fields even if the sink's mapping has changed. Returns undefined if all leads go as received.
  */
 export function columnsOf(
   deliveries: readonly Pick<Delivery, 'formerMapping'>[],
@@ -29,13 +29,13 @@ export function columnsOf(
   return types.size > 0 ? [...types].map(([name, type]) => ({ name, type })) : undefined;
 }
 
-/** Returns the type of a column for values of two types. */
+/** Returns the type of a column that has to hold values of two types. */
 function typeOfBoth(one: MappedType, other: MappedType): MappedType {
   if (one === other) return one;
   return [one, other].every((type) => type === 'bigint' || type === 'double') ? 'double' : 'text';
 }
 
-/** Returns the text of the mapping of a delivery: that of its batch, or the one under which it may have arrived; null if there is none. */
+/** Returns the text of a delivery's mapping: the mapping under which it may have arrived, otherwise that of its batch; null if there is none. */
 function textFor(
   { formerMapping }: Pick<Delivery, 'formerMapping'>,
   { mapping }: Pick<Batch, 'mapping'>,
@@ -52,8 +52,8 @@ export function columnsOfDefinition(
 }
 
 /**
- * Returns a delivery with the fields that its mapping makes of the lead: the mapping of its batch, or an earlier one if the delivery may have
- * arrived under it. Returns an outcome instead if the mapping leaves the lead out or fails for it.
+ * Returns a delivery with the fields that its mapping computes for the lead. The mapping is that of the batch, or an earlier one if the delivery may
+ * have arrived under it. Returns an outcome instead if the mapping leaves the lead out, fails for it, or cannot be compiled.
  */
 export function mapDelivery(
   delivery: Delivery,
@@ -71,13 +71,13 @@ export function mapDelivery(
   return fields || perLead ? { ...delivery, fields, perLead } : delivery;
 }
 
-/** What the mapping of its sink makes of one delivery, and the fields of that mapping. */
+/** The result of applying a sink's mapping to one delivery, and the fields of that mapping. */
 export interface MappedOne {
   readonly mapped: ReturnType<typeof mapDelivery>;
   readonly columns: readonly MappedColumn[] | undefined;
 }
 
-/** Applies the mapping of its sink to one delivery, as `mapDelivery` does to each of a batch. */
+/** Applies its sink's mapping to one delivery. */
 export function mapOne(
   delivery: Delivery,
   ofSink: Pick<Batch, 'mapping' | 'sink'>,

@@ -5,9 +5,9 @@ import { mapOne } from './map-delivery.ts';
 import type { MappingJob, MappingJobs, Started } from './mapping-worker.ts';
 import { tryExpression } from './try-expression.ts';
 
-// The program of a `MappingWorker`. It does one job after the other.
+// The program of a `MappingWorker`. It does one job at a time.
 
-/** Value for nice(1): deliveries get the CPU before what a person tries. */
+/** Value for nice(1), so that deliveries get the CPU before expressions that people try out. */
 const NICENESS = 5;
 
 process.on('message', (message: Started | MappingJob) => {

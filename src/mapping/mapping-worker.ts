@@ -12,10 +12,10 @@ const IDLE_MS = 60_000;
 const STARTING_MS = 30_000;
 /** Maximum time of a job, in ms. */
 const TIMEOUT_MS = 5_000;
-/** Maximum jobs that wait for an earlier one. */
+/** Maximum number of jobs that wait for an earlier job. */
 const MAX_WAITING = 10;
 const MAX_BYTES = 384 * 1024 ** 2;
-/** The signal with which the process ends itself when it uses more memory. */
+/** The signal with which the process ends itself when it uses more than `MAX_BYTES` of memory. */
 const TOO_MUCH_MEMORY = 'SIGUSR2';
 
 /** The jobs of a mapping process, by kind. */
@@ -46,7 +46,7 @@ export interface Started {
   readonly signal: NodeJS.Signals;
 }
 
-/** The job has no result: it took too long or too much memory, or the process could not do it. */
+/** The job has no result: it took too long, it used too much memory, or the process could not do it. */
 export class MappingEnded extends Error {
   override readonly name = 'MappingEnded';
   /** Whether the job itself is the cause, and not the state of this machine. */
@@ -61,9 +61,9 @@ export class MappingEnded extends Error {
 }
 
 /**
- * Applies mappings and evaluates expressions in a process of its own, for people who try them: an expression can be made to take many seconds
- * and gigabytes, and V8 ends the whole process when a thread of it runs out of memory. Deliveries do not wait for it. Does one job at a time.
- * The process starts with the first job and ends after a minute without jobs.
+ * Applies mappings and evaluates expressions in a separate process, for people who try them out. An expression can be written to take many seconds
+ * and gigabytes of memory, and V8 ends the whole process when one of its threads runs out of memory. Deliveries do not wait for this process. Does
+ * one job at a time. The process starts with the first job and ends after a minute without jobs.
  */
 export class MappingWorker {
   readonly #clientKey: () => Secret | undefined;
@@ -75,7 +75,7 @@ export class MappingWorker {
   #unfinished = 0;
   #isClosed = false;
 
-  /** `clientKey` returns the present key of the function `hash`. */
+  /** `clientKey` returns the current key of the function `hash`. */
   constructor(
     clientKey: () => Secret | undefined,
     { timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS }: { timeoutMs?: number; idleMs?: number } = {},
@@ -109,7 +109,7 @@ export class MappingWorker {
     }
   }
 
-  /** Ends the process. The jobs that are not finished fail. */
+  /** Ends the process. Unfinished jobs fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#end();
@@ -126,13 +126,13 @@ export class MappingWorker {
     return answerOf(child, job, { limitMs: this.#timeoutMs, late });
   }
 
-  /** Starts the process and waits until it has loaded its program, whose time is no fault of a job. */
+  /** Starts the process and waits until it has loaded its program, so that the loading time does not count against a job. */
   async #start(): Promise<ChildProcess> {
     const replaced = replacedProgram();
     if (replaced) throw new MappingEnded(replaced.message, replaced.hint, false);
     const program = new URL(`./mapping-process${extname(import.meta.url)}`, import.meta.url);
     const child = fork(program, { stdio: 'ignore', serialization: 'advanced', execArgv: [] });
-    child.on('error', () => undefined); // the job that waits reports it
+    child.on('error', () => undefined); // the waiting job reports the error
     child.once('exit', () => {
       if (this.#child === child) this.#child = undefined;
     });

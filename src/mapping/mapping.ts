@@ -8,26 +8,25 @@ import { unwrapped } from './language.ts';
 import { type LeadValue, Variables } from './lead-values.ts';
 import type { ExpressionFault } from './syntax-fault.ts';
 
-/** Maximum characters of a lead's JSON that expressions may read. */
+/** Maximum number of characters in the JSON of a lead that expressions may read. */
 export const MAX_LEAD_CHARACTERS = 1024 * 1024;
-/** Maximum answers of a lead that expressions may read. */
+/** Maximum number of answers in a lead that expressions may read. */
 export const MAX_ANSWERS = 1_000;
-/** Maximum characters of a field. */
+/** Maximum number of characters in a field. */
 const MAX_FIELD_CHARACTERS = 1024 * 1024;
 /** Maximum depth of lists and maps in a field. */
 const MAX_DEPTH = 50;
 
 /** What is wrong with an expression of a mapping. */
 export interface MappingFault extends ExpressionFault {
-  /** The option that has the expression: `['where']`, `['channel']` or `['fields', 'email']`. */
+  /** The option that contains the expression: `['where']`, `['channel']` or `['fields', 'email']`. */
   readonly path: readonly string[];
 }
 
-/** What a mapping makes of a lead. */
+/** The result of applying a mapping to a lead. */
 export type Mapped =
   /**
-   * The lead goes to the sink. `fields` is undefined if it goes as received; `perLead` has the options of the sink that have a value for
-   * each lead.
+   * The lead goes to the sink. `fields` is undefined if the lead goes as received; `perLead` has the sink options whose value depends on the lead.
    */
   | {
       readonly kind: 'mapped';
@@ -36,7 +35,7 @@ export type Mapped =
     }
   /** `where` is false. */
   | { readonly kind: 'left-out' }
-  /** An expression failed. `reason` is one sentence without text of the lead; `at` is the place, if one expression is the cause. */
+  /** An expression failed. `reason` is one sentence without text from the lead; `at` is the place, if one expression is the cause. */
   | { readonly kind: 'failed'; readonly reason: string; readonly at?: FailurePlace };
 
 /** The expression that failed for a lead, the first and last column of the part that failed (1-based), and the cause as a phrase. */
@@ -50,14 +49,14 @@ export interface FailurePlace {
 
 interface CompiledField {
   readonly name: string;
-  /** The option that has the rule. */
+  /** The option that contains the rule. */
   readonly path: readonly string[];
   readonly rule: FieldRule;
   /** Absent for a constant. */
   readonly expression?: Expression;
 }
 
-/** The mapping cannot be applied to a lead. The message is one sentence without text of the lead. */
+/** The mapping cannot be applied to a lead. The message is one sentence without text from the lead. */
 class MappingFailed extends Error {
   override readonly name = 'MappingFailed';
   readonly at: FailurePlace | undefined;
@@ -95,7 +94,7 @@ export class Mapping {
     this.#rawKeys = rawKeysOf([where, ...compiled].filter((one) => one !== undefined));
   }
 
-  /** Compiles a definition. Returns every fault if it has any. `clientKey` is the key of the function `hash`. */
+  /** Compiles a definition. Returns all faults if there are any. `clientKey` is the key of the function `hash`. */
   static compile(
     definition: MappingDefinition,
     clientKey: Secret | undefined,
@@ -158,7 +157,7 @@ export class Mapping {
         const { message: reason, at } = error;
         return { kind: 'failed', reason, ...(at === undefined ? {} : { at }) };
       }
-      // Whatever it is, such as a stack overflow: one lead must not stop the others. Without the message, which may quote the lead.
+      // Any other error, such as a stack overflow, because one lead must not stop the others. Omits the error's message, which may quote the lead.
       const name = error instanceof Error ? error.name : typeof error;
       return { kind: 'failed', reason: `The mapping failed for this lead in an unexpected way (${name}).` };
     } finally {
@@ -183,7 +182,7 @@ export class Mapping {
   }
 }
 
-/** Returns the keys of `raw` that expressions use; undefined if one of them may use any. */
+/** Returns the keys of `raw` that expressions use; undefined if one of them may use any key. */
 function rawKeysOf(expressions: readonly Expression[]): ReadonlySet<string> | undefined {
   const keys = new Set<string>();
   for (const { rawKeys } of expressions) {
@@ -193,7 +192,7 @@ function rawKeysOf(expressions: readonly Expression[]): ReadonlySet<string> | un
   return keys;
 }
 
-/** Returns the type of a column for a type of CEL. A value of any type is text: `phone`, `email`, `default` and `lookup` return such values. */
+/** Returns the column type for a CEL type. The type `dyn` becomes text: `phone`, `email`, `default` and `lookup` return it. */
 function typeOf(type: string): MappedType {
   const types: Readonly<Record<string, MappedType>> = {
     int: 'bigint',
@@ -212,7 +211,7 @@ function typeOfConstant(value: string | number | boolean | null): MappedType {
 
 type ExpressionRule = Extract<FieldRule, { readonly from: string }>;
 
-/** Returns the value of a field, cut to its maximum; null if it fails and may be dropped. @throws MappingFailed */
+/** Returns the value of a field, truncated to its maximum length; null if the expression fails and `invalid` is `drop`. @throws MappingFailed */
 function fieldValue(
   path: readonly string[],
   { max, invalid }: ExpressionRule,
@@ -225,7 +224,7 @@ function fieldValue(
     return toMapped(limited, { left: MAX_FIELD_CHARACTERS }, 0);
   } catch (error) {
     if (invalid === 'drop') return null;
-    // Other errors come from values that CEL has and JSON has not, such as a time in the year 300,000.
+    // Other errors come from values that exist in CEL but not in JSON, such as a time in the year 300,000.
     const failure =
       error instanceof ExpressionFailed ? error : new ExpressionFailed('the result cannot be sent', 1, error);
     const { reason, at } = failedAt(path, failure);
@@ -238,14 +237,14 @@ function failedAt(path: readonly string[], { column, lastColumn, message: cause 
   return { kind: 'failed', reason, at: { path, column, lastColumn, cause } } as const;
 }
 
-/** Returns the first characters of a text, without half a surrogate pair at the end. */
+/** Truncates the text to `max` characters, and leaves no half of a surrogate pair at the end. */
 function cut(text: string, max: number): string {
   if (text.length <= max) return text;
   const end = /[\uD800-\uDBFF]/.test(text.charAt(max - 1)) ? max - 1 : max;
   return text.slice(0, end);
 }
 
-/** Converts a value of CEL: an absent optional to null, a time to ISO 8601. @throws ExpressionFailed if it cannot be sent */
+/** Converts a CEL value: an absent optional to null, a time to ISO 8601. @throws ExpressionFailed if it cannot be sent */
 function toMapped(value: unknown, characters: { left: number }, depth: number): MappedValue {
   const plain = unwrapped(value);
   if (plain === null || plain === undefined) return null;
@@ -275,7 +274,7 @@ function toMapped(value: unknown, characters: { left: number }, depth: number): 
   throw new ExpressionFailed('the result cannot be sent', 1);
 }
 
-/** CEL's unsigned integers, whose class the package does not export. */
+/** Whether a value is one of CEL's unsigned integers, whose class the package does not export. */
 function isUnsigned(value: object): value is { valueOf(): bigint } {
   return typeof value.valueOf() === 'bigint';
 }

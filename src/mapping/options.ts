@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type FieldRule, type Lookups, MAX_EXPRESSION } from './definition.ts';
 import { isRegion } from './functions/phone.ts';
 
-/** Maximum fields of a sink. */
+/** Maximum number of fields of a sink. */
 const MAX_FIELDS = 200;
 /** A name, or a path of names that leads into an object: `contact.phone`. */
 const FIELD_NAME = /^(?!_leadsync_)[\p{L}_$][\p{L}\p{N}_$ -]{0,99}(\.[\p{L}_$][\p{L}\p{N}_$ -]{0,99}){0,9}$/u;
@@ -15,7 +15,7 @@ const text = (what: string) =>
 const expression = (what = 'an expression, as text') =>
   text(what).min(1, 'must not be empty').max(MAX_EXPRESSION, `may have ${MAX_EXPRESSION} characters`);
 
-/** Returns a schema of a text in which leadsync replaces no variables, because the ledger keeps the text and messages show it. */
+/** Returns a schema for text that must not contain variables, because the ledger stores the text and messages show it. */
 const plainText = () =>
   z
     .string()
@@ -24,7 +24,7 @@ const plainText = () =>
       'cannot have a variable (${…}): it would be stored, and shown in messages',
     );
 
-/** Whether a number is the one that was written: beyond 2^53, YAML's numbers lose digits. */
+/** Whether a number is exactly the one that was written. Beyond 2^53, numbers in YAML lose digits. */
 function isExact(number: number): boolean {
   return !Number.isInteger(number) || Number.isSafeInteger(number);
 }
@@ -66,7 +66,7 @@ const field = z.union(
   { error: wrongRule('must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }') },
 );
 
-/** Returns the message for a value that is no rule. A list is written as an expression. */
+/** Returns the message for a value that is not a rule. For a list, the message says how to write it as an expression. */
 function wrongRule(message: string) {
   return ({ input }: { readonly input?: unknown }) => {
     const value = typeof input === 'object' && input !== null && 'value' in input ? input.value : input;
@@ -76,7 +76,7 @@ function wrongRule(message: string) {
   };
 }
 
-/** Returns the schema of a sink's option that has a value for each lead: an expression, or a constant. */
+/** Returns the schema of a sink option whose value may depend on the lead: an expression, or a constant. */
 export function perLeadOption(description: string) {
   return z
     .union(
@@ -90,7 +90,7 @@ export function perLeadOption(description: string) {
     .describe(description);
 }
 
-/** Returns the paths of the numbers in a value of YAML that lost digits. */
+/** Returns the paths of the numbers in a YAML value that lost digits. */
 function inexactIn(value: unknown, path: readonly PropertyKey[] = []): (readonly PropertyKey[])[] {
   if (typeof value === 'number') return isExact(value) ? [] : [path];
   if (typeof value !== 'object' || value === null) return [];
@@ -99,7 +99,7 @@ function inexactIn(value: unknown, path: readonly PropertyKey[] = []): (readonly
   );
 }
 
-/** Returns a schema of values by name, in which every number is the one that was written. */
+/** Returns a schema for values by name, in which every number must be exactly the one that was written. */
 const exactValues = () =>
   z.record(z.string(), z.unknown()).superRefine((values, context) => {
     for (const path of inexactIn(values))
@@ -149,7 +149,7 @@ const test = z
 /** A test of a mapping. */
 export type MappingTest = z.output<typeof test>;
 
-/** The options of a sink that say which leads it gets, and in which form. */
+/** The options of a sink that define which leads it gets, and in which form. */
 export const mappingOptions = {
   where: expression('an expression that is true or false, as text')
     .optional()
@@ -204,7 +204,7 @@ export const mappingOptions = {
     ),
 } as const;
 
-/** Returns each name that leads into another name that is a field itself, with that field. */
+/** Returns each dotted name that has another field as its prefix, with that field. */
 function prefixesOf(names: readonly string[]): [name: string, outer: string][] {
   const all = new Set(names);
   return names.flatMap((name) => {
@@ -214,7 +214,7 @@ function prefixesOf(names: readonly string[]): [name: string, outer: string][] {
   });
 }
 
-/** The tables of the function `lookup`. */
+/** The tables for the function `lookup`. */
 export const lookupsOption = z
   .record(
     z.string().regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must consist of a-z, 0-9, _ and -'),

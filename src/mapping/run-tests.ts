@@ -4,17 +4,17 @@ import type { FailurePlace, Mapped, Mapping } from './mapping.ts';
 import type { MappingTest } from './options.ts';
 import { sampleDelivery } from './sample-lead.ts';
 
-/** A difference between what a test expects and what the mapping makes of its lead. */
+/** A difference between what a test expects and what the mapping returns for its lead. */
 export interface TestFailure {
   /** Index of the test. */
   readonly test: number;
   readonly name: string;
-  /** The option of the test that is not met: `['gives', 'phone']`. */
+  /** The option of the test whose expectation is not met: `['gives', 'phone']`. */
   readonly path: readonly string[];
-  /** What was expected and what came, as phrases: `"3"`, `left out`. */
+  /** What was expected and what the mapping returned, as phrases: `"3"`, `left out`. */
   readonly expected: string;
   readonly actual: string;
-  /** The name of a field that may be meant in place of an unknown one, as a question; empty for other differences. */
+  /** For an unknown field: a question whether a similar one is meant, or a list of the known fields. Empty for other differences. */
   readonly suggestion: string;
   /** The expression that failed, if one did. */
   readonly at?: FailurePlace | undefined;
@@ -66,7 +66,7 @@ function suggestField(written: string, known: readonly string[]): string {
   return didYouMean(written, known) || (known.length > 0 ? `known here: ${known.join(', ')}` : '');
 }
 
-/** Whether a value of YAML and a mapped value are the same. `3` is the same as the whole number 3, and not the same as the text "3". */
+/** Whether a YAML value and a mapped value are equal. `3` equals the whole number 3, but not the text "3". */
 function isSame(expected: unknown, actual: MappedValue): boolean {
   return canonical(expected) === canonical(actual);
 }

@@ -22,7 +22,7 @@ const SAMPLE_LEAD = {
   all_details_one_liner: 'Plumbing for Jane Citizen in Newtown, this week',
 };
 
-/** Returns a delivery of the sample lead with the changes of a test. */
+/** Returns a delivery of the sample lead with the changes that a test makes. */
 export function sampleDelivery(
   changes: SampleChanges,
   event: Exclude<LeadEvent, 'erased'> = 'created',

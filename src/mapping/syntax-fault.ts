@@ -9,14 +9,14 @@ export interface ExpressionFault {
 /** One or more email addresses, with commas between them. */
 const ADDRESS = /^[^\s"'()@,]+@[^\s"'()@,]+(, *[^\s"'()@,]+@[^\s"'()@,]+)*$/;
 
-/** Words without a quote, a call, a dot inside a name or an operator that texts do not have: `New lead (web)`. An apostrophe is a letter. */
+/** Plain words such as `New lead (web)`: no quotes, no calls, no dots inside names, and no operators that prose does not use. Allows apostrophes. */
 const WORDS = /^(?!.*[\p{L}\p{N}_](\(|\.[\p{L}_]))[\p{L}\p{N}][\p{L}\p{N}_ '’!?.,:;&/+()-]*$/u;
 const WEB_ADDRESS = /^https?:\/\/[^\s"']+$/;
 
-/** `${…}` or `{{…}}`, with what is inside. */
+/** `${…}` or `{{…}}`. Captures the text inside. */
 const PLACEHOLDER = /\$\{\s*([^{}]*?)\s*\}|\{\{\s*([^{}]*?)\s*\}\}/;
 
-/** Returns the fault of a text that is no expression at all: a constant, or a template as other programs have them; undefined for others. */
+/** Returns the fault of text that is not an expression at all: a constant, or a template for another program. Undefined for other text. */
 export function otherSyntax(text: string, wanted: 'bool' | 'value'): ExpressionFault | undefined {
   const placeholder = PLACEHOLDER.exec(text);
   if (placeholder) return placeholderFault(placeholder, text, wanted);
@@ -31,7 +31,7 @@ export function otherSyntax(text: string, wanted: 'bool' | 'value'): ExpressionF
   return wanted === 'value' && WORDS.test(written) ? fault('a text') : undefined;
 }
 
-/** Whether YAML takes a text for the same text inside { } without quotes. */
+/** Whether YAML reads the text unchanged if it is inside { } without quotes. */
 function isPlain(text: string): boolean {
   return /^[\p{L}\p{N}_ .()!/-]+$/u.test(text) && !/^([\d.-]+|true|false|null)$/i.test(text);
 }
@@ -54,7 +54,7 @@ function placeholderFault(found: RegExpExecArray, text: string, wanted: 'bool' |
   };
 }
 
-/** What people write that CEL writes in another way, by the characters at the fault or right before it. */
+/** What people write in place of the right CEL syntax, recognised by the characters at the fault or immediately before it. */
 const OTHERWISE: readonly (readonly [written: RegExp, instead: string])[] = [
   [/[“”„‟«»]/, 'this is a typographic quote: type a straight one (")'],
   [/[‘’‚‛]/, "this is a typographic quote: type a straight one (')"],
@@ -73,10 +73,10 @@ const OTHERWISE: readonly (readonly [written: RegExp, instead: string])[] = [
   [/\?\./, 'write .? as in raw.?utm'],
 ];
 
-/** The characters behind a fault of the syntax in which to look for what people write, without half an operator. */
+/** The characters after a syntax fault in which to look for what people write. Never ends within an operator. */
 const WHAT_FOLLOWS = /^.{0,9}[=<>&|]*/s;
 
-/** Names of tokens in the messages of the CEL package. */
+/** Names of the tokens in messages from the CEL package. */
 const TOKENS: Readonly<Record<string, string>> = {
   RBRACKET: ']',
   LBRACKET: '[',
@@ -93,7 +93,7 @@ const TOKENS: Readonly<Record<string, string>> = {
   NUMBER: 'a number',
 };
 
-/** Returns a fault for an error of the syntax at a character. `summary` is the message of the CEL package. */
+/** Returns the fault for a syntax error at a character. `summary` is the CEL package's message. */
 export function syntaxFault(summary: string, text: string, start: number): ExpressionFault {
   const before = /\W?[\w.]*\s*$/.exec(text.slice(0, start))?.[0] ?? '';
   const behind = text.slice(start);
@@ -110,7 +110,7 @@ export function syntaxFault(summary: string, text: string, start: number): Expre
   return { ...at, message, hint: 'is a quote, a bracket or an operator missing before it?' };
 }
 
-/** Says which bracket is open at the end of an expression. */
+/** Returns the message for an expression that ends too early. Names the missing bracket, if one is open. */
 function endMessage(text: string): string {
   const open: string[] = [];
   const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };

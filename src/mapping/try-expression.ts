@@ -5,7 +5,7 @@ import { type Lookups, MAX_EXPRESSION } from './definition.ts';
 import { Mapping } from './mapping.ts';
 import { outlineOf } from './value-outline.ts';
 
-/** Maximum characters of a value's JSON. */
+/** Maximum number of characters in a value's JSON. */
 const MAX_JSON = 1024 * 1024;
 
 /** An expression to try, with the options that it can use. */
@@ -15,16 +15,16 @@ export interface ExpressionToTry {
   readonly lookups: Lookups;
 }
 
-/** What an expression makes of one lead. */
+/** The result of evaluating an expression for one lead. */
 export type TriedExpression =
   /** `json` is the value as JSON; `type` says what kind of value it is: `text of 12 characters`. */
   | { readonly kind: 'value'; readonly type: string; readonly json: string }
-  /** The expression is wrong, whatever the lead is. */
+  /** The expression is wrong for every lead. */
   | ({ readonly kind: 'fault' } & ExpressionProblem)
-  /** The expression is right and fails for this lead. */
+  /** The expression is valid, but fails for this lead. */
   | ({ readonly kind: 'failed' } & ExpressionProblem);
 
-/** What is wrong, the next step (may be empty), and the characters that cause it: offsets, or null if the whole expression does. */
+/** What is wrong, the next step (may be empty), and the offsets of the characters that cause the problem; null if the whole expression does. */
 export interface ExpressionProblem {
   readonly message: string;
   readonly hint: string;

@@ -1,7 +1,7 @@
 import type { MappedType, MappedValue } from '../leads/mapped-fields.ts';
 import { countOf } from '../platform/text/format.ts';
 
-/** Returns what kind of value it is, without its content: `text of 12 characters`. `type` is the type of its field. */
+/** Returns the kind of a value, without its content: `text of 12 characters`. `type` is the type of its field. */
 export function outlineOf(value: MappedValue, type?: MappedType): string {
   if (value === null) return 'null';
   if (typeof value === 'string') {

@@ -3,7 +3,7 @@ import type { OidcOptions } from '../identity/options.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { type AdminAddresses, addressesToRegister } from './login-addresses.ts';
 
-/** Checks that the OpenID provider answers and can do what a login needs. Logs nobody in. @throws LoginFailed */
+/** Checks that the OpenID provider answers and can do what a login needs. Does not log in. @throws LoginFailed */
 export async function checkLogin(
   options: OidcOptions,
   addresses: AdminAddresses,

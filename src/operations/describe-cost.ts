@@ -3,8 +3,8 @@ import { countOf, printCount } from '../platform/text/format.ts';
 import type { BackfillCost } from './plan.ts';
 
 /**
- * Returns a sentence about what new leads cost of the destination's daily limit, and how much of the limit is left. Says only the cost if the
- * destination has not stated its limit.
+ * Returns a sentence that says how much of the destination's daily limit new leads use, and how much of the limit is left. The sentence
+ * states only what is known.
  */
 export function describeCost({ unit, amount, leads, limit }: LeadCost, quota: Quota | undefined): string {
   const who = leads === 1 ? 'Each new lead costs' : `Up to ${printCount(leads)} new leads at once cost`;
@@ -17,8 +17,8 @@ export function describeCost({ unit, amount, leads, limit }: LeadCost, quota: Qu
 }
 
 /**
- * Returns a sentence about the leads that are owed to a sink: `12,000 leads are owed to it, about 540,000 tokens: 18 days at 30,000 a day, if
- * nothing else uses them.` `quota` is what the destination has just said of its limit.
+ * Returns a sentence about the leads that are owed to a sink: `12,000 leads are owed to it, about 540,000 tokens: 18 days at 30,000 a day,
+ * if nothing else uses them.` `quota` is the limit that the destination has just reported, if any.
  */
 export function describeOwed(leads: number, cost: BackfillCost, quota: Quota | undefined): string {
   const owed = `${countOf(leads, 'lead')} ${leads === 1 ? 'is' : 'are'} owed to it`;

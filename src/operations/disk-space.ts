@@ -4,7 +4,7 @@ import { freeBytes } from '../platform/files/free-bytes.ts';
 import type { DiskSpace } from '../status/problem.ts';
 import { ledgerFile } from './opening/open-ledger.ts';
 
-/** Returns the free space on the disk of the data directory, with the limit of the configuration. */
+/** Returns the free space on the disk of the data directory, with the configured minimum. */
 export async function diskSpace({
   dataDir,
   minFreeBytes,
@@ -23,6 +23,6 @@ export async function diskSizes(dataDir: string) {
 async function sizeOf(file: string): Promise<number | undefined> {
   return stat(file).then(
     ({ size }) => size,
-    () => undefined, // the file is missing, or others report that it cannot be reached
+    () => undefined, // the file is missing, or other checks report that it cannot be reached
   );
 }

@@ -22,7 +22,7 @@ export interface LedgerChange {
   readonly reason: string | undefined;
 }
 
-/** An event of the feed. */
+/** An event in the feed. */
 export type FollowEvent = FeedEntry | SinkChange | LedgerChange;
 
 /**
@@ -33,7 +33,7 @@ export interface FollowParts {
   readonly open: () => Ledger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Whether to include the contents of leads and the answers of destinations. */
+  /** Whether to include lead content and the answers from destinations. */
   readonly withData: boolean;
 }
 
@@ -44,8 +44,8 @@ const AWAY_MS = 1_000;
 
 /**
  * Yields the events of all processes from now on, until the signal aborts. If the ledger becomes unreadable, waits until it can be read
- * again; if it is still the same ledger, then also yields the events of the meantime. @throws LedgerError if the ledger cannot be opened at
- * the start
+ * again; if it is still the same ledger, also yields the events that were recorded in the meantime. @throws LedgerError if the ledger
+ * cannot be opened at the start
  */
 export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly FollowEvent[], void> {
   const { open, clock, signal } = parts;
@@ -100,8 +100,8 @@ class FollowedLedger {
   }
 
   /**
-   * Continues with a ledger that was opened again. Returns this object if the ledger has the same id; otherwise returns a new object that
-   * starts at the end of the other ledger.
+   * Continues with a reopened ledger. Returns this object if the ledger has the same id; otherwise returns a new object that starts at the
+   * end of the other ledger.
    */
   async reopen(ledger: Ledger): Promise<FollowedLedger> {
     await this.close();
@@ -128,7 +128,7 @@ class FollowedLedger {
   }
 }
 
-/** Returns the changes of the sinks' states. For a new sink, the state before counts as neither held nor paused. */
+/** Returns the changes in the states of sinks. A new sink counts as neither held nor paused before. */
 function sinkChanges(before: readonly Backlog[], after: readonly Backlog[], at: Date): SinkChange[] {
   return after.flatMap(({ sink, health }) => {
     const was = before.find((one) => one.sink === sink)?.health;

@@ -13,7 +13,10 @@ export function addressesToRegister(config: AdminAddresses): string {
   return `Register at the provider: ${redirects} as redirect URI, ${logouts} as post-logout redirect URI.`;
 }
 
-/** Returns the origins at which a login may begin: that of `public_url`, otherwise of each of `hosts` over https, otherwise of `listen`. */
+/**
+ * Returns the origins at which a login may begin: that of `public_url`; without it, those of all `hosts` over HTTPS; without either, that
+ * of `listen`.
+ */
 export function loginOrigins({ admin, adminHosts, publicUrl }: AdminAddresses): readonly string[] {
   if (publicUrl !== undefined) return [publicUrl];
   if (adminHosts.length > 0) return adminHosts.map((host) => `https://${host}`);

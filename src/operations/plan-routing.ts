@@ -13,13 +13,13 @@ function changesMapping(sink: PlannedSink): sink is Extract<PlannedSink, { kind:
 
 /** Reads from the ledger what a changed mapping applies to. */
 interface MappingFacts {
-  /** Returns the leads by which the plan shows what the mapping does. */
+  /** Returns the leads to which the plan applies the mapping as a trial. */
   leads(): Promise<readonly Delivery[]>;
   /** Returns the number of a sink's pending deliveries that keep the mapping of an earlier attempt. */
   sentPending(sink: string): Promise<number>;
 }
 
-/** Adds to each sink whose mapping changes how many of the leads it gets before and after the change. Reads the leads only if necessary. */
+/** For each sink whose mapping changes, adds how many of the leads the sink gets before and after the change. Reads the leads only if necessary. */
 export async function withRouting(
   plan: Plan,
   last: LastConfiguration,

@@ -19,7 +19,7 @@ export type PlannedSink =
   /**
    * `leads`: number of leads listed before; they are owed to the sink, or skipped if its `backfill` is off. 0 if the sink does not take
    * `created` events. `formerly`: the former name that the configuration states, set if no known sink has that name but other sinks
-   * (`leaving`) are removed: a rename was probably intended.
+   * (`leaving`) are removed. In that case, a rename was probably intended.
    */
   | {
       readonly kind: 'added';
@@ -60,14 +60,14 @@ export type PlannedSink =
       readonly routing?: Routing;
     };
 
-/** What the leads that a sink is owed cost of its destination's daily limit. Absent if there is no such limit. */
+/** How much of the destination's daily limit is used by the leads owed to a sink. Absent if there is no such limit, or if no leads are owed. */
 export interface BackfillCost {
   /** What the destination counts: `tokens`. */
   readonly unit: string;
   readonly amount: number;
   /** Whether the sink's `where` may leave out some of the leads, so that they cost less. */
   readonly at_most: boolean;
-  /** Absent if neither the configuration nor an earlier answer of the destination states it. */
+  /** Absent if neither the configuration nor an earlier answer from the destination states it. */
   readonly daily_limit?: number;
 }
 
@@ -226,7 +226,7 @@ function planSink(
   return options.length > 0 ? [{ kind: 'altered', name, options, pending }] : [];
 }
 
-/** Returns what the leads cost that the sink is owed. Without a network call, a limit is known from the options or from an earlier answer. */
+/** Returns the cost of the leads that are owed to the sink. Makes no network call: the limit comes from an earlier answer or from the options. */
 function costPart(
   { type, options, batch, backfill, mapping }: SinkConfig,
   leads: number,
@@ -285,7 +285,7 @@ function wordOf(config: Pick<ExportConfig, 'format'>): FileWord {
   return isBackup(config) ? 'backup' : 'export';
 }
 
-/** Returns the changed options by the exact comparison; undefined if there is no exact comparison. */
+/** Returns the changed options according to the exact comparison; undefined if there is no exact comparison. */
 function optionsOf(name: string, exact: Changes | undefined): readonly string[] | undefined {
   return exact && (exact.altered.find((one) => one.name === name)?.options ?? []);
 }

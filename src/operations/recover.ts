@@ -36,7 +36,7 @@ export function isUndamaged({ damage, recovered }: Recovery): boolean {
 /**
  * Builds a new ledger from the readable parts of the ledger. If `exchange` is true and the ledger is damaged, moves the old ledger aside
  * and puts the new one in its place. Otherwise, or once the signal has aborted, discards the new ledger and leaves the old one as it is. No
- * other leadsync process may be running on the data directory, and no worker.
+ * other leadsync process may be running on the data directory, not even a worker.
  * @throws DataDirInUse, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function recoverLedger(

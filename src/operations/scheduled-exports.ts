@@ -87,8 +87,8 @@ export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
 }
 
 /**
- * Runs every export and backup when it is due, one at a time, until the signal aborts. Exports that were due while leadsync was not running run once
- * at the start. Failed exports are retried with back-off.
+ * Runs every export and backup when it is due, one at a time, until the signal aborts. Exports that were due while leadsync was not running
+ * run once after the start. Failed exports are retried with back-off.
  */
 export async function exportOnSchedule(
   exportsNow: () => readonly ExportConfig[],
@@ -168,7 +168,7 @@ async function currentState(config: ExportConfig, { states, clock }: ExportParts
   return now;
 }
 
-/** Forgets exports that are no longer configured, except those that wrote files: an erasure must still report where the files are. */
+/** Forgets exports that are no longer configured, except those that wrote files, because an erasure must still report where the files are. */
 async function forgetOthers(exports: readonly ExportConfig[], states: ExportStates): Promise<void> {
   // Each export reports an unusable folder itself, and so does an erasure.
   await removeStagedOfOthers(states.folder, new Set(exports.map(({ name }) => name))).catch(() => undefined);

@@ -3,7 +3,7 @@ import type { MappingDefinition } from '../mapping/definition.ts';
 import { Mapping } from '../mapping/mapping.ts';
 import type { Secret } from '../platform/options/secret.ts';
 
-/** What a mapping makes of some leads. */
+/** Result of applying a mapping to some leads. */
 export interface MappingTrial {
   /** The number of leads that were tried. */
   readonly leads: number;
@@ -13,13 +13,13 @@ export interface MappingTrial {
   readonly failed: number;
   /** The leads that go to the sink, by their index. */
   readonly going: ReadonlySet<number>;
-  /** For each field, the number of sent leads for which it is null or an empty text. */
+  /** For each field, the number of sent leads for which it is null or an empty string. */
   readonly empty: ReadonlyMap<string, number>;
   /** For each reason of a failure, the number of leads, and one of them as `source:id`. */
   readonly reasons: ReadonlyMap<string, { readonly leads: number; readonly example: string }>;
 }
 
-/** What becomes of every lead if this version of leadsync cannot compile the mapping, which an earlier version accepted. */
+/** Result for every lead if this version of leadsync cannot compile the mapping, which an earlier version accepted. */
 const NOT_COMPILED = {
   kind: 'failed',
   reason: 'This version of leadsync cannot compile the mapping.',

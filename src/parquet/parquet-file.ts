@@ -17,7 +17,7 @@ type Rows = readonly (readonly ParquetCell[])[];
 
 interface ColumnEncoding {
   readonly element: Omit<SchemaElement, 'name' | 'repetition_type'>;
-  /** Whether a column's texts have a high cardinality: dictionary encoding and min/max statistics are then skipped. */
+  /** Whether a column's text values have a high cardinality. If so, dictionary encoding and min/max statistics are skipped. */
   readonly isHighCardinality?: (rows: Rows, at: number) => boolean;
   readonly write: (cell: Exclude<ParquetCell, null>) => unknown;
 }
@@ -66,7 +66,7 @@ type RowGroup = ParquetWriter['row_groups'][number];
 /** Length of `PAR1`, with which every file begins. */
 const PREFIX_BYTES = 4;
 
-/** Returns the row group of these rows. Deterministic: equal rows have equal bytes. */
+/** Returns the row group for these rows. Deterministic: equal rows have equal bytes. */
 export function parquetGroup(columns: readonly Column[], rows: Rows): ParquetGroup {
   const bytes = new ByteWriter();
   const writer = writerOf(columns, bytes);
@@ -179,13 +179,16 @@ function columnOf({ name, type }: Column, rows: Rows, at: number): ColumnSource 
 }
 
 /**
- * A buffer for the texts of one column, reused because each column is written before the next one is read. A buffer larger than
+ * A buffer for the text values of one column, reused because each column is written before the next one is read. A buffer larger than
  * `KEPT_BYTES` is not kept.
  */
 let inUse = Buffer.alloc(0);
 const KEPT_BYTES = 4 * 1024 * 1024;
 
-/** Returns the texts as slices of one buffer, because a buffer for each costs more than the encoding. Valid until the next call. */
+/**
+ * Returns the text values as slices of one buffer, because a separate buffer for each would cost more than the encoding. Valid until the next
+ * call.
+ */
 function inUtf8(cells: readonly ParquetCell[]): (Uint8Array | null)[] {
   const texts = cells.map((cell) => (cell === null ? null : String(cell)));
   const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);

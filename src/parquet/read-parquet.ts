@@ -11,7 +11,7 @@ import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 
 const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) };
 
-/** hyparquet's own parser would strip a byte-order mark from a text. */
+/** hyparquet's own parser would strip a byte-order mark from text. */
 const parsers: ParquetParsers = {
   ...DEFAULT_PARSERS,
   stringFromBytes: (bytes) => bytes && Buffer.from(bytes).toString('utf8'),

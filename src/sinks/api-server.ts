@@ -5,7 +5,7 @@ import { OnDemand } from '../platform/process/on-demand.ts';
 import { reachServer } from './reach-server.ts';
 import { type SinkParts, SinkUnavailable } from './sink.ts';
 
-/** Maximum bytes of an answer that are read. */
+/** Maximum number of bytes of an answer that leadsync reads. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A request to an API. */
@@ -17,14 +17,14 @@ export interface ApiRequest {
   readonly body?: string;
 }
 
-/** The answer of an API. */
+/** An answer from an API. */
 export interface Answer {
   readonly httpStatus: number;
   /** The whole body; undefined if it is empty. */
   readonly text: string | undefined;
   /** Retry-After in ms from now; undefined if it is absent or unreadable. */
   readonly retryAfterMs: number | undefined;
-  /** Returns a header by its name in lower case; the first one if it occurs several times. */
+  /** Returns the value of a header by its lower-case name; the first value if the header occurs several times. */
   header(name: string): string | undefined;
 }
 
@@ -35,22 +35,22 @@ export interface CallLimits {
   readonly confirmLease: () => void;
   /** Whether the request delivers leads, so that a missing answer leaves open whether they arrived. Default: no. */
   readonly sendsLeads?: boolean;
-  /** Called after an answer by which the server may have stored something of the leads. */
+  /** Called after an answer if the server may have stored data from the leads. */
   readonly onStored?: (() => void) | undefined;
 }
 
-/** Returns the limits of a request that no lease covers. */
+/** Returns the limits of a request without a lease. */
 export function withoutLease(stop: AbortSignal): CallLimits {
   return { stop, confirmLease: () => undefined };
 }
 
 /**
- * An answer is longer than leadsync reads. Whatever the request asked for may have been done. A request about fewer records has a shorter answer,
- * so the caller divides the request and repeats it.
+ * The answer is longer than leadsync reads. The server may have carried out the request. A request about fewer records has a shorter answer, so
+ * the caller splits the request and repeats it.
  */
 export class AnswerTooLong extends SinkUnavailable {}
 
-/** The connections of a sink to the server of an API. */
+/** A sink's connections to an API server. */
 export class ApiServer {
   /** Scheme, host and port. */
   readonly origin: string;
@@ -72,8 +72,8 @@ export class ApiServer {
   }
 
   /**
-   * Makes a request and returns the answer, whatever it says. @throws AnswerTooLong if it is longer than 8 MiB, SinkUnavailable if there is none, or
-   * a part of it
+   * Makes a request and returns the answer, whatever its status. @throws AnswerTooLong if the answer is longer than 8 MiB, SinkUnavailable if no
+   * answer arrives, or only a part of one
    */
   async call(
     { method = 'POST', path, headers, body }: ApiRequest,
@@ -107,7 +107,10 @@ export class ApiServer {
     };
   }
 
-  /** Nothing follows from a part of an answer: the missing part may name the records that the server has taken. */
+  /**
+   * Returns the failure of a request whose answer is incomplete. Such an answer proves nothing, because the missing part may name records that
+   * the server has accepted.
+   */
   #incomplete(
     { statusCode, isTooLong }: Response,
     { stop, sendsLeads }: { readonly stop: AbortSignal; readonly sendsLeads: boolean },
@@ -134,7 +137,7 @@ export class ApiServer {
   }
 }
 
-/** Whether a status says that the server took nothing of the request. */
+/** Whether a status says that the server accepted nothing from the request. */
 function refuses(httpStatus: number): boolean {
   return httpStatus >= 400 && httpStatus < 500;
 }

@@ -12,7 +12,7 @@ interface Part<Item> {
   readonly items: readonly Item[];
   /** Whether the part is half of a refused part. */
   readonly isHalf: boolean;
-  /** Whether the destination has seen the items, in a part that it refused as a whole. */
+  /** Whether the destination has already seen the items, in a larger part that it refused as a whole. */
   readonly wasSent: boolean;
 }
 
@@ -20,19 +20,19 @@ interface PartsOptions {
   readonly under: AttemptUnderWay;
   /** Maximum duration of one part, in ms. Every part after the first begins only if the attempt has that much time left. */
   readonly partMs: number;
-  /** Whether a refusal blames one item of its part, so that halves of the part may be accepted. Default: always. */
+  /** Whether a refusal blames a single item, so that the destination may accept one half of the part. Default: always. */
   readonly blamesOneItem?: (refused: Refused) => boolean;
 }
 
 /**
- * Attempts parts of a batch one after the other and returns one outcome per item, in order. Halves a refused part until the item at fault
- * is alone, so that the other items are delivered.
+ * Attempts parts of a batch one after the other and returns one outcome per item, in order. Halves a refused part until the item at fault is
+ * alone, so that the other items are delivered.
  *
- * Stops when the destination is unavailable: that is then also the outcome of the remaining items, marked as unsent. Remaining items that
- * the destination has seen, in a part that it refused, are untried instead: they must not count as never sent. Stops as well when the time
- * is up, or when the destination has accepted nothing and has refused enough single items to hold the sink: the remaining items
- * are then untried. If the time is up and the next part is half of a refused part, that half is marked to be attempted apart: a slow
- * destination then gets smaller parts with each attempt instead of the same parts again.
+ * Stops when the destination is unavailable. The remaining items then have the same outcome, marked as unsent. Remaining items that the
+ * destination has already seen, in a part that it refused, are untried instead, because they must not count as never sent. Also stops when the
+ * time is up, or when the destination has accepted nothing and has refused enough single items for the sink to be held. The remaining items are
+ * then untried. If the time is up and the next part is half of a refused part, that half is marked to be attempted apart, so that a slow
+ * destination gets smaller parts with each attempt instead of the same parts again.
  *
  * `attempt` returns the outcome of a whole part or throws SinkUnavailable.
  * @throws SinkUnavailable if the destination becomes unavailable before it has seen a part

@@ -9,10 +9,10 @@ import { storable } from '../leads/storable-text.ts';
 import { hasType } from './mapped-columns.ts';
 import type { FieldColumns } from './table-fields.ts';
 
-/** The value of a column of `leads` as a database takes it: text for whole numbers, times and JSON. */
+/** The value of a column of `leads` as a database accepts it: text for whole numbers, times and JSON. */
 export type Cell = string | number | boolean | null;
 
-/** A value of a mapping does not fit the type of its column. The message is one sentence without text of the lead. */
+/** A value of a mapping does not fit the type of its column. The message is one sentence without text from the lead. */
 export class DoesNotFit extends Error {
   override readonly name = 'DoesNotFit';
 }
@@ -43,7 +43,7 @@ function cellOf(name: string, value: MappedValue, type: MappedType): Cell {
   return typeof value === 'boolean' ? value : String(value);
 }
 
-/** Replaces characters that databases cannot store in all texts of a value. */
+/** Replaces, in all strings of a value, the characters that databases cannot store. */
 function storableValue(value: MappedValue): MappedValue {
   if (typeof value === 'string') return storable(value);
   if (Array.isArray(value)) return value.map(storableValue);

@@ -1,7 +1,7 @@
 import type { Delivery } from '../leads/delivery.ts';
 import { nestedJson } from '../leads/mapped-fields.ts';
 
-/** What an event is about: what happened to the lead, or a test, whose lead is invented. */
+/** What an event reports: what happened to the lead, or `test` for the test lead. */
 export type EventKind = Delivery['event'] | 'test';
 
 /** Returns the type of an event, as receivers see it: `lead.created`. */
@@ -10,8 +10,8 @@ export function eventType(kind: EventKind): string {
 }
 
 /**
- * Returns the fields of an event as JSON without braces. `data` has the fields of the sink's mapping. Without a mapping, it is `raw`: by
- * default the lead's text as received, to the last digit; the poll has verified that it is JSON.
+ * Returns the fields of an event as JSON without braces. `data` contains the fields of the sink's mapping. Without a mapping, `data` is `raw`: by
+ * default the lead's text exactly as received, which the poll has verified to be JSON.
  */
 export function eventFields(
   delivery: Delivery,

@@ -6,7 +6,7 @@ import { printMinute } from '../platform/text/format.ts';
 import { escaped, INTERPRETED_IN_PAGES } from '../platform/text/printable.ts';
 import type { SinkParts } from './sink.ts';
 
-/** A line of a message: a label, and a value that may have several lines itself. Both are safe to show to a person. */
+/** A line of a message: a label and a value, which may itself have several lines. Both are safe to show to a person. */
 export interface MessageLine {
   readonly label: string;
   readonly value: string;
@@ -14,20 +14,23 @@ export interface MessageLine {
   readonly dial?: string | undefined;
 }
 
-/** A message to a person about a lead. No text in it has control characters, changes of direction or lone surrogates. */
+/**
+ * A message to a person about a lead. None of its texts contains lone surrogates, bidirectional formatting characters, or control characters
+ * other than tab and line feed.
+ */
 export interface LeadMessage {
   /** One line. */
   readonly title: string;
   readonly lines: readonly MessageLine[];
-  /** The lead's source and id, by which a person recognises a message that comes again: `main:4711`. */
+  /** The lead's source and id, by which a person recognises a repeated message: `main:4711`. */
   readonly key: string;
   /** The address of the lead's page; undefined if the pages have no public address. */
   readonly url: string | undefined;
 }
 
-/** What a sink makes of the message. */
+/** How a sink presents the message. */
 interface MessageForm {
-  /** The title of the configuration; undefined: the default. */
+  /** The configured title; undefined for the default. */
   readonly title: string | undefined;
   /** Whether it is a test event. */
   readonly isTest: boolean;
@@ -42,7 +45,7 @@ const MAX_LABEL = 200;
 const TEST_TITLE = 'TEST of leadsync, not a lead';
 
 /**
- * Returns the message about the lead of a delivery: the fields of the sink's mapping, or what is needed to ring the client back. Leaves out
+ * Returns the message about the lead of a delivery: the fields of the sink's mapping, or what is needed to call the client back. Leaves out
  * fields without a value.
  */
 export function leadMessage(delivery: Delivery, { title, isTest, leadUrl }: MessageForm): LeadMessage {
@@ -58,23 +61,23 @@ export function leadMessage(delivery: Delivery, { title, isTest, leadUrl }: Mess
   };
 }
 
-/** Returns a line as text. Further lines of the value are indented, so that no value can look like another line of the message. */
+/** Formats a line as text. All lines of the value but the first are indented, so that no value can look like another line of the message. */
 export function printLine({ label, value }: MessageLine, maxValue: number): string {
   const shown = cutText(value, maxValue).replaceAll('\n', '\n    ');
   return `${label}${/[?:.!]$/.test(label) ? '' : ':'} ${shown}`;
 }
 
-/** Returns the first characters of a text, with an ellipsis in place of the others. */
+/** Cuts a text to at most `max` characters. An ellipsis replaces what was cut. */
 export function cutText(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Returns a text on one line, safe to show. */
+/** Returns the text on one line, safe to show. */
 function inOneLine(text: string): string {
   return safeText(text).replace(/\s+/g, ' ').trim();
 }
 
-/** Returns a text safe to show: with every line break as a line feed, and the characters that could mislead a reader as escapes. */
+/** Returns the text in a form that is safe to show: every line break is a line feed, and characters that could mislead a reader are escaped. */
 export function safeText(text: string): string {
   return text
     .toWellFormed()
@@ -82,7 +85,7 @@ export function safeText(text: string): string {
     .replace(INTERPRETED_IN_PAGES, escaped);
 }
 
-/** Returns the title of a message whose configuration has none. */
+/** Returns the title of a message if none is configured. */
 function defaultTitle(delivery: Delivery): string {
   const service = inOneLine(readLead(delivery.raw).service_name);
   const what =
@@ -90,7 +93,7 @@ function defaultTitle(delivery: Delivery): string {
   return service === '' ? what : `${what}: ${service}`;
 }
 
-/** Returns the lines of a lead as received. The phone number comes early: it is what a salesperson needs first. */
+/** Returns the lines for a lead as received. The phone number comes early, because a salesperson needs it first. */
 function linesOf({ raw }: Delivery): MessageLine[] {
   const lead = readLead(raw);
   const createdMs = readTime(lead.created_at);
@@ -103,7 +106,7 @@ function linesOf({ raw }: Delivery): MessageLine[] {
       lineOf('Address', lead.client_address?.friendly_address ?? ''),
       lineOf('Service', lead.service_name),
     ]),
-    // An empty answer stays: a salesperson sees that the question was asked.
+    // An empty answer stays, so that a salesperson sees that the question was asked.
     ...lead.service_question_answers.map(({ question, answer }) => lineOf(question, answer)),
     ...withValue([lineOf('Time', time)]),
   ];
@@ -117,9 +120,9 @@ function fieldLine(name: string, value: string): MessageLine {
   return { ...lineOf(name, value), dial: dialled(value, E164) };
 }
 
-/** A number as `phone()` of a mapping returns it (ITU-T E.164). */
+/** A phone number as the function `phone()` of a mapping returns it (ITU-T E.164). */
 const E164 = /^\+[1-9]\d{6,14}$/;
-/** A number as a client types it: digits in groups. */
+/** A phone number as a client types it, in groups of digits. */
 const TYPED_NUMBER = /^[+(]?\d([\s()./-]*\d){6,14}$/;
 
 function dialled(value: string, number: RegExp): string | undefined {

@@ -29,7 +29,7 @@ export type LeadColumn =
 export interface LeadRow {
   readonly columns: Readonly<Record<LeadColumn, string | number | boolean | null>>;
   readonly answers: readonly LeadAnswer[];
-  /** Whether the columns other than `_leadsync_raw` hold everything that the lead has, so that its JSON can be built from them. */
+  /** Whether the columns other than `_leadsync_raw` contain everything in the lead, so that its JSON can be rebuilt from them. */
   readonly isWhole: boolean;
 }
 
@@ -46,10 +46,10 @@ const FIELDS = [
   'all_details_one_liner',
 ];
 const FIELDS_OF_ANSWER = 3;
-/** A time that PostgreSQL stores exactly and that can be written again as it was. */
+/** A time that PostgreSQL stores exactly, and that can be formatted again exactly as received. */
 const PLAIN_TIME = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z$/;
 
-/** ISO 8601. PostgreSQL would also accept `now`, `infinity` and others. */
+/** A time in ISO 8601. PostgreSQL would also accept `now`, `infinity` and other words. */
 const TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$/i;
 
 /** Returns the row to store for a delivery. A `created_at` that is not a time becomes null, which the column then refuses. */
@@ -100,7 +100,8 @@ function hasOnlyColumns(lead: Lead): boolean {
 }
 
 /**
- * Returns a time with a decimal point instead of a comma, which ISO 8601 allows and PostgreSQL does not. Null if the text is not a time.
+ * Returns the time with a decimal point instead of a comma, which ISO 8601 allows and PostgreSQL does not. Returns null if the text is not a
+ * time.
  */
 function timeOf(text: string): string | null {
   return TIME.test(text) ? text.replace(',', '.') : null;

@@ -1,10 +1,13 @@
 import type { Batch } from '../leads/delivery.ts';
 import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
 
-/** The column that holds the JSON of a lead that was sent as received before its sink had a mapping, beside mapped leads. */
+/**
+ * The column for the JSON of leads as received, in a batch that also contains mapped leads. Such leads were first sent before their sink had a
+ * mapping.
+ */
 export const AS_RECEIVED = '_leadsync_raw';
 
-/** Whether a batch has mapped leads and leads as received. */
+/** Whether a batch contains both mapped leads and leads as received. */
 export function isMixed({ deliveries }: Batch): boolean {
   return (
     deliveries.some(({ fields }) => fields === undefined) &&
@@ -13,8 +16,8 @@ export function isMixed({ deliveries }: Batch): boolean {
 }
 
 /**
- * Returns the columns of the fields in a batch: those of the mappings of its deliveries. Returns undefined if no lead of the batch is mapped.
- * A column whose values do not all have its type, which a change of the mapping can cause, is text.
+ * Returns a column for each field in the mappings of a batch's deliveries. Returns undefined if no lead of the batch is mapped. If some values of
+ * a column do not have its type, because the mapping has changed, the column is text.
  */
 export function mappedColumns({ columns = [], deliveries }: Batch): readonly MappedColumn[] | undefined {
   const mapped = deliveries.flatMap(({ fields }) => fields ?? []);
@@ -31,7 +34,7 @@ export function mappedColumns({ columns = [], deliveries }: Batch): readonly Map
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Whether a column of a type can hold a value exactly. Null fits every type. */
+/** Whether a column of this type can hold the value exactly. Null fits every type. */
 export function hasType(value: MappedValue, type: MappedColumn['type']): boolean {
   if (value === null) return true;
   switch (type) {

@@ -4,14 +4,14 @@ import { SinkUnavailable } from './sink.ts';
 
 /** A server that a sink calls, as errors name it. */
 interface CalledServer {
-  /** Scheme, host and port: nothing secret. */
+  /** Scheme, host and port, which are not secret. */
   readonly origin: string;
   /** The deadline of one call, in ms. */
   readonly timeoutMs: number;
 }
 
 /**
- * Returns the result of `work`, which calls a server. `isUnsent` tells, after a failure, whether no part of a lead was sent.
+ * Runs `work`, which calls a server, and returns its result. After a failure, `isUnsent` returns whether no part of a lead was sent.
  * @throws SinkUnavailable for every failure of `work`, including the deadline and an aborted `stop`
  */
 export async function reachServer<T>(

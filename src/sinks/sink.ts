@@ -11,18 +11,18 @@ import type { DestinationField, MissingPart } from './destination.ts';
 /** A configured, named sink. Its constructor opens no connection; the first use does. */
 export interface Sink {
   /**
-   * Verifies that a delivery with these fields could succeed, without making one. Without `columns`, leads go as received. Called at start
-   * and by `leadsync check`.
+   * Verifies that a delivery with these fields could succeed, without making a delivery. Without `columns`, leads are sent as received. Called at
+   * startup and by `leadsync check`.
    * @throws SinkUnavailable with the problem and a hint
    */
   check(signal: AbortSignal, columns?: readonly MappedColumn[]): Promise<void>;
   /**
-   * Returns what the destination lacks for deliveries with these fields, in the order in which it has to be made. Absent if a destination
-   * of this type needs no preparation.
+   * Returns what the destination lacks for deliveries with these fields, in the order in which the parts have to be created. Absent if
+   * destinations of this type need no preparation.
    * @throws SinkUnavailable
    */
   missingParts?(signal: AbortSignal, columns?: readonly MappedColumn[]): Promise<readonly MissingPart[]>;
-  /** Returns the fields of the destination. Absent if a destination of this type has no list of fields. @throws SinkUnavailable */
+  /** Returns the fields of the destination. Absent if destinations of this type have no list of fields. @throws SinkUnavailable */
   destinationFields?(signal: AbortSignal): Promise<readonly DestinationField[]>;
   /**
    * Attempts a batch and returns one outcome per delivery, in order. Idempotent as far as the destination allows: delivering a
@@ -32,17 +32,17 @@ export interface Sink {
    */
   deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]>;
   /**
-   * Delivers one invented lead (`testBatch`) through the code of `deliver`, so that a successful test means that leads can be delivered.
-   * Either a program at the destination can tell the result from a lead, or the sink rolls the result back.
+   * Delivers one test lead (`testBatch`) through the code of `deliver`, so that a successful test means that leads can be delivered. Either a
+   * program at the destination can distinguish the result from a real lead, or the sink undoes the result.
    * @throws SinkUnavailable
    */
   test(batch: Batch, signal: AbortSignal): Promise<TestResult>;
-  /** Returns what `deliver` would send for this batch now, made by the same code, with secrets masked. Sends nothing. */
+  /** Returns what `deliver` would send for this batch now, as built by the same code, with secrets masked. Sends nothing. */
   preview(batch: Batch): readonly Preview[];
   close(): Promise<void>;
   /**
-   * Returns how much of the destination's daily limit is used, as its last answer said; undefined before the first one. Absent if the destination
-   * has no such limit or does not report it.
+   * Returns how much of its daily limit the destination reported as used in its last answer; undefined before the first answer. Absent if the
+   * destination has no such limit or does not report it.
    */
   quota?(): Quota | undefined;
   /** The mirror; undefined if it is off or the destination can hold only leads. */
@@ -58,16 +58,16 @@ export interface Sink {
    */
   findPerson?(subject: Subject, signal: AbortSignal): Promise<Person>;
   /**
-   * Deletes what the destination stores about a person. Returns the number of rows if it deleted everything, and what became of the records of a
-   * destination that people also work in. Absent if the sink cannot delete.
+   * Deletes what the destination stores about a person. Returns the number of deleted rows, or, for a destination that people also work in, what
+   * became of its records. Absent if the sink cannot delete.
    * @throws SinkUnavailable
    */
   erase?(person: Person, signal: AbortSignal): Promise<number | ErasedRecords>;
 }
 
-/** What a sink has to know about the attempt that it makes. */
+/** What a sink must know about the attempt that it makes. */
 export interface AttemptUnderWay {
-  /** The `traceparent` header of the attempt (W3C Trace Context), for destinations that take it; undefined without tracing. */
+  /** The `traceparent` header of the attempt (W3C Trace Context), for destinations that accept it; undefined without tracing. */
   readonly traceparent?: string | undefined;
   /** Returns how long the attempt may still take, in ms. */
   timeLeftMs(): number;
@@ -93,11 +93,11 @@ export interface StoredLead extends LeadKey {
 export interface ErasedRecords {
   /** The number of deleted records by their kind, in the destination's own words: `{ deal: 2, contact: 1 }`. */
   readonly deleted: Readonly<Record<string, number>>;
-  /** Records that may hold data of the person and that are not leadsync's to delete. An operator must decide about them. */
+  /** Records that may contain data about the person but that leadsync must not delete. An operator must decide about them. */
   readonly kept: readonly KeptRecord[];
   /** What the operator should know about the deleted records, in whole sentences. */
   readonly remark?: string | undefined;
-  /** What leadsync may have written there and cannot find, and what the operator must do, in whole sentences. */
+  /** What leadsync may have written to the destination but cannot find, and what the operator must do, in whole sentences. */
   readonly unfound?: string | undefined;
 }
 
@@ -119,8 +119,8 @@ export interface Mirror {
   /** Whether the stored row with this row's number has the same values in the columns that never change. */
   has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean>;
   /**
-   * Reassigns the ledger's last rows, up to `count`, to a lost ledger, which keeps the rows that the present ledger no longer contains.
-   * Deletes them instead if they are derived from other rows.
+   * Reassigns the ledger's last rows, at most `count`, to the id of a lost ledger, under which the destination keeps rows that the present ledger
+   * no longer contains. Deletes the rows instead if they are derived from other rows.
    */
   markLost(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
   /** Returns the row numbers, in ascending order, of the rows that may have changed since they were written. */
@@ -129,7 +129,7 @@ export interface Mirror {
     part: { ledger: string; after: number; limit: number },
     signal: AbortSignal,
   ): Promise<readonly number[]>;
-  /** Returns the numbers of the given versions whose contents the destination does not have, in ascending order. */
+  /** Returns, in ascending order, the numbers of those of the given versions whose content the destination does not have. */
   missingContents(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]>;
   /** Upserts rows by their keys. Returns the number of rows that the destination refused; all other rows were written. */
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
@@ -170,7 +170,7 @@ export interface Preview {
   readonly content?: string;
 }
 
-/** The destination as a whole cannot be used now. The message is one plain sentence without text of a lead. */
+/** The destination as a whole cannot be used now. The message is one plain sentence without text from a lead. */
 export class SinkUnavailable extends Error {
   override readonly name = 'SinkUnavailable';
   /** The operator's next step. */
@@ -206,7 +206,7 @@ export class SinkUnavailable extends Error {
     this.mayHaveArrived = more.mayHaveArrived;
   }
 
-  /** Returns the same error for a failure before any part of a lead was sent. */
+  /** Returns the error, marked as a failure before any part of a lead was sent. */
   beforeSending(): SinkUnavailable {
     return this.unsent ? this : new SinkUnavailable(this.message, { ...this, unsent: true, cause: this });
   }
@@ -242,15 +242,18 @@ export interface SinkParts {
   readonly concurrency: number;
   /** Maximum deliveries per batch. 1 turns batching off. */
   readonly batchMax: number;
-  /** Deadline of one request, transaction or file, in ms. Of a request, it ends with the headers of the answer; of a request to an API, with the whole answer. */
+  /**
+   * Maximum time for one request, transaction or file, in ms. For a request, it includes the headers of the answer; for a request to an API, the
+   * whole answer.
+   */
   readonly timeoutMs: number;
   /** The user agent, `leadsync/0.1.0`, for protocols that have one. */
   readonly userAgent: string;
-  /** Returns the address of the page of a lead, for messages to people; undefined if the pages have no public address. */
+  /** Returns the address of a lead's page, for messages to people; undefined if the pages have no public address. */
   leadUrl(lead: LeadKey): string | undefined;
 }
 
-/** The defaults of a type of sink. */
+/** The defaults of a sink type. */
 export interface SinkDefaults {
   /** The events that are owed to the sink. Contains `erased` if a delivery can notify the destination of an erasure. */
   readonly events: readonly LeadEvent[];
@@ -259,21 +262,21 @@ export interface SinkDefaults {
   readonly batchWaitMs: number;
   readonly concurrency: number;
   readonly timeoutMs: number;
-  /** The option `rate` as written, `1/s`; absent: no maximum. */
+  /** The option `rate`, as written in a configuration: `1/s`. Absent if there is no maximum. */
   readonly rate?: string;
 }
 
-/** The question that `leadsync init` asks for a type of sink, and the entry that it writes into a first configuration. */
+/** The question that `leadsync init` asks for a sink type, and the entry that it writes into a first configuration. */
 export interface SinkSetup {
   /** The option that `init` asks for. Its schema validates the answer. */
   readonly option: string;
   /** The question: `the folder to drop files in`. */
   readonly question: string;
-  /** The answer that an empty line stands for. May refer to an environment variable: `${NAME}`. */
+  /** The default answer. May refer to an environment variable: `${NAME}`. */
   readonly standard: string;
   /**
-   * Returns the entry in `sinks`, in lines that begin with two spaces. `answer` is YAML. `region` is the country of phone numbers, for types
-   * with `standardFields`.
+   * Returns the entry in `sinks`, in lines that begin with two spaces. `answer` is YAML. `region` is the country of phone numbers without a
+   * country code, for types with `standardFields`.
    */
   entry(answer: string, region?: string): string;
   /** Whether deliveries fail until `leadsync setup` has prepared the destination. Default: no. */
@@ -284,13 +287,13 @@ export interface SinkSetup {
 export interface PerLeadOption {
   /** One sentence for the option reference. */
   readonly means: string;
-  /** Whether a configuration without the option is at fault. */
+  /** Whether a configuration without the option is invalid. */
   readonly required?: boolean;
   /** Returns why a constant cannot be the value, as a phrase with the operator's next step; undefined if it can. */
   fault?(constant: MappedValue): string | undefined;
 }
 
-/** A field that a sink gets without a mapping of the user's own: an expression with its rules. */
+/** A field that a sink has without an entry in `fields`: an expression with its rules. */
 export interface StandardField {
   readonly from: string;
   /** Whether the field is sent with the event `created` only. Default: no. */
@@ -299,9 +302,9 @@ export interface StandardField {
   readonly max?: number;
 }
 
-/** A combination of options that is at fault. */
+/** An invalid combination of options. */
 export interface OptionFault {
-  /** The option to show. If the configuration does not have it, the fault is that it is missing. */
+  /** The option to show. If the configuration lacks it, the fault is that it is missing. */
   readonly option: string;
   /** What is wrong, as a phrase. */
   readonly message: string;
@@ -317,8 +320,8 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   /** The options of this type, without those common to every sink. Each has a description. */
   readonly options: Options;
   /**
-   * Returns why the sink cannot take a field of this name, as a phrase that follows the name; undefined if it can. `options` is undefined if the
-   * options are at fault themselves.
+   * Returns why the sink cannot accept a field of this name, as a phrase that follows the name; undefined if it can. `options` is undefined if
+   * the options themselves are invalid.
    */
   fieldFault?(name: string, options: z.output<Options> | undefined): string | undefined;
   /**
@@ -327,21 +330,21 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
    */
   readonly perLead?: Readonly<Record<string, PerLeadOption>>;
   /**
-   * Returns the fields that the sink gets unless the option `fields` has others of the same names. `region` is the country of phone numbers, if
-   * it is configured. Absent if the sink gets leads as received.
+   * Returns the fields that the sink has unless the option `fields` replaces them by fields of the same names. `region` is the country of phone
+   * numbers, if it is configured. Absent if the sink gets leads as received.
    */
   standardFields?(
     options: z.output<Options>,
     region: string | undefined,
   ): Readonly<Record<string, StandardField>>;
   /**
-   * Returns what new leads cost of the destination's daily limit, in batches of at most `batchMax` leads. Absent if destinations of this type
+   * Returns how much of the destination's daily limit new leads use, in batches of at most `batchMax` leads. Absent if destinations of this type
    * have no such limit.
    */
   leadCost?(options: z.output<Options>, batchMax: number): LeadCost;
-  /** What `Sink.check` cannot know of a destination of this type and `Sink.test` shows, as a phrase: `whether …`. */
+  /** What only `Sink.test`, and not `Sink.check`, can show about a destination of this type, as a phrase: `whether …`. */
   readonly shownByTest?: string;
-  /** Names of the options that are paths. A relative path starts at the configuration's folder. */
+  /** Names of the options that are paths. A relative path is relative to the folder of the configuration. */
   readonly paths?: readonly string[];
   /**
    * Names of the options that identify the destination, none of them secret. After such an option has changed, an erasure reports
@@ -350,7 +353,7 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly place?: readonly string[];
   /** Returns a sentence for each option that is valid but probably a mistake, without secrets. */
   warnings?(options: z.output<Options>): readonly string[];
-  /** Returns what is wrong with options that are valid one by one. `perLead` has the names of the options of `perLead` that are set. */
+  /** Returns what is wrong with options that are each valid on their own. `perLead` contains the names of those options in `perLead` that are set. */
   faults?(options: z.output<Options>, perLead: ReadonlySet<string>): readonly OptionFault[];
   readonly defaults: SinkDefaults;
   /** Returns the defaults that differ for a sink with these options, which are as written in the configuration and not validated. */

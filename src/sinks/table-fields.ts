@@ -10,11 +10,11 @@ export interface Field {
   readonly name: string;
   /** Its type in the mapping of the batch; undefined if only an earlier mapping of some deliveries had it. */
   readonly type: MappedType | undefined;
-  /** The type of a column that can hold every value of the batch, also those of an earlier mapping. */
+  /** The type of a column that can hold every value of the batch, including those of an earlier mapping. */
   readonly fitting: MappedType;
 }
 
-/** The fields of a mapping, without any lead. */
+/** Returns the fields of a mapping, according to its columns alone. */
 export function fieldsOfColumns(columns: readonly MappedColumn[]): readonly Field[] {
   return columns.map(({ name, type }) => ({ name, type, fitting: type }));
 }
@@ -43,7 +43,7 @@ export function canHold(columns: FieldColumns, batch: Batch): boolean {
   });
 }
 
-/** Whether a column of a type holds the values of another one: a whole number is a number. */
+/** Whether a column of type `held` can also hold the values of `type`: a column of numbers can hold whole numbers. */
 export function isWider(held: MappedType, type: MappedType): boolean {
   return held === 'double' && type === 'bigint';
 }

@@ -1,9 +1,9 @@
 import type { Delivery } from '../leads/delivery.ts';
 
-/** Maximum JSON of leads in one transaction, in characters: the size of a statement is limited. */
+/** Maximum length of the JSON of all leads in one transaction, in characters, because databases limit the size of a statement. */
 const PART_CHARACTERS = 16_000_000;
 
-/** Splits deliveries, in order, into parts that one statement can write. Each part is limited in size and contains a lead at most once. */
+/** Splits deliveries, in order, into parts that one statement can write. Each part is limited in size and contains each lead at most once. */
 export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
   const parts: Delivery[][] = [];
   const leads = new Set<string>();

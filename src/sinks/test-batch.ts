@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Batch } from '../leads/delivery.ts';
 
-/** No source can have this name: it contains a space. */
+/** No source can have this name, because it contains a space. */
 const SOURCE = 'leadsync test';
 
 /**
- * Returns a batch with one invented lead, for `Sink.test`. It is easy to recognise: every text says that it is a test, its id is 0,
- * which the service never assigns, and its email domain is reserved (RFC 2606).
+ * Returns a batch with one test lead, for `Sink.test`. It is easy to recognise: every text says that it is a test, its id is 0, which the service
+ * never assigns, and its email domain is reserved (RFC 2606).
  */
 export function testBatch(sink: string, now: Date): Batch {
   const raw = JSON.stringify(testLead(now));

@@ -22,8 +22,8 @@ export interface SourceParts {
   readonly tokenKey: Secret | undefined;
   readonly emit: Emit;
   /**
-   * For `leadsync check`: tries the client's credentials even if a token for them is stored, and emits `token-fallback` for a stored token
-   * that does not match the configuration. Replaces neither, but restores a token that was set aside and matches the configuration again.
+   * For `leadsync check`: tries the client's credentials even if a token for them is stored, and emits `token-fallback` for a stored token that does
+   * not match the configuration. Replaces neither of these tokens, but restores a token that was set aside and matches the configuration again.
    * Renews and stores the token of a login as usual.
    */
   readonly trial?: boolean;

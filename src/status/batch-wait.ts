@@ -3,10 +3,10 @@ import type { DeliveryRow } from '../ledger/contract/status-rows.ts';
 
 type Waiting = Pick<DeliveryRow, 'state' | 'inBatch' | 'owedAt' | 'nextAttemptAt'>;
 
-/** Returns until when a delivery waits at most for its batch to fill; undefined if it does not wait for that. */
+/** Returns the latest time until which a delivery waits for its batch to fill; undefined if it does not wait for that. */
 export type BatchWait = (delivery: DeliveryRow) => Date | undefined;
 
-/** What `batchWaits` needs to know. `countDue` is the one of the ledger. */
+/** What `batchWaits` needs to know. `countDue` is that of the ledger. */
 interface WaitParts {
   readonly sinks: readonly Pick<SinkConfig, 'name' | 'batch'>[];
   readonly now: Date;
@@ -14,8 +14,8 @@ interface WaitParts {
 }
 
 /**
- * Returns the batch waits of `deliveries`. A delivery whose sink has enough due deliveries for a full batch, and only no room for it yet, does
- * not wait for its batch.
+ * Returns the batch waits of `deliveries`. If a sink has enough due deliveries for a full batch and merely has no room for it yet, its
+ * deliveries do not wait for their batch.
  */
 export async function batchWaits(
   deliveries: readonly DeliveryRow[],
@@ -36,8 +36,8 @@ export async function batchWaits(
 }
 
 /**
- * Returns until when a due delivery waits at most for its batch to fill, by the rule of the claim: deliveries that do not fill a batch wait for
- * `waitMs` after they were owed. Returns undefined if it is in a batch, is not due, or has waited that long.
+ * Returns the latest time until which a due delivery waits for its batch to fill. The rule is that of a claim: deliveries that do not fill
+ * a batch wait for `waitMs` after they were owed. Returns undefined if the delivery is in a batch, is not due, or has waited that long.
  */
 export function batchWaitEnd(
   { state, inBatch, owedAt, nextAttemptAt }: Waiting,

@@ -46,7 +46,7 @@ function search(
   const startMs = after.getTime();
   const untilMs = until?.getTime() ?? Number.POSITIVE_INFINITY;
   let ms = Math.floor(startMs / QUARTER_MS) * QUARTER_MS;
-  /** Wall time that follows the previous quarter if the clocks do not change. Undefined after skipped days. */
+  /** Wall time that follows the previous quarter of an hour if the clocks do not change. Undefined after skipped days. */
   let expected: number | undefined;
   while (ms <= untilMs) {
     const wall = wallTime(ms, timezone);

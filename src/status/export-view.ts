@@ -26,11 +26,11 @@ export function viewExports(exports: readonly ExportConfig[], states: ExportStat
 export interface FileRuns extends Pick<ExportState, 'done' | 'failed'> {
   readonly name: string;
   readonly isBackup: boolean;
-  /** When a backup was due that was neither made nor has failed; undefined if it is not late. */
+  /** When the next run or retry was due; undefined if it is not overdue. */
   readonly overdueSince: Date | undefined;
 }
 
-/** How long after it was due a backup counts as overdue, in ms. A large one takes minutes, and exports may run before it. */
+/** Time after which a run that was due counts as overdue, in ms. A large backup takes minutes, and exports may run before it. */
 const OVERDUE_MS = 3_600_000;
 
 /** Returns the results of the runs of an export or a backup, for `failedFiles`. */

@@ -1,6 +1,6 @@
 import { readPollError } from './poll-error.ts';
 
-/** Returns the text of a failed poll, without its code. */
+/** Returns the error text of a failed poll, without its code. */
 export function reasonOf(error: string | null | undefined): string | null {
   return typeof error === 'string' ? readPollError(error).reason : null;
 }
@@ -15,7 +15,7 @@ export function isoOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Returns ms in seconds, or null if there is no value. */
+/** Converts milliseconds to seconds. Returns null if `ms` is undefined. */
 export function seconds(ms: number | undefined): number | null {
   return ms === undefined ? null : ms / 1000;
 }

@@ -8,10 +8,10 @@ interface Search {
   readonly found: Date;
 }
 
-/** The latest time that a Date can have, for a schedule that never asks for another poll. */
+/** The latest time that a Date can have, for a schedule that never makes another poll due. */
 const NEVER = new Date(8_640_000_000_000_000);
 
-/** Finds when the next poll of each source is due. Searching a cron expression is slow, so each complete poll causes one search. */
+/** Finds when the next poll of each source is due. Searching a cron expression is slow, so it is searched only once after each complete poll. */
 export class NextPolls {
   readonly #searches = new Map<string, Search>();
 

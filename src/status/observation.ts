@@ -6,7 +6,7 @@ import type { FileRuns } from './export-view.ts';
 import type { DiskSpace, StaleConfig } from './problem.ts';
 import type { PollFailure } from './shared-problems.ts';
 
-/** State of the installation at one moment, from which the conditions are evaluated. Holds no data of a lead. */
+/** State of the installation at one moment, from which the conditions are evaluated. Contains no lead data. */
 export interface Observation {
   readonly at: Date;
   /** `sources` and `sinks` are undefined while the ledger cannot be read. */
@@ -40,8 +40,8 @@ export interface ObservedSource {
   /** Failure of the last poll; undefined if it succeeded. */
   readonly failure: PollFailure | undefined;
   /**
-   * Time from the last poll with a new lead to the last complete poll, and the probability of no new lead in that time, by the source's
-   * history. Undefined if no complete poll has followed a poll with a new lead.
+   * Time from the last poll with a new lead to the last complete poll, and the probability of no new lead in that time, judging by the
+   * source's history. Undefined if no complete poll has followed a poll with a new lead.
    */
   readonly silence: { readonly since: Date; readonly until: Date; readonly probability: number } | undefined;
 }

@@ -40,11 +40,11 @@ export interface DiskSpace {
 /** What `findProblems` knows in addition to the ledger. */
 export interface ProblemContext extends TextOptions {
   readonly now: Date;
-  /** Whether a `run` or `sync` uses the data directory. */
+  /** Whether a `run` or `sync` process uses the data directory. */
   readonly running: boolean;
   /** Whether the running leadsync answers requests. True if it has no admin address, or if no leadsync is running. */
   readonly answers: boolean;
-  /** Why the running leadsync is not ready, in its own words, or, if it does not answer, a sentence that says so. */
+  /** Why the running leadsync is not ready, as it states itself; or, if it does not answer, a sentence that says so. */
   readonly unready: readonly string[];
   readonly stale: StaleConfig | undefined;
   /** Whether deliveries travel, or can travel, through Redis. */
@@ -78,7 +78,7 @@ export function listOf(found: Problem | undefined): Problem[] {
   return found ? [found] : [];
 }
 
-/** Formats a command in backticks, for a text whose commands are rewritten later for this install. */
+/** Formats a command in backticks, for a text whose commands are rewritten later for this installation. */
 export function commandInText(words: string): string {
   return `\`leadsync ${words}\``;
 }

@@ -41,7 +41,7 @@ export function leadJson({
   };
 }
 
-/** Returns a lead with the contact that matched a search: personal data. */
+/** Returns a lead with the contact that matched a search, which is personal data. */
 export function foundLeadJson({ name, email, phone, matchedVersion, ...lead }: FoundLead) {
   return {
     ...leadJson(lead),
@@ -52,7 +52,7 @@ export function foundLeadJson({ name, email, phone, matchedVersion, ...lead }: F
   };
 }
 
-/** Returns the history of a lead, in the order of the ledger, without content and answers of destinations. */
+/** Returns the history of a lead, in the order of the ledger, without lead content or answers from destinations. */
 export function historyJson({ lead, versions, deliveries }: LeadHistory, batchWait: BatchWait) {
   return {
     lead: leadJson(lead),
@@ -85,7 +85,7 @@ function attemptJson({ startedAt, durationMs, outcome, httpStatus, error, times,
   };
 }
 
-/** Returns a version's content and the answers of destinations (personal data). The caller adds the source and the id. */
+/** Returns a version's content and the answers from destinations (personal data). The caller adds the source and the id. */
 export function contentJson(content: LeadContent) {
   const { raw, rawBefore, answers } = content;
   return {

@@ -6,20 +6,20 @@ import type { SinkView } from './status-view.ts';
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 
-/** The periods of which the activity of a sink can be shown, and the parts into which each is divided. */
+/** The periods for which the activity of a sink can be shown, and the parts into which each is divided. */
 const PERIODS = {
   '1h': { periodMs: HOUR, stepMs: 10 * MINUTE },
   '24h': { periodMs: DAY, stepMs: HOUR },
   '7d': { periodMs: 7 * DAY, stepMs: 6 * HOUR },
 } as const;
 
-/** A period of which the activity of a sink can be shown. */
+/** A period for which the activity of a sink can be shown. */
 export type Period = keyof typeof PERIODS;
 
 /** The names of the periods, shortest first. */
 export const periods = Object.keys(PERIODS) as readonly Period[];
 
-/** Returns what to ask the ledger for a period that ends now. */
+/** Returns the request to the ledger for a period that ends now. */
 export function activityRequest(period: Period, now: Date): ActivityRequest {
   return { now, ...PERIODS[period] };
 }
@@ -30,7 +30,7 @@ interface DetailParts {
   readonly now: Date;
   /** Undefined if the ledger does not know the sink yet. */
   readonly activity: SinkActivity | undefined;
-  /** Every value in effect, of all sinks. */
+  /** All configuration values in effect, not only those of this sink. */
   readonly values: readonly ConfigValue[];
 }
 
@@ -100,7 +100,7 @@ function totalsJson({ delivered, refused, unavailable, duration }: AttemptTotals
   };
 }
 
-/** Returns the options of a sink that are set, without their common beginning. Their secrets are masked. */
+/** Returns the options of a sink that are set, without the common beginning of their paths. Secrets are masked. */
 function optionsOf(sink: string, values: readonly ConfigValue[]) {
   const beginning = `sinks.${sink}.`;
   return values

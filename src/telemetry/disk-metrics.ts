@@ -1,13 +1,13 @@
 import type { Instruments } from './instruments.ts';
 
-/** Sizes on the disk of the data directory, in bytes. A size that is unknown is undefined. */
+/** Sizes on the data directory's disk, in bytes. An unknown size is undefined. */
 export interface DiskSizes {
   readonly freeBytes: number | undefined;
   /** The ledger and its write-ahead log. */
   readonly ledgerBytes: number | undefined;
 }
 
-/** Adds the metrics of the disk of the data directory. Calls `read` at each scrape. */
+/** Adds the metrics about the data directory's disk. Calls `read` at each scrape. */
 export function addDiskMetrics(make: Instruments, read: () => Promise<DiskSizes>): void {
   const free = make.unknownGauge(
     'leadsync_disk_free_bytes',

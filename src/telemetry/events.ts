@@ -8,8 +8,8 @@ import { sinkEvents } from './events/sink-events.ts';
 import { sourceEvents } from './events/source-events.ts';
 
 /**
- * Every event that leadsync reports, by type. The log and tests use this table. No event holds a secret, and none holds text of a lead: an
- * event names a lead by its source and id.
+ * Every event that leadsync reports, by type. The log and tests use this table. No event contains a secret, or text from a lead: an event names a
+ * lead by its source and id.
  */
 export const EVENTS = {
   ...processEvents,

@@ -4,7 +4,7 @@ import type { Instruments } from './instruments.ts';
 export interface ExportRuns {
   /** Start of the last successful run. */
   readonly madeAt: Date | undefined;
-  /** When the next run or retry is due; undefined before the first look at its state. */
+  /** When the next run or retry is due; undefined until its state has been read. */
   readonly dueAt: Date | undefined;
   /** Size of the last successful run in bytes; undefined before the first. */
   readonly bytes: number | undefined;
@@ -12,13 +12,13 @@ export interface ExportRuns {
   readonly failures: number;
 }
 
-/** What a set of metrics is about, which is also the label with its name. */
+/** What a set of metrics is about. Also the label that contains the name of the export or backup. */
 type Kind = 'export' | 'backup';
 
 /** Metrics of scheduled exports, or of scheduled backups. */
 export class ExportMetrics {
   readonly #kind: Kind;
-  /** Names of the exports or backups in force. */
+  /** Names of the configured exports or backups. */
   names: readonly string[];
   readonly #failures;
   readonly #seconds;

@@ -15,10 +15,10 @@ export interface LogStream {
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** Lines that are kept in memory. */
+/** Number of lines to keep in memory. */
 const MAX_RECENT = 500;
 
-/** Options of a logger. `time` is the clock of the throttle alone; the timestamps of lines always come from the system's clock. */
+/** Options of a logger. Only the throttle uses `time`; the timestamps of lines always come from the system's clock. */
 export interface LoggerOptions {
   readonly level: LogLevel;
   /** Defaults to `pretty` on a terminal, and to `json` elsewhere. */
@@ -38,7 +38,7 @@ export interface Logger {
    * unexpected error can quote a lead.
    */
   fault(doing: string, error: unknown): void;
-  /** Reports, at the level `fatal`, the error that ends the process, with what `fault` says of an error. */
+  /** Reports, at the level `fatal`, the error that ends the process, with the same details as `fault`. */
   crash(error: unknown): void;
   /** Returns the last lines, newest first. */
   recent(): readonly RecentLine[];
@@ -127,7 +127,7 @@ function plain(value: unknown): unknown {
   return value;
 }
 
-/** Shortens a text and replaces control characters with spaces, because they could forge or hide a line. */
+/** Truncates the text and replaces control characters with spaces, because they could forge or hide a line. */
 function clean(text: string, max: number): string {
   // Cuts first, because the text can have many megabytes. `blanked` also replaces half a surrogate pair at the cut.
   const blank = blanked(text.slice(0, max));

@@ -8,19 +8,19 @@ import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics, type SourceReaders } from './source-metrics.ts';
 
-/** Options of the metrics. The named sources, sinks, exports and backups have metrics from the start. */
+/** Options for the metrics. The metrics of the named sources, sinks, exports and backups exist from startup, before their first event. */
 export interface MetricsOptions extends MetricNames, SourceReaders {
   readonly version: string;
   readonly now: () => Date;
   /** Returns the backlog of each sink; called at each scrape. */
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
-  /** Returns the sizes on the disk of the data directory; called at each scrape. */
+  /** Returns the free space of the data directory's disk, and the size of the ledger; called at each scrape. */
   readonly disk: () => Promise<DiskSizes>;
   /** Returns the results of the runs of an export or a backup; called at each scrape. */
   readonly exportRuns: (name: string) => ExportRuns;
 }
 
-/** Updates of the metrics by type of event. Other events change nothing. */
+/** Functions that update the metrics, by event type. Other events change nothing. */
 type Observers = { readonly [Type in EventType]?: (event: EventOf<Type>) => void };
 
 /**
@@ -80,7 +80,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     eventLoopMonitoringPrecision: LAG_INTERVAL_MS,
   });
 
-  // The library gives these gauges the ending of counters, which Prometheus' linter rejects.
+  // The library gives these gauges the suffix of counters, which Prometheus' linter rejects.
   for (const what of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`leadsync_nodejs_active_${what}_total`);
 
@@ -129,7 +129,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return { registry, observe, rename };
 }
 
-/** Whether an event counts: one about a removed source, sink, export or backup does not, because it would bring back the removed series. */
+/** Whether an event counts. An event about a removed source, sink, export or backup does not, because it would create the removed series again. */
 function isCurrent(event: Event, { sources, sinks, exports, backups }: MetricNames): boolean {
   if ('sink' in event) return sinks.includes(event.sink);
   if ('source' in event) return sources.includes(event.source);

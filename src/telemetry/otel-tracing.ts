@@ -126,8 +126,8 @@ export class OtelTracing implements Tracing {
   }
 
   /**
-   * Derives the trace id and the span id of a poll from the ledger's id and the poll's number, so that another process can link to the poll
-   * without an exchange of ids.
+   * Derives the trace id and the span id of a poll from the ledger's id and the poll's number, so that another process can link to the poll without
+   * exchanging ids.
    */
   #idsOf(poll: number): SpanIds {
     const digest = hash('sha256', `${this.#ledgerId} poll ${poll}`);
@@ -176,7 +176,7 @@ function reportFailures(exporter: SpanExporter, emit: Emit): SpanExporter {
   };
 }
 
-/** Describes an error without the receiver's own text, which can hold anything. */
+/** Describes an error without the receiver's own text, which can contain anything. */
 function reasonOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code === 'number') return `The receiver of traces answered ${code}.`;

@@ -14,7 +14,7 @@ export class RecentLines {
   readonly #max: number;
   readonly #lines: RecentLine[] = [];
 
-  /** @param max maximum lines that are kept */
+  /** @param max maximum number of lines to keep */
   constructor(max: number) {
     this.#max = max;
   }

@@ -1,8 +1,8 @@
-/** Maximum lines of one kind that are written immediately (the burst). */
+/** Maximum number of lines of one kind that are written immediately (the burst). */
 const BURST = 5;
-/** Interval of further lines of that kind, in ms. Each is the latest line, with the number of lines left out. */
+/** Interval between further lines of that kind, in ms. Each is the latest line, with the number of lines left out. */
 const INTERVAL_MS = 60_000;
-/** Maximum remembered kinds. A line of a forgotten kind counts as the first of its kind. */
+/** Maximum number of kinds to remember. A line of a forgotten kind counts as the first of its kind. */
 const MAX_KINDS = 1_000;
 
 /** Source of time, which tests replace. */
@@ -12,7 +12,7 @@ export interface Time {
   later(ms: number, work: () => void): void;
 }
 
-/** Time of the process. Its timers do not keep the process alive. */
+/** The real time. Its timers do not keep the process alive. */
 export const processTime: Time = {
   monotonicMs: () => performance.now(),
   later: (ms, work) => void setTimeout(work, ms).unref(),
@@ -22,7 +22,7 @@ export const processTime: Time = {
 export type Write = (more: number) => void;
 
 interface LineKind {
-  /** Lines that may be written now. Grows by one every `INTERVAL_MS`. */
+  /** Number of lines that may be written now. Grows by one every `INTERVAL_MS`. */
   room: number;
   countedMs: number;
   /** Latest line that was left out; `leftOut` counts the lines left out since the last written one. */
@@ -46,8 +46,8 @@ export class RepeatThrottle {
   }
 
   /**
-   * Writes a line now, or later if many of its kind came before. If the line reports the state of something, drops waiting lines about
-   * earlier states of the same thing, which would appear after it and look current.
+   * Writes a line now, or later if many lines of its kind came before. If the line reports the state of something, drops waiting lines about earlier
+   * states of the same thing, which would appear after it and look current.
    */
   take(name: string, write: Write, state?: string): void {
     const kind = this.#kindOf(name);

@@ -9,7 +9,7 @@ const DELIVERY_SECONDS = [
   0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200, 86_400,
 ];
 
-/** The metrics of each sink that are updated by events. `BacklogMetrics` has those of the backlog. */
+/** The metrics of each sink that are updated by events. `BacklogMetrics` contains the metrics of the backlog. */
 export class SinkMetrics {
   readonly #deliveries;
   readonly #attempts;

@@ -7,20 +7,20 @@ const STATUSES = ['success', 'unchanged', 'partial', 'failed'];
 const GRANTS = ['client_credentials', 'refresh_token', 'authorization_code'];
 const POLL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** What the metrics of a source are read from, at each scrape. */
+/** Functions that return values for the metrics of a source; called at each scrape. */
 export interface SourceReaders {
   /** Returns the expiry of a source's access token. */
   readonly tokenExpiresAt: (source: string) => Date | undefined;
   /**
-   * Returns when the first poll after the last complete one is due by the schedule of a source: undefined before the first complete poll.
-   * May fail, if the ledger cannot be read.
+   * Returns when the first poll after the last complete one is due according to the source's schedule; undefined before the first complete poll. May
+   * fail, if the ledger cannot be read.
    */
   readonly pollDueAt: (source: string) => Promise<Date | undefined>;
 }
 
 /** Metrics of each source. */
 export class SourceMetrics {
-  /** Names of the sources in force. */
+  /** Names of the configured sources. */
   names: readonly string[];
   readonly #now: () => Date;
   readonly #listed;

@@ -3,7 +3,7 @@ import type { Emit } from './events.ts';
 import { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 import { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 
-/** Options of the telemetry. An event goes to the log, then to the metrics, then to each subscriber. */
+/** Options for telemetry. An event goes to the log, then to the metrics, then to each subscriber. */
 export interface TelemetryOptions extends MetricsOptions {
   readonly log: LoggerOptions;
   /** Further receivers of every event, such as the progress display. */
@@ -30,7 +30,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   return { emit, logger, registry, rename };
 }
 
-/** Passes an event to each subscriber. An error of one affects neither the others nor the caller. */
+/** Passes an event to each subscriber. An error in one affects neither the others nor the caller. */
 function fanOut(subscribers: readonly Emit[], onFailure: (error: unknown) => void): Emit {
   const attempt = (work: () => void, otherwise: (error: unknown) => void) => {
     try {

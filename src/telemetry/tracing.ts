@@ -14,18 +14,18 @@ export interface Tracing {
   readonly observe: Emit;
   /** Starts the span of an attempt, linked to the polls that listed its leads, even if another process ran these polls. */
   attempt(batch: TracedBatch): Span;
-  /** Sends the spans that are not sent yet. Waits for at most 2 s. */
+  /** Sends the unsent spans. Waits for at most 2 s. */
   close(): Promise<void>;
 }
 
-/** Attributes of an attempt's span. Holds no text of a lead. */
+/** Attributes of an attempt's span. Contains no text from a lead. */
 export interface TracedBatch {
   readonly sink: string;
   readonly id: string;
   readonly deliveries: readonly { readonly poll?: number | undefined }[];
 }
 
-/** Options of tracing. `emit` receives an event if traces cannot be sent. */
+/** Options for tracing. `emit` receives an event if traces cannot be sent. */
 export interface TracingParts {
   /** Environment, whose OTEL_… variables configure tracing. */
   readonly env: Readonly<Record<string, string | undefined>>;

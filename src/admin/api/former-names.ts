@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Overview } from '../contract/overview.ts';
 
-/** Answer of `/overview`, which repeats `healthy` and `problems` under the names that they had before. */
+/** Answer of `/overview`, which repeats `healthy` and `problems` under their former names. */
 export const OverviewAnswer = Overview.extend({
   well: z.boolean().meta({ deprecated: true, description: 'Use `healthy`.' }),
   troubles: z

@@ -6,7 +6,7 @@ import { requestErrorFor, sendError } from '../http/send-error.ts';
 import { addActions } from './actions.ts';
 import { addReads } from './reads.ts';
 
-/** Maximum size of a request body. */
+/** Maximum size of a request body, in bytes. */
 const MAX_BODY_BYTES = 8 * 1024;
 
 /** Adds the API under `/api/v1`. Reports unexpected errors to `onFault`. */

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Role } from '../../platform/options/role.ts';
 
-/** The client of a request: who it is, how it came in, what it may do, and its address. */
+/** The client of a request: its name, its kind of credential, its role and its address. */
 export interface Actor {
   /**
-   * Name of the person or program: of a token, `admin` for `admin.token`, or as a proxy or an OpenID provider says. `loopback` if no credential is
-   * required.
+   * Name of the person or program: the name of the token, `admin` for `admin.token`, or the name from a proxy or an OpenID provider. `loopback`
+   * if no credential is required.
    */
   readonly who: string;
   /**
@@ -14,9 +14,9 @@ export interface Actor {
    */
   readonly via: 'token' | 'session' | 'oidc' | 'proxy' | 'loopback';
   readonly role: Role;
-  /** Of a person whom an OpenID provider logged in: the claim `sub`, which tells people with one name apart. */
+  /** Claim `sub` of a person whom an OpenID provider logged in. It distinguishes people with the same name. */
   readonly subject?: string;
-  /** The provider that the subject belongs to. */
+  /** Issuer within which the subject is unique. */
   readonly issuer?: string;
   readonly address: string;
 }

@@ -9,14 +9,14 @@ export const AuditFilter = z.object({
   until: time.optional(),
 });
 
-/** A line of the audit log: who did what. Holds no content of a lead and no secret. */
+/** A line of the audit log: who did what. Contains no lead content and no secret. */
 export const AuditRow = z.object({
   /** Cursor of the line. */
   id: z.string(),
   at: time,
-  /** The person or program; null for a line about a stranger, such as a wrong token. */
+  /** The person or program; null for a line about an unknown client, for example one that sent a wrong token. */
   who: z.string().nullable(),
-  /** The way in: `token`, `session`, `cli`, `loopback`. */
+  /** The credential or interface that was used, such as `token`, `session`, `cli` or `loopback`. */
   via: z.string().nullable(),
   what: z.string(),
   address: z.string().nullable(),

@@ -18,7 +18,7 @@ export const Configuration = z.object({
   values: z.array(ConfigValue),
 });
 
-/** Result of a reload. Has the further fields `changes` and `restart` if the file was applied, otherwise `faults`. */
+/** Result of a reload. Also has the fields `changes` and `restart` if the file was applied, otherwise `faults`. */
 export const ReloadResult = z.looseObject({ applied: z.boolean(), generation: count });
 
 /** What a reload would change. `options` is null if the file has faults. */
@@ -33,7 +33,7 @@ export const ReloadPreview = z.object({
         before: z.string().nullable(),
         /** The value in the file, or null. A secret reads `[secret]`. */
         after: z.string().nullable(),
-        /** Whether it takes effect at the next restart, and not at a reload. */
+        /** Whether the change takes effect only at the next restart. */
         restart: z.boolean(),
       }),
     )

@@ -4,7 +4,7 @@ import { count, leadId, time } from './values.ts';
 /** State of a delivery. */
 export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
 
-/** State to select deliveries by. A discarded delivery is skipped, and was dead before. */
+/** State by which deliveries can be selected. A discarded delivery is a skipped one that was dead before. */
 export const SelectedState = z.enum([...DeliveryState.options, 'discarded']);
 
 /** One attempt, or several consecutive attempts that failed in the same way. */
@@ -28,23 +28,24 @@ export const DeliveryRow = z.object({
   event: z.string(),
   state: DeliveryState,
   reason: z.string().nullable(),
-  /** Attempts that count towards the retry schedule, since the last retry by an operator. Those while the sink is held do not count. */
+  /** Attempts that count towards the retry schedule, since the last retry by an operator. Attempts while the sink is held do not count. */
   attempts: count,
   replay: z.boolean(),
   owed_at: time,
   next_attempt_at: time.nullable(),
   settled_at: time.nullable(),
-  /** Whether it was dead until an operator discarded it. `reason` then has the note, and why it was dead. */
+  /** Whether the delivery was dead until an operator discarded it. `reason` then contains the note, and why the delivery was dead. */
   discarded: z.boolean(),
   /** What the lead became at the destination; null if the destination did not say. */
   ref: z.object({ object: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
-  /** All attempts that the ledger has a record of. `retention` removes those of settled deliveries. */
+  /** Number of attempts that the ledger has on record. `retention` removes the attempts of settled deliveries. */
   attempts_made: count,
-  /** Whether the ledger has the destination's answer to one of them; to read it, reveal the lead. */
+  /** Whether the ledger has the destination's answer to one of the attempts; to read it, reveal the lead. */
   has_answer: z.boolean(),
   /**
-   * Set while it is due and waits for its batch to fill: the latest time at which the batch is closed, by `batch.wait` of the sink. The batch is closed
-   * earlier when it is full, or when an older delivery in it has waited as long. A sink that is held or paused attempts it later.
+   * Set while the delivery is due and waits for its batch to fill: the latest time at which the batch closes, according to the sink's
+   * `batch.wait`. The batch closes earlier if it fills up, or if an older delivery in it has waited for that time. If the sink is held or
+   * paused, the attempt is later.
    */
   waits_for_batch_until: time.nullable(),
 });
@@ -59,7 +60,7 @@ export const DeliveryFilter = z.object({
   lead: leadId.optional(),
   delivery: z.string().optional(),
   state: SelectedState.optional(),
-  /** A part of the reason, in upper or lower case, or the HTTP status of the last attempt. */
+  /** Part of the reason (upper and lower case are equal), or the HTTP status of the last attempt. */
   reason: z.string().trim().min(1).max(200).optional(),
   /** Inclusive start of the time range in which the delivery was delivered; `delivered_until` is its exclusive end. */
   delivered_since: time.optional(),
@@ -70,26 +71,26 @@ export const DeliveryFilter = z.object({
 });
 
 /**
- * Filter for the leads to replay to a sink; a lead must match every field. `since` and `until` compare when the lead was first seen or last
- * changed. One delivery of the lead to the sink must match `state`, `reason`, `delivered_since` and `delivered_until`.
+ * Filter for the leads to replay to a sink; a lead must match every field. `since` and `until` compare the time when the lead was first seen or
+ * last changed. One delivery of the lead to the sink must match `state`, `reason`, `delivered_since` and `delivered_until`.
  */
 export const ReplayFilter = DeliveryFilter.omit({ sink: true, delivery: true }).extend({
   /** Only leads that the sink does not have because its `where` left them out. */
   left_out: z.literal(true).optional(),
 });
 
-/** Number of leads that a replay would owe, their sources, some of them, and the given ids that select no lead. */
+/** Number of leads that a replay would owe, their sources, a sample of them, and the given ids that match no lead. */
 export const ReplayTotals = z.object({
   leads: count,
   sources: z.array(z.string()).readonly(),
-  /** The first that would be sent, at most 10. */
+  /** The first leads that would be sent, at most 10. */
   sample: z.array(z.object({ source: z.string(), lead_id: leadId })).readonly(),
   unmatched: z.array(z.string()).readonly(),
 });
 
 /**
- * What the cancellation of a sink's replays did: deliveries that are skipped, that stay because they are being attempted, and that stay
- * because the sink would otherwise miss a content that it was owed before.
+ * Result of cancelling a sink's replays: number of deliveries that were skipped, that stay because they are being attempted, and that stay
+ * because the sink would otherwise miss a version that it was owed before.
  */
 export const ReplayCancellation = z.object({ cancelled: count, attempted: count, needed: count });
 

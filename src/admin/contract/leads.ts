@@ -31,23 +31,23 @@ export const LeadRow = z.object({
   last_listed_at: time.nullable(),
   /** Time of the first complete listing without the lead; null while it is listed. */
   gone_at: time.nullable(),
-  /** Sinks that the lead is or was owed to, without those for which it was skipped. */
+  /** Number of sinks to which the lead is or was owed, except those for which it was skipped. */
   sinks: count,
-  /** Those of these sinks for which the last delivery of the lead is delivered. */
+  /** Number of these sinks for which the last delivery of the lead is delivered. */
   sinks_delivered: count,
 });
 
 /** The fields of a lead, in order. */
 export const LEAD_COLUMNS = LeadRow.keyof().options;
 
-/** What to find leads by: personal data. */
+/** Search for the leads of a person. Contains personal data. */
 export const PersonSearch = z.object({
   /** Words of the client's name or email address, or digits of the phone number. */
   text: z.string().trim().min(2).max(200),
   source: z.string().optional(),
 });
 
-/** A lead with the contact in its newest content that matches: personal data. */
+/** A lead, with the contact from its newest version that matches. Contains personal data. */
 const FoundLead = LeadRow.extend({
   client_name: z.string().nullable(),
   client_email: z.string().nullable(),
@@ -56,8 +56,8 @@ const FoundLead = LeadRow.extend({
 });
 
 /**
- * Leads that a search for a person found, by when the matching content was recorded, newest first. A search reads a bounded number of
- * contents: with `next`, older ones are left, which were recorded before `searched_until`.
+ * Leads that a search for a person found, sorted by the time when the matching version was recorded, newest first. A search reads a limited
+ * number of versions: if `next` is set, versions recorded before `searched_until` have not been searched yet.
  */
 export const FoundLeads = z.object({
   rows: z.array(FoundLead).readonly(),

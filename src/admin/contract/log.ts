@@ -3,13 +3,13 @@ import { time } from './values.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
-/** Filter for lines of the log. */
+/** Filter for log lines. */
 export const LogFilter = z.object({
   /** The minimum level. */
   level: z.enum(LEVELS).optional(),
 });
 
-/** A line of the log. It has no personal data. */
+/** A line of the log. Contains no personal data. */
 export const LogLine = z.object({
   at: time,
   level: z.enum(LEVELS),
@@ -21,7 +21,7 @@ export const LogLine = z.object({
 /** The fields of a line, in order. */
 export const LOG_COLUMNS = LogLine.keyof().options;
 
-/** Returns whether a line has at least the minimum level of a filter. */
+/** Whether a line has at least the minimum level of a filter. */
 export function isLogged({ level }: LogLine, { level: least = 'trace' }: LogFilter): boolean {
   return LEVELS.indexOf(level) >= LEVELS.indexOf(least);
 }

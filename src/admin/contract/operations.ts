@@ -25,7 +25,7 @@ export type ReloadResult = { readonly applied: boolean; readonly generation: num
 /** Maximum number of leads or deliveries that are counted. A count that reaches it is shown as "at least". */
 export const MAX_COUNTED = 10_000;
 
-/** Maximum characters of a text in a preview. The page and the API truncate longer ones. */
+/** Maximum length of a text in a preview, in characters. The page and the API truncate longer texts. */
 export const MAX_PREVIEWED = 100_000;
 
 /** An expression to try. */
@@ -33,7 +33,7 @@ export interface ExpressionRequest {
   readonly expression: string;
   /** The sink whose `region` applies; undefined for none. */
   readonly sink: string | undefined;
-  /** The lead; undefined for the sample lead, which is nobody's data. */
+  /** The lead; undefined for the sample lead, which is not personal data. */
   readonly lead: { readonly source: string; readonly lead: string } | undefined;
 }
 
@@ -42,20 +42,20 @@ export interface Ids {
   readonly ids?: readonly string[] | undefined;
 }
 
-/** Maximum characters of the note of a discarded delivery. */
+/** Maximum length of the note on a discarded delivery, in characters. */
 export const MAX_NOTE = 200;
 
 /** Selects a page: at most `limit` rows after the cursor `after`, which is the `next` of the previous page in the same order. */
 export interface PageRequest {
   readonly limit: number;
   readonly after?: string | undefined;
-  /** Which rows come first; absent: the newest. The audit log and found persons have no other order. */
+  /** Which rows come first. Absent: the newest. The audit log and the search for a person have no other order. */
   readonly order?: Order | undefined;
 }
 
 /**
- * A page of rows. `next` is the cursor of the following page, or null at the end. A filter that matches few rows can
- * make a page shorter than its limit although more rows follow.
+ * A page of rows. `next` is the cursor of the following page, or null at the end. If a filter matches few rows, a page can be shorter than its
+ * limit although more rows follow.
  */
 export interface Page<Row> {
   readonly rows: readonly Row[];
@@ -74,7 +74,7 @@ export interface Operations {
   /** Returns undefined if the source never listed the lead. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
   /**
-   * Returns the personal data of one version of a lead, by default of the current version. With `delivery`, its answers are those to this
+   * Returns the personal data of one version of a lead, by default of the current version. With `delivery`, returns only the answers to this
    * delivery. Returns undefined if the ledger has no such lead or version. `withAudit` records the client before it calls this operation.
    */
   reveal(source: string, lead: string, version?: number, delivery?: string): Promise<Content | undefined>;
@@ -91,7 +91,7 @@ export interface Operations {
   /** Returns what an expression can use. */
   expressionLanguage(): Promise<ExpressionLanguage>;
   /**
-   * Finds leads by a part of the client's name, email address or phone number: personal data. `withAudit` records the client, and not the
+   * Finds leads by a part of the client's name, email address or phone number: personal data. `withAudit` records the client, but not the search
    * text, before it calls this operation.
    */
   findLeads(search: PersonSearch, page: PageRequest): Promise<FoundLeads>;
@@ -107,15 +107,15 @@ export interface Operations {
   /** Returns the leads that could not be recorded, without their texts. */
   rejected(filter: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>>;
   /**
-   * Returns the text of a rejected lead: personal data. Returns undefined if there is none of this number. `withAudit` records the client
-   * before it returns the text.
+   * Returns the text of a rejected lead: personal data. Returns undefined if there is no rejected lead with this number. `withAudit` records the
+   * client before it returns the text.
    */
   revealRejected(rejected: string): Promise<RejectedContent | undefined>;
   configuration(): Promise<Configuration>;
   /** Returns lines of the audit log. */
   audit(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>;
 
-  /** Makes matching dead or pending deliveries due now, and discarded ones if the filter names them. Returns their number. */
+  /** Makes matching dead or pending deliveries due now, and also discarded ones if the filter selects that state. Returns their number. */
   retry(filter: DeliveryFilter & Ids): Promise<number>;
   /** Discards the matching dead deliveries, with a note. Returns their number. */
   discard(filter: DeliveryFilter & Ids, note: string): Promise<number>;
@@ -123,11 +123,11 @@ export interface Operations {
   replayable(sink: string, filter: ReplayFilter & Ids): Promise<ReplayTotals>;
   /** Creates replays of all matching leads for a sink. Returns their number. */
   replayAll(sink: string, filter: ReplayFilter & Ids): Promise<number>;
-  /** Skips what replays owe to a sink and is still pending. Returns undefined if the sink is unknown. */
+  /** Skips the pending deliveries that replays owe to a sink. Returns undefined if the sink is unknown. */
   cancelReplays(sink: string): Promise<ReplayCancellation | undefined>;
   /** Creates a replay of a lead for a sink. Returns the number of new deliveries: 0 if the lead is unknown. */
   replay(sink: string, source: string, lead: string): Promise<number>;
-  /** Polls a source now, without waiting for the poll's end. Returns false if a poll is in progress; undefined if the source is unknown. */
+  /** Starts a poll of a source without waiting for its end. Returns false if a poll is already in progress; undefined if the source is unknown. */
   poll(source: string): Promise<boolean | undefined>;
   /** Returns false if the sink is unknown. */
   pause(sink: string, reason: string): Promise<boolean>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, PollStatus, time } from './values.ts';
 
-/** A problem in whole sentences, with its next step. `about` names the source, sink or export. */
+/** A problem in complete sentences, with its next step. `about` names the source, sink or export. */
 const Problem = z.object({
   /** Stable id, such as `sink_held`; alerts use the same ids. */
   code: z.string(),
@@ -9,9 +9,9 @@ const Problem = z.object({
   about: z.string().nullable(),
   message: z.string(),
   next_step: z.string(),
-  /** The next step without the commands for which the pages have a button or a link. */
+  /** The next step, without commands for which the pages have a button or a link. */
   page_step: z.string(),
-  /** Section of the operating manual, as a path in the project. */
+  /** Section of the operating manual, as a path in the repository. */
   runbook: z.string(),
   /** The page that shows that section; null if the configuration does not name the address of the pages. */
   runbook_url: z.string().nullable(),
@@ -39,25 +39,29 @@ export const SourceOverview = z.object({
 
 /** State of a sink's circuit breaker, which holds the sink while its destination does not work. */
 const Breaker = z.object({
-  /** The last batches that were attempted while the sink was not held, at most 100, and how many failed because the destination was unavailable. */
+  /**
+   * Number of the last batches that were attempted while the sink was not held (at most 100), and how many of them failed because the
+   * destination was unavailable.
+   */
   recent_attempts: count,
   recent_failures: count,
-  /** Their quotient; null without batches. */
+  /** `recent_failures` divided by `recent_attempts`; null if there are no batches. */
   failure_rate: z.number().nullable(),
   /**
-   * The sink is held when this many of the last `held_at_attempts` batches fail; when `held_at_consecutive_failures` in a row fail and no lead was
-   * delivered for 5 s; when `held_at_consecutive_refusals` leads in a row are refused; or when the destination asks for a pause.
+   * The sink is held when this many of the last `held_at_attempts` batches fail; when `held_at_consecutive_failures` batches in a row fail and
+   * no lead has been delivered for 5 s; when `held_at_consecutive_refusals` leads in a row are refused; or when the destination asks for a
+   * pause.
    */
   held_at_failures: count,
   held_at_attempts: count,
   held_at_consecutive_failures: count,
   held_at_consecutive_refusals: count,
-  /** Null while the sink is not held. */
+  /** Number of failed probes since the hold began; null while the sink is not held. */
   failed_probes: count.nullable(),
-  /** Maximum concurrent batches now, which grows to `max_concurrency` while the sink recovers. Null if the sink is not configured. */
+  /** Current maximum number of concurrent batches, which grows to `max_concurrency` while the sink recovers. Null if the sink is not configured. */
   concurrency: count.nullable(),
   max_concurrency: count.nullable(),
-  /** Why the sink is held and how it recovers, or how near it is to a hold, in sentences; null if there is nothing to say. */
+  /** Sentences that say why the sink is held and how it recovers, or how close it is to a hold; null if there is nothing to say. */
   explanation: z.string().nullable(),
 });
 
@@ -67,26 +71,26 @@ export const SinkOverview = z.object({
   type: z.string().nullable(),
   /** `orphaned` means that the sink was removed from the configuration while the ledger still has pending deliveries for it. */
   state: z.enum(['healthy', 'held', 'paused', 'disabled', 'orphaned']),
-  /** Reason of the hold or the pause. */
+  /** Reason for the hold or the pause. */
   reason: z.string().nullable(),
   since: time.nullable(),
-  /** Codes of the problems of this sink, as in `problems` of the overview. A sink can work and have some, such as `deliveries_dead`. */
+  /** Codes of the problems of this sink, as in `problems` of the overview. Even a sink that works can have problems, such as `deliveries_dead`. */
   problems: z.array(z.string()),
   pending: count,
   retrying: count,
-  /** Pending deliveries that replays owe. */
+  /** Number of pending deliveries that replays owe. */
   replays_pending: count,
   delivered: count,
   dead: count,
   skipped: count,
-  /** Leads that `where` has left out since a lead was last delivered, of the last 1,000 skipped leads at most. */
+  /** Number of leads that `where` has left out since a lead was last delivered. Counts only among the last 1,000 skipped leads. */
   left_out_since_delivered: count,
   oldest_owed_at: time.nullable(),
   last_delivered_at: time.nullable(),
   next_attempt_at: time.nullable(),
   /** Null until leadsync has run with the sink. */
   breaker: Breaker.nullable(),
-  /** How much of the destination's daily limit is used, as its last answer said; null if it reports none. */
+  /** How much of its daily limit the destination reported as used in its last answer; null if it reports no limit. */
   quota: z.object({ unit: z.string(), used: count, limit: count, read_at: time }).nullable(),
 });
 
@@ -120,12 +124,12 @@ const BackupOverview = ExportOverview.omit({ export: true, rows: true }).extend(
 });
 
 /**
- * Time in which the leads first seen in the last 24 hours were delivered to a sink: median and 95th percentile, in seconds. Excludes
+ * Time taken to deliver to a sink the leads that were first seen in the last 24 hours: median and 95th percentile, in seconds. Excludes
  * backfills, and leads that already existed when leadsync first listed their source.
  */
 export const SpeedToLead = z.object({
   sink: z.string(),
-  /** The number of measured leads: of all leads of the period, or of at most 1,000 that are spread evenly over it. */
+  /** Number of measured leads: all leads of the period, or at most 1,000 that are spread evenly over it. */
   leads: count,
   seen_to_delivered_p50_seconds: z.number().nullable(),
   seen_to_delivered_p95_seconds: z.number().nullable(),

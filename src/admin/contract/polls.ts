@@ -22,7 +22,10 @@ export const PollRow = z.object({
   bytes: count,
   http_status: z.int().nullable(),
   error: z.string().nullable(),
-  /** Codes of the problems that this poll shows: `poll_failed`, `source_refused`, or `listing_shrunk` if the complete listing before it was far larger. */
+  /**
+   * Codes of the problems that this poll shows: `poll_failed`, `source_refused`, or `listing_shrunk` if the previous complete listing was far
+   * larger.
+   */
   problems: z.array(z.string()),
 });
 

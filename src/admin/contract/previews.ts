@@ -10,13 +10,13 @@ const SinkPreview = z.object({
   fields: z.array(z.object({ name: z.string(), value: z.string() })),
   /** Body of a request or content of a file; null for a row. */
   content: z.string().nullable(),
-  /** Whether a text is longer than `MAX_PREVIEWED` and only its beginning is here. */
+  /** Whether a text is longer than `MAX_PREVIEWED`, so that only its beginning is included. */
   truncated: z.boolean(),
 });
 
 /**
- * Personal data: what each configured sink would get for a lead now. `leadsync preview` makes the same. The audit log records each client
- * that reads this data.
+ * Personal data: what each configured sink would get for a lead now. `leadsync preview` shows the same. The audit log records each client that
+ * reads this data.
  */
 export const LeadPreviews = z.object({
   source: z.string(),
@@ -31,9 +31,9 @@ export const LeadPreviews = z.object({
       delivery_state: DeliveryState.nullable(),
       /** Why the sink would not get the lead, in a sentence; null if it would. */
       reason: z.string().nullable(),
-      /** How the state of the delivery, or of the sink, affects whether this is sent; null if it does not. */
+      /** How the state of the delivery or of the sink affects whether the preview is sent; null if it has no effect. */
       note: z.string().nullable(),
-      /** The fields that the mapping makes of the lead, each as JSON text; null if the sink gets the lead as received. */
+      /** The fields that the mapping makes from the lead, each as JSON text; null if the sink gets the lead as received. */
       fields: z.array(z.object({ name: z.string(), json: z.string() })).nullable(),
       previews: z.array(SinkPreview),
     }),
@@ -42,13 +42,13 @@ export const LeadPreviews = z.object({
 
 /** What an expression can use. */
 export const ExpressionLanguage = z.object({
-  /** Each variable or field of one, and what it is: `lead.client_name`, `a text`. */
+  /** Each variable, or field of a variable, and what it is: `lead.client_name`, `a text`. */
   variables: z.array(z.object({ name: z.string(), content: z.string() })),
   /** Each function of leadsync, and what it returns: `email(text)`. */
   functions: z.array(z.object({ usage: z.string(), result: z.string() })),
   /** Names of functions of CEL itself. */
   others: z.array(z.string()),
-  /** Maximum characters of an expression. */
+  /** Maximum length of an expression, in characters. */
   max_characters: count,
 });
 
@@ -56,24 +56,24 @@ export const ExpressionLanguage = z.object({
 const Place = z.object({ start: count, end: count });
 
 /**
- * What an expression makes of a lead. Personal data, if the lead is not the sample lead: the audit log records each client that evaluates an
- * expression for a lead.
+ * Result of an expression for a lead. It is personal data unless the lead is the sample lead, so the audit log records each client that
+ * evaluates an expression for a lead.
  */
 export const TriedExpression = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('value'),
-    /** What kind of value it is, in words: `text of 12 characters`. */
+    /** Kind of value, in words: `text of 12 characters`. */
     type: z.string(),
     /** The value as JSON text, because a JSON number above 2^53 loses digits. */
     json: z.string(),
   }),
   z.object({
-    /** `fault`: the expression is wrong for every lead. `failed`: it is right, and fails for this lead. */
+    /** `fault`: the expression is wrong for every lead. `failed`: the expression is valid, but fails for this lead. */
     kind: z.enum(['fault', 'failed']),
     message: z.string(),
     /** Next step; may be empty. */
     hint: z.string(),
-    /** Null if no part of the expression alone is the cause. */
+    /** Null if no single part of the expression is the cause. */
     place: Place.nullable(),
   }),
 ]);

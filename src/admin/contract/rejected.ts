@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { time } from './values.ts';
 
 /**
- * State of a rejected lead. `open`: the last complete listing has it, and it is not valid. `gone`: the last complete listing no longer has it.
- * `resolved`: leadsync has recorded it since.
+ * State of a rejected lead. `open`: the last complete listing contains the lead, and it is not valid. `gone`: the last complete listing no
+ * longer contains it. `resolved`: leadsync has recorded it since.
  */
 export const RejectionState = z.enum(['open', 'gone', 'resolved']);
 
@@ -19,10 +19,10 @@ export const RejectedRow = z.object({
   source: z.string(),
   /** Null if the lead has no readable id. */
   lead_id: z.string().nullable(),
-  /** Where the fault is in the lead's JSON; empty for the lead as a whole. */
+  /** Path to the fault in the lead's JSON; empty if the lead as a whole is at fault. */
   path: z.string(),
   reason: z.string(),
-  /** The first and the last poll that rejected it, and when they began. */
+  /** The first and the last poll that rejected the lead, and when they began. */
   poll_id: z.int(),
   rejected_at: time,
   last_poll_id: z.int(),

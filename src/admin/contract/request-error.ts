@@ -1,4 +1,4 @@
-/** A request that fails. The API and the pages show its message and hint to the client, so these hold no secret and no personal data. */
+/** A request that fails. The API and the pages show its message and hint to the client, so they must contain no secret and no personal data. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   /** HTTP status. */

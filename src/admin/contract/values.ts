@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What the shapes beside this file have in common. The API returns them as JSON, and the pages render them. Fields are named as in the store
+ * What the shapes in this folder have in common. The API returns them as JSON, and the pages render them. Fields are named as in the store
  * (docs/store.md). Only `Content` and `LeadPreviews` hold a lead's content.
  */
 
@@ -14,7 +14,7 @@ export const leadId = z.string().regex(/^\d{1,19}$/);
 /** A number of things. */
 export const count = z.int().nonnegative();
 
-/** The order of a list, by time. */
+/** Order of a list, by time. */
 export const Order = z.enum(['newest', 'oldest']);
 export type Order = z.infer<typeof Order>;
 

@@ -39,7 +39,7 @@ export interface AccessOptions {
    * credential.
    */
   readonly loopback: boolean;
-  /** The address at which people open the pages, without a slash at its end; undefined if the configuration does not name it. */
+  /** The address at which people open the pages, without a trailing slash; undefined if the configuration does not name it. */
   readonly publicUrl: () => string | undefined;
   readonly monotonicMs: () => number;
 }
@@ -51,13 +51,13 @@ export interface AnonymousClient {
   readonly guess: boolean;
   /** Seconds for which the server answers further wrong tokens from this address with 429; 0 if it answers them with 401. */
   readonly waitSeconds: number;
-  /** A person who is logged in and has no role. */
+  /** A person who is logged in but has no role. */
   readonly withoutRole?: PersonWithoutRole;
 }
 
 const NO_CREDENTIAL: AnonymousClient = { guess: false, waitSeconds: 0 };
 
-/** A session that has just begun: its id, and whose it is. */
+/** A session that has just begun: its id, and the client to which it belongs. */
 export interface Login {
   readonly session: string;
   readonly client: Actor;
@@ -81,7 +81,7 @@ export class Access {
     return tokens().length > 0 || header() !== undefined || login() !== undefined || !loopback;
   }
 
-  /** Returns the client. Call it once per request, because it counts wrong tokens. */
+  /** Returns the client. Must be called only once per request, because it counts wrong tokens. */
   authenticate(request: FastifyRequest): Actor | AnonymousClient {
     const address = clientAddress(request);
     if (!this.needed) return { who: 'loopback', via: 'loopback', role: 'admin', address };
@@ -96,9 +96,10 @@ export class Access {
   }
 
   /**
-   * Whether the browser uses HTTPS, according to a trusted proxy or to its `Origin`. If neither says, a browser that has opened the address at
-   * which people open the pages uses HTTPS if it sends `Sec-Fetch-Site`, which browsers send only over HTTPS and to loopback addresses (W3C Fetch
-   * Metadata, section 2). A browser drops the cookie of a session that is kept for HTTPS if it uses HTTP.
+   * Whether the browser uses HTTPS, according to a trusted proxy or to its `Origin` header. If neither says, the browser counts as using HTTPS
+   * if it requests the host of an HTTPS `publicUrl` and sends `Sec-Fetch-Site`, which browsers send only over HTTPS and to loopback addresses
+   * (W3C Fetch Metadata, section 2). A wrong guess would break the login, because a browser that uses HTTP drops a session cookie that requires
+   * HTTPS.
    */
   isSecure(request: FastifyRequest): boolean {
     if (isHttps(request)) return true;
@@ -112,7 +113,10 @@ export class Access {
     return readCookie(request, SESSION_COOKIE, this.isSecure(request));
   }
 
-  /** Returns the person whom a trusted proxy names; undefined if the request does not come from one, or has no single name. */
+  /**
+   * Returns the person whom a trusted proxy names; undefined if the request does not come from a trusted proxy, or does not name exactly one
+   * person.
+   */
   #byProxy({ raw, socket }: FastifyRequest, address: string): Actor | AnonymousClient | undefined {
     const { header, isProxy } = this.#protection;
     const trusted = header();
@@ -125,7 +129,10 @@ export class Access {
       : { ...NO_CREDENTIAL, withoutRole: { who, via: 'proxy' } };
   }
 
-  /** Returns undefined if the session has ended, or what it began with, a token or a provider, is no longer in force. */
+  /**
+   * Returns the client of a session. Returns undefined if the session has ended, or if the token or provider with which it began is no longer in
+   * force.
+   */
   #bySession(id: string | undefined, address: string): Actor | AnonymousClient | undefined {
     const holder = id === undefined ? undefined : this.#sessions.holderOf(id);
     if (id === undefined || holder === undefined) return undefined;
@@ -141,7 +148,7 @@ export class Access {
     return found && { who, via: 'session', role: found.role, address };
   }
 
-  /** Finds the role in the configuration in force, so that a reload that removes a person ends what they may do. */
+  /** Takes the role from the configuration in force, so that a reload that removes a person also ends their access. */
   #byLogin(
     { who, subject, issuer, groups, provider }: PersonHolder,
     address: string,
@@ -154,7 +161,7 @@ export class Access {
       : { ...NO_CREDENTIAL, withoutRole: { who, via: 'oidc' } };
   }
 
-  /** Compares with every token, so that the time does not show which one is similar. */
+  /** Compares the sent token with every configured one, so that the time taken does not show which one matches. */
   #find(sent: string): NamedToken | undefined {
     return this.#protection.tokens().filter(({ token }) => isSame(sent, token.reveal()))[0];
   }
@@ -165,7 +172,7 @@ export class Access {
     return { waitSeconds, guess: waitSeconds === 0 && this.#throttle.add(address, sent) };
   }
 
-  /** Returns a new session, or the client if the token is wrong. Call it once per request, because it counts wrong tokens. */
+  /** Returns a new session, or the anonymous client if the token is wrong. Must be called only once per request, because it counts wrong tokens. */
   logIn(request: FastifyRequest, sent: string): Login | AnonymousClient {
     const address = clientAddress(request);
     const found = this.#find(sent);
@@ -174,7 +181,7 @@ export class Access {
     return { session, client: { who: found.name, via: 'session', role: found.role, address } };
   }
 
-  /** Returns a new session for a person whom the provider has just logged in. Undefined if the person has no role: strangers get no session. */
+  /** Returns a new session for a person whom the provider has just logged in. Returns undefined if the person has no role. */
   logInPerson(
     request: FastifyRequest,
     { provider, roles }: LoginProvider,
@@ -197,7 +204,7 @@ export class Access {
     return { session, client: { who, via: 'oidc', role, address, subject, issuer } };
   }
 
-  /** Ends the session of a request. Returns what it was started with; undefined if there was none. */
+  /** Ends the session of a request. Returns the holder of the session; undefined if there was no session. */
   logOut(request: FastifyRequest): TokenHolder | PersonHolder | undefined {
     const session = this.#sessionOf(request);
     const holder = session === undefined ? undefined : this.#sessions.holderOf(session);

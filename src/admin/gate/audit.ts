@@ -18,7 +18,7 @@ export type RecordAudit = (
   details?: Readonly<Record<string, string | number | boolean | undefined>>,
 ) => Promise<void>;
 
-/** Details of an action whose person is not proved, although the request may carry the session of another one. */
+/** Details for an action by a person whose identity is not proved. They overwrite the identity of the session that the request may carry. */
 export const UNPROVED = {
   who: undefined,
   via: undefined,
@@ -51,13 +51,13 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       await record('reveal', { source, lead, version, delivery });
       return operations.reveal(source, lead, version, delivery);
     },
-    // What a sink gets, and the value of an expression, are contents of the lead in another form.
+    // What a sink gets, and the value of an expression, are lead content in another form.
     previews: async (source, lead) => {
       await record('reveal', { source, lead, as: 'previews' });
       return operations.previews(source, lead);
     },
     revealRejected: async (rejected) => {
-      // The number says nothing to the reader of the log, so the line also names the lead.
+      // The number alone tells a reader of the log nothing, so the line also names the lead.
       const content = await operations.revealRejected(rejected);
       await record('reveal', { rejected, source: content?.source, lead: content?.lead_id ?? undefined });
       return content;

@@ -4,9 +4,9 @@ import { digest } from './sessions.ts';
 
 /** Time that a person has to log in at the provider, in ms. */
 export const LOGIN_MS = 10 * 60_000;
-/** Maximum begun logins. The oldest is dropped first. */
+/** Maximum number of begun logins. The oldest is dropped first. */
 const MAX_LOGINS = 2_000;
-/** Maximum begun logins of one address, so that one client does not push out the logins of all others. */
+/** Maximum number of begun logins from one address, so that one client cannot push out the logins of all others. */
 const MAX_PER_ADDRESS = 50;
 
 /** A login that a browser has begun, and the page to open after it. */
@@ -24,13 +24,13 @@ interface Kept extends BegunLogin {
 }
 
 /**
- * Logins that browsers have begun at the provider and not finished, in memory. Each belongs to one browser, by a cookie: otherwise an attacker
- * could let a victim finish the attacker's login, and read what the victim then does under that name (RFC 6819, section 4.4.1.8). A browser can
- * have several, one for each tab.
+ * Logins that browsers have begun at the provider and not finished, in memory. A cookie binds each login to one browser. Otherwise, an attacker
+ * could make a victim finish the attacker's login, and then see what the victim does under the attacker's name (RFC 6819, section 4.4.1.8). A
+ * browser can have several, one for each tab.
  */
 export class BegunLogins {
   readonly #now: () => number;
-  /** By the state, in the order in which they began. */
+  /** Logins by state, in the order in which they began. */
   readonly #begun = new Map<string, Kept>();
 
   /** @param now a monotonic clock, in ms */
@@ -43,7 +43,7 @@ export class BegunLogins {
     return this.#begun.size;
   }
 
-  /** Keeps a login. Returns the id of its browser: `browser`, if that has begun other logins, otherwise a new one. */
+  /** Keeps a login. Returns the id of its browser: `browser` if that browser has begun other logins, otherwise a new id. */
   add(login: BegunLogin, address: string, browser = ''): string {
     this.#dropExpired();
     const sent = digest(browser);

@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
  * Browsers accept a cookie with this prefix only over HTTPS, from the host itself and for all of its paths (RFC 6265bis, section 4.1.3.2). So
- * neither another host of the domain nor an attacker who changes plain HTTP can give a browser a session or a login of their own.
+ * neither another host of the domain nor an attacker who modifies plain HTTP can plant their own session or login in a browser.
  */
 const HOST_PREFIX = '__Host-';
 
-/** How a cookie is set. `isSecure`: the browser uses HTTPS. */
+/** How a cookie is set. `isSecure`: whether the browser uses HTTPS. */
 interface CookieOptions {
   readonly isSecure: boolean;
   readonly sameSite: 'strict' | 'lax';
@@ -30,9 +30,9 @@ export function setCookie(
   });
 }
 
-/** Returns the value of a cookie that `setCookie` set; undefined if there is none. Over HTTPS, only the one with the prefix counts. */
+/** Returns the value of a cookie that `setCookie` set; undefined if there is none. Over HTTPS, only a cookie with the prefix counts. */
 export function readCookie({ cookies }: FastifyRequest, name: string, isSecure: boolean): string | undefined {
-  // A proxy may not say that the browser uses HTTPS, and only HTTPS can have set the one with the prefix.
+  // Some proxies do not report that the browser uses HTTPS, and a cookie with the prefix can only have been set over HTTPS.
   return cookies[HOST_PREFIX + name] ?? (isSecure ? undefined : cookies[name]);
 }
 

@@ -49,8 +49,8 @@ const TOO_MANY_GUESSES = new RequestError(
 );
 
 /**
- * Adds the checks that run before every route and before a body is read: the host name, the origin, the credential, whether the route
- * exists, and whether the client's role may use it. Call it before any route is added.
+ * Adds the checks that run before every route and before a body is read: the host name, the origin, the credential, whether the route exists,
+ * and whether the client's role may use it. Must be called before any route is added.
  */
 export function addGate(
   app: FastifyInstance,
@@ -65,7 +65,7 @@ export function addGate(
   const ruleNow = (): HostRule => ({ configured: hosts(), guarded: access.needed });
   app.addHook('onRoute', (route) => {
     routes.add(route);
-    // Checked at the start, because a hook of the board adds the operation of its routes after this one.
+    // Checked when the server is ready, because the hook that adds the operation to the routes of the queue board runs after this one.
     app.addHook('onReady', async () => requireOperation(route));
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -112,7 +112,7 @@ async function rejectAnonymous(
   return true;
 }
 
-/** Throws for a route that neither says what it does nor is open to everyone, so that no route can miss the check of roles. */
+/** Throws if a route neither states its operation nor is open to everyone, so that no route can bypass the role check. */
 function requireOperation({ config, url }: RouteOptions): void {
   if (config?.open || config?.operation !== undefined || url.startsWith('/assets/')) return;
   throw new Error(

@@ -19,7 +19,7 @@ export interface LoginPages {
       readonly next?: string | undefined;
     },
   ): FastifyReply;
-  /** Sends a page that goes on to another address by itself, without a script. `link` is for browsers that do not. */
+  /** Sends a page that opens another address automatically, without a script. `link` is the text of a link for browsers that do not do so. */
   sendOnward(
     reply: FastifyReply,
     page: { readonly title: string; readonly link: string; readonly to: string },
@@ -30,7 +30,7 @@ const TOO_MANY =
   'This token is wrong, and many wrong ones came from your address. The right one is accepted at any time.';
 const UNSENT = 'Your session had expired, so nothing was done. Log in, then try again.';
 
-/** What the login works with. */
+/** Dependencies of the login. */
 export interface LoginParts {
   readonly access: Access;
   readonly record: RecordAudit;
@@ -39,13 +39,13 @@ export interface LoginParts {
 }
 
 /**
- * Adds `GET /login`; `POST /login`, which starts a session if `token` is right and then redirects to `next`; and `POST /logout`, which ends
- * the session, and then the one at the OpenID provider that began it.
+ * Adds `GET /login`; `POST /login`, which starts a session if `token` is right and then redirects to `next`; and `POST /logout`, which ends the
+ * session, and then the session at the OpenID provider with which it began.
  */
 export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise<void> {
   const { access, record, pages } = parts;
   await app.register(formbody);
-  /** Sends the login page again. A further wrong token of an address that has sent too many is not recorded. */
+  /** Sends the login page again. Does not record a further wrong token from an address that has sent too many. */
   const refuse = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -86,7 +86,7 @@ export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise
     const returnTo = `${login.publicUrl ?? originOf(request)}/login`;
     const address = await login.provider.logoutAddress(idToken, returnTo);
     if (address === undefined) return reply.redirect('/login', 303);
-    // Not a redirect: `form-action` of the content security policy allows forms to lead only to this server.
+    // Not a redirect, because `form-action` in the content security policy lets forms lead only to this server.
     const link = `Log out of ${login.provider.label} too`;
     return pages.sendOnward(reply, { title: 'You are logged out of leadsync', link, to: address });
   });

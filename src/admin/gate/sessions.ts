@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 
 /** Lifetime of a session, in ms. */
 export const SESSION_MS = 12 * 3_600_000;
-/** Maximum concurrent sessions; a further one ends the oldest. */
+/** Maximum number of concurrent sessions. A further session ends the oldest one. */
 const MAX_SESSIONS = 1_000;
 
 /** A session that began with a token. */
@@ -17,7 +17,7 @@ export interface TokenHolder {
 export interface PersonHolder {
   readonly via: 'oidc';
   readonly who: string;
-  /** The person's subject, and the provider that it belongs to. */
+  /** The person's subject, and below it the issuer within which it is unique. */
   readonly subject: string;
   readonly issuer: string;
   /** Groups at the time of the login. */
@@ -28,7 +28,7 @@ export interface PersonHolder {
   readonly idToken: string | undefined;
 }
 
-/** Whose session it is, and what it was started with. */
+/** The holder of a session, and the credential or login with which it began. */
 export type SessionHolder = TokenHolder | PersonHolder;
 
 /** Sessions of logged-in readers, in memory. A restart ends all sessions. */

@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto';
 
-/** Maximum different wrong tokens from one address in a window: enough for typing errors, too few for guessing. */
+/** Maximum number of different wrong tokens from one address in a window: enough for typing errors, too few for guessing. */
 const MAX_WRONG = 10;
 const WINDOW_MS = 60_000;
-/** Maximum remembered addresses. The oldest is dropped first. */
+/** Maximum number of addresses that are remembered. The oldest is dropped first. */
 const MAX_ADDRESSES = 10_000;
 
 interface Attempts {
   readonly untilMs: number;
-  /** SHA-256 of each wrong token. The tokens themselves are not kept, because a mistyped one is almost the right one. */
+  /** SHA-256 of each wrong token. The tokens themselves are not kept, because a mistyped token is almost the right one. */
   readonly wrong: Set<string>;
 }
 
 /**
- * Counts the different wrong tokens of each address, so that guessing is slowed down and does not fill the audit log. A client that repeats
- * one wrong token is misconfigured and not guessing, so its token counts once. The right token is never subject to this limit.
+ * Counts the different wrong tokens from each address, so that guessing is slowed down and does not fill the audit log. A client that repeats
+ * one wrong token is misconfigured rather than guessing, so its token counts once. The right token is never subject to this limit.
  */
 export class TokenThrottle {
   readonly #now: () => number;

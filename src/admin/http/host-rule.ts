@@ -9,10 +9,10 @@ export interface HostRule {
 }
 
 /**
- * Whether the server may answer a request for this host. The rule prevents DNS rebinding: an attacker points a host name of theirs at a
- * server on the reader's network, so that the browser treats the attacker's web page and that server as one origin. An IP address and
- * `localhost` are safe, and configured names are trusted. On a local network, any machine can claim a name without a dot or under a suffix
- * outside public DNS (mDNS, LLMNR). Such a name is allowed only if clients need a credential, because the attacker's page has none.
+ * Whether the server may answer a request for this host. The rule prevents DNS rebinding: an attacker points their own host name at a server on
+ * the reader's network, so that the browser treats the attacker's web page and that server as one origin. An IP address and `localhost` are
+ * safe, and configured names are trusted. On a local network, any machine can claim a name without a dot or under a suffix outside public DNS
+ * (mDNS, LLMNR). Such a name is allowed only if clients need a credential, because the attacker's page has none.
  */
 export function isAllowedHost(header: string | undefined, { configured, guarded }: HostRule): boolean {
   // Only HTTP/1.0 requests lack the header (RFC 9112, section 3.2), and no browser sends them.

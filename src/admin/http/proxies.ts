@@ -27,7 +27,7 @@ export function isHttps({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers.origin?.startsWith('https:') === true;
 }
 
-/** Whether the browser's `Origin`, or a proxy that `isProxy` trusts, says that the client uses HTTP without encryption. */
+/** Whether the browser's `Origin`, or a proxy that `isProxy` trusts, says that the client uses HTTP without TLS. */
 export function isPlainHttp(
   { protocol, headers, socket }: FastifyRequest,
   isProxy: (address: string) => boolean,

@@ -6,9 +6,9 @@ const WINDOW_MS = 50;
 const MAX_PER_WINDOW = 25;
 
 /**
- * Throttles the requests that a server reads, so that a flood leaves time for polls and deliveries. Does not reject a request above the
- * limit, but pauses its connection until a window has room, in order of arrival. Closes a connection that pipelines requests (RFC 9112,
- * section 9.3.2), because a single read can hold a thousand of them, and a pause does not stop requests that were already read.
+ * Throttles the requests that a server reads, so that a flood leaves time for polls and deliveries. Does not reject a request above the limit.
+ * Instead, pauses its connection until a window has room; connections resume in order of arrival. Closes a connection that pipelines requests
+ * (RFC 9112, section 9.3.2), because a single read can hold a thousand of them, and a pause does not stop requests that were already read.
  */
 export function throttleRequests(
   server: FastifyInstance['server'],

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../contract/request-error.ts';
 
-/** Answers with a line of plain text. */
+/** Sends a response with one line of plain text. */
 export function plain(reply: FastifyReply, code: number, text: string): FastifyReply {
   return reply.code(code).type('text/plain; charset=utf-8').send(`${text}\n`);
 }
@@ -76,7 +76,7 @@ function wrongRequest(faults: NonNullable<FastifyFailure['validation']>, context
   return new RequestError(400, 'wrong-request', message, '/api/v1/openapi.json describes the API.');
 }
 
-/** Errors of Fastify itself, by HTTP status. */
+/** Errors that Fastify itself raises, by HTTP status. */
 const REQUEST_FAULTS: Readonly<Record<number, RequestError>> = {
   400: new RequestError(400, 'wrong-request', 'The body cannot be parsed.', 'Send JSON.'),
   413: new RequestError(413, 'too-large', 'The body is too large.', 'Send less data in one request.'),

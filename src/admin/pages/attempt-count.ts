@@ -4,9 +4,9 @@ import type { DeliveryRow } from '../contract/deliveries.ts';
 import type { Content } from './parts/content.ts';
 
 /**
- * Returns how often a delivery was attempted and, if it is not delivered, how many of these attempts count towards the retry schedule: not those
- * before an operator retried it, nor those while its sink was held or failed as a whole. `retention` removes old attempts, so the numbers are
- * never less than those that count.
+ * Returns the number of attempts of a delivery and, if it is not delivered, how many of them count towards the retry schedule. Attempts do not
+ * count if they were made before an operator retried the delivery, or while its sink was held or failed as a whole. `retention` removes old
+ * attempts, so the result is never less than the number that counts.
  */
 export function attemptCount({ attempts, attempts_made, state }: DeliveryRow): Content {
   const made = Math.max(attempts, attempts_made);

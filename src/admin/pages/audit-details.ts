@@ -6,7 +6,7 @@ import { markup } from './parts/markup.ts';
 
 type Details = AuditRow['details'];
 
-/** A phrase about some details: the details that it says, and how. It is used if the first of them is there. */
+/** A phrase that expresses some details: their names, and a function that returns the words. It is used if the first of these details is present. */
 interface Phrase {
   readonly says: readonly [string, ...string[]];
   readonly of: (details: Details, what: string) => Content;
@@ -34,13 +34,13 @@ const PHRASES: readonly Phrase[] = [
   { says: ['until'], of: ({ until }) => markup(`until ${until}`) },
 ];
 
-/** What the audit log says of the form in which a lead was shown. */
+/** Words for the form in which a lead was shown, by the value of `as` in the audit log. */
 const FORMS: Readonly<Record<string, string>> = {
   previews: 'as each sink gets it',
   expression: 'as the value of an expression',
 };
 
-/** Returns what an action was done to, in words, and the details that there are no words for with their names. */
+/** Returns in words what an action applied to. Details for which there are no words appear with their names. */
 export function detailsInWords({ what, details: all }: AuditRow): Content {
   const { role: _, ...details } = all;
   const said: Content[] = [];

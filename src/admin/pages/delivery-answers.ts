@@ -24,7 +24,7 @@ const LABEL = 'Answer…';
 
 /**
  * Returns the button that shows what the destination answered, in a dialog; null if the ledger has no answer, or the reader may not see it. The
- * button posts, so that no link or prefetch reveals data. `isInForm`: whether it stands in a form, which cannot contain another one.
+ * button posts, so that no link or prefetch reveals data. `isInForm`: whether the button is inside a form, which cannot contain another form.
  */
 export function answerButton(
   { delivery_id, source, lead_id, has_answer }: Answered,
@@ -37,7 +37,7 @@ export function answerButton(
     : confirmButton(action, LABEL);
 }
 
-/** Returns why something failed, with the button below it. */
+/** Returns the reason for a failure, with the answer button below it. */
 export function reasonAndAnswer(reason: string | null, answered: Answered, isInForm = false): Content {
   const button = answerButton(answered, isInForm);
   return [
@@ -63,7 +63,7 @@ export async function showAnswers(
   });
 }
 
-/** Returns the answers in the section that the dialog shows. */
+/** Returns the section that the dialog shows, with the answers in it. */
 function answersOf({ source, lead_id, answers }: LeadContent): VNode {
   const back = leadAddress(source, lead_id);
   return html`<section id="ask">

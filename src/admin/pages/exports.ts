@@ -10,7 +10,7 @@ import { type Column, table } from './parts/table.ts';
 
 type Export = Overview['exports'][number];
 type Backup = Overview['backups'][number];
-/** What the rows of exports and of backups have in common. */
+/** Fields that exports and backups have in common. */
 type Made = Omit<Export, 'export' | 'rows'>;
 
 /** Returns the section of scheduled exports; false if there are none. */

@@ -9,7 +9,7 @@ import { moment } from './parts/moment.ts';
 import { beginning, rawText } from './parts/raw-text.ts';
 import { table } from './parts/table.ts';
 
-/** Maximum characters of the value of a field. The text as received has more of it. */
+/** Maximum length of the value of a field, in characters. The text as received shows more of a longer value. */
 const MAX_VALUE = 10_000;
 
 /**
@@ -105,7 +105,7 @@ function fieldsOf(raw: string): Content {
   );
 }
 
-/** Returns pairs of text (answers to questions, the parts of an address) as a list, and any other value as text. */
+/** Returns pairs of texts (questions with their answers, parts of an address) as a list, and any other value as text. */
 function shownValue(value: unknown): Content {
   if (value === undefined || value === null || value === '') return html`<span class="none">–</span>`;
   if (typeof value === 'string') return cut(value);

@@ -11,8 +11,8 @@ import { markup } from './parts/markup.ts';
 type SinkPreviews = LeadPreviews['sinks'][number];
 
 /**
- * Returns the placeholder for what each sink gets, with a button that reveals it: the lead's data in another form. The button posts, so that
- * no link or prefetch reveals data.
+ * Returns the placeholder for what each sink gets, which is the lead's data in another form, with a button that reveals it. The button posts, so
+ * that no link or prefetch reveals data.
  */
 export function hiddenPreviews(source: string, lead: string): VNode {
   const action = `${leadAddress(source, lead)}/previews`;
@@ -45,7 +45,7 @@ function tryLink(source: string, lead: string): VNode {
   return html`<a class="button" href=${playgroundAddress({ source, lead })}>Try an expression on this lead</a>`;
 }
 
-/** Returns what one sink would get for a lead, or why it would not get it: personal data. */
+/** Returns what one sink would get for a lead, or why it would not get it. Contains personal data. */
 export function previewCard(preview: SinkPreviews, lead: string): VNode {
   const { sink, type, state, reason, note, fields, previews } = preview;
   const isSent = state === 'sent';
@@ -61,14 +61,17 @@ export function previewCard(preview: SinkPreviews, lead: string): VNode {
   </div>`;
 }
 
-/** Returns whether the sink has the lead, or gets it without another action. A preview of a settled delivery shows what a replay or retry sends. */
+/**
+ * Returns a label that says whether the sink has the lead or will get it without further action. A preview of a settled delivery shows what a
+ * replay or retry sends.
+ */
 function standingOf({ state, delivery_state: delivery }: SinkPreviews): string {
   if (delivery === 'delivered') return 'has the lead';
   if (delivery === 'dead') return 'dead';
   return state === 'sent' ? 'gets the lead' : 'does not get the lead';
 }
 
-/** Returns a request, file or row. It is folded if the fields of the mapping, which are in it, are shown above. */
+/** Returns a request, file or row. It is collapsed if the fields of the mapping, which it contains, are shown above. */
 function previewOf(
   { target, fields, content, truncated }: SinkPreviews['previews'][number],
   isFolded: boolean,
@@ -88,14 +91,14 @@ function entry(name: string, value: Content): VNode {
   return html`<div><dt><bdi>${name}</bdi></dt><dd><bdi>${value}</bdi></dd></div>`;
 }
 
-/** Returns the value of a field: a text without its quotes, anything else as JSON. */
+/** Returns the value of a field: text without its quotes, anything else as JSON. */
 function shownJson(json: string): Content {
   if (json === 'null' || json === '""')
     return html`<span class="none">${json === 'null' ? 'null' : 'empty text'}</span>`;
   return textOfJson(json);
 }
 
-/** Returns the text that a JSON text stands for; the JSON itself if it is another value, or only the beginning of one. */
+/** Returns the text that a JSON string represents; the JSON itself if it is another value or is truncated. */
 export function textOfJson(json: string): string {
   if (!json.startsWith('"')) return json;
   try {

@@ -1,12 +1,13 @@
 import { countOf, printCount } from '../../platform/text/format.ts';
 import type { DeliveryRow } from '../contract/deliveries.ts';
 
-/** What the last delivery of a lead to a sink can be, in the order of the sentence. */
+/** States of the last delivery of a lead to a sink, in the order in which the sentence names them. */
 const STATES = ['retried', 'pending', 'dead', 'skipped'] as const;
 
 /**
- * Returns in one sentence which sinks have a lead, by its last delivery to each: `Delivered to 6 of 9 sinks; retried for 2 (crm, drop), dead for 1
- * (mirror).` Sinks for which the lead was skipped are not among the 9. `deliveries` begins with the newest. Returns undefined without deliveries.
+ * Returns in one sentence which sinks have a lead, by its last delivery to each: `Delivered to 6 of 9 sinks; retried for 2 (crm, drop), dead for
+ * 1 (mirror).` Sinks for which the lead was skipped are not among the 9. `deliveries` must be sorted newest first. Returns undefined if there
+ * are no deliveries.
  */
 export function leadSummary(deliveries: readonly DeliveryRow[]): string | undefined {
   if (deliveries.length === 0) return undefined;

@@ -59,7 +59,7 @@ function delivered(delivery: Delivery): TimelineEntry[] {
   return [...delivery.attempt_rows.map((attempt) => attempted(delivery, attempt)), ...settled(delivery)];
 }
 
-/** Returns one entry for the deliveries that were owed at the same time for the same reason, with the names of their sinks. */
+/** Returns one entry for each group of deliveries that were owed at the same time for the same reason, with the names of their sinks. */
 function owed(deliveries: readonly Delivery[]): TimelineEntry[] {
   const groups = Map.groupBy(deliveries, (delivery) => `${delivery.owed_at} ${whyOwed(delivery)}`);
   return [...groups.values()].flatMap((group) => {
@@ -97,7 +97,7 @@ function attempted(
   };
 }
 
-/** Returns what the lead became at the destination, as a link if it has an address on the web. */
+/** Returns what the lead became at the destination, as a link if it has a web address. */
 function recordLink({ object, id, url }: NonNullable<Delivery['ref']>): Content {
   const isWeb = url !== null && /^https?:$/.test(URL.parse(url)?.protocol ?? '');
   const words = html`<bdi>${object} ${id}</bdi>`;

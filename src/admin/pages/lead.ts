@@ -206,7 +206,7 @@ async function replay(
   });
 }
 
-/** Returns the requested version, or undefined for the current one. Returns 0, which no version has, for text that is not a number. */
+/** Returns the number of the requested version; undefined for the current one. Returns 0, which no version has, if the text is not a number. */
 function versionOf(request: FastifyRequest): number | undefined {
   const text = queryOf(request).get('version');
   if (text === null) return undefined;
@@ -235,7 +235,7 @@ function unknown(
   });
 }
 
-/** The largest lead id, 2^63 − 1, has 19 digits. */
+/** A lead id. The largest one, 2^63 − 1, has 19 digits. */
 const ID = /^\d{1,19}$/;
 
 function nameOf(request: FastifyRequest): { source: string; lead: string } {

@@ -84,7 +84,7 @@ const columns: readonly Column<LeadRow>[] = [
   { label: 'Version', of: ({ version }) => version, number: true },
 ];
 
-/** Returns a link to the form that replays the leads of the filter, if that form can select the same ones. */
+/** Returns a link to the form that replays the leads that match the filter, if that form can select the same leads. */
 function toReplay({ input, filter }: ParsedFilter<LeadSearch>): Content {
   const { source, lead, since, until } = input;
   // The list compares `since` with when a lead was first seen; a replay also sends leads that have changed since.
@@ -95,8 +95,8 @@ function toReplay({ input, filter }: ParsedFilter<LeadSearch>): Content {
 }
 
 /**
- * Returns the columns. The list is sorted by when the leads were first seen or, if it has those that are gone, by when they went. That of a service
- * is sorted by when the leads came to the service, which no column shows.
+ * Returns the columns. The list is sorted by the time when leads were first seen or, if it lists leads that are gone, by the time when they
+ * went. With a service in the filter, it is sorted by the time when leads came to that service, which no column shows.
  */
 function columnsFor(filtered: ParsedFilter<unknown>): readonly Column<LeadRow>[] {
   if (filtered.input['service']) return columns;
@@ -106,7 +106,7 @@ function columnsFor(filtered: ParsedFilter<unknown>): readonly Column<LeadRow>[]
   );
 }
 
-/** Returns how many of the sinks that the lead was owed to have it, with a link to the deliveries if some do not. */
+/** Returns how many of the sinks to which the lead was owed have it, with a link to the deliveries if some do not. */
 function deliveredOf({ source, lead_id, sinks, sinks_delivered }: LeadRow): Content {
   if (sinks === 0) return html`<span class="none">–</span>`;
   const words = `${sinks_delivered} of ${sinks}`;

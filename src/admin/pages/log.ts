@@ -57,7 +57,10 @@ const columns: readonly Column<Row>[] = [
   { label: 'Message', of: ({ message }) => html`<bdi>${breakable(message)}</bdi>`, text: true },
 ];
 
-/** Returns the lines that follow the one whose key is the cursor. After a line that is no longer kept, there is none, because older ones went before it. */
+/**
+ * Returns the lines that follow the one whose key is the cursor. Returns no lines if that line is no longer kept, because the older ones were
+ * removed before it.
+ */
 function pageOf(lines: readonly Row[], { limit, after }: PageRequest): Page<Row> {
   const at = after === undefined ? -1 : lines.findIndex(({ key }) => key === after);
   const start = after !== undefined && at < 0 ? lines.length : at + 1;
@@ -65,7 +68,7 @@ function pageOf(lines: readonly Row[], { limit, after }: PageRequest): Page<Row>
   return { rows, next: start + limit < lines.length ? (rows.at(-1)?.key ?? null) : null };
 }
 
-/** Gives each line an id that stays the same while newer lines come: lines of the same time are counted from the oldest. */
+/** Returns the lines, each with a key that stays the same when newer lines arrive: lines with the same time are counted from the oldest. */
 function keyed(lines: readonly LogLine[]): readonly Row[] {
   const counts = new Map<string, number>();
   return lines

@@ -11,7 +11,7 @@ import { markup } from './parts/markup.ts';
 import { problemId } from './parts/problem-id.ts';
 import { pollButton } from './poll-now.ts';
 
-/** Returns the problems, one in a row: its severity, what is wrong, and what the reader can do about it. */
+/** Returns the problems, one per row: its severity, what is wrong, and what the reader can do about it. */
 export function problemList({ problems, sinks }: Overview): Content {
   if (problems.length === 0) return null;
   return html`<ul class="problems" aria-label="Problems">${problems.map((problem) => {
@@ -25,7 +25,7 @@ export function problemList({ problems, sinks }: Overview): Content {
   })}</ul>`;
 }
 
-/** The links and buttons for a problem, and its next step without what they do. */
+/** The links and buttons for a problem, and the part of its next step that they do not cover. */
 interface Offers {
   readonly actions: readonly Content[];
   readonly step: string;
@@ -33,7 +33,7 @@ interface Offers {
 
 type Actions = (about: string, sink: SinkOverview | undefined) => readonly Content[];
 
-/** Links and buttons that do all that the next step says. */
+/** Links and buttons that cover the whole next step. */
 const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
   sink_paused: (sink) => [
     toSink(sink),
@@ -57,12 +57,12 @@ const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
   config_stale: () => [may('configuration') && link('/configuration', 'See configuration')],
 };
 
-/** What to do with the buttons of a problem, in place of its next step; most buttons say it themselves. */
+/** Text that replaces the next step of a problem and says how to use its buttons. Most buttons need none. */
 const WITH_BUTTONS: Readonly<Record<string, string>> = {
   deliveries_dead: 'See why, and fix the cause before you retry.',
 };
 
-/** Links and buttons beside the next step, of which they do a part at most. */
+/** Links and buttons that appear beside the next step, because they cover only part of it or none. */
 const BESIDE_STEP: Readonly<Record<string, Actions>> = {
   sink_held: (sink) => [
     toSink(sink),
@@ -95,11 +95,11 @@ function offersFor(
   const instead = INSTEAD_OF_STEP[code]?.(name, sink);
   const offered = instead ?? BESIDE_STEP[code]?.(name, sink) ?? [];
   const step = instead ? (WITH_BUTTONS[code] ?? '') : pageStep;
-  // A reader who may not use one of the buttons has to pass the whole next step on.
+  // A reader who may not use one of the buttons has to pass on the whole next step.
   return { actions: offered.filter(Boolean), step: offered.every(Boolean) ? step : nextStep };
 }
 
-/** Returns a link whose name for screen readers says what it is about, because several problems have the same link. */
+/** Returns a link whose name for screen readers says what it is about, because several problems can have links with the same text. */
 function link(address: string, text: string, about?: string): VNode {
   return html`<a href=${address} aria-label=${about === undefined ? undefined : `${text}: ${about}`}>${text}</a>`;
 }

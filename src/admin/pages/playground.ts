@@ -16,7 +16,7 @@ import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 /** Number of newest leads to choose from. */
 const LAST_LEADS = 20;
 
-/** Adds the page on which people try expressions. It stores and sends nothing. */
+/** Adds the page on which readers can try expressions. It stores and sends nothing. */
 export const addPlayground: AddPage = (app, site) => {
   app.get('/playground', { config: { operation: 'tryExpression' } }, (request, reply) => {
     const { source = '', lead = '', sink = '' } = Object.fromEntries(queryOf(request));
@@ -26,14 +26,17 @@ export const addPlayground: AddPage = (app, site) => {
   app.post('/playground', { config: { operation: 'tryExpression' } }, async (request, reply) => {
     const fields = fieldsOf(request);
     const of = (name: string) => fields.get(name) ?? '';
-    // A form sends a line break as CRLF, whatever the reader's system is.
+    // A form sends a line break as CRLF, regardless of the reader's system.
     const expression = of('expression').replaceAll('\r\n', '\n');
     const input = { lead: of('lead'), other: of('other').trim(), sink: of('sink'), expression };
     return show(site, request, reply, input, await answerTo(site, input));
   });
 };
 
-/** The fields of the form. A lead is written as `source:id`; the empty text is the sample lead. `other` is typed, and goes first. */
+/**
+ * The fields of the form. A lead is written as `source:id`; the empty text is the sample lead. `other` is what the reader typed, and takes
+ * precedence over `lead`.
+ */
 interface Input {
   readonly lead: string;
   readonly other: string;
@@ -60,7 +63,7 @@ async function answerTo(site: Site, input: Input): Promise<Answer> {
   }
 }
 
-/** Returns the lead that a text names; undefined for the sample lead. An id alone is enough if there is one source. @throws RequestError */
+/** Returns the lead that a text names; undefined for the sample lead. An id alone is enough if there is only one source. @throws RequestError */
 async function leadOf({ operations }: Site, text: string): Promise<ExpressionRequest['lead']> {
   if (text === '') return undefined;
   const [, named, lead = ''] = /^(?:([^:]+):)?(\d{1,19})$/.exec(text) ?? [];
@@ -177,7 +180,7 @@ function answerSection(answer: Answer | undefined, expression: string): Content 
 
 type Place = { readonly start: number; readonly end: number };
 
-/** Returns an expression with the characters of a fault marked. A fault at the end marks the place behind it. */
+/** Returns an expression with the characters at fault marked. If the fault is at the end of the expression, marks a space after it. */
 function marked(expression: string, { start, end }: Place): Content {
   const part = expression.slice(start, end);
   return [expression.slice(0, start), html`<mark>${part || ' '}</mark>`, expression.slice(end)];

@@ -19,7 +19,7 @@ import { failureNote, nextPoll, pollBadges, sourceBadges, sourcesOf } from './so
 const Listed = withOrder(PollFilter);
 type Listed = z.infer<typeof Listed>;
 
-/** Adds the page of polls and their results. */
+/** Adds the page that lists polls and their results. */
 export const addPolls: AddPage = (app, site) => {
   addList(app, site, '/polls', 'polls', async () => listPage(site, await sourcesOf(site)));
 };
@@ -50,7 +50,7 @@ function listPage(
   };
 }
 
-/** Returns the state of the sources or, if the filter has a source, of that one, with when each is polled next. */
+/** Returns the state of all sources or, if the filter names a source, of that one, with the time of the next poll. */
 function sourceTable(sources: Overview['sources'], only: string | undefined, now: Date): Content {
   const shown = sources.filter(({ source }) => only === undefined || source === only);
   if (shown.length === 0) return null;
@@ -104,7 +104,10 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'Error', of: ({ error }) => error && html`<bdi>${breakable(error)}</bdi>`, text: true },
 ];
 
-/** Returns how many leads a poll listed; nothing for a poll that did not come to its end, whose count says nothing of the listing. */
+/**
+ * Returns how many leads a poll listed; a dash for a failed or running poll that has counted none, because that does not mean that the listing
+ * is empty.
+ */
 function listedIn({ status, leads_listed }: PollRow) {
   const isEmpty = leads_listed === 0 && (status === 'failed' || status === 'running');
   return isEmpty ? html`<span class="none">–</span>` : printCount(leads_listed);

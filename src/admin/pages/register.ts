@@ -30,7 +30,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const FORM = 'application/x-www-form-urlencoded';
-/** Enough for a form with 3,000 ids of deliveries. */
+/** Maximum size of a form, in bytes. Enough for 3,000 delivery ids. */
 const MAX_FORM_BYTES = 256 * 1024;
 
 const addPages = [
@@ -53,11 +53,11 @@ const addPages = [
   addRunbook,
 ] as const;
 
-/** The part of the pages that needs no credential; the login uses it. */
+/** The pages that need no credential. The login uses them. */
 export interface RegisteredPages {
   /** Sends the login page. Its assets, under `/assets/`, need no credential either. */
   sendLogin(reply: FastifyReply, page: LoginPage): FastifyReply;
-  /** Sends a page that goes on to another address by itself. */
+  /** Sends a page that opens another address automatically. */
   sendOnward(reply: FastifyReply, page: OnwardPage): FastifyReply;
 }
 
@@ -99,7 +99,7 @@ export function registerPages(
   };
 }
 
-/** Parses forms. A form repeats a field once for each selected row, and can be longer than a body of the API. */
+/** Parses forms. A form repeats a field once for each selected row, and can be larger than the body of an API request. */
 function readForms(scope: FastifyInstance): void {
   if (scope.hasContentTypeParser(FORM)) scope.removeContentTypeParser(FORM);
   scope.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) =>

@@ -7,7 +7,10 @@ import type { Content } from './parts/content.ts';
 import type { RunbookSection } from './parts/runbook-section.ts';
 import { type AddPage, paramOf } from './parts/site.ts';
 
-/** Adds the runbook: the sections of the operating manual, and a page for each. A problem and its notices link to their section. */
+/**
+ * Adds the runbook: a list of the sections of the operating manual, and a page for each section. A problem and its notices link to the section
+ * about it.
+ */
 export const addRunbook: AddPage = (app, site) => {
   const sections: readonly RunbookSection[] = JSON.parse(
     readFileSync(new URL(asset('runbook.json')), 'utf8'),
@@ -42,7 +45,7 @@ function contents(sections: readonly RunbookSection[]): VNode {
     ${first && html`<section>${text(first)}</section>`}`);
 }
 
-/** Returns the sections that belong to the one at an index. */
+/** Returns the subsections of the section at an index. */
 function below(sections: readonly RunbookSection[], at: number): readonly RunbookSection[] {
   const depth = sections[at]?.depth ?? 0;
   const later = sections.slice(at + 1);
@@ -54,7 +57,7 @@ function titled(section: RunbookSection): VNode {
   return html`<section id=${section.id}><h2>${section.title}</h2>${text(section)}</section>`;
 }
 
-/** Shows the text of a section. Its HTML was generated from the manual, without HTML that the manual itself contains. */
+/** Shows the text of a section. Its HTML was generated from the manual and contains no raw HTML from it. */
 function text({ html: __html }: RunbookSection): VNode {
   return html`<div dangerouslySetInnerHTML=${{ __html }}></div>`;
 }

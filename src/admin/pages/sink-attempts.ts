@@ -9,10 +9,13 @@ import { badge } from './parts/badge.ts';
 import { moment } from './parts/moment.ts';
 import { type Column, table } from './parts/table.ts';
 
-/** Maximum attempts in the table, unless the reader asks for the rest. */
+/** Number of attempts that the table shows unless the reader asks for all. */
 const FIRST_ROWS = 10;
 
-/** Which of the last attempts the page of a sink shows: the failed ones, unless none failed, or all; and whether without a limit of rows. */
+/**
+ * Which of the last attempts the page of a sink shows, and whether it shows all rows. Without a choice, it shows the failed attempts, or all if
+ * none failed.
+ */
 export const AttemptChoice = z.object({
   attempts: z.enum(['failed', 'all']).optional(),
   rows: z.literal('all').optional(),
@@ -21,7 +24,7 @@ export type AttemptChoice = z.infer<typeof AttemptChoice>;
 
 type Attempt = SinkDetail['recent'][number];
 
-/** Returns the last attempts, newest first. `choice` and the period are those of the address. */
+/** Returns the last attempts, newest first. `choice` and the period come from the address. */
 export function recentTable({ recent, sink, period }: SinkDetail, choice: AttemptChoice): VNode {
   const failed = recent.filter(({ outcome }) => outcome !== 'delivered');
   const attempts = choice.attempts ?? (failed.length > 0 ? 'failed' : 'all');
@@ -70,7 +73,10 @@ const columns: readonly Column<Attempt>[] = [
   { label: 'Error', of: (attempt) => reasonAndAnswer(attempt.error, attempt), text: true },
 ];
 
-/** Returns when the attempt began; of attempts that share a row because they failed in the same way, the last one, whose duration the row has. */
+/**
+ * Returns when the attempt began. If several attempts share the row because they failed in the same way, returns when the last one began, whose
+ * duration the row shows.
+ */
 function lastOf({ started_at, last_started_at }: Attempt): string {
   return last_started_at ?? started_at;
 }

@@ -12,12 +12,12 @@ import { markup } from './parts/markup.ts';
 import { moment } from './parts/moment.ts';
 import type { Site } from './parts/site.ts';
 
-/** A sink that works says how many of its last batches failed if this share of them did. */
+/** Minimum share of failed batches among the last ones for which the label of a sink that works shows the share. */
 const NOTED_RATE = 0.1;
 
 /**
- * Returns the state and the problems of a sink as labels. A sink that works and has a problem is not called healthy, so that no page contradicts
- * the list of problems.
+ * Returns the state and the problems of a sink as labels. A sink that works but has a problem is not labelled as healthy, so that no page
+ * contradicts the list of problems.
  */
 export function sinkBadges(sink: SinkOverview): Content {
   const { state, problems, dead } = sink;
@@ -31,7 +31,7 @@ export function sinkBadges(sink: SinkOverview): Content {
   return all.flatMap((mark) => [mark, ' ']);
 }
 
-/** Returns the state as a label that does not call a sink healthy without a word if nothing was attempted yet, or if many attempts fail. */
+/** Returns a label for the state of a sink. For a healthy sink, the label says so if nothing has been attempted yet or if many attempts fail. */
 function stateBadge({ state, breaker, delivered, dead, retrying }: SinkOverview): VNode {
   if (state !== 'healthy' || breaker === null) return badge(state);
   const { recent_attempts: attempts, failure_rate: rate } = breaker;
@@ -64,7 +64,10 @@ export function stateExplanation(
   }
 }
 
-/** Returns the sinks with those that have a problem first, the most severe ones before the others; otherwise in the order of the configuration. */
+/**
+ * Returns the sinks: first those with a critical problem, then those with another problem, then the others. Otherwise keeps the order of the
+ * configuration.
+ */
 export function worstFirst({ sinks, problems }: Pick<Overview, 'sinks' | 'problems'>): SinkOverview[] {
   const rank = ({ sink, problems: codes }: SinkOverview): number => {
     const own = problems.filter(({ about, code }) => about === sink && codes.includes(code));
@@ -74,7 +77,10 @@ export function worstFirst({ sinks, problems }: Pick<Overview, 'sinks' | 'proble
   return sinks.toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** Returns the buttons of the actions that are possible in a sink's state. Each leads back to where it was: the list, or the sink's page. */
+/**
+ * Returns the buttons for the actions that are possible in a sink's state. Each action returns to the page of its button: the list, or the
+ * sink's page.
+ */
 export function sinkButtons(sink: SinkOverview, from: 'list' | 'page'): Content {
   if (sink.state === 'orphaned' || !may('pause')) return null; // every action of a sink needs the same role
   const { sink: name, state, dead, replays_pending } = sink;
@@ -83,7 +89,7 @@ export function sinkButtons(sink: SinkOverview, from: 'list' | 'page'): Content 
     state === 'paused'
       ? confirmButton(address('resume'), 'Resume…', { primary: true })
       : confirmButton(address('pause'), 'Pause…'),
-    // Not the primary action: leadsync sends a probe by itself, often within seconds.
+    // Not the primary action, because leadsync sends a probe by itself, often within seconds.
     state === 'held' && confirmButton(address('resume'), 'Try now…'),
     confirmButton(address('test'), 'Test…'),
     from === 'page' &&

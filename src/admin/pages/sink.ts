@@ -17,7 +17,7 @@ import { beganToFailLately, DEFAULT_PERIOD, figures } from './sink-figures.ts';
 import { chosenLead, hiddenRequest, shownRequest } from './sink-request.ts';
 import { noSuchSink, sinkBadges, sinkButtons, stateExplanation } from './sink-state.ts';
 
-/** Adds the page of one sink: its circuit breaker, what it did in a period, what it is owed, and its last attempts. */
+/** Adds the page of one sink: its circuit breaker, what it has done in a period, what it is owed, and its last attempts. */
 export const addSink: AddPage = (app, site) => {
   app.get('/sinks/:sink', { config: { operation: 'sink' } }, (request, reply) => show(site, request, reply));
   app.post('/sinks/:sink/request', { config: { operation: 'previews' } }, async (request, reply) => {

@@ -8,7 +8,7 @@ import { ago, moment } from './parts/moment.ts';
 import type { AddPage, Site } from './parts/site.ts';
 import { sinkBadges, sinkButtons, stateExplanation, worstFirst } from './sink-state.ts';
 
-/** Adds the page of sinks. */
+/** Adds the page that lists the sinks. */
 export const addSinks: AddPage = (app, site) => {
   app.get('/sinks', { config: { operation: 'sinks' } }, async (request, reply) => {
     const sinks = worstFirst(await site.operations.overview());

@@ -32,7 +32,7 @@ export function pollBadges({ status, problems }: PollRow): Content {
   return badges(status, problems.flatMap(markOf));
 }
 
-/** Returns the label of a problem that is about polls; the status already says that a poll failed. */
+/** Returns the label of a problem that concerns polls. A failed poll gets none, because its status already says so. */
 function markOf(code: string): VNode[] {
   const words = MARKS[code];
   return words === undefined ? [] : [badge(words)];
@@ -46,7 +46,7 @@ const MARKS: Readonly<Record<string, string>> = {
   listing_shrunk: 'shrunk',
 };
 
-/** Statuses of polls that mean that everything is well. */
+/** Poll statuses that mean that everything is well. */
 const WELL: readonly string[] = ['success', 'unchanged'];
 
 function badges(status: string | null, marks: readonly VNode[]): Content {
@@ -55,7 +55,8 @@ function badges(status: string | null, marks: readonly VNode[]): Content {
 }
 
 /**
- * Returns why the last poll of a source failed, since when its polls fail, and what *Poll now* does about it; null if the last poll did not fail.
+ * Returns why the last poll of a source failed, since when its polls have failed, and what *Poll now* does about it; null if the last poll did
+ * not fail.
  */
 export function failureNote({ error, failing_since: since, ...source }: SourceOverview, now: Date): Content {
   if (since === null) return null;
@@ -74,7 +75,10 @@ export function nextPoll(
     : 'due';
 }
 
-/** Returns the sources, and the time of their state. Returns none if the overview fails: a list is of use without them, and its page says that the state is unknown. */
+/**
+ * Returns the sources, and the time of their state. Returns no sources if the overview fails, because a list is useful without them, and its
+ * page says that the state is unknown.
+ */
 export async function sourcesOf({ operations }: Site): Promise<Pick<Overview, 'sources' | 'at'>> {
   return operations.overview().catch(() => ({ sources: [], at: new Date().toISOString() }));
 }

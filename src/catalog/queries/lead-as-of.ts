@@ -1,6 +1,6 @@
 import type { Query } from '../query.ts';
 
-/** Returns at most one row, because a content is valid from `valid_from` up to, but not including, `valid_to`. */
+/** Returns at most one row, because a version is valid from `valid_from` up to, but not including, `valid_to`. */
 export const leadAsOf: Query = {
   name: 'lead-as-of',
   asks: 'What was the content of a lead at a certain time?',

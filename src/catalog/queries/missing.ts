@@ -1,6 +1,6 @@
 import { type Query, since } from '../query.ts';
 
-/** Returns one row for each lead and sink to which no content of the lead was delivered, whatever events the sink subscribes to. */
+/** Returns one row for each lead and sink to which no version of the lead was delivered, whatever events the sink subscribes to. */
 export const missing: Query = {
   name: 'missing',
   asks: 'Which leads does a sink not have?',

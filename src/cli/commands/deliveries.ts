@@ -42,7 +42,7 @@ interface Options extends FilterOptions {
 
 const STATES = ['pending', 'delivered', 'dead', 'skipped', 'discarded'] as const;
 
-/** `leadsync deliveries`: lists deliveries, newest first, with the reason of each dead one. */
+/** `leadsync deliveries`: lists deliveries, newest first, with the reason for each dead one. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync deliveries --state dead',

@@ -13,7 +13,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-declared.ts';
 import { newestLeads, sentPending } from '../shell/newest-leads.ts';
 
-/** The number of leads by which `plan` shows what a changed mapping does. */
+/** Number of recent leads on which `plan` tries a changed mapping. */
 const TRIED_LEADS = 1_000;
 /** Maximum size of the list of changed options, in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -49,7 +49,7 @@ export const command = defineCommand<{ json?: boolean }>({
   },
 });
 
-/** Asks the running leadsync for the options that would change. Returns undefined if none runs with this file. */
+/** Asks the running leadsync for the options that would change. Returns undefined if none runs with this file, or if it does not say. */
 async function changedOptions(config: Config): Promise<readonly ChangedOption[] | undefined> {
   const target = isDataDirInUse(config.dataDir) ? daemonTarget(config) : undefined;
   if (!target) return undefined;

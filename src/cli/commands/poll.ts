@@ -63,7 +63,10 @@ async function lastPoll(ledger: Ledger, source: string): Promise<PollRow | undef
   return (await ledger.status()).sources.find((one) => one.source === source)?.lastPoll;
 }
 
-/** Returns how to request polls of the running leadsync. @throws CommandFailure if none is running, or if it has no address */
+/**
+ * Returns functions that request a poll from the running leadsync, and that make the failure if it has ended. @throws CommandFailure if
+ * none is running, or if it has no address
+ */
 function runningDaemon(config: LedgerConfig, command: ShowCommand) {
   const gone = () =>
     new CommandFailure(

@@ -23,7 +23,7 @@ interface Options {
 
 const STATES = ['open', 'gone', 'resolved', 'any'] as const;
 
-/** `leadsync rejected [ID]`: lists the leads that leadsync could not record, newest first, with the fault of each; or shows the text of one. */
+/** `leadsync rejected [ID]`: lists the leads that leadsync could not record, newest first, with the fault in each; or shows the text of one. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync rejected',

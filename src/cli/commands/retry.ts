@@ -37,7 +37,7 @@ interface Options extends FilterOptions, IdsOption, ConfirmOptions {
   readonly all?: boolean;
 }
 
-/** On a terminal, a retry of more deliveries than this asks first. */
+/** Maximum number of deliveries that a retry on a terminal makes due without asking. */
 const MAX_UNASKED = 100;
 
 /** `leadsync retry`: makes dead, pending or discarded deliveries due now, with a new retry schedule. */
@@ -117,8 +117,8 @@ function requireChoice(options: Options, ids: readonly string[]): void {
 }
 
 /**
- * Says what the retry would do, as far as that is requested or not obvious, and asks before a large retry. Returns the counts, or undefined if
- * nobody needs them. @throws CommandFailure if the person does not confirm
+ * Says what the retry would do where that was requested or is not obvious, and asks before a large retry. Returns the counts, or undefined
+ * if they were not needed. @throws CommandFailure if the person does not confirm
  */
 async function announced(
   filter: ActionFilter,

@@ -42,7 +42,7 @@ export async function untilStopped(options: DaemonOptions): Promise<number> {
   const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143), { hangup: 'reloads' });
   const started = Promise.withResolvers<Daemon>();
   let isStopping = false;
-  // A SIGHUP during the start causes a reload after it, because the file may have changed since it was read. SIGHUP never ends the process.
+  // A SIGHUP during startup causes a reload afterwards, because the file may have changed since it was read. SIGHUP never ends the process.
   listenForReload(() => {
     void started.promise.then((daemon) => (isStopping ? undefined : daemon.reload('SIGHUP')));
   });

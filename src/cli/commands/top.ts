@@ -35,7 +35,7 @@ import { topJson } from '../views/top-json.ts';
 const FRAME_MS = 1_000;
 /** Number of frames after which the command reads the configuration and asks the running leadsync again. */
 const ASK_EVERY = 5;
-/** Maximum attempts from which the throughput is computed. */
+/** Maximum number of attempts from which the throughput is computed. */
 const ATTEMPTS = 5_000;
 
 interface Options {
@@ -110,13 +110,13 @@ async function live(watch: Watch, surroundings: Surroundings): Promise<void> {
   }
 }
 
-/** The data of a frame. `status` is undefined before the first read. */
+/** The data for a frame. `status` is undefined before the first read. */
 interface Read extends Pick<FrameContent, 'sources' | 'sinks'> {
   readonly attempts: Awaited<ReturnType<Ledger['recentAttempts']>>;
   readonly status: LedgerStatus | undefined;
 }
 
-/** The data of the display, read repeatedly. If a read fails, the frame keeps the previous data and says that it is out of date. */
+/** The data for the display, read repeatedly. If a read fails, the frame keeps the previous data and says that it is out of date. */
 class Watch {
   readonly #options: GlobalOptions;
   readonly #surroundings: Surroundings;

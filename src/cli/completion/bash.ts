@@ -1,7 +1,7 @@
 import type { CommandTree, CompletionValue, TreeOption } from './command-tree.ts';
 
 /**
- * Returns the completion script for bash 3.2 and newer, which needs no other package. The script joins words that bash splits, such as
+ * Returns the completion script for bash 3.2 and newer. The script needs no other package. It joins words that bash splits, such as
  * `@speed-to-lead`.
  */
 export function bashCompletion({ options, commands }: CommandTree): string {

@@ -88,7 +88,7 @@ function isNumeric(rows: readonly (readonly Cell[])[], at: number): boolean {
   return values.length > 0 && values.every((cell) => typeof cell === 'bigint' || typeof cell === 'number');
 }
 
-/** Returns a cell as text: null as an empty text, bytes in hexadecimal. */
+/** Returns a cell as text: null as an empty string, bytes in hexadecimal. */
 function plain(cell: Cell): string {
   if (cell === null) return '';
   return Buffer.isBuffer(cell) ? cell.toString('hex') : String(cell);

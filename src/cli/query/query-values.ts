@@ -8,7 +8,7 @@ import { isAge, readMoment } from '../shell/moment.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A number in SQL syntax. A telephone number with a leading zero or plus does not match. */
+/** Matches a number in SQL syntax. A telephone number with a leading zero or plus does not match. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 const QUOTED = /^'((?:[^']|'')*)'$/;
 
@@ -34,7 +34,7 @@ export function readValues(
       );
 }
 
-/** Returns a note, for a query that found nothing, on the values that were bound as numbers: a number never equals a text. */
+/** Returns a note about the values that were bound as numbers, for a query that found nothing, because a number never equals a text value. */
 export function noteOnNumbers(values: QueryValues): string {
   const numbers = Object.entries(values).filter(([, value]) => typeof value !== 'string');
   return numbers

@@ -7,13 +7,13 @@ import type { StaleConfig } from '../../status/problem.ts';
 import type { Address } from '../shell/address.ts';
 
 /**
- * Maximum time that a command waits for an answer of the running leadsync, in ms. Longer than leadsync takes to answer `/readyz`, even if
+ * Maximum time that a command waits for an answer from the running leadsync, in ms. Longer than leadsync takes to answer `/readyz`, even if
  * its parts do not respond.
  */
 const ANSWER_MS = 3_000;
 const MAX_BYTES = 64 * 1024;
 
-/** The answer of a running leadsync, or a short reason why there is none. */
+/** The answer from a running leadsync, or a short reason why there is none. */
 export type DaemonAnswer = { readonly status: number; readonly body: string } | { readonly failure: string };
 
 /** The `admin.token` of the running leadsync; `unknown` if this process cannot read it, undefined if there is none. */
@@ -28,7 +28,7 @@ export interface DaemonTarget {
 
 /**
  * Returns the address of a configuration's leadsync. If the process that holds the data directory has recorded its address there, returns
- * that one, because the configuration may have changed since. Returns undefined if there is no admin address.
+ * the recorded address, because the configuration may have changed since. Returns undefined if there is no admin address.
  */
 export function daemonTarget({
   dataDir,
@@ -39,7 +39,7 @@ export function daemonTarget({
   return admin && { address: admin, instance: 'none' };
 }
 
-/** Sends a request to a leadsync, GET by default. The answer of another leadsync counts as a failure. Never rejects. */
+/** Sends a request to a leadsync, GET by default. An answer from another leadsync counts as a failure. Never rejects. */
 export function askDaemon(
   { address, instance }: DaemonTarget,
   path: string,
@@ -87,8 +87,8 @@ export function askDaemon(
 }
 
 /**
- * The state of a running leadsync. `unready` has a sentence for each reason why leadsync is not ready, or a single one that says that it
- * does not answer.
+ * The state of a running leadsync. `unready` has a sentence for each reason why leadsync is not ready, or a single sentence that says that
+ * leadsync does not answer.
  */
 export interface Readiness {
   readonly answers: boolean;
@@ -126,8 +126,8 @@ function reasonsIn(body: string): readonly string[] | undefined {
 }
 
 /**
- * If the running leadsync reports that it uses an earlier configuration because the file is invalid, returns since when, and each fault of
- * the file. Otherwise returns undefined.
+ * If the running leadsync reports that it uses an earlier configuration because the file is invalid, returns when that began and each fault
+ * in the file. Otherwise returns undefined.
  */
 export async function staleConfig(asked: DaemonTarget, token: Token): Promise<StaleConfig | undefined> {
   const answer = await askDaemon(asked, '/api/v1/configuration', { token });

@@ -5,7 +5,7 @@ import { askReadiness, daemonTarget, type Readiness, staleConfig } from './ask-d
 /** Whether a leadsync uses a data directory, and the state of that leadsync. */
 export interface RunningDaemon extends Readiness {
   readonly running: boolean;
-  /** Since when the file is invalid, and its faults. Undefined unless leadsync runs with an earlier configuration. */
+  /** Since when the configuration file has been invalid, and its faults. Undefined unless leadsync runs with an earlier configuration. */
   readonly stale: Awaited<ReturnType<typeof staleConfig>>;
 }
 

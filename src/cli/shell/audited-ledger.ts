@@ -8,13 +8,13 @@ import type { ActionFilter } from '../../ledger/contract/ledger-queries.ts';
 /** The word and the details of an action in the audit log. */
 type Action = readonly [what: string, details: AuditFields];
 
-/** The methods with which a command could act: every one that is not only a query, and the query for a person's data. */
+/** The parts of the ledger whose methods can change it or return a person's data. */
 type Acting = LedgerControl & LedgerPersons & Pick<LedgerPolling, 'forgetOrigin'>;
 
 /**
- * What the audit log says of each method: the action that its arguments make, or why there is none. `query`: it changes nothing and returns no
- * personal data. `part`: it belongs to an action that is recorded as a whole, or to the work of the daemon. A new method does not compile
- * until it has its line here.
+ * What the audit log records for each method: an action, made from the method's arguments, or nothing. `query`: the method changes nothing
+ * and returns no personal data. `part`: the method belongs to an action that is recorded as a whole, or to the work of the daemon. A new
+ * method does not compile until it has an entry here.
  */
 const ACTIONS: {
   readonly [Method in keyof Acting]: ((...args: Parameters<Acting[Method]>) => Action) | 'query' | 'part';
@@ -53,7 +53,7 @@ const ACTIONS: {
   removeOld: 'part',
 };
 
-/** Returns the ledger, with each action recorded before it happens. If `record` rejects, the action does not happen. */
+/** Returns a ledger that records each action before it happens. If `record` rejects, the action does not happen. */
 export function auditedLedger(
   ledger: Ledger,
   record: (what: string, details: AuditFields) => Promise<unknown>,
@@ -72,7 +72,7 @@ export function auditedLedger(
   });
 }
 
-/** Returns a filter as fields of the audit log, with the number of its ids instead of the ids, unless there is only one. */
+/** Returns a filter as fields for the audit log. Replaces the ids with their number, unless there is only one. */
 function detailsOf({ ids, lead, states, ...filter }: ActionFilter & LeadChoice): AuditFields {
   const rest = Object.entries(filter).map(
     ([name, value]) => [name, value instanceof Date ? value.toISOString() : value] as const,

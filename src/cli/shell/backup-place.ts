@@ -11,8 +11,8 @@ const ADDRESS = /^s3:\/\/([^/]+)(?:\/(.*))?$/;
 type Places = Pick<LedgerConfig, 'backups' | 'exports'>;
 
 /**
- * Returns the destination that a user typed: a folder, or `s3://bucket/folder`. Takes how to reach a bucket from a configured backup or
- * export of the same bucket, otherwise from the environment of the AWS SDK. @throws CommandFailure
+ * Returns the destination that a user typed: a folder, or `s3://bucket/folder`. Takes the options for access to a bucket from a configured
+ * backup or export with the same bucket, or else from the AWS SDK's environment variables. @throws CommandFailure
  */
 export function targetOf(typed: string, config: Places, surroundings: Surroundings): ExportTarget {
   if (!typed.startsWith('s3:')) return { type: 'directory', directory: typed };

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { GlobalOptions, Surroundings } from './context.ts';
 import { fold } from './table.ts';
 
-/** Commander's width of help without a terminal, in characters. */
+/** Width of Commander's help without a terminal, in characters. */
 const HELP_WIDTH = 80;
 
 /** The help of a command, apart from its options. */

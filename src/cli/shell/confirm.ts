@@ -23,8 +23,8 @@ export function canAnswer({ stdin }: Pick<Surroundings, 'stdin'>): boolean {
 }
 
 /**
- * Returns if the action is confirmed: by `--yes`, by a person on the terminal, or because it needs no confirmation in a script. The question
- * goes to standard error, so that standard output stays data. @throws CommandFailure otherwise; nothing was changed
+ * Waits until the action is confirmed: by `--yes`, by a person on the terminal, or because it needs no confirmation in a script. The
+ * question goes to standard error, so that standard output stays data. @throws CommandFailure otherwise; nothing was changed
  */
 export async function confirmAction(
   { effect, scriptsNeedYes }: Question,

@@ -57,7 +57,7 @@ export function commandFormatter({ config }: GlobalOptions, { env }: Pick<Surrou
 }
 
 /**
- * Rewrites the commands in a text for standard output to the form in which this user types them. Texts for standard error do not need this,
+ * Rewrites the commands in a text for standard output into the form in which this user types them. Standard error does not need this,
  * because `commandLine` rewrites everything that is written there.
  */
 export function withTypedCommands(text: string, { env }: Pick<Surroundings, 'env'>): string {
@@ -84,8 +84,8 @@ export function valuesOf(options: GlobalOptions, { env }: Surroundings): readonl
 }
 
 /**
- * Returns every option that holds a secret, and where the secret comes from; undefined if the configuration has faults. @throws ConfigError if
- * the file has got faults since it was read
+ * Returns every option that holds a secret, and where the secret comes from; undefined if the configuration has faults. @throws ConfigError
+ * if the file has become invalid since it was read
  */
 export function secretsOf(
   { faults = [] }: LedgerConfig,

@@ -11,7 +11,7 @@ import { SourceError, type SourceErrorCode } from '../../source/contract/source.
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 
-/** Returns the message and exit code for an error. The message holds no text of a lead. */
+/** Returns the message and exit code for an error. The message contains no lead content. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } {
   if (error instanceof ConfigError)
     return { message: error.faults.map(formatFault).join('\n'), exitCode: ExitCode.configuration };

@@ -124,7 +124,7 @@ export function hasSelection(options: FilterOptions): boolean {
   return Object.keys(filterOf(options)).length > 0;
 }
 
-/** Maximum rows of a list. */
+/** Maximum number of rows in a list. */
 const MAX_LIMIT = 100_000;
 
 /** Parses `--limit`. @throws InvalidArgumentError */

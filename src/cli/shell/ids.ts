@@ -8,12 +8,12 @@ import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 
-/** Maximum ids in a list. */
+/** Maximum number of ids in a list. */
 const MAX_IDS = 10_000;
-/** Maximum length of a list in characters: as many ids, each longer than any is. */
+/** Maximum length of a list, in characters. It leaves room for more characters per id than any id has. */
 const MAX_CHARACTERS = MAX_IDS * 300;
 
-/** The form of a delivery's id: `sink:source:lead:version:hash`, possibly with more parts. */
+/** Matches a delivery id: `sink:source:lead:version:hash`, possibly with more parts. */
 const DELIVERY = /^[^\s:]+:[^\s:]+:\d{1,19}:\d{1,9}:[0-9a-f]{8}(:[a-z0-9]+)*$/;
 
 /**
@@ -60,7 +60,7 @@ async function textOf(stdin: Surroundings['stdin']): Promise<string> {
   return text;
 }
 
-/** Does not quote the line, which may hold anything, such as a row of a file with personal data. */
+/** Returns the failure for a line that is not an id. Does not quote the line, which may contain personal data. */
 function notAnId(name: string, line: number): CommandFailure {
   return usage(
     `${name}, line ${line}: this is neither a lead id nor the id of a delivery.`,

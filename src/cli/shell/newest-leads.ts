@@ -4,7 +4,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type Surroundings, withLedger } from './context.ts';
 
-/** Returns the contents that the ledger recorded last, newest first; an empty array if there is no ledger yet. */
+/** Returns the lead versions that the ledger recorded last, newest first; an empty array if there is no ledger yet. */
 export function newestLeads(
   config: LedgerConfig,
   surroundings: Surroundings,

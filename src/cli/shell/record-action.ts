@@ -16,8 +16,8 @@ interface Caller {
 }
 
 /**
- * Returns the person who runs the command: the user that called sudo, if there is one, otherwise the user of this process. Whoever may set
- * variables of the environment can claim another name, so the audit log also has the user of the process.
+ * Returns the person who runs the command: the user who called sudo, or else the user of this process. A caller can set `SUDO_USER` to any
+ * name, so the audit log also records the user of the process.
  */
 export function personOf({ env }: Pick<Caller, 'env'>): string {
   return env['SUDO_USER'] || systemUser();
@@ -36,7 +36,7 @@ export async function recordAction(
 ): Promise<boolean> {
   if (isLedgerMissing(dataDir) && !existsSync(auditFile(dataDir))) return false;
   const [who, user] = [personOf(caller), systemUser()];
-  // A daemon that runs has the file open, and rotates it.
+  // A running daemon has the file open and rotates it.
   const log = new AuditLog(
     dataDir,
     caller.clock,

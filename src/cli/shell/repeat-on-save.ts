@@ -9,8 +9,8 @@ import { ExitCode } from './exit-code.ts';
 import { explainFailure } from './failure.ts';
 
 /**
- * Calls `show`, and again after each change of the configuration file, until Ctrl-C or until nobody reads the output. Writes the faults of
- * the file, and what the command cannot do with it, to standard error, and goes on.
+ * Calls `show` now and after each change to the configuration file, until Ctrl-C or until the output is closed. If `show` throws a
+ * ConfigError or a CommandFailure, writes its message to standard error and continues.
  */
 export async function repeatOnSave(
   { config: file }: GlobalOptions,

@@ -76,7 +76,7 @@ function records(columns: readonly Column[], rows: readonly Row[], room: number)
   return rows.map((row) => `${record(row).join('\n')}\n`).join('\n');
 }
 
-/** Splits a text between words into lines of at most `room` characters. Only a word longer than `room` exceeds the limit. */
+/** Splits the text between words into lines of at most `room` characters. Only a word longer than `room` exceeds the limit. */
 export function fold(text: string, room: number): string[] {
   const lines: string[] = [''];
   for (const word of text.split(' ')) {
@@ -92,7 +92,7 @@ function sum(widths: readonly number[]): number {
   return widths.reduce((all, each) => all + each, 0) + GAP.length * (widths.length - 1);
 }
 
-/** Returns the number of characters that a terminal shows of a cell, which may be coloured. */
+/** Returns the number of characters that a terminal shows for a cell. Ignores colour codes. */
 function width(text: string): number {
   return [...stripVTControlCharacters(text)].length;
 }

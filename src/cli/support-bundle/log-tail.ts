@@ -14,7 +14,7 @@ const LEVELS: ReadonlySet<unknown> = new Set(['trace', 'debug', 'info', 'warn', 
 
 /**
  * Reads the end of a log from a file, or from a stream until it ends. Keeps only leadsync's own JSON lines, which hold no personal data and
- * no secrets. Lines of other programs may hold both. @throws the error from Node if the file cannot be read
+ * no secrets. Lines from other programs may contain both. @throws the error from Node if the file cannot be read
  */
 export async function readLogTail(from: string | NodeJS.ReadableStream): Promise<LogTail> {
   const input: NodeJS.ReadableStream = typeof from === 'string' ? createReadStream(from) : from;

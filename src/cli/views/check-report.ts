@@ -30,7 +30,7 @@ export function checkReport(problems: readonly Problem[], faults: readonly strin
   return report(state, [`${printable(first)}${more}`, ...details]);
 }
 
-/** Returns the state for a monitor if leadsync cannot tell it, with the reason. */
+/** Returns the report for a monitor if the state cannot be read, with the reason. */
 export function unknownReport(reason: string): CheckReport {
   return report('UNKNOWN', reason.split('\n').map(printable));
 }

@@ -3,7 +3,7 @@ import type { FollowEvent, SinkChange } from '../../operations/follow-ledger.ts'
 import { printable } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
 
-/** Whether an event concerns the given sink and source, if they are given. Every event of the ledger itself does. */
+/** Whether an event concerns the given sink and source, as far as they are given. An event about the ledger itself always does. */
 export function isAbout(
   event: FollowEvent,
   { sink, source }: { readonly sink?: string; readonly source?: string },

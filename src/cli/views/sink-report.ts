@@ -11,20 +11,20 @@ import type { SinkDetail } from '../../status/sink-detail.ts';
 import type { Paint } from '../shell/colour.ts';
 import { table } from '../shell/table.ts';
 
-/** How a report of one sink is printed. */
+/** How a report on one sink is printed. */
 interface ReportOptions {
   readonly now: Date;
-  /** Columns of the terminal; undefined without a terminal. */
+  /** Width of the terminal, in columns; undefined without a terminal. */
   readonly columns: number | undefined;
   readonly paint: Paint;
 }
 
 const TONES = { held: 'bad', paused: 'warning', orphaned: 'warning' } as const;
 
-/** Maximum attempts in the report; `--json` has more. */
+/** Maximum number of attempts in the report; `--json` has more. */
 const MAX_RECENT = 10;
 
-/** Returns the report of one sink: its circuit breaker, its attempts in a period, what it is owed, and its last attempts. */
+/** Returns the report on one sink: its circuit breaker, its attempts in a period, what it is owed, and its last attempts. */
 export function sinkReport(sink: SinkDetail, options: ReportOptions): string {
   const parts = [
     stateLines(sink, options),
@@ -82,7 +82,7 @@ function attemptLines(sink: SinkDetail, { now }: ReportOptions): string {
   return `${countOf(all, 'attempt')} since ${since}: ${printShare(success_rate)} delivered. Batches took ${printSpan(duration_p50_ms)} (p50), ${printSpan(duration_p95_ms)} (p95).${later}\n`;
 }
 
-/** Returns the time from when leadsync first saw the new leads of the period until they were delivered. */
+/** Returns a line about the time from when leadsync first saw the new leads of the period until they were delivered. */
 function speedLine({ speed_to_lead: speed }: SinkDetail): string {
   const { leads, seen_to_delivered_p50_seconds: p50, seen_to_delivered_p95_seconds: p95 } = speed;
   if (p50 === null || p95 === null) return '';

@@ -23,7 +23,7 @@ const MAX_NAMES = 10;
 
 /** Facts for a report that are not in the ledger, and the width of the terminal. */
 export interface ReportContext extends ProblemContext {
-  /** Columns of the terminal; undefined without a terminal, when lines may have any length. */
+  /** Width of the terminal, in columns; undefined without a terminal, where lines may have any length. */
   readonly columns: number | undefined;
   readonly paint: Paint;
   /** The faults of the configuration file, each with its position. */
@@ -157,7 +157,7 @@ function sinkTable(sinks: readonly SinkView[], { now, paint, columns: width }: R
   return table(columns, rows, width);
 }
 
-/** Returns the table of exports; an empty text if no export is configured. */
+/** Returns the table of exports; an empty string if no export is configured. */
 function exportTable({ exports: files, now, columns: width }: ReportContext): string {
   const exports = files.filter(({ config }) => !isBackup(config));
   if (exports.length === 0) return '';
@@ -178,7 +178,7 @@ function exportTable({ exports: files, now, columns: width }: ReportContext): st
   return `${table(columns, rows, width)}\n`;
 }
 
-/** Returns the table of backups; an empty text if no backup is configured. */
+/** Returns the table of backups; an empty string if no backup is configured. */
 function backupTable({ exports: files, now, columns: width }: ReportContext): string {
   const backups = files.filter(({ config }) => isBackup(config));
   if (backups.length === 0) return '';

@@ -9,13 +9,13 @@ export interface ChangedOption {
   readonly before: string | null;
   /** The new value; null if the option is no longer in effect. A secret reads `[secret]`. */
   readonly after: string | null;
-  /** Whether it takes effect at the next restart, and not at a reload. */
+  /** Whether the change takes effect only at a restart, not at a reload. */
   readonly restart: boolean;
 }
 
 const SECRET = '[secret]';
 
-/** Returns every option that differs between two configurations, in the order of the option reference. Compares secrets as well. */
+/** Returns every option that differs between two configurations, including options whose secret differs. */
 export function changedOptions(before: Config, after: Config): ChangedOption[] {
   const shown = changedValues(withNewNames(before.values, after.sinks), after.values);
   const { sources, sinks, exports, live, restart } = compareConfigs(before, after);
@@ -34,7 +34,7 @@ export function changedOptions(before: Config, after: Config): ChangedOption[] {
     ...live,
     ...restart,
   ];
-  // The values show a secret as `[secret]`, whatever it is.
+  // Changed secrets are compared separately, because every secret is shown as `[secret]`.
   const secrets = changedSecrets(before, after).filter((path) => !shown.some((one) => one.path === path));
   const found = [...shown.map(({ path }) => path), ...secrets];
   const others = differing.filter((option) => !found.some((path) => isWithin(path, option)));
@@ -49,7 +49,7 @@ export function changedOptions(before: Config, after: Config): ChangedOption[] {
   ];
 }
 
-/** Returns the values with the present name of each sink that the configuration renames. */
+/** Returns the values with the new name of each sink that the configuration renames. */
 function withNewNames(values: readonly ConfigValue[], sinks: Config['sinks']): readonly ConfigValue[] {
   const named = (path: string) => {
     const sink = sinks.find(
@@ -62,8 +62,8 @@ function withNewNames(values: readonly ConfigValue[], sinks: Config['sinks']): r
 }
 
 /**
- * Returns the options whose shown values differ. Leaves out the defaults of what is only in one of the configurations, such as a new sink.
- * Does not find changed secrets.
+ * Returns the options whose shown values differ. Leaves out the defaults of entries that only one of the configurations has, such as a new
+ * sink. Does not find changed secrets.
  */
 function changedValues(before: readonly ConfigValue[], after: readonly ConfigValue[]): ChangedOption[] {
   const old = new Map(before.map(({ path, value }) => [path, value]));

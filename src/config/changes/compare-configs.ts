@@ -23,9 +23,9 @@ export interface ConfigChanges {
   readonly sinks: Changes;
   /** Includes backups. */
   readonly exports: Changes;
-  /** Options outside sources, sinks and exports that a running leadsync can apply: `log.level`. */
+  /** Options outside sources, sinks and exports that a running leadsync can apply, such as `log.level`. */
   readonly live: readonly string[];
-  /** Options that need a restart: `data_dir`. */
+  /** Options that need a restart, such as `data_dir`. */
   readonly restart: readonly string[];
 }
 
@@ -91,7 +91,7 @@ const RESTART: readonly Option[] = [
   { name: 'log.format', of: ({ log }) => log.format },
 ];
 
-/** Returns the paths of the secrets that differ: `sinks.crm.secret`. A disabled sink counts as absent. */
+/** Returns the paths of the secrets that differ, such as `sinks.crm.secret`. A disabled sink counts as absent. */
 export function changedSecrets(before: Config, after: Config): string[] {
   const ofEntries = <Entry extends { readonly name: string }>(
     section: string,
@@ -118,7 +118,7 @@ function secretsIn(one: unknown, other: unknown, path: string): string[] {
   return [...keys].flatMap((key) => secretsIn(one[key], other[key], `${path}.${key}`));
 }
 
-/** Whether a change of the option takes effect at the next restart, and not at a reload. `path` is that of the option or of a part of it. */
+/** Whether a change to an option takes effect only at a restart, not at a reload. `path` is the path of the option or of a part of it. */
 export function needsRestart(path: string): boolean {
   return RESTART.some(({ name }) => path === name || path.startsWith(`${name}.`));
 }
@@ -159,7 +159,7 @@ function sinkOptions({
   ...common
 }: SinkConfig) {
   const { perLead, ...ofLeads } = mapping ?? {};
-  // The default is left out, as in the descriptions that earlier versions stored.
+  // Leaves out the default, because the descriptions that earlier versions stored do not contain it.
   const set = isSame(breaker, DEFAULT_BREAKER) ? {} : { breaker };
   return { ...common, ...set, ...ofLeads, ...perLead, ...options, timeout: timeoutMs, type: type.type };
 }

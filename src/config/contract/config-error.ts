@@ -1,6 +1,6 @@
 import { printable } from '../../platform/text/printable.ts';
 
-/** One fault of a configuration. Holds no value from the file or the environment. */
+/** One fault in a configuration. Contains no secret. */
 export interface Fault {
   /** The file as the operator named it. */
   readonly file: string;
@@ -30,7 +30,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Returns a fault on one line: `file:line:column: path: message; hint`. */
+/** Formats a fault as one line: `file:line:column: path: message; hint`. */
 export function formatFault(fault: Fault): string {
   const place = fault.line === 0 ? fault.file : `${fault.file}:${fault.line}:${fault.column}`;
   const where = fault.path === '' ? '' : `${fault.path}: `;

@@ -17,19 +17,22 @@ import type { Fault } from './config-error.ts';
 export interface ConfigValue {
   /** The path of the option: `sinks.crm.url`. */
   readonly path: string;
-  /** The value as in YAML, with absolute paths and masked secrets. Reads `[not set]` if its variable is not set here. */
+  /** The value as in YAML, with absolute paths and masked secrets; `[not set]` if it comes from a variable that this process does not have. */
   readonly value: string;
   /** Where the value comes from: `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x`, or `default`. */
   readonly origin: string;
 }
 
-/** An option that holds a secret, such as the credentials for a destination, and where the secret comes from. Never has the secret itself. */
+/** An option that holds a secret, such as the credentials for a destination, and where the secret comes from. Never contains the secret itself. */
 export interface SecretOption {
   /** The path of the option: `sinks.crm.headers.Authorization`. */
   readonly path: string;
   /** The names of the environment variables that the secret comes from. */
   readonly variables: readonly string[];
-  /** The absolute path of the file that holds the secret: that which the option names, or the configuration file. Undefined if variables are all. */
+  /**
+   * Absolute path of the file that holds the secret: the file that the option names, or the configuration file. Undefined if the secret
+   * comes entirely from variables.
+   */
   readonly file: string | undefined;
 }
 
@@ -37,13 +40,16 @@ export interface SecretOption {
 export interface Config {
   /** Absolute path of the configuration file. Relative paths in the file are resolved against the file's folder. */
   readonly file: string;
-  /** Absolute paths of the files that hold secrets of the configuration. */
+  /** Absolute paths of the secret files that the configuration names. */
   readonly secretFiles: readonly string[];
   /** Every value that is in effect, written or default, in the order of the option reference. */
   readonly values: readonly ConfigValue[];
   /** Every option that is set and holds a secret. */
   readonly secrets: readonly SecretOption[];
-  /** The options whose secrets are in the file itself: `sources.main.client_secret`. Empty unless every user may read the file. */
+  /**
+   * The options whose secrets are in the configuration file itself, such as `sources.main.client_secret`. Empty unless every user may read
+   * the file.
+   */
   readonly exposedSecrets: readonly string[];
   /** The name of the installation; undefined if it has none. */
   readonly name: string | undefined;
@@ -58,22 +64,22 @@ export interface Config {
   readonly queue: QueueConfig;
   /** Scheduled exports. */
   readonly exports: readonly ExportConfig[];
-  /** Scheduled backups. Their names differ from those of the exports, because they share states, metrics and problems. */
+  /** Scheduled backups. No backup has the name of an export, because the name identifies its state, metrics and problems. */
   readonly backups: readonly ExportConfig[];
   readonly admin: { readonly host: string; readonly port: number } | undefined;
   /** How people are notified of problems. */
   readonly alerts: AlertOptions;
-  /** The tokens that clients of the admin server may send: `admin.token`, as `admin`, and `admin.tokens`. */
+  /** The tokens that clients of the admin server may send: `admin.token`, under the name `admin`, and `admin.tokens`. */
   readonly adminTokens: readonly NamedToken[];
   /** The token that commands send to the running leadsync: the first of `adminTokens` with the role admin. */
   readonly adminToken: Secret | undefined;
   /** Public host names of the admin server. */
   readonly adminHosts: readonly string[];
-  /** The address at which people open the pages, without a slash at its end: `https://leadsync.example.com`. */
+  /** The address at which people open the pages, without a trailing slash: `https://leadsync.example.com`. */
   readonly publicUrl: string | undefined;
   /** Addresses and CIDR blocks of proxies whose `X-Forwarded-*` headers are trusted. */
   readonly adminProxies: readonly string[];
-  /** The header in which a trusted proxy names the person that a request is from; undefined if no proxy does. */
+  /** The header in which a trusted proxy names the person who makes a request; undefined if no proxy does. */
   readonly adminHeader: TrustedHeader | undefined;
   /** The OpenID provider that logs people in to the pages; undefined if there is none. */
   readonly adminLogin: LoginConfig | undefined;
@@ -82,7 +88,7 @@ export interface Config {
   readonly tokenKey: Secret | undefined;
   /** The key of the hash by which queries join the leads of one client; undefined if there is no such hash. */
   readonly clientKey: Secret | undefined;
-  /** Tables of the function `lookup` of expressions. */
+  /** Tables for the function `lookup` in expressions. */
   readonly lookups: Lookups;
   /** How long personal data is kept in the ledger. */
   readonly retention: Retention;
@@ -93,8 +99,8 @@ export interface Config {
 }
 
 /**
- * The part of a configuration that is enough for commands that neither poll nor deliver. It leaves out the options of sources, and those
- * that belong to the type of a sink, because their secrets may not be available.
+ * The part of a configuration that is enough for commands that neither poll nor deliver. Leaves out the options of sources and the
+ * type-specific options of sinks, because their secrets may not be available.
  */
 export interface LedgerConfig
   extends Pick<Config, 'file' | 'dataDir' | 'minFreeBytes' | 'admin' | 'publicUrl' | 'exports' | 'backups'> {
@@ -104,7 +110,7 @@ export interface LedgerConfig
   readonly queue: { readonly redis: RedisPlace | 'unknown' | undefined };
   /** The token that commands send; `unknown` if there may be one that is not available. */
   readonly adminToken: Secret | 'unknown' | undefined;
-  /** The faults of the file. If there are any, the faulty parts are left out here, and leadsync does not apply the file. */
+  /** The faults in the file. If there are any, the faulty parts are left out here, and leadsync does not apply the file. */
   readonly faults?: readonly Fault[];
 }
 
@@ -149,7 +155,7 @@ export interface SinkConfig {
   readonly events: readonly LeadEvent[];
   readonly batch: { readonly max: number; readonly waitMs: number };
   readonly concurrency: number;
-  /** Maximum batches that begin within any period of this length; undefined: no maximum. */
+  /** Maximum number of batches that begin within any period of `perMs`; undefined if there is no maximum. */
   readonly rate: { readonly batches: number; readonly perMs: number } | undefined;
   readonly timeoutMs: number;
   readonly retry: { readonly scheduleMs: readonly number[]; readonly jitter: number };
@@ -159,6 +165,6 @@ export interface SinkConfig {
   /** Which leads the sink gets, and in which form; undefined if it gets every lead as received. */
   readonly mapping: MappingDefinition | undefined;
   readonly mappingTests: readonly MappingTest[];
-  /** The country of phone numbers without a country code, for expressions; undefined if the sink names none. */
+  /** The country of phone numbers without a country code, for expressions; undefined if it is not set. */
   readonly region: string | undefined;
 }

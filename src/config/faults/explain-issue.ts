@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a map of keys and values',
 };
 
-/** Returns a message for the operator about an issue, without the value. Used where the schema has no message of its own. */
+/** Returns a message for the operator about an issue. Does not quote the value. Used where the schema has no message of its own. */
 export function explainIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -51,7 +51,7 @@ export function innermostIssues(issue: Issue): readonly Issue[] {
   return [issue];
 }
 
-/** Returns how to write a value of the expected type if the mistake is one of two typical ones; otherwise an empty text. */
+/** Returns a hint on how to write a value of the expected type if the mistake is one of two common ones; otherwise an empty string. */
 function howToWrite({ expected, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
   if (expected === 'string' && ['number', 'boolean'].includes(typeof input)) return ': put it in quotes';
   const isMap = expected === 'object' || expected === 'record';

@@ -15,7 +15,7 @@ export class FaultList {
     this.#file = file;
   }
 
-  /** Adds a fault at an offset of the text. Replaces an earlier fault with the same message at the same offset. */
+  /** Adds a fault at an offset in the text. Replaces an earlier fault with the same message at the same offset. */
   add(offset: number, path: Path, message: string, hint = ''): void {
     const { line, col } = this.lines.linePos(offset);
     const fault = { file: this.#file, line, column: col, path: printPath(path), message, hint, offset };

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { SinkType } from '../../sinks/sink.ts';
 
-/** The choices for a new configuration. Texts may contain `${NAME}`. */
+/** The choices for a new configuration. The values may contain `${NAME}`. */
 export interface NewConfig {
   readonly serviceUrl: string;
   /** A duration, as in `poll.every`. */
@@ -45,8 +45,8 @@ sinks:${wanted.length === 0 ? ` ${none}\n` : `\n${wanted.join('')}`}`;
 }
 
 /**
- * Returns the entries of sinks in `sinks`, indented by two spaces. `answerFor` returns plain text, not YAML. A sink whose usual name is taken has that
- * of its type.
+ * Returns an entry of `sinks` for each type, indented by two spaces. `answerFor` returns plain text, not YAML. A sink whose usual name is
+ * taken is named after its type.
  */
 export function sinkEntries(
   types: readonly SinkType[],
@@ -76,7 +76,7 @@ export function variablesIn(config: string): string[] {
   return [...new Set([...code.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = '']) => name))];
 }
 
-/** Returns a text as a one-line YAML value. Doubles each dollar sign that does not begin a variable. */
+/** Returns the text as a one-line YAML value. Doubles each dollar sign that does not begin a variable. */
 function yamlText(text: string): string {
   const value = text.replaceAll(/\$(?!\{)/g, '$$$$');
   const oneLine = {

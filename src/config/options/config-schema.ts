@@ -67,7 +67,7 @@ function describe(schema: unknown): JsonSchema {
   return description === undefined ? {} : { description };
 }
 
-/** The schema of a text with `${…}`, which may replace a value that is not free text: a number, an enum, a text with a pattern. */
+/** The schema of a string with `${…}`, which may stand in for a value that is not free text: a number, an enum value or a string with a pattern. */
 const VARIABLE: JsonSchema = { type: 'string', pattern: '\\$\\{' };
 
 /** Returns a schema that also accepts `${…}` wherever leadsync replaces it, except in the properties named in `except`. */
@@ -91,7 +91,7 @@ function acceptVariables(schema: JsonSchema, except: readonly string[] = []): Js
   };
 }
 
-/** Whether a schema is more specific than a text, so that it may reject a `${…}`. */
+/** Whether a schema accepts less than any string, so that it may reject a `${…}`. */
 function needsForm(schema: JsonSchema): boolean {
   if (schema.anyOf !== undefined) return schema.anyOf.every((form) => needsForm(isSchema(form) ? form : {}));
   if (schema.type === 'object' || schema.type === 'array') return false;

@@ -49,7 +49,7 @@ export class ConfigReader {
     this.#ignoresTests = ignoreTests;
   }
 
-  /** The secret files that are named in the parts that were read so far. */
+  /** The secret files named in the parts read so far. */
   get secretFiles(): readonly string[] {
     return [...this.#secretFiles];
   }
@@ -198,8 +198,8 @@ export class ConfigReader {
   }
 
   /**
-   * Returns the reader of the sinks, with what their mappings share. If the top level has a fault, or the secret is not readable for this
-   * purpose, takes what is written there, so that the expressions get no further faults.
+   * Returns the reader of the sinks, with what their mappings share. If the top level has a fault or the key cannot be read, uses
+   * placeholders, so that the expressions that need them get no further faults.
    */
   #sinkReader(daemon: z.output<typeof daemonOptions> | undefined): SinkReader {
     const written = this.#tree.valueAt(['lookups']);
@@ -233,7 +233,7 @@ export class ConfigReader {
     return { ...entry, target: { ...entry.target, directory } };
   }
 
-  /** Refuses a backup with the name of an export: their files, states and metrics have that name. */
+  /** Refuses a backup with the name of an export, because the name identifies its files, state and metrics. */
   #refuseSharedNames({
     exports,
     backups,

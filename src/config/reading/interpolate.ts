@@ -11,7 +11,7 @@ export interface InterpolationFault {
   readonly unset: boolean;
 }
 
-/** A text after interpolation. */
+/** The result of interpolation. */
 export interface Interpolated {
   readonly text: string;
   /** Whether the text had any `${…}`. */

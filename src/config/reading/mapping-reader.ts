@@ -18,7 +18,7 @@ export interface MappingParts {
 }
 
 /**
- * Returns what the options of a sink say about its leads; undefined if it gets every lead as received. `own` are the options of its type;
+ * Returns the mapping in the options of a sink; undefined if the sink gets every lead as received. `own` holds the options of its type;
  * undefined if they have a fault.
  */
 export function mappingOf(
@@ -36,7 +36,10 @@ export function mappingOf(
   return { where, fields, perLead, region, lookups: usedTables(expressions.join('\n'), lookups) };
 }
 
-/** Returns the tables that expressions use; all of them if one of the names is no constant, and undefined if there is no `lookup`. */
+/**
+ * Returns the lookup tables that the expressions use: all tables if an expression computes the name of one; undefined if no expression
+ * calls `lookup`.
+ */
 function usedTables(expressions: string, lookups: Lookups): Lookups | undefined {
   const calls = [...expressions.matchAll(/\blookup\s*\(\s*(?:(?:"([^"\\]*)"|'([^'\\]*)')\s*,)?/g)];
   if (calls.length === 0) return undefined;
@@ -45,7 +48,7 @@ function usedTables(expressions: string, lookups: Lookups): Lookups | undefined 
   return Object.fromEntries(Object.entries(lookups).filter(([name]) => names.includes(name)));
 }
 
-/** The parts of a type of sink on which the mappings of its sinks depend. */
+/** The parts of a sink type on which a mapping depends. */
 type MappedType = Pick<SinkType, 'perLead' | 'standardFields'>;
 
 function rulesOf(standard: Readonly<Record<string, StandardField>>): Readonly<Record<string, FieldRule>> {
@@ -69,8 +72,8 @@ export class MappingReader {
   }
 
   /**
-   * Checks the expressions in the options of the sink at a path. Returns a function that runs its tests: they are only run if the whole file
-   * has no other fault, from which their failures would follow.
+   * Checks the expressions in the options of the sink at a path. Returns a function that runs the sink's tests. Call it only if the file
+   * has no other fault, because tests can fail as a consequence of one.
    */
   check(
     options: SinkOptions,
@@ -88,7 +91,7 @@ export class MappingReader {
         this.#validator.keyFault([...at, 'tests'], 'there is nothing to test', 'add `where` or `fields`');
       return nothing;
     }
-    // With all tables, which a fault suggests.
+    // With all tables, so that a fault can suggest their names.
     const lookups = definition.lookups && this.#parts.lookups;
     const mapping = Mapping.compile({ ...definition, lookups }, this.#parts.clientKey);
     if (mapping instanceof Mapping)
@@ -114,7 +117,7 @@ export class MappingReader {
     }
   }
 
-  /** Refuses `{ value: }`, which YAML takes for null, and constants that an option cannot have. */
+  /** Refuses `{ value: }`, which YAML reads as null, and constants that an option does not accept. */
   #checkConstants(
     { fields = {}, perLead = {} }: Pick<MappingDefinition, 'fields' | 'perLead'> = {},
     options: SinkType['perLead'],
@@ -153,7 +156,7 @@ export class MappingReader {
     this.#validator.faultInText(place, start, message, isCut ? CUT : hint);
   }
 
-  /** Returns the path of the text of an expression, which the long form of a field has under `from`. */
+  /** Returns the path of an expression's text. The long form of a field has it under `from`. */
   #placeOf(path: readonly string[], at: Path): Path {
     const long = [...at, ...path, 'from'];
     return this.#tree.has(long) ? long : [...at, ...path];
@@ -162,7 +165,7 @@ export class MappingReader {
 
 const UNSURE = 'use answer("…"), .? or default(…) for what a lead may lack, or `invalid: drop`';
 
-/** Whether two values of JSON differ only in quotes: "3" and 3. */
+/** Whether two JSON values differ only in quotes, such as "3" and 3. */
 function isQuotesOnly(one: string, other: string): boolean {
   return one.replaceAll('"', '') === other.replaceAll('"', '');
 }

@@ -26,7 +26,7 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
   }
 }
 
-/** Names of the options that every sink has. The ledger needs their values: which events are owed, when to retry. */
+/** Names of the options that every sink has. The ledger needs their values, such as which events are owed and when to retry. */
 const COMMON: ReadonlySet<string> = new Set(Object.keys(sinkOptions(ANY_TYPE).shape));
 
 /** The schema of the top-level options. Built on first use, because building it takes longer than reading a file. */

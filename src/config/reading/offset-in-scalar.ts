@@ -1,6 +1,6 @@
 /**
  * Returns the offset in `source`, a scalar as written in YAML, of the character at `index` of `text`, its value. Skips what YAML adds:
- * quotes, escapes, indentation and the header of a block. Exact unless the text continues with a character of such an addition.
+ * quotes, escapes, indentation and the header of a block. May be inexact if such an addition contains the next character of the text.
  */
 export function offsetInScalar(text: string, source: string, index: number): number {
   let offset = /^[|>]/.test(source) ? source.indexOf('\n') + 1 : 0;

@@ -6,7 +6,7 @@ const MAX_CHARACTERS = 256 * 1024;
 /** Maximum size of a file, in bytes. A larger file has too many characters in any case. */
 export const MAX_BYTES = 4 * MAX_CHARACTERS;
 
-/** The result of parsing a text. */
+/** The result of parsing a file. */
 interface ParsedYaml {
   /** Undefined if the text has none; then the faults say why. */
   readonly document: Document.Parsed | undefined;
@@ -50,10 +50,13 @@ export function parseYaml(text: string, faults: FaultList): ParsedYaml {
   return { document: first, isBroken };
 }
 
-/** Errors of which each line of a part that begins in a wrong column has one. */
+/** The errors that occur once for each line of a wrongly indented part. */
 const OF_INDENTATION = new Set(['TAB_AS_INDENT', 'BAD_INDENT']);
 
-/** Adds only the first fault of a line, because one mistake often breaks the rest of its line; and only the first of lines indented alike. */
+/**
+ * Adds only the first fault of each line, because one mistake often breaks the rest of the line. Of consecutive lines with the same
+ * indentation fault, adds only the first.
+ */
 function addSyntaxFaults(errors: readonly YAMLParseError[], text: string, faults: FaultList): void {
   const reported = new Map<number, string>();
   const lines = text.split('\n');
@@ -76,7 +79,7 @@ function addSyntaxFaults(errors: readonly YAMLParseError[], text: string, faults
   }
 }
 
-/** Returns the first line with text from an index on, upwards or downwards; an empty text if there is none. */
+/** Returns the first line with text from an index on, upwards or downwards; an empty string if there is none. */
 function nearestText(lines: readonly string[], from: number, step: 1 | -1): string {
   let at = from;
   while (lines[at]?.trim() === '') at += step;

@@ -1,8 +1,8 @@
 import { isMap } from './needs.ts';
 
-/** Keys that belong to a key without a value above them, and begin in the same column. */
+/** Keys that belong to the key without a value above them, but begin in the same column as it. */
 interface Shallow {
-  /** The key without a value, from the sink on: `['fields']` or `['fields', 'email']`. */
+  /** The path of the key without a value, from the sink on: `['fields']` or `['fields', 'email']`. */
   readonly path: readonly string[];
   readonly keys: readonly string[];
 }

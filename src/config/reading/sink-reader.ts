@@ -14,7 +14,7 @@ import type { YamlTree } from './yaml-tree.ts';
 interface SharedParts {
   readonly tree: YamlTree;
   readonly validator: TreeValidator;
-  /** Validates an entry, and notes the secret files that it names. Returns undefined if it has a fault. */
+  /** Validates an entry, and records the secret files that it names. Returns undefined if it has a fault. */
   readonly validate: <Schema extends z.ZodType>(
     schema: Schema,
     value: unknown,
@@ -30,7 +30,7 @@ interface SharedParts {
 /** Reads the sinks of one configuration. Adds each fault to the list. */
 export class SinkReader {
   readonly #parts: SharedParts;
-  /** Run the tests of the mappings. */
+  /** Functions that run the tests of the mappings. */
   readonly #tests: (() => void)[] = [];
 
   constructor(parts: SharedParts) {
@@ -97,7 +97,7 @@ export class SinkReader {
     const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#parts.validator.validate(common, Object.fromEntries(shared), at);
-    // Without a type, the other valid keys are unknown.
+    // Without a type, it is unknown which other keys are valid.
     const absolute = (paths: object) => absolutePaths(paths, type?.paths ?? [], this.#parts.folder);
     const validated =
       type &&
@@ -105,7 +105,7 @@ export class SinkReader {
         'type',
         ...commonKeys,
       ]);
-    const options = validated && absolute(validated); // once more, for the defaults
+    const options = validated && absolute(validated); // again, for paths in defaults
     if (sharedOptions) {
       const mapping = new MappingReader(this.#parts.tree, this.#parts.validator, this.#parts.mapping);
       this.#tests.push(mapping.check(sharedOptions, type ?? {}, options, at));
@@ -115,7 +115,10 @@ export class SinkReader {
     return { type, options, shared: sharedOptions };
   }
 
-  /** Reports fields that are not indented deeper than `fields`, and returns the sink without them and what would follow from them. */
+  /**
+   * Reports fields that are not indented deeper than `fields`. Returns the sink without them, and without the options whose faults would
+   * only follow from this one.
+   */
   #withoutShallow(
     sink: Readonly<Record<string, unknown>>,
     known: ReadonlySet<string>,

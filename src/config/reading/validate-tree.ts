@@ -21,7 +21,7 @@ export class TreeValidator {
   /**
    * Parses the value at the path `at`. If the value has faults, adds them to the list and returns undefined. Converts a value that is a
    * single `${…}` to a number or a boolean where the schema expects one. `neighbours` are keys of the same map that are validated
-   * elsewhere; they serve only for suggestions.
+   * elsewhere; they are used only for suggestions.
    */
   validate<Schema extends z.ZodType>(
     schema: Schema,

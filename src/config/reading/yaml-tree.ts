@@ -24,9 +24,9 @@ const CORE_TAGS = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** A text with `${…}` in it, before and after interpolation. */
+/** A string with `${…}` in it, before and after interpolation. */
 export interface Interpolation {
-  /** The text in the file. */
+  /** The string as written in the file. */
   readonly source: string;
   readonly text: string;
   /** Names of the variables that were not replaced by a default, in order. */
@@ -39,12 +39,12 @@ interface Position {
   /** Offsets in the text. */
   readonly key: number;
   readonly value: number;
-  /** The offset behind the value. */
+  /** The offset just after the value. */
   readonly end: number;
   readonly replaced: Interpolation | undefined;
 }
 
-/** What the texts of a tree depend on. */
+/** What reading a document depends on. */
 interface TreeParts {
   readonly env: Environment;
   readonly purpose: Purpose;
@@ -97,7 +97,7 @@ export class YamlTree {
     return path.length === 0 ? 0 : this.keyOffsetOf(path.slice(0, -1));
   }
 
-  /** Returns the offset, in the file, of a character of the text at this path. */
+  /** Returns the offset, in the file, of a character in the text at this path. */
   offsetInText(path: Path, index: number): number {
     const position = this.#positions.get(keyOf(path));
     const text = this.valueAt(path);
@@ -105,13 +105,13 @@ export class YamlTree {
     return position.value + offsetInScalar(text, this.#text.slice(position.value, position.end), index);
   }
 
-  /** Whether a key is there, and nothing is written after it. */
+  /** Whether the key exists, but has no value after it. */
   isBlankAt(path: Path): boolean {
     const position = this.#positions.get(keyOf(path));
     return position !== undefined && this.#text.slice(position.value, position.end).trim() === '';
   }
 
-  /** Whether YAML took a part of the line behind the value at this path as a comment. */
+  /** Whether YAML reads what follows the value at this path as a comment. */
   isFollowedByComment(path: Path, comment = /^[ \t]+#/): boolean {
     const position = this.#positions.get(keyOf(path));
     return position !== undefined && comment.test(this.#text.slice(position.end));
@@ -178,7 +178,7 @@ export class YamlTree {
   #readKey(pair: Pair, path: Path): { key: string; offset: number } | undefined {
     const offset = (pair.key as Node | null)?.range?.[0] ?? this.offsetOf(path);
     if (isMap(pair.key) && this.#isExpression(path)) {
-      // {{…}}: a map whose key is a map.
+      // YAML reads {{…}} as a map whose key is a map.
       const { message, hint } = templateFault('{{');
       this.#unreadable(path, this.offsetOf(path), message, hint);
     } else if (!isScalar(pair.key) || typeof pair.key.value !== 'string') {
@@ -217,7 +217,7 @@ export class YamlTree {
     return this.#read(target, path, key, inside);
   }
 
-  /** Records an anchor. Reports a second one of the same name, although YAML lets it replace the first. */
+  /** Records an anchor. Reports a second anchor with the same name, although YAML would let it replace the first. */
   #noteAnchor(node: Node, path: Path, offset: number): void {
     const { anchor } = node;
     if (anchor === undefined) return;
@@ -241,7 +241,10 @@ export class YamlTree {
     return text;
   }
 
-  /** Whether a path leads to an expression, or to the text of a test of expressions. A `$` there belongs to a pattern. */
+  /**
+   * Whether a path leads to an expression, a test of expressions or a lookup table. A `$` there is not interpolated, because it may belong
+   * to a regular expression.
+   */
   #isExpression([section, sink, option]: Path): boolean {
     if (section === 'lookups') return true;
     if (section !== 'sinks') return false;

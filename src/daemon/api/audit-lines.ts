@@ -3,7 +3,7 @@ import type { Page, PageRequest } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { type AuditLine, readAudit } from '../../audit/read-audit.ts';
 
-/** Returns a page of the audit log of a data directory. @throws RequestError if the cursor belongs to no line that is kept */
+/** Returns a page of the audit log of a data directory. @throws RequestError if the line at the cursor no longer exists */
 export async function auditLines(
   dataDir: string,
   { since, until, ...filter }: AuditFilter,

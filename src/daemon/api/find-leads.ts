@@ -6,12 +6,12 @@ import type { FoundLead } from '../../ledger/contract/page-rows.ts';
 import type { QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { foundLeadJson } from '../../status/record-json.ts';
 
-/** Maximum queries for one answer. Other queries take their turn between two of them. */
+/** Maximum number of queries for one answer. Other queries can run between two of them. */
 const MAX_QUERIES = 10;
 
 /**
- * Finds leads by a part of the client's name, email address or phone number. Continues until the page is full, no content is left, or
- * 200,000 contents were read. @throws RequestError
+ * Finds leads by part of the client's name, email address or phone number. Continues until the page is full, no lead versions are left, or
+ * `MAX_QUERIES` queries were made. @throws RequestError
  */
 export async function findLeads(
   { text, source }: PersonSearch,

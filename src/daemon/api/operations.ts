@@ -40,7 +40,7 @@ export interface OperationParts {
   >;
   readonly queries: QueryWorker;
   readonly mappings: MappingWorker;
-  /** Returns the last lines of the log, newest first. */
+  /** Returns the latest log lines, newest first. */
   readonly recentLines: Logger['recent'];
   /** Returns why leadsync is not ready; empty if it is ready. */
   readonly unready: () => Promise<readonly string[]>;
@@ -52,7 +52,7 @@ export interface OperationParts {
   readonly pollNow: (source: string) => boolean | undefined;
 }
 
-/** Returns the operations of the pages and the API of a running leadsync. The query thread reads; the daemon's ledger makes changes. */
+/** Returns the operations behind the pages and the API of a running leadsync. The query thread reads; the daemon's ledger makes changes. */
 export function operationsOf(context: OperationParts): Operations {
   const { parts, queries, configuration, reload, previewReload, pollNow } = context;
   const { ledger, wakes } = parts;
@@ -212,7 +212,7 @@ function withHttpErrors(queries: QueryWorker): QueryWorker['ask'] {
   };
 }
 
-/** Requires known names: a query for a misspelt name would find nothing, which looks like good news. @throws RequestError */
+/** Requires known names, because a query for a misspelt name would find nothing, which looks like good news. @throws RequestError */
 async function requireNames(
   { parts }: OperationParts,
   query: QueryWorker['ask'],
@@ -260,7 +260,7 @@ function choiceOf({ left_out, ...filter }: ReplayFilter & Ids): LeadChoice {
   return { ...filterOf(filter), leftOut: left_out };
 }
 
-/** Divides ids into those of leads, which are numbers, and those of deliveries. */
+/** Divides ids into lead ids, which are numbers, and delivery ids. */
 function idsOf(ids: readonly string[]): SelectedIds {
   const isLead = (id: string) => /^\d{1,19}$/.test(id) && BigInt(id) <= MAX_LEAD_ID;
   return { leads: ids.filter(isLead).map(BigInt), deliveries: ids.filter((id) => !isLead(id)) };
@@ -273,7 +273,7 @@ function timesOf({ since, until }: { since: string | undefined; until: string | 
   };
 }
 
-/** Returns the lead id that a text contains. @throws RequestError if the text is not a lead id */
+/** Parses a lead id. @throws RequestError if the text is not a lead id */
 function leadIdOf(text: string): LeadId {
   const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
   if (id >= 1n && id <= MAX_LEAD_ID) return id;

@@ -13,8 +13,8 @@ import { loginProvider } from './login-provider.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
 
 /**
- * Starts the admin server with probes, metrics, reload, pages and API. In a worker, serves no pages and, of the API, only the
- * configuration. @throws AdminAddressError
+ * Starts the admin server with probes, metrics, reload, pages and API. In a worker, serves no pages, and only the configuration in the API.
+ * @throws AdminAddressError
  */
 export async function serveAdmin(
   { host, port }: { readonly host: string; readonly port: number },

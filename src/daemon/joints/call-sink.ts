@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import type { AttemptLease } from './attempt-lease.ts';
 
-/** Parameters of one call of a sink. */
+/** Parameters of one call to a sink. */
 export interface SinkCall {
   readonly clock: Clock;
   /** Aborts when leadsync stops and the grace period for attempts in progress is over. */
@@ -71,7 +71,7 @@ export async function callSink(
   }
 }
 
-/** Requires one outcome for each delivery: otherwise it is unknown which outcome belongs to which delivery. @throws SinkUnavailable */
+/** Requires one outcome for each delivery, because otherwise it is unknown which outcome belongs to which delivery. @throws SinkUnavailable */
 function complete(outcomes: readonly Outcome[], batch: Batch): readonly Outcome[] {
   const wanted = batch.deliveries.length;
   if (Array.isArray(outcomes) && outcomes.filter(isOutcome).length === wanted && outcomes.length === wanted)

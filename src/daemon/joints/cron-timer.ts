@@ -2,15 +2,15 @@ import type { PollSchedule } from '../../config/contract/config.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { nextCronTime } from '../../status/cron-times.ts';
 
-/** Interval for reading the wall clock, in ms: the clock may have been set, or the machine may have been suspended. */
+/** Interval for reading the wall clock, in ms. The clock may have been set, or the machine may have been suspended, during a wait. */
 const CHECK_INTERVAL_MS = 1_000;
 /** A wall clock that falls behind the monotonic clock by less than this, in ms, is being synchronised, not set back. */
 const STEP_MS = 1_000;
 
 /**
- * Waits for the times of a cron expression, measured by the wall clock. A clock that is set back does not delay a poll: the monotonic clock
- * limits each wait to its initial length. If several scheduled times have passed, for example during a poll, only one poll is due, and it
- * is due immediately.
+ * Waits for the times at which a cron expression matches, by the wall clock. A clock that is set back does not delay a poll: the monotonic
+ * clock limits each wait to its initial length. If several scheduled times have passed, for example during a poll, only one poll is due,
+ * and it is due immediately.
  */
 export class CronTimer {
   readonly #schedule: Extract<PollSchedule, { cron: string }>;
@@ -23,8 +23,8 @@ export class CronTimer {
   #aheadMs = 0;
 
   /**
-   * `last` is the time that the ledger has for the last complete poll. If there is none, or if it lies in the future because the clock was
-   * set back, a poll is due now.
+   * `last` is the time of the last complete poll, according to the ledger. If there is none, or if it lies in the future because the clock
+   * was set back, a poll is due now.
    */
   constructor(schedule: Extract<PollSchedule, { cron: string }>, clock: Clock, last: Date | undefined) {
     this.#schedule = schedule;

@@ -35,7 +35,7 @@ export interface DeliverParts {
   readonly onSettled: (sink: string) => void;
 }
 
-/** Time for settling, in ms: a lease lasts this much longer than the attempt's budget. */
+/** Time for settling, in ms. A lease lasts this much longer than the attempt's budget. */
 const SETTLE_MS = 15_000;
 const SETTLE_RETRY_MS = 500;
 
@@ -48,7 +48,7 @@ export function attemptLeaseMs({ budgetMs }: OpenSink): number {
 export function deliverBatch(parts: DeliverParts): AttemptBatch {
   return async (ref, signal) => {
     try {
-      // If this process has no such sink, does nothing: another process has the sink, or a later process will.
+      // If this process has no such sink, does nothing: another process has it, or a later process will have it.
       await parts.sinks.use(ref.sink, (open) => attempt(parts, open, ref, signal));
     } catch (error) {
       const { message: reason, hint } = error instanceof LedgerError ? error : unexpected(error);
@@ -89,7 +89,7 @@ async function attempt(
   // attempted again as the same batch, unless another process already has it.
   const hasAnswer = sent.some(({ kind }) => kind !== 'unavailable' && kind !== 'untried');
   if (toSend && !hasAnswer && (signal.aborted || lease.wasOver)) {
-    // The destination may know the id of a lead that was sent, even if it did not accept the lead: the next attempt sends the same content.
+    // The destination may know the id of a lead that was sent, even if it did not accept the lead, so the next attempt must send the same content.
     if (await ledger.release(ref, answered.some(mayHaveBeenSent))) parts.onSettled(batch.sink);
     else emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
     return;
@@ -110,7 +110,7 @@ function withoutUnsent(outcomes: readonly Outcome[]): readonly Outcome[] {
   );
 }
 
-/** Ends the span. Leaves out the reasons, which may contain personal data: the error of a span is one word or an HTTP status. */
+/** Ends the span. Leaves out the reasons, which may contain personal data. The error of the span is only the kind of outcome or the HTTP status. */
 function endSpan(span: Span, outcomes: readonly Outcome[]): void {
   const count = (kind: Outcome['kind']) => outcomes.filter((outcome) => outcome.kind === kind).length;
   const failed = outcomes.find(({ kind }) => kind === 'refused' || kind === 'unavailable');
@@ -124,15 +124,13 @@ function endSpan(span: Span, outcomes: readonly Outcome[]): void {
   span.end(attributes, failed && String(status ?? failed.kind));
 }
 
-/** Removes the answers to a batch with erased leads: the destination may answer with the content that it still holds. */
+/** Removes the answers to a batch with erased leads, because the destination may return the content that it still holds. */
 function keepable(outcomes: readonly Outcome[], { deliveries }: Batch): readonly Outcome[] {
   if (deliveries.every(({ event }) => event !== 'erased')) return outcomes;
   return outcomes.map((outcome) => ('answer' in outcome ? { ...outcome, answer: undefined } : outcome));
 }
 
-/**
- * Settles the attempt. Retries transient ledger failures for up to `withinMs`: without a settlement, the sink would get the batch again.
- */
+/** Settles the attempt. Retries transient ledger failures for up to `withinMs`, because the sink would get an unsettled batch again. */
 async function settleSurely(
   parts: DeliverParts,
   ref: BatchRef,
@@ -202,7 +200,7 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
   if (after.heldSince && !before.heldSince) {
     events.push({ type: 'sink-held', sink, reason: after.heldReason ?? '', probeAt: after.probeAt });
   }
-  const isGone = after.pausedSince && !before.pausedSince; // the destination has said so
+  const isGone = after.pausedSince && !before.pausedSince; // the destination reported that it is gone for good
   if (before.heldSince && !after.heldSince && !isGone) {
     events.push({ type: 'sink-recovered', sink, heldMs: now.getTime() - before.heldSince.getTime() });
   }

@@ -9,7 +9,7 @@ import type { Emit } from '../../telemetry/events.ts';
 import type { Pace } from './pace.ts';
 import type { Wake } from './wake.ts';
 
-/** What the dispatch of one sink works with. All sinks share the ledger and the carrier; each sink has its own wake. */
+/** What `dispatch` needs for one sink. All sinks share the ledger and the carrier; each sink has its own wake. */
 export interface DispatchParts {
   readonly ledger: LedgerDelivering;
   readonly carrier: Carrier;
@@ -21,7 +21,7 @@ export interface DispatchParts {
   readonly pace?: Pace | undefined;
 }
 
-/** Interval for offering again the batches whose attempt has not begun, in ms: a carrier may lose what it holds. */
+/** Interval for offering again the batches whose attempt has not begun, in ms. A carrier may lose what it holds. */
 const REOFFER_MS = 5_000;
 const AFTER_LEDGER_FAILURE_MS = 1_000;
 /** Extension of the lease of an attempt that still runs in this process when its lease ends, in ms. */
@@ -43,7 +43,7 @@ export async function dispatch(
   while (!signal.aborted) {
     let until: Date | undefined;
     try {
-      // While the carrier is unavailable, claim nothing: batches would only wait under a lease.
+      // While the carrier is unavailable, claim nothing, because batches would only wait under a lease.
       if (carrier.unready() === undefined) {
         const activeLeases = { leases: carrier.attempting(), leaseMs: LEASE_EXTENSION_MS };
         // Claims even if the pace allows no batch, because the claim also extends leases and returns the health of the sink.
@@ -73,7 +73,8 @@ export async function dispatch(
 }
 
 /**
- * Reports that an operator paused or resumed the sink, usually through another process. Attempts report holding and recovery themselves.
+ * Reports that an operator paused or resumed the sink, usually through another process. The attempts themselves report when the sink is
+ * held or recovers.
  */
 function reportChanges(
   sink: string,

@@ -1,6 +1,6 @@
 import type { ListedBlock } from '../../leads/listed-lead.ts';
 
-/** Maximum recognised blocks in a group, which holds their bytes. */
+/** Maximum number of recognised blocks in a group. A group keeps the bytes of its blocks in memory. */
 const MAX_BLOCKS = 8;
 
 /** Consecutive blocks: several that the source recognised, or a single one. */
@@ -8,7 +8,8 @@ export type BlockGroup = readonly [ListedBlock, ...ListedBlock[]];
 
 /**
  * Groups consecutive blocks that the source recognised and that arrive while the ledger is busy, so that one call can pass all of them to
- * the ledger. Holds no block while the ledger is idle: it may not know a recognised block, which then has new leads. Keeps the order.
+ * the ledger. Holds back no block while the ledger is idle, because the ledger may not know even a recognised block, which then contains
+ * new leads. Keeps the order.
  * @param idle returns a promise that resolves once the ledger has recorded the last group
  */
 export async function* groupBlocks(

@@ -9,20 +9,21 @@ import type { Emit } from '../../telemetry/events.ts';
 
 /** Time after which mapping a batch gives way to other work, in ms. */
 const TURN_MS = 10;
-/** Time that a mapping may take for one lead before leadsync reports it, in ms. Other work of the process waits for it. */
+/** Time that a mapping may take for one lead before leadsync reports it as slow, in ms. The other work of the process waits meanwhile. */
 const SLOW_MS = 50;
 
 /** The deliveries of a batch that go to the sink, and the outcomes of the others. */
 export interface MappedBatch {
-  /** The batch with the deliveries to send, mapped; undefined if there is none. */
+  /** The batch with the mapped deliveries to send; undefined if there are none. */
   readonly toSend: Batch | undefined;
-  /** Returns one outcome for each delivery of the whole batch, in order, from those of `toSend`. */
+  /** Returns one outcome for each delivery of the whole batch, in order. `ofSent` contains the outcomes of the deliveries in `toSend`. */
   outcomes(ofSent: readonly Outcome[]): readonly Outcome[];
 }
 
 /**
- * Applies the mapping of its sink to each delivery of a batch. Withholds the deliveries that the mapping leaves out, those for which it
- * fails, and erased leads from a sink that does not take `erased` events: a lead without content would fail the whole batch.
+ * Applies the sink's mapping to each delivery of a batch. Withholds the deliveries that the mapping leaves out and those for which it
+ * fails. Also withholds erased leads if the sink does not accept `erased` events, because a lead without content would make the whole batch
+ * fail.
  */
 export async function mapBatch(
   batch: Batch,

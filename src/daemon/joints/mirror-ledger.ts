@@ -7,18 +7,18 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
-/** Maximum rows in one transaction, few enough that reading them does not delay other work of the ledger for long. */
+/** Maximum number of rows in one transaction. Few enough that reading them does not delay the ledger's other work for long. */
 const ROWS_PER_PART = 1000;
 /** Maximum number of parts of each table that one pass copies. */
 const PARTS_PER_PASS = 2;
 /** Ratio of rest to work: after each part, the mirror sleeps for this many times as long as the part took. */
 const REST = 3;
-/** For how long deliveries that were discarded and then retried are copied again after they were settled, in ms: 30 days. */
+/** Time after its settlement for which a delivery that was discarded and then retried is copied again, in ms: 30 days. */
 const BROUGHT_BACK_MS = 30 * 24 * 3_600_000;
 /** Minimum wait after the destination was unavailable, in ms. */
 const AFTER_FAILURE_MS = 30_000;
 
-/** What the mirroring of one sink works with. */
+/** What mirroring to one sink needs. */
 export interface MirrorParts {
   readonly sink: string;
   readonly ledger: LedgerQueries & Pick<LedgerUpkeep, 'id'>;
@@ -124,8 +124,8 @@ async function readNew(ledger: LedgerQueries, table: string, after: number): Pro
 }
 
 /**
- * Copies the lead contents that the destination lacks. The destination has most contents already, from the deliveries of the leads. Runs
- * before the versions are written, so that no version is there without its content.
+ * Copies the lead content that the destination lacks. The destination already has most of the content from the deliveries. Runs before the
+ * versions are written, so that no version is there without its content.
  */
 async function copyContents(
   mirror: Mirror,
@@ -162,7 +162,10 @@ async function copyUnsettled(
     });
 }
 
-/** Copies again the deliveries, up to number `upTo`, that the mirror has as settled because they had been discarded before a retry. */
+/**
+ * Copies again the deliveries, up to number `upTo`, that were discarded and then retried. The mirror recorded them as settled when they
+ * were discarded.
+ */
 async function copyBroughtBack(
   mirror: Mirror,
   upTo: number,
@@ -206,7 +209,7 @@ function isSameRenamed(one: Overview['renamed'], other: Overview['renamed']): bo
 }
 
 /**
- * Calls `bring` to copy one part. If the mirror runs in the background, then sleeps `REST` times as long as that took.
+ * Calls `bring` to copy one part. If the mirror runs in the background, sleeps afterwards for `REST` times as long as the copying took.
  * @throws the reason of `signal` if it has aborted
  */
 async function withDutyCycle(

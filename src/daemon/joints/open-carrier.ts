@@ -6,7 +6,7 @@ import type { ClaimRequest } from '../../ledger/contract/claim.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
-/** Opens the configured carrier: BullMQ if the configuration names a Redis, otherwise in-process. */
+/** Opens the configured carrier: BullMQ if the configuration names a Redis server, otherwise in-process. */
 export async function openCarrier(
   config: Config,
   parts: {
@@ -47,7 +47,7 @@ export function claimLimits(
   if (!config.queue.redis) return { window: concurrency, leaseMs: attemptMs, beginForMs: attemptMs };
   // Enough for several worker processes, but bounded, so that Redis holds few jobs even if the backlog is long.
   const window = Math.min(Math.max(concurrency * 8, 50), 1_000);
-  // Workers that come back attempt the batches that waited for them all at once, so with a rate only a few may wait.
+  // Workers that come back attempt all waiting batches together, so only a few may wait if the sink has a rate.
   return { window: rate ? Math.min(window, concurrency) : window, leaseMs: 600_000 };
 }
 

@@ -1,12 +1,12 @@
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** A maximum number of batches within any period of a length. */
+/** Maximum number of batches within any period of `perMs`. */
 export interface Rate {
   readonly batches: number;
   readonly perMs: number;
 }
 
-/** Counts the batches of one sink against its rate. Starts with none: an earlier process is not counted. */
+/** Counts the batches of one sink against its rate. Starts at zero, without the batches of an earlier process. */
 export class Pace {
   #rate: Rate;
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class Pace {
     this.#clock = clock;
   }
 
-  /** Applies another rate, which counts the batches that were claimed before as well. */
+  /** Applies another rate. Batches that were claimed before the change count towards it, too. */
   set rate(rate: Rate) {
     this.#rate = rate;
   }
@@ -46,7 +46,7 @@ export class Pace {
   }
 }
 
-/** The paces of all sinks, which outlive a reload: a sink that is opened again has not sent less. */
+/** The paces of all sinks. They outlive a reload, because opening a sink again does not undo what it has sent. */
 export class Paces {
   readonly #clock: Clock;
   readonly #paces = new Map<string, Pace>();

@@ -4,7 +4,7 @@ import type { Emit, EventOf } from '../../telemetry/events.ts';
 
 /** The failed last poll of a source. */
 interface LastFailure extends PollFailure {
-  /** When leadsync retries it, unless an operator requests a poll earlier. */
+  /** When leadsync polls again, unless an operator requests a poll earlier. */
   readonly retryAt: Date;
 }
 
@@ -17,7 +17,7 @@ export class PollFailures {
     this.#clock = clock;
   }
 
-  /** Receives every event and remembers which sources' last poll failed. */
+  /** Receives every event and remembers the sources whose last poll failed. */
   readonly observe: Emit = (event) => {
     if (event.type === 'poll-failed') this.#last.set(event.source, this.#failure(event));
     if (event.type === 'poll-finished') this.#last.delete(event.source);

@@ -9,8 +9,8 @@ import { PollRequest } from './poll-request.ts';
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
 /**
- * Codes of failures that only a person can fix, such as a wrong secret or address. A 401 or 403 in answer to the request for a listing is
- * not among them, because it may pass by itself.
+ * Codes of failures that only a person can fix, such as a wrong secret or address. A 401 or 403 in response to a listing request is not
+ * among them, because it may be transient.
  */
 const CONFIGURATION_FAILURES: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'other-origin']);
 /** Codes of failures that a login may fix. */
@@ -30,17 +30,17 @@ const CHECK_LOGIN_MS = 1_000;
 export interface PollLoopParts extends PollParts {
   readonly schedule: PollSchedule;
   readonly random: Random;
-  /** Aborts when no further poll may begin; the poll in progress continues to its end. Absent: only the stop ends the loop. */
+  /** Aborts when no further poll may begin; the poll in progress continues to its end. Absent: only the signal of `pollLoop` ends the loop. */
   readonly retired?: AbortSignal;
-  /** Where an operator can request a poll. */
+  /** Lets an operator request a poll. */
   readonly request?: PollRequest;
 }
 
 /**
  * Polls a source on its schedule until the signal aborts. Polls never overlap: a poll that takes longer than the interval delays the next.
- * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if no poll was
- * ever complete, or if a scheduled time has passed since the last complete poll, for example during another poll or while leadsync was not
- * running. A request of an operator ends any of these waits.
+ * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if no poll
+ * has ever been complete, or if a scheduled time has passed since the last complete poll, for example during another poll or while leadsync
+ * was not running. An operator's request ends any of these waits.
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
   const { clock, schedule, emit, request = new PollRequest() } = parts;
@@ -68,9 +68,7 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
   }
 }
 
-/**
- * Waits before the next poll. After a failure that a login may fix, a new login ends the wait: one whose time differs from `lastLoginAt`.
- */
+/** Waits before the next poll. After a failure that a login may fix, a login whose time differs from `lastLoginAt` ends the wait. */
 async function backOff(
   { code }: PollFailure,
   waitMs: number,

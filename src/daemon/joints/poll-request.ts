@@ -2,13 +2,13 @@
 export class PollRequest {
   #waiting: AbortController | undefined;
 
-  /** Ends the wait, so that a poll begins now. Returns false if nothing waits, because a poll is in progress. */
+  /** Ends the wait, so that a poll begins now. Returns false if the source is not waiting, because a poll is in progress. */
   pollNow(): boolean {
     this.#waiting?.abort();
     return this.#waiting !== undefined;
   }
 
-  /** Runs `wait` until it resolves. A request or `signal` aborts the signal that it gets. */
+  /** Runs `wait` until it resolves. A poll request or `signal` aborts the signal that `wait` receives. */
   async wait(wait: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     const waiting = new AbortController();
     // Not `AbortSignal.any`: `signal` lasts as long as leadsync, and there is a wait for every poll.

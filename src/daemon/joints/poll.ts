@@ -62,7 +62,8 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
     startMs,
     reportedMs: startMs,
   };
-  // Aborts the reading when leadsync stops, or when the listing cannot be recorded: the service may send nothing more for a long time.
+  // Aborts the reading when leadsync stops, or when the listing cannot be recorded. Otherwise, the poll could wait for a long time for a
+  // service that sends nothing more.
   const reading = new AbortController();
   const stop = () => reading.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
@@ -116,7 +117,10 @@ function readAhead(block: ListedBlock): readonly ListedItem[] | undefined {
   return fault === undefined ? items : undefined;
 }
 
-/** Records a group of blocks. `ahead` holds all items of a single block that was read ahead. Returns whether the last block was recorded now, and all of its elements were news. */
+/**
+ * Records a group of blocks. `ahead` holds all items of a single block that was read ahead. Returns whether the last block was recorded now
+ * and all of its elements were new, changed or rejected.
+ */
 async function recordGroup(
   parts: PollParts,
   id: PollId,
@@ -134,8 +138,8 @@ async function recordGroup(
 }
 
 /**
- * Records a block. If all of its items were read ahead, passes them on in one call, without asking first which of them are unknown. Returns
- * whether all of its elements were news: then those of the next blocks probably are, too.
+ * Records a block. If all of its items were read ahead, passes them on in one call, without first asking the ledger which of them are
+ * unknown. Returns whether all of its elements were new, changed or rejected, because those of the next blocks then probably are, too.
  */
 async function recordBlock(
   { ledger, onOwed }: PollParts,
@@ -164,7 +168,7 @@ async function recordBlock(
   return news === size;
 }
 
-/** Reads elements until one cannot be read. Returns the items before that element, and its fault if there is one. */
+/** Reads elements until one cannot be read. Returns the items before that element, and the fault, if any. */
 function readAll(elements: readonly ListedElement[]): { items: readonly ListedItem[]; fault?: unknown } {
   const items: ListedItem[] = [];
   try {

@@ -55,7 +55,7 @@ export class Wakes {
     return wake;
   }
 
-  /** Wakes the loop of a sink: a delivery may be due, or the window may have room. */
+  /** Wakes the loop of a sink. Call this when a delivery may be due, or when the window may have room. */
   notify(sink: string): void {
     this.#wakes.get(sink)?.notify();
   }

@@ -13,10 +13,14 @@ export interface WatchParts {
 }
 
 const CHECK_INTERVAL_MS = 3_000;
-/** Consecutive silent checks before a worker is replaced. Counts checks and not time, because a process may be frozen for a while. */
+/**
+ * Number of consecutive silent checks before a worker is replaced. A number of checks rather than a time, because a process may be frozen
+ * for a while.
+ */
 const CHECKS_BEFORE_REPLACING = 4;
 /**
- * Maximum number of silent checks before a worker is replaced: ten minutes. The number doubles each time the new worker is silent as well.
+ * Maximum number of silent checks before a worker is replaced; they take ten minutes. The number doubles each time the new worker is silent
+ * as well.
  */
 const MAX_CHECKS_BEFORE_REPLACING = 200;
 

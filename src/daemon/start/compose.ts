@@ -39,7 +39,7 @@ export type Role =
   /** Polls once, dispatches without waiting for batches to fill, and makes attempts. */
   | { readonly kind: 'sync' };
 
-/** Options of a daemon. A reload replaces `config` with the result of `load`; the others never change. */
+/** Options for a daemon. A reload replaces `config` with the result of `load`; the others never change. */
 export interface DaemonOptions {
   readonly config: Config;
   readonly role: Role;
@@ -48,15 +48,15 @@ export interface DaemonOptions {
   readonly log: LogStream;
   /** Reads the configuration again, for a reload. Absent: a reload uses `config` again. @throws ConfigError */
   readonly load?: () => Config;
-  /** Stamp of the files from before `config` was read. Absent: that of the files when leadsync starts. */
+  /** Stamp of the configuration files, taken before `config` was read. Absent: leadsync takes the stamp when it starts. */
   readonly loadedStamp?: string;
-  /** Further receivers of every event, such as the progress display of a terminal. */
+  /** Additional receivers of every event, such as the progress display of a terminal. */
   readonly subscribers?: readonly Emit[];
   /** Aborts a start that is still waiting; a started daemon ignores it. Absent: the start cannot be aborted. */
   readonly stop?: AbortSignal;
   /** Environment variables; those of OpenTelemetry turn tracing on. Absent: no tracing. */
   readonly env?: TracingParts['env'];
-  /** A test's clock instead of the system's. The ledger then runs in the caller's thread. */
+  /** Clock for a test, in place of the system clock. If it is set, the ledger runs in the caller's thread. */
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -78,7 +78,7 @@ export interface Parts {
   readonly paces: Paces;
   readonly clock: Clock;
   readonly random: Random;
-  /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
+  /** Rewrites each `leadsync …` command in the text into the form that works in this installation. */
   readonly rewriteCommands: (text: string) => string;
 }
 
@@ -88,9 +88,9 @@ export function enabledSinks({ sinks }: Config): readonly SinkConfig[] {
 }
 
 /**
- * Opens the long-lived parts, connects them to each other, and adds the closing of each part to `closers`. Needs no network connection
- * unless the ledger is missing. `tokenExpiresAt` returns when the current access token of a source expires, for the metrics. @throws
- * DataDirInUse, DataDirUnusable, NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
+ * Opens the long-lived parts, connects them to each other, and adds a function to `closers` that closes each part. Needs no network
+ * connection unless the ledger is missing. `tokenExpiresAt` returns when the current access token of a source expires, for the metrics.
+ * @throws DataDirInUse, DataDirUnusable, NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
  */
 export async function compose(
   options: DaemonOptions,
@@ -179,7 +179,7 @@ async function openLedger(
   closers: Closers,
 ): Promise<Ledger> {
   const { config } = current;
-  // Not from `random`: the name must differ from every name that was ever used here, even in a test with a seed.
+  // Not from `random`, because the name must differ from every name that was ever used here, even in a test with a seed.
   const holder = randomBytes(8).toString('hex');
   const parts = { create, holder, sinks: () => current.config.sinks };
   const ledger = clock
@@ -192,7 +192,7 @@ async function openLedger(
   return ledger;
 }
 
-/** Reports an upgrade of the ledger, or that the ledger was restored from a backup. */
+/** Reports that the ledger was upgraded or restored from a backup. */
 function reportOpening({ opening }: Pick<Ledger, 'opening'>, dataDir: string, emit: Emit): void {
   const { upgraded, isCopy } = opening;
   if (upgraded) {
@@ -222,13 +222,13 @@ function openTelemetry(
   });
 }
 
-/** Returns the names of sources, sinks, exports and backups that get metrics. */
+/** Returns the names of the sources, sinks, exports and backups that get metrics. */
 export function namesOf(
   config: Config,
   role: Role,
 ): Pick<TelemetryOptions, 'sources' | 'sinks' | 'exports' | 'backups'> {
   return {
-    // A worker polls no source: series that stay at 0 would look like failing polls.
+    // A worker polls no source, and series that stay at 0 would look like failing polls.
     sources: role.kind === 'worker' ? [] : config.sources.map(({ name }) => name),
     sinks: enabledSinks(config).map(({ name }) => name),
     exports: role.kind === 'run' ? config.exports.map(({ name }) => name) : [],

@@ -8,7 +8,7 @@ import { systemClock } from '../../platform/time/clock.ts';
 
 /** The program of the ledger thread; threaded-ledger.ts starts it. */
 
-/** Options of the ledger thread. The daemon sends the policies again when they change. */
+/** Options for the ledger thread. The daemon sends the policies again when they change. */
 export interface ThreadStart {
   readonly file: string;
   readonly create: boolean;

@@ -9,13 +9,13 @@ import { createLogger, type Logger, type LogStream } from '../../telemetry/logge
 
 /** How long `run` waits for destinations and Redis to show whether there was an earlier ledger, in ms. */
 const RUN_PATIENCE_MS = 300_000;
-/** How long `sync` waits for destinations and Redis, in ms: shorter, because a person or a script waits for `sync`. */
+/** The same for `sync`, in ms. Shorter, because a person or a script is waiting for `sync`. */
 const SYNC_PATIENCE_MS = 10_000;
 
 const NOT_STARTED =
   'leadsync is still waiting to start and cannot reload its configuration. Restart it to use the changed configuration.';
 
-/** The daemon's options that the wait needs. */
+/** Daemon options that `waitToStart` needs. */
 export interface StartOptions {
   readonly config: Config;
   readonly role: { readonly kind: 'run' | 'worker' | 'sync' };
@@ -32,8 +32,8 @@ interface Address {
 }
 
 /**
- * If there is no ledger, waits until it is known whether leadsync may create one. Meanwhile logs what it waits for, answers `/livez` (and
- * so `leadsync healthcheck`), and reports the reason on `/readyz`.
+ * If there is no ledger, waits until it is known whether leadsync may create one. Meanwhile, logs what it is waiting for, answers `/livez`
+ * (and so `leadsync healthcheck`), and reports the reason on `/readyz`.
  * @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError
  */
 export async function waitToStart(options: StartOptions, clock: Clock): Promise<void> {
@@ -62,7 +62,7 @@ async function serveProbes(
   reasons: () => readonly string[],
   logger: Logger,
 ) {
-  const { startAdmin } = await import('../../admin/server.ts'); // lazy: without an admin address, the server would only use memory
+  const { startAdmin } = await import('../../admin/server.ts'); // lazy: without an admin address, the server would only waste memory
   const loadedAt = new Date().toISOString();
   const instance = randomUUID();
   const { dataDir } = config;

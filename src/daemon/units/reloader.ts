@@ -15,7 +15,7 @@ export type ReloadTrigger = 'SIGHUP' | 'request' | 'watch';
 
 /** State of the current configuration. */
 interface ConfigState {
-  /** Number of configurations applied since the start; the first is 1. */
+  /** Number of configurations applied since startup, including the first. */
   readonly generation: number;
   readonly loadedAt: Date;
   /** Since when and why the configuration file, or a file that it names, is invalid. Undefined if the configuration is valid. */
@@ -24,7 +24,7 @@ interface ConfigState {
   readonly values: readonly ConfigValue[];
 }
 
-/** Result of a reload: the changes, or the faults of the configuration. */
+/** Result of a reload: the changes, or the faults in the configuration. */
 export type ReloadResult =
   | {
       readonly applied: true;
@@ -36,24 +36,24 @@ export type ReloadResult =
     }
   | { readonly applied: false; readonly generation: number; readonly faults: readonly string[] };
 
-/** What a reload would change, or the faults of the configuration. */
+/** What a reload would change, or the faults in the configuration. */
 export type ReloadPreview = { readonly file: string } & (
   | { readonly options: readonly ChangedOption[] }
   | { readonly faults: readonly string[] }
 );
 
-/** Reads the configuration as it is written now. */
+/** Reads the configuration from its current files. */
 export interface ConfigReader {
   /** @throws ConfigError */
   readonly load: () => Config;
-  /** Returns a text that changes whenever one of the files changes. */
+  /** Returns a string that changes whenever one of the files changes. */
   readonly stamp: (files: ConfigFiles) => string;
 }
 
 /** The files that a configuration was read from. */
 export type ConfigFiles = Pick<Config, 'file' | 'secretFiles'>;
 
-/** Applies the configuration as it is written now, one reload at a time. A failed reload leaves the last valid configuration in force. */
+/** Applies the configuration from its current files, one reload at a time. A failed reload leaves the last valid configuration in force. */
 export class Reloader {
   readonly #installation: Pick<Installation, 'apply' | 'changedOptions'>;
   readonly #read: ConfigReader;
@@ -114,7 +114,7 @@ export class Reloader {
     }
   }
 
-  /** Reloads the configuration. Never rejects: the result and the log say what is wrong. */
+  /** Reloads the configuration. Never rejects: if the reload fails, the result and the log state why. */
   reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const reload = this.#last.then(() => this.#reload(trigger));
     this.#last = reload;
@@ -145,8 +145,8 @@ export class Reloader {
   }
 
   /**
-   * Reads the configuration. Takes the stamp first, so that an edit during the reading counts as a new change. Only the reading shows which
-   * files hold secrets; if that list has changed, reads everything again. @throws ConfigError
+   * Reads the configuration. Takes the stamp first, so that an edit made while it reads counts as a new change. Only reading the
+   * configuration shows which files hold secrets; if that list has changed, reads everything again. @throws ConfigError
    */
   #load(): Config {
     const before = this.#files;

@@ -40,7 +40,7 @@ export class Installation {
   async declare(config = this.#parts.current.config): Promise<void> {
     const { ledger, role } = this.#parts;
     if (role.kind === 'worker') return;
-    // Sinks first, because the ledger may refuse a new name of a sink.
+    // Sinks first, because the ledger may refuse a sink's new name.
     await ledger.declareSinks(
       enabledSinks(config).map((sink) => {
         const { name, events, backfill, formerly } = sink;
@@ -66,7 +66,7 @@ export class Installation {
    * with the configuration in force; without `exact`, the sentences do not show changed secrets.
    */
   async plan(config: Config, exact?: ConfigChanges): Promise<readonly string[]> {
-    // The last declaration is that of the `run` process beside this worker: comparing with it would show no change.
+    // The last declaration comes from the `run` process that this worker serves, so comparing with it would show no change.
     if (this.#parts.role.kind === 'worker') return exact ? describeChanges(exact) : [];
     const { ledger, exportStates } = this.#parts;
     const last = { ...(await ledger.lastDeclaration()), exports: await lastExports(exportStates) };
@@ -120,7 +120,7 @@ export class Installation {
     return failures.filter((failure) => failure !== undefined);
   }
 
-  /** Polls a source now instead of at its next time. Returns false if a poll is in progress; undefined if no source has the name. */
+  /** Polls a source now instead of at its next scheduled time. Returns false if a poll is in progress; undefined if no source has the name. */
   pollNow(source: string): boolean | undefined {
     return this.#sources.get(source)?.pollNow();
   }

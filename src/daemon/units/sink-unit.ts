@@ -14,7 +14,7 @@ import type { Parts } from '../start/compose.ts';
 
 /** One running sink under one configuration. */
 export class SinkUnit {
-  /** Resolves when the backfill has finished: earlier leads are then owed or skipped. */
+  /** Resolves when the backfill has finished and all earlier leads are owed or skipped. */
   readonly owed: Promise<void>;
   readonly #name: string;
   readonly #parts: Parts;
@@ -68,7 +68,7 @@ export class SinkUnit {
 
   #mirrorParts() {
     const { ledger, clock, telemetry, role } = this.#parts;
-    // A sync updates its mirrors after it has waited for the deliveries, so nothing needs to come before the mirrors.
+    // A sync updates its mirrors after it has waited for the deliveries, so the mirrors need not give way to anything.
     return { sink: this.#name, ledger, clock, emit: telemetry.emit, isBackground: role.kind !== 'sync' };
   }
 
@@ -91,7 +91,7 @@ export class SinkUnit {
     });
   }
 
-  /** Returns the parts that the joints of ledger and carrier share. */
+  /** Returns the parts that the joints between ledger and carrier share. */
   #jointParts() {
     const { ledger, carrier, clock, telemetry } = this.#parts;
     return { ledger, carrier, clock, emit: telemetry.emit };

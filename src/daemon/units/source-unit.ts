@@ -28,7 +28,7 @@ export class SourceUnit {
     return this.#source?.tokenExpiresAt();
   }
 
-  /** Polls on schedule after `after` has resolved: the previous unit of the same source must have stopped polling first. */
+  /** Polls on schedule once `after` has resolved, because the previous unit of the same source must have stopped polling first. */
   startPolling(after: Promise<unknown> = Promise.resolve()): void {
     const { name, poll: schedule } = this.#config;
     const { random } = this.#parts;
@@ -40,7 +40,7 @@ export class SourceUnit {
     });
   }
 
-  /** Polls now instead of at the next time. Returns false if a poll is in progress. */
+  /** Polls now instead of at the next scheduled time. Returns false if a poll is in progress. */
   pollNow(): boolean {
     return this.#request.pollNow();
   }

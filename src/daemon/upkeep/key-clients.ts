@@ -4,7 +4,7 @@ import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
 const EVERY_MS = 2_000;
-/** Pause between two parts, in ms: polls and deliveries come first. */
+/** Pause between two parts, in ms, so that polls and deliveries come first. */
 const REST_MS = 5;
 
 /** Computes the client key of each new lead, and of all leads after the configured key has changed, until the signal aborts. */

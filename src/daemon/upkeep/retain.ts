@@ -9,7 +9,7 @@ const EVERY_MS = 3_600_000;
  * Ratio of rest to work: after each part, `retainOnce` sleeps for this many times as long as the part took, because deliveries come first.
  */
 const REST = 3;
-/** Maximum age of the ledger copy that an upgrade leaves, in ms. A shorter `retention` removes it sooner. */
+/** Maximum age of the ledger copy that an upgrade leaves behind, in ms. A shorter `retention` removes it sooner. */
 const UPGRADE_COPY_MS = 7 * 24 * 3_600_000;
 
 /** What `retain` works with. Each round that removes something emits one event. */

@@ -10,7 +10,7 @@ interface Search {
   readonly found: Date | undefined;
 }
 
-/** Finds since when a poll is overdue. Searching a cron expression is slow, so no minute is searched twice. */
+/** Finds out since when a poll has been overdue. Searching a cron expression is slow, so no minute is searched twice. */
 export class Overdue {
   readonly #searches = new Map<string, Search>();
 

@@ -16,9 +16,9 @@ import { Overdue } from './overdue.ts';
 
 /** Interval for evaluating the alert conditions, in ms. */
 const CHECK_INTERVAL_MS = 15_000;
-/** Age up to which new leads count in the measurement of delivery times, in ms. */
+/** Maximum age of the new leads whose delivery times are measured, in ms. */
 const RECENT_MS = 30 * 60_000;
-/** Length of a source's history that the arrival model learns from, in ms. */
+/** Length of the part of a source's history that the arrival model learns from, in ms. */
 const HISTORY_MS = 8 * 7 * 24 * 3_600_000;
 
 /** Arrival history of a source, read from the ledger in parts. */
@@ -29,7 +29,7 @@ interface History {
   until: Date | undefined;
 }
 
-/** The joint between ledger and alerts: evaluates the conditions and hands the results to the alerts, until the signal aborts. */
+/** The joint between ledger and alerts: evaluates the conditions and passes the results to the alerts, until the signal aborts. */
 export async function watchAlerts(
   parts: Parts,
   reloader: Pick<Reloader, 'state'>,

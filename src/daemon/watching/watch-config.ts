@@ -27,8 +27,8 @@ export async function watchConfig(
 }
 
 /**
- * Reads a configuration for the first time. Takes the stamp first, so that a change during the reading is a change. Only the reading shows
- * which files hold secrets; if there are any, reads everything again. @throws the error of `load`
+ * Reads a configuration for the first time. Takes the stamp first, so that a change made during the first read is noticed. Only reading the
+ * configuration shows which files hold secrets; if there are any, reads everything again. @throws the error of `load`
  */
 export function readWithStamp<Read extends ConfigFiles>(
   file: string,
@@ -43,7 +43,7 @@ export function readWithStamp<Read extends ConfigFiles>(
   }
 }
 
-/** Returns a text that changes whenever one of the files, or the target of a link, changes. */
+/** Returns a string that changes whenever one of the files, or the target of a link, changes. */
 export function stampOf({ file, secretFiles }: ConfigFiles): string {
   return [file, ...secretFiles].map((name) => `${name} ${stampOfFile(name)}`).join('\n');
 }

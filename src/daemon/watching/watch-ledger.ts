@@ -13,7 +13,7 @@ const CHECK_FILES_MS = 1_000;
 /** Interval for checking for dead processes, in ms. */
 const CHECK_PROCESSES_MS = 2_000;
 
-/** Wakes dispatch when another process has written to the ledger: a worker that settles, or a command. */
+/** Wakes dispatch when another process has written to the ledger, such as a worker that settled a batch, or a command. */
 export async function watchExternalWrites(
   { ledger, clock, wakes, current }: Parts,
   signal: AbortSignal,

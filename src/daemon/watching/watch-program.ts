@@ -7,8 +7,8 @@ import type { Emit } from '../../telemetry/events.ts';
 const CHECK_INTERVAL_MS = 5_000;
 
 /**
- * Reports once when another version has replaced the program on disk. The daemon continues: only the operator or a supervisor can restart
- * it.
+ * Reports once when another version has replaced the program on disk. The daemon continues, because only the operator or a supervisor can
+ * restart it.
  */
 export async function watchProgram(clock: Clock, emit: Emit, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {

@@ -8,8 +8,8 @@ export type ExportSchedule =
 const DAY_MS = 86_400_000;
 
 /**
- * Returns when the next run is due after the run that began at `last`. If a clock change skips the daily time, the run is due later by as
- * much as the clock skips.
+ * Returns when the next run is due after the run that began at `last`. If the clocks skip the daily time, the run is due later by the
+ * length of the skip.
  */
 export function dueAfter(schedule: ExportSchedule, last: Date): Date {
   if ('everyMs' in schedule) return new Date(last.getTime() + schedule.everyMs);

@@ -19,7 +19,10 @@ export interface Destination {
   remove(file: string, signal: AbortSignal): Promise<void>;
   /** Returns the path or address of a file, for messages. */
   nameOf(file: string): string;
-  /** Returns up to `bytes` bytes from the start of a file; none if the storage does not allow it to be read. @throws ExportFailed */
+  /**
+   * Returns up to `bytes` bytes from the start of a file; an empty buffer if the storage service does not allow the file to be read.
+   * @throws ExportFailed
+   */
   readStart(file: string, bytes: number, signal: AbortSignal): Promise<Buffer>;
   /** Calls `use` with a local path of a file, which is valid until `use` has settled. @throws ExportFailed */
   read<T>(file: string, use: (path: string) => Promise<T>, signal: AbortSignal): Promise<T>;

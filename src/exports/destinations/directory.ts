@@ -6,7 +6,7 @@ import { folderFailure } from '../contract/export-failed.ts';
 import { inOrder, isOf, isTemporaryName, temporaryName } from '../contract/export-name.ts';
 import type { Destination } from './destination.ts';
 
-/** Exports contain personal data: only this user and its group may read them. */
+/** Exports contain personal data, so only this user and its group may read them. */
 const FOLDER_MODE = 0o750;
 
 /** A folder as the destination of an export. */
@@ -47,7 +47,7 @@ export class Directory implements Destination {
   }
 
   async bring(): Promise<void> {
-    // The export was written to its destination.
+    // There is nothing to move: the export was written directly to its destination.
   }
 
   async list(): Promise<readonly string[]> {
@@ -59,7 +59,7 @@ export class Directory implements Destination {
 
   async remove(file: string): Promise<void> {
     await this.#told(async () => {
-      // Removal of a folder can be interrupted: rename it to a temporary name first, which the next run removes.
+      // The removal of a folder can be interrupted. Rename the folder to a temporary name first, so that the next run removes what is left.
       const leaving = temporaryName(join(this.folder, file));
       await disk.rename(join(this.folder, file), leaving);
       await rm(leaving, { recursive: true, force: true });
@@ -90,7 +90,7 @@ export class Directory implements Destination {
     // Nothing is open.
   }
 
-  /** Returns the names in the folder; none if it does not exist. */
+  /** Returns the names in the folder; an empty list if it does not exist. */
   #names(): Promise<readonly string[]> {
     return disk.list(this.folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return [];

@@ -11,7 +11,10 @@ const KNOWN = knownFailures({
   full: 'Raise its quota, or lower `keep`.',
 });
 
-/** Returns the error for a failure of the storage: the bucket, the cause and the next step. Drops the text of the storage's answer. */
+/**
+ * Returns the error for a failure of the storage service. The error states the bucket, the cause and the next step, but not the text of the
+ * answer.
+ */
 export function storageFailure(target: NamedBucket, error: unknown): ExportFailed {
   if (error instanceof ExportFailed) return error;
   const { message, hint } = bucketFailure(target, error, KNOWN);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AttachedFile } from '../../ledger/database/backup-contents.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 
-/** The file of a backup that describes it. */
+/** Name of the file in a backup that describes the backup. */
 const MANIFEST = 'backup.json';
 
 const manifest = z.object({
@@ -37,7 +37,7 @@ export function readManifest(files: readonly AttachedFile[]): BackupManifest | u
   }
 }
 
-/** Whether a file of the data directory belongs in a backup. */
+/** Paths of the files in the data directory that belong in a backup. */
 const CARRIED: readonly RegExp[] = [
   /^(?:erased\.jsonl|alerts\.json|audit\.jsonl)$/,
   /^exports\/[^./][^/]*\.json$/,
@@ -50,8 +50,9 @@ export function isCarried(path: string): boolean {
 }
 
 /**
- * Returns the files of a data directory that a backup carries beside the ledger. Omits tokens that are not encrypted: a backup is copied to
- * more places than the data directory. The note that a person has logged in is no secret, and is carried. @throws the error from Node
+ * Returns the files of a data directory that a backup carries beside the ledger. Omits tokens that are not encrypted, because a backup is
+ * copied to more places than the data directory. Includes the records that a person has logged in, which are not secret. @throws the error
+ * from Node
  */
 export function carriedFiles(dataDir: string): readonly AttachedFile[] {
   return ['', 'exports', 'tokens']
@@ -83,7 +84,7 @@ function isToken(path: string): boolean {
   return path.startsWith('tokens/') && path.endsWith('.json');
 }
 
-/** Whether a token file is encrypted: it then names its cipher instead of the token. */
+/** Whether a token file is encrypted. An encrypted file names its cipher and contains no access token in plain text. */
 function isSealed(content: Buffer): boolean {
   try {
     const text: unknown = JSON.parse(content.toString('utf8'));

@@ -16,7 +16,7 @@ const PERSONAL: ReadonlySet<string> = new Set(
     columns.filter((column) => column.personal === true).map(({ name }) => name),
   ),
 );
-/** Columns that identify the lead of a row, and the content that an erasure empties. */
+/** Columns that identify the lead of a row, and the column `raw`, which an erasure empties. */
 const OF_WHOM = ['source', 'id', 'lead_id', 'hash', 'raw'];
 
 /** Whether an exported file or folder contains personal data of any of these leads. Throws if one of the files cannot be read. */
@@ -42,7 +42,7 @@ function whose(columns: readonly string[]): readonly string[] {
   return columns.some((name) => PERSONAL.has(name)) ? columns.filter((name) => OF_WHOM.includes(name)) : [];
 }
 
-/** Whether the content is what an erasure leaves behind. A table without contents has no rows of an erased lead. */
+/** Whether the content is what an erasure leaves behind. A table without lead content has no rows for an erased lead. */
 function isErased(raw: unknown, lead: string): boolean {
   return raw === '' || raw === `{"id":${lead}}`;
 }

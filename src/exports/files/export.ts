@@ -208,7 +208,7 @@ function* stretchesOf<Make>(
     yield { relation: relation.name, exportedAt, since, stretch, ...make };
 }
 
-/** Frees a buffer immediately: this thread allocates too little for the garbage collector to run soon. */
+/** Frees a buffer immediately, because this thread allocates too little for the garbage collector to run soon. */
 function free({ bytes: { buffer } }: Piece | Sorted): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
@@ -238,7 +238,7 @@ async function begin(path: string, bytes: Buffer): Promise<void> {
   await writeFile(path, bytes, { mode: FILE_MODE, flag: 'wx' });
 }
 
-/** Appends to an existing file. Fails if the file was removed in the meantime: a new file would lack the beginning. */
+/** Appends to an existing file. Fails if the file was removed in the meantime, because a new file would lack the beginning. */
 async function append(path: string, bytes: Buffer): Promise<void> {
   await appendFile(path, bytes, { flag: constants.O_WRONLY | constants.O_APPEND });
 }

@@ -12,7 +12,7 @@ export function jsonLine(columns: readonly Column[], row: readonly Cell[]): stri
 function jsonOf(cell: Cell, type: ColumnType): string {
   if (cell === null) return 'null';
   if (type === 'boolean') return String(Number(cell) !== 0);
-  // A line break in JSON is always white space between tokens: strings cannot contain one.
+  // A line break in JSON is always white space between tokens, because strings cannot contain one.
   if (type === 'jsonb') return String(cell).replaceAll(/[\r\n]/g, ' ');
   return typeof cell === 'bigint' || typeof cell === 'number'
     ? String(cell)

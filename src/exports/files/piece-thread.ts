@@ -37,7 +37,7 @@ export type PieceRequest = ToEncode | ToSort;
 /** The result for one part. */
 export type PieceResult<W extends PieceRequest> = W extends ToSort ? Sorted : Piece;
 
-/** An answer of the thread. A failure has the fields of an error, because a message cannot carry a class. */
+/** A response from the thread. A failure has the fields of an error, because a message cannot carry an instance of a class. */
 export type PieceResponse<W extends PieceRequest = PieceRequest> =
   | { readonly result: PieceResult<W>; readonly rows: number }
   | { readonly end: true }
@@ -47,7 +47,7 @@ const { file } = workerData as { file: string };
 let extract: LedgerExtract | undefined;
 let current: { readonly parts: Iterator<Rows>; readonly make: (rows: Rows) => Piece | Sorted };
 
-// A message that is undefined continues the last request.
+// The message `undefined` continues the last request.
 parentPort?.on('message', (request: PieceRequest | undefined) => {
   const response = next(request);
   parentPort?.postMessage(response, 'result' in response ? [response.result.bytes.buffer] : []);

@@ -4,8 +4,8 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { PieceRequest, PieceResponse, PieceResult } from './piece-thread.ts';
 
 /**
- * Number of worker threads. With leads of 1 KB, each thread uses about 50 MB, and the whole export about 280 MB. The largest lead needs
- * many times its size.
+ * Number of worker threads. With leads of 1 KB, each thread uses about 50 MB, and the whole export about 280 MB. For the largest lead, a
+ * thread needs many times the size of the lead.
  */
 const THREADS = 2;
 

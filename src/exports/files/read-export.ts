@@ -11,8 +11,8 @@ export type ExportedRow = Readonly<Record<string, unknown>>;
 export type Choose = (columns: readonly string[]) => readonly string[];
 
 /**
- * Yields the rows of an exported file, with a part of them in memory at a time. The extension decides the format; any extension other than
- * `.parquet`, `.csv` and `.jsonl` means SQLite. Throws if the content cannot be parsed in that format.
+ * Yields the rows of an exported file, with only a part of them in memory at a time. The extension decides the format; any extension other
+ * than `.parquet`, `.csv` and `.jsonl` means SQLite. Throws if the content cannot be parsed in that format.
  */
 export async function* exportedRows(path: string, choose: Choose): AsyncGenerator<ExportedRow> {
   if (path.endsWith('.parquet')) {

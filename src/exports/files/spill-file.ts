@@ -9,10 +9,10 @@ const FILE_MODE = 0o600;
 /** The name that Hive, DuckDB and Spark give to the partition of rows without a value. */
 const NO_DAY = '__HIVE_DEFAULT_PARTITION__';
 
-/** Serialized rows, grouped by day. Any thread can make them and transfer them to another thread. */
+/** Serialized rows, grouped by day. Any thread can serialize them and transfer them to another thread. */
 export interface Sorted {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Number of bytes of each day, in the order of `bytes`. */
+  /** Number of bytes for each day, in the order of `bytes`. */
   readonly days: readonly (readonly [day: string, length: number])[];
 }
 

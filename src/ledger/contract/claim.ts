@@ -4,11 +4,11 @@ import type { SinkHealth } from '../../leads/sink-health.ts';
 /** The arguments of `claim`. */
 export interface ClaimRequest {
   readonly sink: string;
-  /** Maximum batches of the sink in flight, including those in flight before this claim. */
+  /** Maximum number of batches of the sink in flight, including those that were in flight before this claim. */
   readonly window: number;
-  /** Maximum batches that this claim returns; absent: as many as the window allows. */
+  /** Maximum number of batches that this claim returns; absent: as many as the window allows. */
   readonly most?: number | undefined;
-  /** Maximum deliveries per batch. */
+  /** Maximum number of deliveries per batch. */
   readonly max: number;
   /** How long deliveries wait for their batch to fill, in ms. If 0, every batch is closed immediately. */
   readonly waitMs: number;

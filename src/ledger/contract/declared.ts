@@ -42,7 +42,10 @@ export interface LastDeclaration {
   readonly sinks: readonly {
     readonly name: string;
     readonly active: boolean;
-    /** The name in the ids of the sink's deliveries: its own, or its first one if it was renamed. */
+    /**
+     * The sink's name in the ids of its deliveries. Differs from `name` if the sink was renamed, or if a renamed sink already uses `name` in
+     * its ids.
+     */
     readonly nameInIds: string;
     readonly config: string | undefined;
     readonly pending: number;
@@ -51,7 +54,7 @@ export interface LastDeclaration {
      * backfill has not reached. 0 for a declared sink.
      */
     readonly missed: number;
-    /** How much of the daily limit of its destination was used, as the destination last said. */
+    /** How much of its daily limit the destination last reported as used. */
     readonly quota?: Quota | undefined;
   }[];
 }

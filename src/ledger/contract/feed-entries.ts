@@ -13,7 +13,7 @@ export interface FeedCursor {
 
 /** A page of the change feed. */
 export interface FeedPage {
-  /** In order of time. */
+  /** In chronological order. */
   readonly entries: readonly FeedEntry[];
   /** Where the next page begins. */
   readonly cursor: FeedCursor;
@@ -21,7 +21,7 @@ export interface FeedPage {
   readonly more: boolean;
 }
 
-/** An event of the change feed. Contains the text of a lead only if the reader asked for it. */
+/** An event of the change feed. Contains lead content only if the reader requested it. */
 export type FeedEntry = PollEntry | LeadEntry | RejectionEntry | AttemptEntry;
 
 /** A poll finished. */
@@ -39,7 +39,7 @@ export interface LeadEntry {
   readonly version: number;
   /** The top-level fields that changed. Empty for a new lead, and if the previous content had been removed. */
   readonly changedFields: readonly string[];
-  /** The content as JSON; undefined unless the reader asked for it. */
+  /** The content as JSON; undefined unless the reader requested it. */
   readonly raw: string | undefined;
 }
 
@@ -65,19 +65,22 @@ export interface AttemptEntry {
   readonly durationMs: number;
   readonly httpStatus: number | undefined;
   readonly error: string | undefined;
-  /** The destination's answer, which may repeat the lead's text; undefined unless the reader asked for it. */
+  /** The destination's answer, which may repeat the lead's text; undefined unless the reader requested it. */
   readonly answer: string | undefined;
   /** The present state of the delivery. */
   readonly state: DeliveryState;
   readonly nextAttemptAt: Date | undefined;
 }
 
-/** The facts of an attempt from which the delivery rate is computed. */
+/** The facts about an attempt from which the delivery rate is computed. */
 export interface RecentAttempt {
   readonly sink: string;
   /** When the attempt ended. For consecutive attempts that failed in the same way, when the last of them ended. */
   readonly at: Date;
   readonly outcome: Outcome['kind'];
-  /** The time from when the lead was first seen until it was delivered, in ms; undefined unless this attempt delivered a new lead: see `Delivery.isNewLead`. */
+  /**
+   * Time from when the lead was first seen until it was delivered, in ms. Undefined unless this attempt delivered a new lead (see
+   * `Delivery.isNewLead`).
+   */
   readonly speedMs: number | undefined;
 }

@@ -6,8 +6,8 @@ import type { DeclaredSink, DeclaredSource, LastDeclaration } from './declared.t
 import type { ActionFilter, ResultFilter, SelectedIds } from './ledger-queries.ts';
 
 /**
- * A filter of the leads to replay. A lead matches if it meets every given condition. Those of `ResultFilter` are met if one delivery of the
- * lead to the sink meets all of them.
+ * A filter for the leads to replay. A lead matches if it meets every given condition. The conditions of `ResultFilter` are met if one delivery
+ * of the lead to the sink meets all of them.
  */
 export interface LeadChoice extends ResultFilter {
   readonly source?: string | undefined;
@@ -16,8 +16,8 @@ export interface LeadChoice extends ResultFilter {
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
   /**
-   * The sink's mapping left out the lead's last delivery, and the sink cannot have its present content. A sink without updates must have no
-   * content of the lead at all.
+   * The sink's mapping left out the lead's last delivery, and the sink cannot have the lead's present content. A sink that does not subscribe
+   * to updates must have no version of the lead at all.
    */
   readonly leftOut?: boolean | undefined;
   /** The lead is one of these, or has one of these deliveries to the sink. */
@@ -41,11 +41,11 @@ export interface ActionGroup {
   readonly deliveries: number;
 }
 
-/** The leads that a replay would owe. */
+/** The leads that a replay would record as owed. */
 export interface ReplayTotals {
   readonly leads: number;
   readonly sources: readonly string[];
-  /** The first of them, at most 10. */
+  /** The first of these leads, at most 10. */
   readonly sample: readonly LeadKey[];
   /** The given ids that belong to no lead, or to a delivery of another sink. */
   readonly unmatched: readonly string[];
@@ -55,9 +55,12 @@ export interface ReplayTotals {
 export interface ReplayCancellation {
   /** Number of deliveries that are skipped. */
   readonly cancelled: number;
-  /** Number of deliveries that stay because they are being attempted, or may have arrived together with others of their batch. */
+  /**
+   * Number of deliveries that stay because they are being attempted, or because they may have arrived together with other deliveries of their
+   * batch.
+   */
   readonly attempted: number;
-  /** Number of deliveries that stay because the sink would otherwise never get a content that it was owed apart from the replay. */
+  /** Number of deliveries that stay because the sink would otherwise never get a version that it was owed independently of the replay. */
   readonly needed: number;
 }
 
@@ -85,7 +88,10 @@ export interface LedgerControl {
   backfill(sink: string): Promise<{ owed: number; skipped: number; done: boolean }>;
   /** Pauses deliveries to a sink. Returns false if there is no such sink. */
   pause(sink: string, reason: string): Promise<boolean>;
-  /** Ends a pause, and makes the next probe of a held sink due now; its result decides about the hold. Returns false if there is no such sink. */
+  /**
+   * Ends a pause, and makes the next probe of a held sink due now. The result of the probe decides whether the hold ends. Returns false if
+   * there is no such sink.
+   */
   resume(sink: string): Promise<boolean>;
   /**
    * Skips all pending deliveries of a sink that is no longer declared, except those that are being attempted. Returns the number of
@@ -95,17 +101,17 @@ export interface LedgerControl {
   /** Counts what `forget` would skip now. Returns undefined if there is no such sink or it is still declared. */
   forgettable(sink: string): Promise<number | undefined>;
   /**
-   * Makes dead or pending deliveries due now, with a new retry schedule; also discarded ones, if `states` has them or a delivery is named by
-   * its id. Does not retry a dead or discarded delivery if the sink has a later delivery of the same lead that was not skipped. A lead that is known not to have arrived is sent with its newest content. Works in chunks, so that
-   * other processes can write between chunks; after a crash, the caller calls it again for the rest. Returns how many deliveries it made
-   * due.
+   * Makes dead or pending deliveries due now, with a new retry schedule. Also retries discarded deliveries if `states` includes `discarded`,
+   * or if the filter names deliveries by id and has no `states`. Does not retry a dead or discarded delivery if the sink has a later delivery
+   * of the same lead that was not skipped. A lead that is known not to have arrived is sent with its newest content. Works in chunks, so that
+   * other processes can write between chunks; after a crash, the caller calls it again for the rest. Returns how many deliveries it made due.
    */
   retry(filter: ActionFilter): Promise<number>;
   /** Counts what `retry` would make due now. */
   retriable(filter: ActionFilter): Promise<ActionTotals>;
   /**
-   * Discards the dead deliveries that match: they become skipped, with the note as their reason, and `retry` can still bring them back. Works
-   * in chunks; after a crash, the caller calls it again for the rest. Returns how many it discarded.
+   * Discards the dead deliveries that match: they become skipped, with the note as their reason, and `retry` can still make them pending
+   * again. Works in chunks; after a crash, the caller calls it again for the rest. Returns how many it discarded.
    */
   discard(filter: ActionFilter, note: DiscardNote): Promise<number>;
   /** Counts what `discard` would discard now. */
@@ -116,11 +122,12 @@ export interface LedgerControl {
    * again.
    */
   replay(sink: string, leads: LeadChoice): Promise<number>;
-  /** Counts what `replay` would owe now. */
+  /** Counts the leads that `replay` would record as owed now. */
   replayable(sink: string, leads: LeadChoice): Promise<ReplayTotals>;
   /**
-   * Cancels the replays of a sink: skips what they owe and is still pending, and ends those that have not owed all of their leads yet. Works in
-   * chunks; after a crash, the caller calls it again for the rest. Returns undefined if there is no such sink.
+   * Cancels the replays of a sink: skips their pending deliveries, apart from those that `ReplayCancellation` counts as `attempted` or
+   * `needed`, and ends the replays that have not yet recorded all of their leads as owed. Works in chunks; after a crash, the caller calls it
+   * again for the rest. Returns undefined if there is no such sink.
    */
   cancelReplays(sink: string): Promise<ReplayCancellation | undefined>;
   /** Counts what `cancelReplays` would do now. Returns undefined if there is no such sink. */
@@ -143,8 +150,8 @@ export interface LedgerControl {
    */
   computeClientKeys(secret: string | undefined): Promise<boolean>;
   /**
-   * Deletes one chunk of the data of a kind that is older than `before`: the content of leads or of earlier versions, attempts, or rejected
-   * leads. The caller passes the returned `next` as `after` until `next` is undefined. Keeps the id of every lead, and content that a
+   * Deletes one chunk of the data of the given kind that is older than `before`: the content of leads or of earlier versions, attempts, or
+   * rejected leads. The caller passes the returned `next` as `after` until `next` is undefined. Keeps the id of every lead, and content that a
    * pending or dead delivery may still send.
    */
   removeOld(

@@ -42,8 +42,8 @@ export interface LedgerDelivering {
   /** Returns those leased batches of a sink whose attempts have not begun. The caller may offer them to the carrier again. */
   unbegunBatches(sink: string): Promise<readonly BatchRef[]>;
   /**
-   * Returns the number of a sink's batches in flight, and whether other deliveries are due, even if no more batches may be in flight. `due`
-   * is false while the sink is paused, held or not configured.
+   * Returns the number of a sink's batches in flight, and whether other deliveries are due. `due` does not depend on whether the window has
+   * room for another batch, but is false while the sink is paused, held or not configured.
    */
   activity(sink: string): Promise<{ readonly inFlight: number; readonly due: boolean }>;
   /**

@@ -35,8 +35,8 @@ export interface LedgerPolling {
   /** Starts a poll. Records an earlier poll of the same source as failed if it never finished. */
   startPoll(source: string): Promise<PollId>;
   /**
-   * Begins blocks of the listing up to the first one that the last complete listing did not contain, and returns how many. All of their
-   * elements count as seen in this poll. The caller passes the next block to `unknownElements` or `record`. Writes nothing.
+   * Begins blocks of the listing up to the first one that the last complete listing did not contain, and returns how many it began. All of
+   * their elements count as seen in this poll. The caller passes the next block to `unknownElements` or `record`. Writes nothing.
    */
   beginKnown(poll: PollId, blocks: readonly BlockHead[]): Promise<number>;
   /**

@@ -26,8 +26,8 @@ export type SelectedState = DeliveryState | 'discarded';
 export interface ResultFilter {
   readonly states?: readonly SelectedState[] | undefined;
   /**
-   * A part of the delivery's reason, in upper or lower case. Three digits are the HTTP status of the delivery's last attempt, or a part of the
-   * reason if the ledger has no attempt of the delivery.
+   * A part of the delivery's reason; case does not matter. Three digits match the HTTP status of the delivery's last attempt or, if the ledger
+   * has no attempt of the delivery, a part of the reason.
    */
   readonly reason?: string | undefined;
   /** Delivered at or after `deliveredSince`, and before `deliveredUntil`. */
@@ -41,7 +41,7 @@ export interface SelectedIds {
   readonly deliveries: readonly string[];
 }
 
-/** A filter of deliveries. A delivery matches if it meets every given condition. */
+/** A filter for deliveries. A delivery matches if it meets every given condition. */
 export interface DeliveryFilter extends ResultFilter {
   readonly sink?: string | undefined;
   readonly source?: string | undefined;
@@ -52,7 +52,7 @@ export interface DeliveryFilter extends ResultFilter {
   readonly until?: Date | undefined;
 }
 
-/** A filter of the deliveries that an action changes, of which it may name some by id. */
+/** A filter for the deliveries that an action changes. It may name deliveries or leads by id. */
 export interface ActionFilter extends DeliveryFilter {
   /** The delivery, or its lead, is one of these. */
   readonly ids?: SelectedIds | undefined;
@@ -73,22 +73,22 @@ export interface LedgerQueries {
   ): Promise<readonly DeliveryRow[]>;
   /** Returns how many deliveries of a sink are due and in no batch. Stops at `most`. */
   countDue(sink: string, now: Date, most: number): Promise<number>;
-  /** Returns the history of a lead in order of time, even if it was rejected in every listing. Empty if the lead was never listed. */
+  /** Returns the history of a lead in chronological order, even if it was rejected in every listing. Empty if the lead was never listed. */
   trace(lead: LeadId, source?: string): Promise<readonly TraceEntry[]>;
   /**
-   * Finds leads by a part of the client's name, email address or phone number, in every kept content. Reads a bounded number of contents, so
-   * an answer without rows may have a `next`.
+   * Finds leads by a part of the client's name, email address or phone number, in every stored version. Each call reads a limited number of
+   * versions, so an answer without rows may have a `next`.
    */
   findLeads(search: PersonSearch, limit: number): Promise<FoundLeads>;
   /**
-   * Returns one page of rejected leads, without their text, newest first. `before` is the `next` of the previous page. Reads a bounded number of
-   * rows, so a short page may have a `next`.
+   * Returns one page of rejected leads, without their text, newest first. `before` is the `next` of the previous page. Reads a limited number
+   * of rows, so a page that is not full may have a `next`.
    */
   rejected(
     search: RejectedSearch,
     page: { limit: number; before?: number | undefined },
   ): Promise<{ readonly rows: readonly StoredRejection[]; readonly next: number | undefined }>;
-  /** Returns the text of a rejected lead, which is personal data; undefined if there is none with this id. */
+  /** Returns the text of a rejected lead, which is personal data; undefined if no rejected lead has this id. */
   rejectedText(rejected: number): Promise<RejectedText | undefined>;
   /** Returns the inputs of alerts. Measures delivery times only for leads that are new since `recent`. */
   vitals(recent: Date): Promise<Vitals>;
@@ -103,15 +103,15 @@ export interface LedgerQueries {
    */
   upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
   /**
-   * Returns the current contents that were recorded last, newest first, each as a delivery of the event `created` that does not exist. Leaves
-   * out leads without content, and those with more than 1 MB.
+   * Returns the current versions that were recorded last, newest first. Each has the form of a delivery of the event `created`, but the ledger
+   * contains no such delivery. Leaves out leads without content, and leads of more than 1 MB.
    */
   newestContents(limit: number): Promise<readonly Delivery[]>;
-  /** Returns the number of a sink's pending deliveries that keep the mapping of an earlier attempt, because they were sent under it. */
+  /** Returns the number of a sink's pending deliveries that keep the mapping of an earlier attempt, because they were sent with it. */
   sentPending(sink: string): Promise<number>;
   /** Returns the cursor at the end of the change feed. From this cursor, `feed` returns only later events. */
   feedCursor(): Promise<FeedCursor>;
-  /** Returns the events after a cursor. `withData` adds the contents of leads and the answers of destinations, which are personal data. */
+  /** Returns the events after a cursor. `withData` adds the content of leads and the answers from destinations, which are personal data. */
   feed(since: FeedCursor, withData: boolean): Promise<FeedPage>;
   /** Returns the last attempts, newest first. */
   recentAttempts(limit: number): Promise<readonly RecentAttempt[]>;
@@ -130,8 +130,8 @@ export interface LedgerQueries {
    */
   historyNow(table: string, numbers: readonly number[]): Promise<HistoryText>;
   /**
-   * Returns the numbers of up to `limit` deliveries, in order and above `after`, that an operator retried after they had been discarded, and
-   * that are not settled or were settled at or after `since`. A mirror has copied them as settled.
+   * Returns the numbers above `after`, in order, of up to `limit` deliveries that an operator retried after they had been discarded, and that
+   * are not settled or were settled at or after `since`. A mirror has copied these deliveries as settled.
    */
   broughtBack(after: number, since: Date, limit: number): Promise<readonly number[]>;
   /** Returns the present state of sinks and sources. */

@@ -43,25 +43,25 @@ export interface LeadRow {
   readonly lead: string;
   readonly service: string | null;
   readonly version: number;
-  /** When the client sent the request; null if the service's text for it is not a time. */
+  /** When the client sent the request; null if the value from the service is not a time. */
   readonly createdAt: number | null;
   readonly firstSeenAt: number;
   readonly changedAt: number;
   /** When a complete listing last contained the lead, and when a complete listing first did not. Both are null while the lead is listed. */
   readonly lastListedAt: number | null;
   readonly goneAt: number | null;
-  /** Number of sinks that the lead is or was owed to, without those for which it was skipped. */
+  /** Number of sinks to which the lead is or was owed, except those for which it was skipped. */
   readonly owedSinks: number;
   /** Number of these sinks for which the last delivery of the lead is delivered. */
   readonly deliveredSinks: number;
 }
 
-/** What to find a lead by. */
+/** A search for leads by the client. */
 export interface PersonSearch {
   /** Words of the client's name or email address, or digits of the phone number: personal data. */
   readonly text: string;
   readonly source?: string | undefined;
-  /** Only contents recorded before this number: `next.before` of the previous answer. */
+  /** Limits the search to versions with lower numbers: `next.before` of the previous answer. */
   readonly before?: number | undefined;
 }
 
@@ -71,12 +71,12 @@ export interface FoundLead extends LeadRow, Contact {
   readonly matchedVersion: number;
 }
 
-/** Found leads, by when the matching content was recorded, newest first. */
+/** Found leads, in the order in which their matching versions were recorded, newest first. */
 export interface FoundLeads {
   readonly rows: readonly FoundLead[];
-  /** The number of contents that were read for this answer. */
+  /** Number of versions that were read for this answer. */
   readonly contents: number;
-  /** Where the next answer begins, and when the last content of this one was recorded, in ms since 1970; undefined at the end. */
+  /** The cursor of the next answer, and when the last version read for this answer was recorded, in ms since 1970; undefined at the end. */
   readonly next: { readonly before: number; readonly at: number } | undefined;
 }
 
@@ -102,7 +102,7 @@ export interface StoredAttempt {
   readonly lastAt: number | null;
 }
 
-/** The contents of a version of a lead and of the previous version, and the destinations' answers, newest first. Personal data. */
+/** The content of a version of a lead and of the previous version, and the destinations' answers, newest first. Personal data. */
 export interface LeadContent extends StoredVersion {
   readonly raw: string;
   /** Null for the first version. */
@@ -141,14 +141,17 @@ export interface StoredPoll {
   readonly bytes: number;
   readonly http_status: number | null;
   readonly error: string | null;
-  /** The number of leads in the complete listing before that of this poll; null for the first one, and if this poll read no new complete listing. */
+  /**
+   * Number of leads in the complete listing before the one that this poll read; null for the first complete listing, and if this poll read no
+   * new complete listing.
+   */
   readonly listed_before: number | null;
 }
 
-/** `resolved`: recorded since. `gone`: no longer in the last complete listing, and not recorded. `open`: neither. */
+/** `resolved`: the lead was recorded later. `gone`: it was not recorded, and the last complete listing no longer contained it. `open`: neither. */
 export type RejectionState = 'open' | 'gone' | 'resolved';
 
-/** Which rejected leads a list has. */
+/** A filter for rejected leads. */
 export interface RejectedSearch {
   readonly source?: string | undefined;
   readonly state?: RejectionState | undefined;
@@ -175,7 +178,7 @@ export interface RejectedText {
   readonly source: string;
   /** Null if the lead has no usable id. */
   readonly lead_id: string | null;
-  /** The element at fault, and what is wrong with it. */
+  /** The path of the faulty element, and what is wrong with the element. */
   readonly path: string;
   readonly reason: string;
   readonly raw: string;

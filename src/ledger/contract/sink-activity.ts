@@ -1,21 +1,24 @@
 import type { Outcome } from '../../leads/outcome.ts';
 import type { Percentiles, Speed } from './page-rows.ts';
 
-/** What kept a sink from receiving leads: the circuit breaker, or an operator or a destination that is gone for good. */
+/**
+ * Why a sink received no leads. `held`: the circuit breaker was open. `paused`: an operator paused the sink, or the destination is permanently
+ * gone.
+ */
 export type HoldKind = 'held' | 'paused';
 
-/** Which part of a sink's activity to return. The sums are divided into parts of `stepMs`, a multiple of ten minutes. */
+/** The period of a sink's activity to return. The sums are divided into parts of `stepMs` ms, which is a multiple of ten minutes. */
 export interface ActivityRequest {
   readonly now: Date;
   readonly periodMs: number;
   readonly stepMs: number;
 }
 
-/** What a sink did in a period, what it is owed, and its last attempts. Contains no text of a lead. */
+/** What a sink did in a period, what it is owed, and its last attempts. Contains no lead content. */
 export interface SinkActivity {
-  /** When the period begins: up to ten minutes later than requested, because attempts are summed up by ten minutes. */
+  /** When the period begins: up to ten minutes later than requested, because each stored sum covers ten minutes. */
   readonly since: Date;
-  /** The first attempts of which the ledger has sums; undefined if it has none. Older attempts do not count in the period. */
+  /** Start of the first ten minutes of which the ledger has sums; undefined if it has none. Older attempts are not counted. */
   readonly countedFrom: Date | undefined;
   readonly total: AttemptTotals;
   /** How fast leads that were first seen in the period were delivered. */
@@ -26,7 +29,7 @@ export interface SinkActivity {
     readonly httpStatus: number | undefined;
     readonly attempts: number;
   }[];
-  /** Failed attempts by reason, most frequent first. `reason` is undefined for the reasons that are not told apart. */
+  /** Failed attempts by reason, most frequent first. `reason` is undefined for the attempts whose reasons are not counted separately. */
   readonly errors: readonly { readonly reason: string | undefined; readonly attempts: number }[];
   /** The parts of the period, oldest first, without gaps. */
   readonly series: readonly (AttemptTotals & { readonly from: Date })[];
@@ -42,7 +45,7 @@ export interface SinkActivity {
   readonly recent: readonly SinkAttempt[];
 }
 
-/** Attempts by their outcome, and how long batches took: undefined without batches, and otherwise known within 5 %. */
+/** Attempts by outcome, and how long batches took. `duration` is accurate to 5%, and undefined if there were no batches. */
 export interface AttemptTotals {
   readonly delivered: number;
   readonly refused: number;
@@ -54,7 +57,7 @@ export interface AttemptTotals {
 export interface Hold {
   readonly kind: HoldKind;
   readonly since: Date;
-  /** Undefined while it lasts. */
+  /** Undefined while the hold or pause lasts. */
   readonly until: Date | undefined;
   readonly times: number;
   readonly reason: string | undefined;
@@ -63,10 +66,10 @@ export interface Hold {
 /** The pending deliveries that were owed at least `fromMs` and less than `toMs` ago. */
 export interface AgeGroup {
   readonly fromMs: number;
-  /** Undefined for the oldest. */
+  /** Undefined for the oldest group. */
   readonly toMs: number | undefined;
   readonly deliveries: number;
-  /** Whether there are more: counting stops at 50,000. */
+  /** Whether the group may have more deliveries than `deliveries`: counting stops at 50,000. */
   readonly isAtLeast: boolean;
 }
 

@@ -20,17 +20,17 @@ export interface DeliveryRow {
   readonly reason: string | undefined;
   /** The number of attempts since the last retry by an operator that count towards the retry schedule. */
   readonly attempts: number;
-  /** The number of all attempts that the ledger has a record of. `retention` removes those of settled deliveries. */
+  /** The number of all attempts that the ledger still contains. `retention` removes the attempts of settled deliveries. */
   readonly attemptsMade: number;
-  /** Whether the ledger has the destination's answer to one of them. */
+  /** Whether the ledger has the destination's answer to one of these attempts. */
   readonly hasAnswer: boolean;
   readonly replay: boolean;
   readonly owedAt: Date;
   readonly nextAttemptAt: Date | undefined;
-  /** Whether a batch has it: it is being attempted, or the batch waits to be attempted again. */
+  /** Whether the delivery is in a batch: it is being attempted, or the batch waits to be attempted again. */
   readonly inBatch: boolean;
   readonly settledAt: Date | undefined;
-  /** Whether it was dead until an operator discarded it. `reason` then says who did so, and the operator's note. */
+  /** Whether the delivery was dead until an operator discarded it. `reason` then says who did so, and the operator's note. */
   readonly discarded: boolean;
   /** What the lead became at the destination; undefined if the destination did not say. */
   readonly ref: DestinationRecord | undefined;
@@ -47,7 +47,7 @@ export interface SourceStatus {
   readonly listedLately: number;
   readonly lastPoll: PollRow | undefined;
   readonly lastSuccessAt: Date | undefined;
-  /** Start of the first of the failed polls since the last complete one; undefined if the last poll did not fail. */
+  /** When the first poll that failed after the last complete one began; undefined if the last poll did not fail. */
   readonly failingSince: Date | undefined;
 }
 
@@ -97,13 +97,13 @@ export interface SinkStatus extends Backlog {
   readonly deadReason: DeadReason | undefined;
   readonly delivered: number;
   readonly skipped: number;
-  /** The number of leads that `where` has left out since a lead was last delivered; of the last 1,000 skipped leads at most. */
+  /** The number of leads that `where` has left out since a lead was last delivered. Counts only the last 1,000 skipped leads. */
   readonly leftOut: number;
   /** When the earliest pending delivery became due, or will become due; undefined if none is pending. */
   readonly dueSince: Date | undefined;
   /** The pending deliveries whose last attempt failed; undefined if there are none. */
   readonly retrying: Retrying | undefined;
-  /** The number of pending deliveries that replays owe. */
+  /** The number of pending deliveries that belong to replays. */
   readonly replays: number;
 }
 
@@ -131,8 +131,8 @@ export interface Vitals {
     /** When the most recent of the present dead deliveries became dead. */
     readonly lastDeadAt: Date | undefined;
     /**
-     * How long new leads took from first seen to delivered, in ms. Includes those among the last few thousand deliveries of all sinks that
-     * were owed at or after `recent`; see `Delivery.isNewLead`.
+     * Times from when new leads were first seen until they were delivered, in ms. Covers only the last few thousand deliveries of all sinks,
+     * and of these only the ones that were owed at or after `recent`; see `Delivery.isNewLead`.
      */
     readonly recentMs: readonly number[];
   })[];

@@ -1,35 +1,38 @@
 import type { Outcome } from '../../leads/outcome.ts';
 
-/** The attempts of a sink within some time, summed up. Stored as JSON. */
+/** The sums of the attempts of a sink in a period. Stored as JSON. */
 export interface AttemptSums {
   /** Attempts by outcome and HTTP status, or by outcome alone: `delivered 200`, `unavailable`. */
   readonly outcomes: Record<string, number>;
-  /** Failed attempts by reason. The reasons beyond `MAX_REASONS` count under the empty text. */
+  /** Failed attempts by reason. Further reasons after the first `MAX_REASONS` are counted together under the empty string. */
   readonly reasons: Record<string, number>;
-  /** Batches by duration, as `durationStep` divides it. */
+  /** Batches by the `durationStep` of their duration. */
   readonly durations: Record<string, number>;
   /** The numbers of the first and the last row of these attempts in `_attempts`; null if there are none. */
   first: number | null;
   last: number | null;
 }
 
-/** What one batch adds. */
+/** What one batch adds to the sums. */
 export interface AttemptedBatch {
   readonly outcomes: readonly Outcome[];
   readonly durationMs: number;
-  /** The numbers of its rows in `_attempts`; undefined if it added none, because it failed like the attempt before. */
+  /**
+   * The numbers of the batch's first and last rows in `_attempts`; undefined if it added none, because it failed in the same way as the
+   * previous attempt.
+   */
   readonly rows: { readonly first: number; readonly last: number } | undefined;
 }
 
-/** Maximum number of reasons that are told apart: a destination may put a number or a date into each. */
+/** Maximum number of reasons that are counted separately. There is a limit because a destination may put a number or a date into each reason. */
 const MAX_REASONS = 10;
 
-/** Returns sums without any attempt. */
+/** Returns empty sums. */
 export function noAttempts(): AttemptSums {
   return { outcomes: {}, reasons: {}, durations: {}, first: null, last: null };
 }
 
-/** Adds a batch. Leads that were not tried, or that the mapping left out, are no attempts. */
+/** Adds a batch. Leads that were not tried, or that the mapping left out, do not count as attempts. */
 export function addBatch(sums: AttemptSums, { outcomes, durationMs, rows }: AttemptedBatch): void {
   const tried = outcomes.filter(({ kind }) => kind !== 'untried' && kind !== 'left-out');
   if (tried.length === 0) return;
@@ -44,7 +47,7 @@ export function addBatch(sums: AttemptSums, { outcomes, durationMs, rows }: Atte
   sums.last = Math.max(sums.last ?? rows.last, rows.last);
 }
 
-/** Adds the counts of `more`. Row numbers stay as they are. */
+/** Adds the counts of `more`. Does not change the row numbers. */
 export function addSums(sums: AttemptSums, more: AttemptSums): void {
   for (const [key, count] of Object.entries(more.outcomes)) add(sums.outcomes, key, count);
   for (const [reason, count] of Object.entries(more.reasons)) addReason(sums, reason, count);
@@ -60,7 +63,7 @@ function add(counts: Record<string, number>, key: string, count: number): void {
   counts[key] = (counts[key] ?? 0) + count;
 }
 
-/** Steps of a duration for each factor of two: a duration is known within 5 %. */
+/** Number of steps in which a duration doubles. With this number, durations are accurate to 5%. */
 const STEPS_PER_DOUBLING = 8;
 
 /** Returns the step of a duration in ms, on a logarithmic scale from 1 ms. */
@@ -68,7 +71,7 @@ function durationStep(ms: number): number {
   return Math.round(STEPS_PER_DOUBLING * Math.log2(Math.max(1, ms)));
 }
 
-/** Returns the duration that `share` of the batches did not exceed, in ms, by the nearest-rank method; undefined without batches. */
+/** Returns the duration that `share` of the batches did not exceed, in ms, by the nearest-rank method; undefined if there are no batches. */
 export function durationAt({ durations }: Pick<AttemptSums, 'durations'>, share: number): number | undefined {
   const steps = Object.entries(durations).map(([step, count]) => [Number(step), count] as const);
   const batches = steps.reduce((sum, [, count]) => sum + count, 0);

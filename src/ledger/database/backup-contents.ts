@@ -22,7 +22,7 @@ export interface CopyContents {
   /** Names of the sources whose leads the ledger has. */
   readonly sources: readonly string[];
   readonly counts: RowCounts;
-  /** None if the copy was not made by `leadsync backup`. */
+  /** Empty if the copy was not made by `leadsync backup`. */
   readonly attached: readonly AttachedFile[];
 }
 
@@ -78,8 +78,8 @@ export function readCopy(copy: string): CopyContents {
 }
 
 /**
- * Makes a copy of a ledger ready to take the place of a ledger: removes the attached files, and records that the file is not the one that
- * was copied, so that `leadsync run` recognises a restored ledger on every file system.
+ * Prepares a copy of a ledger to replace a ledger: removes the attached files, and records that the copy is not the original file, so that
+ * `leadsync run` recognises a restored ledger on every file system.
  */
 export function prepareToRestore(copy: string): void {
   const db = new Database(copy, { fileMustExist: true });

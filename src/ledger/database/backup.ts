@@ -7,7 +7,7 @@ import { markedLedgers } from './high-water-mark.ts';
 import { BUSY_MS, requireFile } from './ledger-file.ts';
 import { removeLedger } from './leftovers.ts';
 
-/** Pages copied per step, about 8 MB. The signal is checked between two steps. */
+/** Number of pages copied per step, about 8 MB. The signal is checked between two steps. */
 const PAGES_PER_STEP = 2_000;
 
 /** The progress of a copy, in bytes: how many have been copied (`bytes`), and how many there are (`of`). */
@@ -54,7 +54,7 @@ export async function backUpLedger(
   }
 }
 
-/** Returns the ids of the ledger at this path, and of the earlier ones that the high-water mark knows. @throws LedgerError */
+/** Returns the id of the ledger at this path, and the ids of earlier ledgers there that the high-water mark lists. @throws LedgerError */
 export function ledgersAt(file: string): readonly string[] {
   let db: Database.Database | undefined;
   try {

@@ -28,10 +28,7 @@ export class GroupCommit {
     });
   }
 
-  /**
-   * Commits the waiting work, and resolves when none is left. Never rejects. Returns undefined if no work waits and no commit is in
-   * progress.
-   */
+  /** Commits the queued work, and resolves when none is left. Never rejects. Returns undefined if no work is queued and no commit is in progress. */
   flush(): Promise<void> | undefined {
     if (this.#waiting.length === 0) return this.#flushing;
     this.#flushing ??= this.#flushAll().finally(() => {

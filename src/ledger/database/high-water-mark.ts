@@ -32,7 +32,7 @@ export async function writeMark(db: Database.Database): Promise<void> {
   }
 }
 
-/** Returns the ids of the ledgers that have been at this path, as far as the high-water mark knows them. */
+/** Returns the ids of the ledgers that have been at this path, as listed in the high-water mark. */
 export function markedLedgers(file: string): readonly string[] {
   return Object.keys(readMark(markBeside(file)));
 }

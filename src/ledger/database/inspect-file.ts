@@ -6,7 +6,7 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError, RECOVER, toReadingError } from '../contract/ledger-error.ts';
 
-/** SQLite's messages may have several lines. */
+/** Line breaks and the blanks around them. SQLite's messages may have several lines. */
 const LINE_BREAKS = /\s*\n\s*/g;
 
 /**
@@ -44,9 +44,9 @@ const EMPTY_BYTES = 1;
 const FIRST_PAGE = { bytes: 4_096, schemaNumberAt: 60 };
 
 /**
- * Whether a ledger has no content: its file is missing or empty, or has only the first page, while the write-ahead log, which had
- * everything else, is missing or unreadable.
- * @throws LedgerError as `ledgerSize`, or if SQLite cannot open the file
+ * Whether a ledger has no content: its file is missing or empty, or has only the first page, and the write-ahead log, which held the rest, is
+ * missing or unreadable.
+ * @throws LedgerError in the same cases as `ledgerSize`, or if SQLite cannot open the file
  */
 export function isBlank(file: string): boolean {
   const size = ledgerSize(file) ?? 0;

@@ -9,14 +9,14 @@ import { schemaNumber } from './upgrading.ts';
 
 /** Errors that say nothing about the file's contents, because the file could not be opened. */
 const NOT_OPENED = /^SQLITE_(CANTOPEN|READONLY|PERM|BUSY|LOCKED)/;
-/** Maximum findings reported. */
+/** Maximum number of findings reported. */
 const MAX_FINDINGS = 5;
 
 const [file = '', how, parent] = process.argv.slice(2);
 endWithParent(Number(parent));
 process.send?.(inspected(), () => process.disconnect());
 
-/** Returns what is wrong with the file. Names tables, pages and rules, but contains no data. */
+/** Returns what is wrong with the file. The result names tables, pages and rules, but contains no data. */
 function inspected(): InspectionResult {
   let db: Database.Database | undefined;
   try {

@@ -42,20 +42,17 @@ export class LedgerAccess {
     return this.trackFailure(() => this.commit(work));
   }
 
-  /** As `write`, but does not track failures. */
+  /** Like `write`, but does not track failures. */
   commit<T>(work: () => T): Promise<T> {
     return this.#commits.run(work);
   }
 
-  /** Commits the waiting work, and resolves when none is left. Returns undefined if no work waits and no commit is in progress. */
+  /** Commits the queued work, and resolves when none is left. Returns undefined if no work is queued and no commit is in progress. */
   flush(): Promise<void> | undefined {
     return this.#commits.flush();
   }
 
-  /**
-   * As `trackFailure`, but for work that always writes. If the work succeeds, clears an earlier failure, because the disk accepts writes
-   * again.
-   */
+  /** Like `trackFailure`, but for work that always writes. If the work succeeds, clears an earlier failure, because the disk accepts writes again. */
   async trackRecovery<T>(work: () => Promise<T>): Promise<T> {
     const result = await this.trackFailure(work);
     this.#failing = undefined;

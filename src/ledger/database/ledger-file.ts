@@ -12,7 +12,7 @@ export const BUSY_MS = 5_000;
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
 /**
- * Opens the file, or creates it so that only this user may read it and the files that SQLite creates beside it, because they contain
+ * Opens the file, or creates it so that only this user may read it and the files that SQLite creates beside it, because these files contain
  * personal data. Does not change the permissions of an existing file.
  */
 export function connect(file: string): Database.Database {

@@ -13,7 +13,7 @@ export function brokenRules(db: Database.Database): string[] {
 
 /**
  * Returns a sentence for each invariant between tables that the ledger violates: rows lack their counterparts in another table, or a stored
- * count differs from the number of rows. SQLite finds no damage in such a file, which results, for example, if the write-ahead log of one
+ * count differs from the number of rows. SQLite finds no damage in such a file. This happens, for example, if the write-ahead log of one
  * ledger is applied to another.
  */
 export function contradictions(db: Database.Database): string[] {

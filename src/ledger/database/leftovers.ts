@@ -8,7 +8,7 @@ export function recoveredFile(ledger: string): string {
   return `${ledger}.recovered`;
 }
 
-/** Returns the path at which `leadsync restore` prepares a ledger before it takes its place. */
+/** Returns the temporary path at which `leadsync restore` prepares a ledger before it replaces the current one. */
 export function restoringFile(ledger: string): string {
   return `${ledger}.restoring`;
 }

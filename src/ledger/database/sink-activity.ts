@@ -6,14 +6,14 @@ import type { WriteBehind } from './transactions.ts';
 
 /** Length of the period for which the attempts of a sink are summed up, in ms. */
 export const SLOT_MS = 600_000;
-/** How long sums are kept, in ms: a week, and a day more so that a week is complete at any time. */
+/** Time for which sums are kept, in ms: a week, and one day more, so that the last week is always complete. */
 const KEPT_MS = 8 * 86_400_000;
 /** Maximum number of holds and pauses that are kept for each sink. */
 const MAX_HOLDS = 100;
-/** A hold that begins this soon after the last one continues it, in ms: a destination may ask for a second's pause every few seconds. */
+/** Maximum time between two holds that count as one, in ms. A destination may request a pause of one second every few seconds. */
 const SAME_HOLD_MS = 60_000;
 
-/** A period that was read in the open transaction. */
+/** The sums of a period, as read in the open transaction. */
 interface OpenSlot {
   readonly sinkNo: number;
   readonly fromAt: number;
@@ -23,8 +23,8 @@ interface OpenSlot {
 }
 
 /**
- * Writes what each sink did: the sums of its attempts for each ten minutes of the last week, and its last holds and pauses. Reads and
- * writes the sums of a period once in a transaction, as `SinkRows` does.
+ * Writes what each sink did: the sums of its attempts for each ten minutes of the last week, and its last holds and pauses. Reads and writes
+ * the sums of a period only once per transaction, as `SinkRows` does.
  */
 export class SinkActivity implements WriteBehind {
   readonly #open = new Map<string, OpenSlot>();
@@ -52,7 +52,7 @@ export class SinkActivity implements WriteBehind {
     return slot;
   }
 
-  /** Records whether a hold or a pause began or ended between two healths of a sink. */
+  /** Records whether a hold or a pause began or ended between two health states of a sink. */
   changeHealth(sinkNo: number, before: SinkHealth, after: SinkHealth, now: Date): void {
     this.#change(sinkNo, 'held', [before.heldSince, after.heldSince], after.heldReason, now);
     this.#change(sinkNo, 'paused', [before.pausedSince, after.pausedSince], after.pausedReason, now);
@@ -94,7 +94,7 @@ export class SinkActivity implements WriteBehind {
   }
 }
 
-/** Returns the write-behind cache that consists of these, written in order. */
+/** Combines write-behind caches into one that writes them in order. */
 export function writeBehindOf(...parts: readonly WriteBehind[]): WriteBehind {
   return {
     flush: () => {

@@ -18,7 +18,10 @@ export interface SinkRow {
   readonly health: SinkHealth;
   /** The number of deliveries in each state. */
   readonly counts: Readonly<Record<DeliveryState, number>>;
-  /** The name in the ids of its deliveries: its own, or its first one if it was renamed. */
+  /**
+   * The sink's name in the ids of its deliveries. Differs from `name` if the sink was renamed, or if a renamed sink already uses `name` in its
+   * ids.
+   */
   readonly nameInIds: string;
   /** The last configuration as JSON, without secrets. */
   readonly config: string | undefined;
@@ -41,7 +44,7 @@ interface RawRow {
   config: string | null;
 }
 
-/** A sink that was read in the open transaction. */
+/** The row of a sink that was read in the open transaction. */
 interface OpenRow {
   row: SinkRow;
   changed: boolean;
@@ -246,7 +249,7 @@ function toSinkRow(row: RawRow): SinkRow {
   };
 }
 
-/** Returns the JSON in which the ledger stores a health. Dates become ms since 1970, because the views read them in that form. */
+/** Returns a sink's health as the JSON that the ledger stores. Converts dates to ms since 1970, because the views read them in that form. */
 function encodeHealth(health: SinkHealth): string {
   const stored: StoredHealth = {
     ...health,

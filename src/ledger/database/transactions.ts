@@ -64,7 +64,7 @@ export class Transactions {
     return this.#finish(work);
   }
 
-  /** Runs `work` in a savepoint. If it throws, rolls back to the savepoint, unless SQLite has rolled back the whole transaction. */
+  /** Runs `work` in a savepoint. If `work` throws, rolls back to the savepoint, unless SQLite has rolled back the whole transaction. */
   part<T>(work: () => T): T {
     this.#sql.savepoint.run();
     try {

@@ -13,15 +13,15 @@ import { basename, dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { UpgradeCopy } from '../contract/ledger-upkeep.ts';
 
-/** How much space must be free, as a multiple of the ledger's size: space for the copy, and space for what the upgrade writes. */
+/** Space that must be free, as a multiple of the ledger's size: one half for the copy, the other for what the upgrade writes. */
 const SPACE_FACTOR = 2;
 /** The suffix of a copy's name until the copy is complete. */
 const PART = '.part';
 
 /**
- * Copies the ledger before an upgrade to the schema with this number, so that the operator can return to the earlier leadsync. The copy is
- * in the folder of the ledger. Removes the copies from earlier upgrades once the new copy is complete. Does not throw if the copy fails, so
- * that the new version starts anyway.
+ * Copies the ledger before an upgrade to the schema with this number, so that the operator can return to the earlier leadsync. The copy is in
+ * the ledger's folder. Removes the copies from earlier upgrades once the new copy is complete. Does not throw if the copy fails, so that the
+ * new version starts anyway.
  */
 export function copyBeforeUpgrade(db: Database.Database, schema: number): UpgradeCopy {
   const path = `${db.name}.before-schema-${schema}`;

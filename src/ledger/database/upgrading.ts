@@ -47,7 +47,7 @@ function isMarked(db: Database.Database): boolean {
 
 /**
  * Checks that the ledger has this version's schema. Changes nothing, because a leadsync of another version may be using the ledger.
- * @throws LedgerError if the ledger has another schema or is empty, or as `recognise`
+ * @throws LedgerError if the ledger has another schema or is empty, or in the same cases as `recognise`
  */
 export function requireCurrentSchema(db: Database.Database): void {
   recognise(db);

@@ -4,9 +4,8 @@ const at = (column: string) =>
 /** The lead's text, with replacements for characters that databases cannot store. */
 const content = 'coalesce(v.readable, v.raw)';
 /**
- * The JSON from which columns are extracted. SQLite cannot read JSON that is nested more than 1,000 levels deep, so a lead with such JSON
- * has empty columns instead of breaking queries. Only a text of at least 2,000 bytes can be nested that deep, so shorter texts are not
- * checked.
+ * The JSON from which columns are extracted. SQLite cannot read JSON that is nested more than 1,000 levels deep, so a lead with such JSON has
+ * empty columns instead of breaking queries. Only JSON of at least 2,000 bytes can be nested that deep, so shorter JSON is not checked.
  */
 const json = `iif(length(CAST(${content} AS BLOB)) < 2000 OR json_valid(${content}), ${content}, '{}')`;
 const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
@@ -35,7 +34,7 @@ const NOW_MS = "((julianday('now') - 2440587.5) * 86400000.0)";
 /** The deliveries `f` of the same lead to the same sink as the delivery `d`. */
 const OF_LEAD_AND_SINK = `FROM _versions w CROSS JOIN _deliveries f ON f.version_no = w.version_no
     WHERE w.source = v.source AND w.id = v.id AND f.sink_no = d.sink_no`;
-/** When the lead of `d` was first owed to its sink, in ms. `d` may have replaced an earlier delivery of an older content. */
+/** When the lead of `d` was first owed to its sink, in ms. `d` may have replaced an earlier delivery of an older version. */
 const OWED_AT = `iif(d.owed_at <= v.first_seen_at, d.owed_at, (SELECT min(f.owed_at) ${OF_LEAD_AND_SINK} AND f.replay = 0))`;
 const ARRIVED_AT = `iif(d.state = 'delivered', d.settled_at,
     (SELECT min(f.settled_at) ${OF_LEAD_AND_SINK} AND f.state = 'delivered' AND f.event <> 'erased'))`;
@@ -54,14 +53,18 @@ const backfill = (created: string) =>
 const IS_BACKFILL = `CAST(${backfill(at('v.created_at'))} AS INTEGER)`;
 /**
  * Whether the delivery `d` of the version `v` shows how fast leadsync delivers a new lead of the source `o`, a row of `_sources`. A change, a
- * replay, a lead that its source listed from the start, and a lead that a backfill owes do not. Every speed that leadsync reports has this rule.
+ * replay, a lead that its source listed from the start, and a lead that a backfill recorded as owed do not count. Every delivery time that
+ * leadsync reports follows this rule.
  */
 export const IS_NEW_LEAD = `(d.event = 'created' AND d.replay = 0 AND NOT ${backfill('v.created_at')})`;
 
 /** The public id of a delivery, from the rows `d` (delivery), `v` (version) and `s` (sink). Receivers rely on the form of the id. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END || iif(d.reissued, ':m' || d.reissued, ''))`;
 
-/** Every later attempt of the delivery `d` has to use the mapping of an earlier one: a request has carried the delivery's id with it. */
+/**
+ * Whether every later attempt of the delivery `d` has to use the mapping of an earlier attempt, because a request with that mapping has
+ * carried the delivery's id.
+ */
 export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
 
 /**
@@ -69,7 +72,10 @@ export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
  */
 export const changedAt = "iif(d.event = 'erased', d.owed_at, v.valid_from)";
 
-/** Deliveries that are not delivered. Each use appends a condition on the state, so that SQLite uses the index for that state. */
+/**
+ * Columns and joins of the deliveries that are not delivered. Each use appends a condition on the state, so that SQLite uses the index for
+ * that state.
+ */
 const undelivered = `CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.state, d.reason,
       d.attempts, ${at('d.owed_at')} AS owed_at, ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at
     FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no`;
@@ -116,7 +122,7 @@ export const leadRows = leadsWith(
   'NULL',
 );
 
-/** A part of what a lead became at its destination, from the row `d`. */
+/** One field of the record that a lead became at its destination, from the row `d`. */
 const ref = (part: string) => `CAST(d.ref ->> '$.${part}' AS TEXT) AS ref_${part}`;
 
 /** The public views, which docs/store.md describes. Every expression has a CAST, so that tools can see the type of each column. */

@@ -5,7 +5,7 @@ import type { SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
 import { CANCELLED, REPLACED } from './newest-content.ts';
 
-/** Maximum deliveries that a step cancels, so that it holds the write lock for only a few ms. */
+/** Maximum number of deliveries that a step reads, so that it holds the write lock for only a few ms. */
 const CHUNK = 300;
 
 interface ReplayedRow {
@@ -13,16 +13,16 @@ interface ReplayedRow {
   batch_no: number | null;
   /** Whether an attempt is in progress, or the batch may have arrived and so has to stay the same batch. */
   attempted: 0 | 1;
-  /** Whether the sink would have been owed this content without the replay. */
+  /** Whether the sink would have been owed this version without the replay. */
   needed: 0 | 1;
 }
 
-/** The result of one step. `next` is undefined after the last one. */
+/** The result of one step. `next` is undefined after the last step. */
 type CancelStep = ReplayCancellation & { readonly next: number | undefined };
 
 /**
- * Cancels the replays of a sink: skips their pending deliveries, except those that are being attempted, and those without which the sink
- * would never get a content that it was owed apart from the replay. Every method runs inside its caller's transaction.
+ * Cancels the replays of a sink: skips their pending deliveries, except those that are being attempted, and those without which the sink would
+ * never get a version that it was owed independently of the replay. Every method runs inside its caller's transaction.
  */
 export class Cancelling {
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class Cancelling {
     this.#sql = prepare(db);
   }
 
-  /** Ends the sink's replays that have not owed all of their leads yet. Returns false if there is no such sink. */
+  /** Ends the sink's replays that have not yet recorded all of their leads as owed. Returns false if there is no such sink. */
   stop(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;
@@ -48,7 +48,7 @@ export class Cancelling {
     return totalsOf(this.#replayed(name, after));
   }
 
-  /** Makes one step: of the next pending replays after the delivery number `after`, cancels those that can be cancelled. */
+  /** Makes one step: reads the next pending deliveries of replays after the number `after`, and cancels those that can be cancelled. */
   cancel(name: string, after: number): CancelStep {
     const rows = this.#replayed(name, after);
     const now = this.#clock.now().getTime();
@@ -83,18 +83,18 @@ function totalsOf(rows: readonly ReplayedRow[]): CancelStep {
   };
 }
 
-/** The deliveries of the same lead to the same sink as the delivery `d` of the version `v`, under an alias. */
+/** The deliveries, under an alias, of the same lead to the same sink as the delivery `d` of the version `v`. */
 const others = (alias: string) =>
   `_versions ${alias}v CROSS JOIN _deliveries ${alias} ON ${alias}.version_no = ${alias}v.version_no
    WHERE ${alias}v.source = v.source AND ${alias}v.id = v.id AND ${alias}.sink_no = d.sink_no AND ${alias}.event <> 'erased'`;
 
-/** The delivery, under an alias, has a content that was recorded after its replay was requested. */
+/** Whether the delivery with this alias has a version that was recorded after its replay was requested. */
 const isOfChange = (alias: string) => `${alias}.version_no > coalesce(
   (SELECT min(r.bound) FROM _replays r WHERE r.sink_no = ${alias}.sink_no AND r.asked_at = ${alias}.replay), 0)`;
 
 /**
- * The replay replaced a delivery that waited for a retry, and nothing else has taken the place of that delivery. That delivery was not of a
- * replay itself, unless it carried a change that the sink was owed.
+ * Whether the replay replaced a delivery that waited for a retry, and no other delivery has taken its place since. The replaced delivery did
+ * not belong to a replay itself, unless it carried a change that the sink was owed.
  */
 const REPLACED_ANOTHER = `EXISTS (SELECT 1 FROM ${others('o')} AND o.delivery_no < d.delivery_no AND o.state = 'skipped' AND o.reason = '${REPLACED}'
   AND (o.replay = 0 OR (${isOfChange('o')} AND (:asks OR NOT EXISTS (SELECT 1 FROM ${others('h')} AND h.state = 'delivered'))))
@@ -102,8 +102,8 @@ const REPLACED_ANOTHER = `EXISTS (SELECT 1 FROM ${others('o')} AND o.delivery_no
     AND (f.state <> 'skipped' OR f.discarded = 1) AND (f.replay = 0 OR f.state = 'delivered')))`;
 
 /**
- * The lead changed after the replay was requested, and the replay carries the new content, which the sink gets in no other delivery. A sink
- * that does not subscribe to updates needs it only if it has no content of the lead.
+ * Whether the lead changed after the replay was requested, and the replay carries the new version, which the sink gets in no other delivery. A
+ * sink that does not subscribe to updates needs the new version only if it has no version of the lead.
  */
 const CARRIES_CHANGE = `(${isOfChange('d')}
   AND NOT EXISTS (SELECT 1 FROM ${others('g')} AND g.delivery_no <> d.delivery_no

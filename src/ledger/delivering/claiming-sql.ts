@@ -27,8 +27,8 @@ export interface ProbeSql {
 }
 
 /**
- * The delivery `d` would be a poor probe: it was refused before, or its event is `erased`, which a destination may refuse because it does
- * not know the lead.
+ * Whether the delivery `d` would be a poor probe: it was refused before, or its event is `erased`, which a destination may refuse because it
+ * does not know the lead.
  */
 const INCONCLUSIVE = "(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL OR d.event = 'erased')";
 

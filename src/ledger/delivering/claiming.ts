@@ -11,21 +11,21 @@ const LOST_BEFORE_SPLIT = 3;
 const LOST_BEFORE_DELAY = 5;
 const HOUR_MS = 3_600_000;
 /**
- * While a backlog drains, one batch in this many carries the newest leads. If `window` is smaller than this, one batch in `window` does,
- * but no more than every second batch.
+ * While a backlog drains, one in every `NEWEST_EVERY` batches carries the newest leads. If `window` is smaller than that, one in every
+ * `window` batches does, but at most every second batch.
  */
 const NEWEST_EVERY = 4;
 /** A lead is newer than the backlog if it became due at least this much later than the oldest due lead, in ms. */
 const NEWER_BY_MS = 1_000;
-/** Maximum deliveries that the search for the newest leads passes over because they wait for an older content of their lead. */
+/** Maximum number of deliveries that the search for the newest leads passes over because an older version of their lead is still pending. */
 const MAX_BLOCKED = 100;
-/** Maximum total length of the leads' texts in a batch, in bytes. All of them are in memory while the batch is attempted. */
+/** Maximum total size of the leads in a batch, in bytes. All of these leads are in memory while the batch is attempted. */
 const BATCH_BYTES = 32_000_000;
 
-/** The smallest step of the wall clock that is not normal clock synchronisation, in ms. */
+/** Minimum step of the wall clock that counts as setting the clock and not as normal clock synchronisation, in ms. */
 const CLOCK_STEP_MS = 2_000;
 
-/** Until when a batch is leased, in ms since 1970, and which process has begun the attempt of the batch; null if none has. */
+/** When the lease of a batch expires, in ms since 1970, and the process that has begun the batch's attempt; null if none has. */
 interface Lease {
   until: number;
   holder: string | null;
@@ -236,7 +236,7 @@ export class Claiming {
     return { inFlight, due: due > 0 };
   }
 
-  /** Returns how many batches this claim may return; not positive if none. */
+  /** Returns how many batches this claim may return; zero or negative if none. */
   #roomFor(sink: SinkRow, request: ClaimRequest, now: number): number {
     return Math.min(
       capacityOf(sink, request) - this.#inFlight(sink, now),
@@ -260,7 +260,7 @@ export class Claiming {
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
 
-  /** Returns a random lease number, because a counted number could equal the lease number in a job from before the ledger was restored. */
+  /** Returns a random lease number, because a sequential number could equal the lease number in a job from before the ledger was restored. */
   #newLease(): number {
     return 1 + Math.floor(this.#random() * (2 ** 52 - 1));
   }
@@ -282,7 +282,7 @@ function withoutPartialBatch(
   return mayWait ? due.slice(0, full) : due;
 }
 
-/** Divides deliveries, in order, into batches of at most `max` deliveries and `BATCH_BYTES`. A longer lead gets its own batch. */
+/** Divides deliveries, in order, into batches of at most `max` deliveries and `BATCH_BYTES`. A larger lead gets its own batch. */
 function toBatches(due: readonly DueRow[], max: number): DueRow[][] {
   const batches: DueRow[][] = [];
   let bytes = 0;

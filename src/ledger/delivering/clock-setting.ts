@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 
-/** Maximum deliveries moved in one transaction. */
+/** Maximum number of deliveries moved in one transaction. */
 const MOVE_CHUNK = 2_000;
 
 /** The delivery that was moved last: its sink, its due time before the move in ms since 1970, and its number. */
@@ -25,8 +25,9 @@ interface LaterRow {
 
 /**
  * Moves stored times back by a number of whole milliseconds after the clock was set back. `controlOf` calls `moveChunk` until it returns no
- * `next`, and then `finish`, each in its own transaction. If the process dies before `finish`, the next process begins again and moves the
- * deliveries that earlier chunks moved a second time, so they are due early. `finish` moves everything else exactly once.
+ * `next`, and then `finish`, each in its own transaction. If the process dies before `finish`, the next process begins again and moves, for a
+ * second time, the deliveries in chunks that were already moved, so these deliveries are due early. `finish` moves everything else exactly
+ * once.
  */
 export class ClockSetting {
   readonly #clock: Clock;
@@ -77,7 +78,7 @@ export class ClockSetting {
         lastDeliveredAt: earlier(health.lastDeliveredAt),
         refusingSince: earlier(health.refusingSince),
       });
-    // In the same transaction as the leases, so that after it no process moves anything for this clock step again.
+    // In the same transaction as the leases, so that after the commit no process moves anything for this clock step again.
     this.#sql.setClockAt.run(now);
     this.#sql.recordStep.run(now + byMs, now);
     return moved;

@@ -6,15 +6,15 @@ const SAME_LEAD = `_versions v CROSS JOIN _versions w ON w.source = v.source AND
   CROSS JOIN _deliveries o ON o.version_no = w.version_no AND o.sink_no = d.sink_no WHERE v.version_no = d.version_no`;
 
 /**
- * No earlier delivery of the same lead as `d` is pending, so that an older content never overtakes a newer content. In most rows,
- * `after_no` alone decides: it is null for the first delivery of a lead.
+ * Whether no earlier delivery of the same lead as `d` is pending. This condition prevents an older version from overtaking a newer version. In
+ * most rows, `after_no` alone decides: it is null for the first delivery of a lead.
  */
 export const UNBLOCKED = `(d.after_no IS NULL OR NOT EXISTS
   (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no < d.delivery_no AND o.state = 'pending'))`;
 
 /**
- * There is a later delivery of the same lead as `d` that was not skipped, or that an operator discarded and may still retry. Only the last
- * delivery may be made due again. If two were made due, a sink that subscribes only to `created` would receive the lead twice, under two
+ * Whether there is a later delivery of the same lead as `d` that was not skipped, or that an operator discarded and may still retry. Only the
+ * last delivery may be made due again. If two were made due, a sink that subscribes only to `created` would receive the lead twice, under two
  * idempotency keys.
  */
 export const OVERTAKEN = `EXISTS (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no > d.delivery_no AND (o.state <> 'skipped' OR o.discarded = 1))`;

@@ -4,7 +4,7 @@ import type { DeclaredSource, LastDeclaration } from '../contract/declared.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { LEAVE_BATCH } from '../privacy/erasing.ts';
 
-/** Pending deliveries `d` of a sink that no attempt holds, with their batch `b`. Parameters: the sink, and the current time. */
+/** The pending deliveries `d` of a sink, with their batch `b`, except those that are being attempted. Parameters: the sink, and the current time. */
 const IDLE = "d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?)";
 
 const FORGOTTEN = 'its sink was removed from the configuration and forgotten';

@@ -8,15 +8,15 @@ import { HAS_CONTENT } from '../privacy/retaining.ts';
 
 /** The reason recorded for a delivery that a newer one of the same lead replaced. */
 export const REPLACED = 'a newer delivery of the same lead replaced it';
-/** The reason recorded for a delivery of a replay that an operator cancelled. */
+/** The reason recorded for a delivery of a replay, if an operator cancelled the replay. */
 export const CANCELLED = 'an operator cancelled the replay';
 /** The reason recorded for a delivery that a backfill skipped, because retention or damage had removed the lead's content. */
 export const NOT_STORED =
   'the content of this lead was no longer stored when this sink was added; its next content goes out';
-/** Greater than the number of every version. */
+/** Greater than any version number. */
 const ANY_VERSION = Number.MAX_SAFE_INTEGER;
 
-/** The present content of a lead. */
+/** The current version of a lead. */
 export interface NewestVersion {
   readonly versionNo: number;
   readonly source: string;
@@ -59,7 +59,7 @@ interface ReplaceableParameters {
 }
 
 /**
- * Replaces deliveries of a lead's older contents with a delivery of its newest content. Runs inside its caller's transaction.
+ * Replaces deliveries of a lead's older versions with a delivery of its newest version. Runs inside its caller's transaction.
  * docs/decisions/0012 gives the reasons.
  */
 export class NewestContent {
@@ -77,8 +77,8 @@ export class NewestContent {
   }
 
   /**
-   * Owes a sink the newest content of a lead in place of older contents that are known not to have arrived. A delivery that may have
-   * arrived keeps its id and content until it is settled, unless the sink subscribes to updates and the delivery is alone in its batch.
+   * Records the newest version of a lead as owed to a sink, in place of older versions that are known not to have arrived. A delivery that may
+   * have arrived keeps its id and content until it is settled, unless the sink subscribes to updates and the delivery is alone in its batch.
    * Returns the number of the delivery that it adds, if any.
    * @param beginning the batch whose attempt is about to begin; its deliveries may also be replaced
    */
@@ -99,7 +99,7 @@ export class NewestContent {
     if (isMissed && sink.events.includes('created'))
       return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
     if (asks) return this.oweBehind(sink, newest, { event: 'updated', replay: 0 }, now);
-    // As after a delivery that was given up: the sink may have an older content, but no delivery says so.
+    // The same applies as after a delivery that was given up: the sink may have an older version, but no delivery shows that it does.
     if (last && isLeftOut(last) && this.#sql.delivered.get(source, id, sink.sinkNo) === undefined)
       return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
     // Keeps the event of the delivery that failed, because a sink that already received the lead must not get another `created`.
@@ -108,8 +108,8 @@ export class NewestContent {
   }
 
   /**
-   * Whether a sink cannot have any content of a lead: it has no delivery of the lead, or the last one was skipped because the content was not
-   * stored, or because the sink's mapping left the lead out and no other content of it was delivered or may have arrived.
+   * Whether a sink cannot have any version of a lead. That is so if it has no delivery of the lead, if the last delivery was skipped because
+   * the content was not stored, or if the sink's mapping left the lead out and no other version was delivered or may have arrived.
    */
   isNewTo({ sinkNo }: SinkRow, source: string, id: LeadId, last: LastDelivery | undefined): boolean {
     if (last === undefined || last.reason === NOT_STORED) return true;
@@ -117,8 +117,8 @@ export class NewestContent {
   }
 
   /**
-   * Owes a sink a lead's newest content that its mapping left out, as part of the replay that was requested at `replay`, in ms since 1970.
-   * Returns false if `leftOutEvent` finds nothing to owe.
+   * Records a lead's newest version, which the sink's mapping left out, as owed to the sink, as part of the replay that was requested at
+   * `replay`, in ms since 1970. Returns false if `leftOutEvent` finds nothing to owe.
    */
   oweLeftOut(sink: SinkRow, newest: NewestVersion, replay: number, now: number): boolean {
     const event = this.leftOutEvent(sink, newest);
@@ -128,7 +128,7 @@ export class NewestContent {
 
   /**
    * Returns the event that `oweNewest` would choose for a change of a lead that the sink's mapping left out. Returns undefined if the last
-   * delivery was not left out, if the sink may have this content, or if it may have an older content and does not subscribe to updates.
+   * delivery was not left out, if the sink may have this version, or if it may have an older version and does not subscribe to updates.
    */
   leftOutEvent(sink: SinkRow, { versionNo, source, id }: NewestVersion): LeadEvent | undefined {
     const last = this.last(sink, source, id);
@@ -139,7 +139,7 @@ export class NewestContent {
     return arrived === undefined && (sink.events.includes('created') || !asks) ? 'created' : 'updated';
   }
 
-  /** Owes a sink the newest content of leads whose deliveries failed and are now pending again or dead. */
+  /** Records the newest versions of leads as owed to a sink if their deliveries failed and are now pending again or dead. */
   oweNewestOfFailed(sink: SinkRow, deliveries: readonly number[], now: number): void {
     if (deliveries.length === 0) return;
     for (const { versionNo, source, id } of this.#sql.outdated.all(JSON.stringify(deliveries)))
@@ -168,8 +168,8 @@ export class NewestContent {
   }
 
   /**
-   * Owes a version to a sink, behind every earlier delivery of the same lead to this sink, so that an older content never overtakes a newer
-   * content. Returns the number of the new delivery, or undefined if this delivery already exists.
+   * Records a version as owed to a sink, to be sent after every earlier delivery of the same lead to this sink, so that an older version never
+   * overtakes a newer version. Returns the number of the new delivery, or undefined if this delivery already exists.
    */
   oweBehind(
     sink: SinkRow,
@@ -184,7 +184,7 @@ export class NewestContent {
   }
 }
 
-/** Whether a delivery is dead, or was dead until an operator discarded it. In both cases the sink gets the lead's next content. */
+/** Whether a delivery is dead, or was dead until an operator discarded it. In both cases the sink gets the lead's next version. */
 export function isGivenUp({ state, discarded }: Pick<LastDelivery, 'state' | 'discarded'>): boolean {
   return state === 'dead' || (state === 'skipped' && discarded === 1);
 }
@@ -199,7 +199,7 @@ function lastOfEachReplay(untouched: readonly Replaceable[]): Replaceable[] {
   return [...new Map(untouched.map((one) => [one.replay, one])).values()];
 }
 
-/** The delivery `d` was delivered, or may have arrived. */
+/** Whether the delivery `d` was delivered, or may have arrived. */
 const MAYBE_ARRIVED = "(d.state = 'delivered' OR d.unsure_at IS NOT NULL)";
 
 function prepare(db: Database.Database) {

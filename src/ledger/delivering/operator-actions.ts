@@ -33,7 +33,7 @@ export class OperatorActions {
 
   /**
    * Makes these deliveries due now. Leaves out those that `retriable` leaves out. Returns how many it made due.
-   * @param discarded whether discarded ones are meant too; otherwise one that was discarded since it was selected stays so
+   * @param discarded whether to retry discarded deliveries, too; if not, a delivery that was discarded after it was selected stays discarded
    */
   retry(deliveries: readonly number[], discarded: boolean): number {
     const now = this.#clock.now().getTime();
@@ -49,14 +49,15 @@ export class OperatorActions {
   }
 
   /**
-   * Describes those of the deliveries that a retry would make due. Leaves out those that are in a leased batch, that are neither pending, dead
-   * nor discarded any more, that are followed by a later delivery of the lead, or whose lead has no content.
+   * Describes the given deliveries that a retry would make due. Leaves out deliveries in a leased batch, deliveries that are no longer
+   * pending, dead or discarded, dead and discarded deliveries that have a later delivery of the same lead (see `OVERTAKEN`), and deliveries of
+   * a lead without content.
    */
   retriable(deliveries: readonly number[]): ActionGroup[] {
     return deliveries.flatMap((delivery) => groupOf(this.#sql.waits.get(delivery)));
   }
 
-  /** Discards those of the deliveries that are dead. Returns how many it discarded. */
+  /** Discards the given deliveries that are dead. Returns how many it discarded. */
   discard(deliveries: readonly number[], { by, note }: DiscardNote): number {
     const now = this.#clock.now().getTime();
     const said = blanked(`discarded by ${by}: ${note}${/[.!?]$/.test(note) ? '' : '.'}`);
@@ -71,7 +72,7 @@ export class OperatorActions {
     return discarded.length;
   }
 
-  /** Describes those of the deliveries that are dead. */
+  /** Describes the given deliveries that are dead. */
   discardable(deliveries: readonly number[]): ActionGroup[] {
     return deliveries.flatMap((delivery) => groupOf(this.#sql.dead.get(delivery)));
   }
@@ -95,9 +96,9 @@ export class OperatorActions {
   }
 
   /**
-   * Ends a pause, and makes the next probe of a held sink due now. Only an answer of the destination ends a hold, because a destination that
-   * is still down would get all that waits. If the hold was for refusals, a refusal ends it, too: otherwise leads that really are bad would
-   * hold the sink for good.
+   * Ends a pause, and makes the next probe of a held sink due now. Only an answer from the destination ends a hold. Otherwise, a destination
+   * that is still unavailable would get the whole backlog. If refusals caused the hold, another refusal also ends it. Otherwise, leads that
+   * the destination rightly refuses would hold the sink permanently.
    */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
@@ -105,7 +106,7 @@ export class OperatorActions {
     const { health } = sink;
     const { heldSince, probeAt, lastDeliveredAt, places, quota } = health;
     const now = this.#clock.now();
-    // What waits for the next probe becomes due with it, so that one of it can be the probe.
+    // Deliveries that wait for the next probe become due with it, so that one of them can be the probe.
     if (heldSince && probeAt) this.#hurry(sink, now, probeAt);
     const after = heldSince
       ? {

@@ -15,7 +15,7 @@ const BACKFILL_CHUNK = 300;
 export const LOST_TEXT =
   'the text of this lead was lost when the ledger was damaged; it goes out when the source lists the lead again';
 
-/** The deliveries that wait for a text that is lost: their state and reason. */
+/** The states and reasons of deliveries that wait for the lost text of their lead. */
 const WITHOUT_TEXT = [
   ['dead', LOST_TEXT],
   ['skipped', NOT_STORED],
@@ -58,7 +58,7 @@ export class Owing {
          WHERE version_no = +? AND sink_no = +? AND state = ? AND reason = ?`,
       ),
       between: db.prepare<[{ after: number; to: number; limit: number }], CurrentVersion>(
-        // The current version of each lead: the version in this range, or a newer version from after the sink was declared.
+        // The current version of each lead: the version in this range, or a newer version that was recorded after the sink was declared.
         `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id, ${HAS_CONTENT} AS has_content FROM _versions v
          JOIN _leads l ON l.source = v.source AND l.id = v.id
          WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to) AND l.erased_no IS NULL
@@ -73,8 +73,8 @@ export class Owing {
   }
 
   /**
-   * Owes new leads to the sinks that subscribe to `created`. For a sink without backfill, skips the `old` leads, which count as listed
-   * before the sinks were configured.
+   * Records new leads as owed to the sinks that subscribe to `created`. For a sink without backfill, skips the `old` leads, which count as
+   * listed before the sinks were configured.
    */
   created(versions: { old: readonly number[]; fresh: readonly number[] }, now: number): void {
     for (const sink of this.#sinks) {
@@ -100,8 +100,8 @@ export class Owing {
   }
 
   /**
-   * Owes a lead's new content to every sink that subscribes to updates, and to every other sink whose last delivery of the lead is pending
-   * or dead, or was skipped for a reason of `NewestContent.isNewTo`.
+   * Records a lead's new version as owed to every sink that subscribes to updates, and to every other sink whose last delivery of the lead is
+   * pending or dead, or was skipped for one of the reasons in `NewestContent.isNewTo`.
    */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);
@@ -118,8 +118,8 @@ export class Owing {
   }
 
   /**
-   * Owes a lead again, as part of the replay that was requested at `askedAt`, in ms since 1970. Skips the lead's deliveries that wait for a
-   * retry. Returns false if this replay already owes the lead.
+   * Records a lead as owed again, as part of the replay that was requested at `askedAt`, in ms since 1970. Skips the lead's deliveries that
+   * wait for a retry. Returns false if this replay already owes the lead.
    */
   replay(sink: SinkRow, newest: NewestVersion, askedAt: number, now: number): boolean {
     this.newest.giveWay(sink, newest.source, newest.id, now);

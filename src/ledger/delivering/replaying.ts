@@ -14,33 +14,36 @@ import {
 } from '../queries/result-filter.ts';
 import type { Owing } from './owing.ts';
 
-/** Maximum leads that a step owes, and maximum versions that it reads, so that it holds the write lock for only a few ms. */
+/** Maximum numbers of leads that a step records as owed and of versions that it reads, so that it holds the write lock for only a few ms. */
 const MAX_OWED_PER_STEP = 300;
 const MAX_READ_PER_STEP = 3_000;
-/** Maximum ids that a step looks up. */
+/** Maximum number of ids that a step looks up. */
 const IDS_PER_STEP = 300;
-/** Maximum leads that a count names. */
+/** Maximum number of leads that a count names. */
 export const SAMPLE = 10;
-/** A replay that has made no step for this long counts as left unfinished by a process that was killed, in ms. */
+/** Time without a step after which a replay counts as left unfinished by a killed process, in ms. */
 const ABANDONED_MS = 10_000;
 
 /** What a replay selects, apart from its sink. */
 interface Selection extends Period {
   readonly source: string | null;
   readonly leftOut: boolean;
-  /** Conditions on the lead's deliveries to the sink, of which one has to meet all; undefined if there are none. */
+  /** Conditions, all of which one of the lead's deliveries to the sink has to meet; undefined if there are none. */
   readonly result?: ResultParameters | undefined;
   /** The current versions of the leads with the requested ids; undefined if no ids were given. */
   readonly versions?: readonly number[] | undefined;
 }
 
-/** The leads of a selection that one step handles, and the version up to which the selection is done after it. */
+/** The leads of a selection that one step handles, and the version up to which the selection is done after that step. */
 interface Part {
   readonly leads: readonly CurrentLead[];
   readonly through: number;
 }
 
-/** The leads of some ids, as the numbers of their current versions, and the ids that belong to no lead or to a delivery of another sink. */
+/**
+ * The leads that were found for some ids, as the numbers of their current versions, and the ids that belong to no lead or to a delivery of
+ * another sink.
+ */
 interface FoundIds {
   readonly versions: readonly number[];
   readonly unmatched: readonly string[];
@@ -70,8 +73,8 @@ interface CurrentLead {
 }
 
 /**
- * Owes leads again. First stores the request and then carries it out in steps, so that other writers wait only briefly and another process
- * can finish a replay whose process was killed. Every method runs inside its caller's transaction.
+ * Records leads as owed again. First stores the request and then carries it out in steps, so that other writers wait only briefly and another
+ * process can finish a replay whose process was killed. Every method runs inside its caller's transaction.
  */
 export class Replaying {
   readonly #db: Database.Database;
@@ -79,7 +82,7 @@ export class Replaying {
   readonly #rows: SinkRows;
   readonly #owing: Owing;
   readonly #sql;
-  /** The statements of `#ofDelivery`, by text: one for each set of conditions. */
+  /** The statements of `#ofDelivery`, by SQL text: one for each set of conditions. */
   readonly #ofDeliverySql = new Map<string, Database.Statement<(string | number | bigint)[], number>>();
 
   constructor(db: Database.Database, clock: Clock, rows: SinkRows, owing: Owing) {
@@ -90,9 +93,7 @@ export class Replaying {
     this.#sql = prepare(db);
   }
 
-  /**
-   * Finds the leads of the next ids of a choice, after the first `after` ids. Without ids, there is nothing to find. Only reads.
-   */
+  /** Finds the leads for the next ids of a choice, after the first `after` ids. Finds nothing if the choice has no ids. Only reads. */
   find(name: string, choice: LeadChoice, after: number): FoundIds {
     const { source, lead, ids = { leads: lead === undefined ? [] : [lead], deliveries: [] } } = choice;
     const isMeant = (id: LeadId) => lead === undefined || id === lead;
@@ -143,8 +144,8 @@ export class Replaying {
   }
 
   /**
-   * Counts the leads of one step of a replay that is not requested yet. `found` is as for `ask`. `after` is the `next` of the previous step, 0 at first. `next` is
-   * undefined after the last step. Only reads.
+   * Counts the leads of one step of a replay that is not requested yet. `found` is the same as for `ask`. `after` is the `next` of the
+   * previous step, and 0 for the first step. `next` is undefined after the last step. Only reads.
    */
   count(
     name: string,
@@ -192,7 +193,7 @@ export class Replaying {
     return { leads, through: leads.length < MAX_OWED_PER_STEP ? to : (leads.at(-1)?.at ?? to) };
   }
 
-  /** Returns the current version of the lead of a delivery to the sink; empty if there is no such delivery. */
+  /** Returns the current version of the lead to which a delivery to the sink belongs; empty if there is no such delivery. */
   #ofDelivery(name: string, delivery: string, { source, lead }: LeadChoice): number[] {
     const { where, values } = filterSql({ delivery, sink: name, source, lead });
     const sql = `SELECT l.version_no FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
@@ -223,8 +224,8 @@ function selectionOf({ source, since, until, left_out, chosen }: ReplayRow): Sel
 const NO_RESULT = resultParameters({});
 
 /**
- * The lead has content, and was first seen or changed in the period: a destination that lost its data from that period lacks both kinds of
- * leads. If `asks` is set, a delivery of the lead to the sink meets the conditions on it.
+ * Whether the lead has content, and was first seen or changed in the period. A destination that lost its data from that period lacks both
+ * kinds of leads. If `asks` is set, one of the lead's deliveries to the sink must also meet the conditions in `MEETS_RESULT`.
  */
 const MATCHES = `${HAS_CONTENT} AND (:source IS NULL OR v.source = :source)
   AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)
@@ -271,7 +272,7 @@ function prepare(db: Database.Database) {
     ),
     abandoned: db
       .prepare<[{ now: number; ms: number }], number>(
-        // abs(), because a step with a time in the future also belongs to a killed process: the clock was set back since.
+        // abs(), because a time in the future also belongs to a killed process: the clock has been set back since its last step.
         'SELECT replay_no FROM _replays WHERE through < bound AND abs(:now - touched_at) > :ms',
       )
       .pluck(),

@@ -19,7 +19,7 @@ export interface BatchSettlement {
   readonly attempt: Attempt;
   readonly now: number;
   readonly batchNo: number;
-  /** The mapping of the attempt; null if the leads went as received. */
+  /** The mapping of the attempt; null if the leads were sent as received. */
   readonly mappingNo: number | null;
   /** Whether the batch is kept, to be attempted again as the same batch. */
   readonly kept: boolean;
@@ -40,8 +40,8 @@ export class Results {
   }
 
   /**
-   * Writes the results of all deliveries of a batch, in one statement if they are the same. Returns the numbers of the first and the last row
-   * that it added to `_attempts`; undefined if it added none.
+   * Writes the results of all deliveries of a batch, in one statement if the results are the same. Returns the numbers of the first and the
+   * last row that it added to `_attempts`; undefined if it added none.
    */
   write(
     results: readonly Result[],
@@ -128,7 +128,7 @@ export class Results {
 
 const NO_ROWS = { changes: 0, lastInsertRowid: 0 };
 
-/** Returns the value of `bound` after an attempt; 0 if the attempt sent nothing, and so changes nothing. */
+/** Returns the value of `bound` after an attempt; 0 if the attempt sent nothing, in which case `bound` keeps its value. */
 function boundBy(outcome: Outcome): 0 | 1 | 2 {
   if (outcome.kind === 'refused') return outcome.unsent ? 0 : 2;
   return outcome.kind === 'unavailable' && outcome.unsent ? 0 : 1;
@@ -187,7 +187,7 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
     leaveOut: db.prepare(
       `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, batch_no = NULL WHERE ${key} = +?`,
     ),
-    // The destination refused a request that contained this delivery, so it knows the delivery's id and content, and may even have it.
+    // The destination refused a request that contained this delivery, so it knows the delivery's id and content, and may even have accepted it.
     leave: db.prepare(
       `UPDATE _deliveries AS d SET next_attempt_at = :nextAttemptAt, first_attempt_at = coalesce(first_attempt_at, :startedAt),
        mapping_no = iif(${KEEPS_MAPPING}, mapping_no, :mappingNo), bound = iif(bound = 0, 2, bound),

@@ -3,7 +3,7 @@ import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/le
 import { DeliveryList } from '../queries/delivery-list.ts';
 import { type Cursor, FROM_NEWEST, parseCursor } from '../queries/keyset-page.ts';
 
-/** Maximum deliveries, and maximum ids, of one part. An id takes longer to find than the next delivery of a list. */
+/** Maximum numbers of deliveries and of ids in one part. An id takes longer to find than the next delivery of a list. */
 const PART = 500;
 const IDS_PART = 50;
 
@@ -16,7 +16,7 @@ export interface SelectedPart {
   readonly next: Cursor | undefined;
 }
 
-/** Whether a retry may bring discarded deliveries back: it selects this state, or names deliveries by their ids and selects no state. */
+/** Whether a retry includes discarded deliveries: the filter selects this state, or it names deliveries by their ids and selects no state. */
 export function bringsBack({ states, delivery, ids }: ActionFilter): boolean {
   if (states) return states.includes('discarded');
   return delivery !== undefined || (ids !== undefined && ids.deliveries.length > 0);
@@ -30,7 +30,7 @@ export class Selecting {
     this.#deliveries = new DeliveryList(db);
   }
 
-  /** Returns the next part of a retry. Without `states`, it selects dead and pending deliveries, and any that is named by its own id. */
+  /** Returns the next part of the deliveries to retry. Without `states`, these are dead and pending deliveries, and deliveries named by id. */
   retry(filter: ActionFilter, after: Cursor | undefined): SelectedPart {
     return this.#part(filter, filter.states ?? ['dead', 'pending'], after);
   }

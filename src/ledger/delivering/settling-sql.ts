@@ -6,7 +6,7 @@ import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
 
-/** The delivery `d`, which waits in the batch `b`, was sent under its present id with another mapping than that of the batch. */
+/** Whether the delivery `d`, which waits in the batch `b`, was sent under its present id with a mapping other than the batch's. */
 const NEEDS_NEW_ID = `(d.bound = 2 AND d.unsure_at IS NULL AND d.event <> 'erased' AND d.mapping_no IS NOT b.mapping_no)`;
 
 /** A delivery of a batch, with its lead's content. */
@@ -33,12 +33,12 @@ export interface DeliveryRow {
   raw: string;
   /** Whether an earlier attempt may have delivered it. */
   unsure: 0 | 1;
-  /** Whether its delivery shows how fast new leads are delivered. */
+  /** Whether the delivery shows how fast new leads are delivered. */
   is_new_lead: 0 | 1;
   /** The number of the mapping to use: that of an earlier attempt if the delivery has to keep it, otherwise that of the batch. */
   mapping_no: number | null;
   batch_mapping_no: number | null;
-  /** Whether the delivery needs a new id, because a request with the present one had another mapping. */
+  /** Whether the delivery needs a new id, because a request with the present id had another mapping. */
   needs_new_id: 0 | 1;
 }
 
@@ -62,8 +62,8 @@ interface PendingRow {
 }
 
 /**
- * How long after a restore a source may be polled for the first time and still count as known before it, in ms: it may have been added
- * after the backup, and nothing in the backup shows that.
+ * Maximum time from a restore to the first poll of a source that still counts as known before the restore, in ms. Such a source may have been
+ * added after the backup, so the backup may not contain it.
  */
 const KNOWN_BEFORE_MS = 86_400_000;
 
@@ -74,23 +74,24 @@ const STARTED_AT = `round(unixepoch(p.started_at, 'subsec') * 1000)`;
 const FIRST_POLL = `(SELECT ${STARTED_AT} FROM polls p INDEXED BY _polls_by_source
    WHERE p.source = v.source AND p.poll_id <= v.poll_id ORDER BY p.poll_id LIMIT 1)`;
 
-/** Returns the last poll with a status, before the one that recorded the version `v`. 0 if there is none. */
+/** Returns SQL for the number of the last poll with this status before the poll that recorded the version `v`; 0 if there is none. */
 const lastBefore = (
   status: PollStatus,
 ) => `coalesce((SELECT max(q.poll_id) FROM polls q INDEXED BY _polls_by_status
    WHERE q.source = v.source AND q.status = '${status}' AND q.poll_id < v.poll_id), 0)`;
 
 /**
- * When the last poll of the source that read a complete listing, before the one that recorded the version `v`, began, in ms. A lead that was not in
- * a complete listing after the restore is new; the service's own time of the lead does not show this, because its clock may be ahead.
+ * When the last complete poll of the source before the poll that recorded the version `v` began, in ms. A lead that was not in a complete
+ * listing after the restore is new. The creation time from the service does not show this, because the service's clock may be ahead.
  */
 const COMPLETE_BEFORE = `(SELECT ${STARTED_AT} FROM polls p
    WHERE p.poll_id = max(${lastBefore('success')}, ${lastBefore('unchanged')}))`;
 
 /**
- * Whether the lead of the delivery `d` may have arrived: by an attempt whose end is not known, or before the ledger was restored from a
- * backup that does not know it. In the second case, unlike in the first, the content may still be exchanged for a newer one: it is not known
- * which content arrived, and an older one must not follow it. Leads of a source that was added later cannot have arrived before.
+ * Whether the lead of the delivery `d` may have arrived: in an attempt whose outcome is unknown, or before the ledger was restored from a
+ * backup that does not contain the attempt. In the second case, unlike in the first, a newer version may still replace this one: it is not
+ * known which version arrived, and an older version must not follow it. Leads of a source that was added after the restore cannot have arrived
+ * before it.
  */
 const MAY_HAVE_ARRIVED = `(d.unsure_at IS NOT NULL OR EXISTS (SELECT 1 FROM _ledger g
    WHERE g.restored_at IS NOT NULL AND (d.owed_at < g.restored_at OR (v.version = 1 AND v.valid_from >= g.restored_at

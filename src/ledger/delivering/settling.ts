@@ -21,10 +21,10 @@ export interface BegunBatch {
   readonly until: number;
 }
 
-/** Stands for a mapping whose text was lost. It cannot be compiled, so no lead is sent in another form than before. */
+/** Stands for a mapping whose text was lost. It cannot be compiled, so no lead is sent in a different form than before. */
 const LOST_MAPPING = 'lost';
 
-/** What `Settling` works with. */
+/** The dependencies of `Settling`. */
 interface SettlingParts {
   readonly clock: Clock;
   readonly rows: SinkRows;
@@ -101,7 +101,7 @@ export class Settling {
     return { id: ref.batch, sink, createdAt: new Date(createdAt), mapping, deliveries };
   }
 
-  /** Returns the text of a mapping; null if the number is null. If damage removed the text, returns a text that is no mapping. */
+  /** Returns the text of a mapping; null if the number is null. If damage removed the text, returns text that is not a valid mapping. */
   #mappingOf(mappingNo: number | null): string | null {
     return mappingNo === null ? null : (this.#sql.mapping.get(mappingNo) ?? LOST_MAPPING);
   }
@@ -112,8 +112,8 @@ export class Settling {
   }
 
   /**
-   * Reads the deliveries of a batch. Each delivery gets the newest content of its lead, unless it may have arrived with an older content. A
-   * lead may have changed while its sink was unavailable or the batch was in a queue, and this is the last moment to exchange the content.
+   * Reads the deliveries of a batch. Each delivery gets the newest version of its lead, unless it may have arrived with an older version. A
+   * lead may have changed while its sink was unavailable or the batch was in a queue, and this is the last chance to send the newer version.
    */
   #loadNewest(ref: BatchRef, batchNo: number): DeliveryRow[] {
     const rows = this.#sql.load.all(batchNo);
@@ -129,7 +129,7 @@ export class Settling {
     return this.#sql.load.all(batchNo);
   }
 
-  /** Gives a new id to each delivery that was sent with another mapping, so that no id has two messages. Returns the batch's deliveries. */
+  /** Gives a new id to each delivery that was sent with another mapping, so that no two messages have the same id. Returns the batch's deliveries. */
   #withNewIds(rows: DeliveryRow[], batchNo: number): DeliveryRow[] {
     if (rows.every((row) => row.needs_new_id === 0)) return rows;
     this.#sql.reissue.run(batchNo);
@@ -217,9 +217,9 @@ export class Settling {
   }
 
   /**
-   * Keeps a batch if all of its deliveries that the mapping did not withhold are pending again, so that leadsync later attempts the same
-   * batch under a new lease. Otherwise ends the batch. Also ends a batch of which the sink tried only a part, because the refused leads would
-   * come first again. Returns whether the batch is kept.
+   * Keeps a batch if all of its deliveries that the mapping did not withhold are pending again, so that leadsync later attempts the same batch
+   * under a new lease. Otherwise ends the batch. Also ends a batch if the sink tried only part of it, because the refused leads would come
+   * first again. Returns whether the batch is kept.
    */
   #keepOrEnd(
     batchNo: number,

@@ -19,12 +19,12 @@ const PART_TEXT = 4_000_000;
  * reads one stretch.
  */
 const [LARGE_ROWS, STRETCH_CELLS] = [2_000, 40_000];
-/** Maximum wait for the lock of another process, in ms. */
+/** Maximum wait for a lock of another process, in ms. */
 const BUSY_MS = 5_000;
 
 /**
- * The steps by which the clock was set back, latest first: each step moves the earliest timestamp to consider further back, so that an
- * earlier step may count as well.
+ * The steps by which the clock was set back, latest first. Each step moves the earliest timestamp to consider further back, so earlier steps
+ * may also have to be considered.
  */
 const CLOCK_STEPS = 'SELECT from_at, to_at FROM _clock_set_back ORDER BY from_at DESC';
 /** Maximum time from a step of the clock until the step is recorded, in ms. */
@@ -99,8 +99,8 @@ export class LedgerExtract {
   }
 
   /**
-   * Returns the earliest timestamp that a row written since `since` may have, which is before `since` if the clock was set back. Takes into
-   * account steps recorded on the day before, because a step is recorded some time after it happened.
+   * Returns the earliest timestamp that a row written since `since` may have, which is before `since` if the clock was set back. Also
+   * considers steps from up to a day before `since`, because a step is recorded some time after it happens.
    */
   reachedBack(since: Date): Date {
     try {
@@ -150,7 +150,7 @@ export class LedgerExtract {
     );
   }
 
-  /** Yields rows of leads. Reads a row that cannot be completed here from the view, in the same transaction. */
+  /** Yields rows of leads. If a row cannot be completed here, reads it from the view, in the same transaction. */
   *#leads(relation: Relation, stretch: Stretch): Generator<Cell[]> {
     const { name, columns } = relation;
     const names = namesOf(relation);
@@ -221,7 +221,7 @@ export function* inParts(found: Iterable<Rows[number]>): Generator<Rows> {
   if (part.rows.length > 0) yield part.rows;
 }
 
-/** As `inParts`, but keeps rows with equal keys in the same part. */
+/** Like `inParts`, but keeps rows with equal keys in the same part. */
 function* inPartsWithTies(found: Iterable<Rows[number]>, order: readonly number[]): Generator<Rows> {
   let part = new Part();
   for (const row of found) {

@@ -2,7 +2,7 @@ import type { Column } from '../../catalog/relation.ts';
 import type { LeadAnswer } from '../../leads/lead.ts';
 import type { Cell } from './run-sql.ts';
 
-/** The first and the last ms of the years 0 to 9999, counted from 1970. SQLite and JavaScript write other years differently. */
+/** Start and end of the years 0 to 9999, in ms since 1970. SQLite and JavaScript write other years differently. */
 const [FIRST_MS, LAST_MS] = [-62_167_219_200_000n, 253_402_300_799_999n];
 /**
  * Maximum length of a lead's answers that are grouped here, in UTF-16 units. SQLite groups longer answers, which would be in memory several

@@ -21,7 +21,7 @@ export interface QueryResult {
   readonly rows: IterableIterator<readonly Cell[]>;
 }
 
-/** The query cannot be run. The message may repeat the SQL of the query, but no data from the ledger. */
+/** The query cannot be run. The message may repeat the SQL of the query, but contains no data from the ledger. */
 export class QueryRefused extends Error {
   override readonly name = 'QueryRefused';
 }
@@ -83,7 +83,7 @@ const WRONG: ReadonlySet<string> = new Set([
 
 function explained(error: unknown, file: string): Error {
   if (error instanceof QueryRefused || error instanceof LedgerError) return error;
-  // The driver's errors for several statements in one text, or for a missing value.
+  // The driver's errors if the string contains several statements, or if a value is missing.
   if (error instanceof RangeError || error instanceof TypeError) return new QueryRefused(`${error.message}.`);
   const { code, message } = error as { code?: unknown; message: string };
   return WRONG.has(String(code)) ? new QueryRefused(`SQLite says: ${message}.`) : toReadingError(error, file);

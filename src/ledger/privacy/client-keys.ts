@@ -4,9 +4,9 @@ import { normalisedEmail, normalisedPhone } from '../../leads/contact.ts';
 import type { Lead } from '../../leads/lead.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** Maximum leads keyed in one transaction. */
+/** Maximum number of versions whose keys are computed in one transaction. */
 const CHUNK_ROWS = 250;
-/** Maximum total length of the texts of these leads, in UTF-16 units. The last text may exceed it. */
+/** Maximum total length of these versions, in UTF-16 code units. The last version may exceed it. */
 const CHUNK_CHARACTERS = 4_000_000;
 
 interface VersionRow {

@@ -42,8 +42,8 @@ export class Erasing {
 
   /**
    * Records which leads an erasure affects, and removes the text of rejected leads. From then on, no poll records these leads, and another
-   * process can continue the erasure if this process is killed. A repeated erasure gets a new number, so that a mirror also erases what it
-   * has copied in the meantime. Returns how many rejected leads had a text.
+   * process can continue the erasure if this process is killed. A repeated erasure gets a new number, so that a mirror also erases what it has
+   * copied in the meantime. Returns how many rejected leads still had their text.
    */
   begin({ leads, rejected }: Person): number {
     const now = this.#clock.now().getTime();
@@ -68,8 +68,8 @@ export class Erasing {
   }
 
   /**
-   * Erases a lead, and owes the event `erased` to those of `notifySinks` that may have the lead. The caller may repeat the call to erase
-   * what was recorded since.
+   * Erases a lead, and records a delivery of the event `erased` as owed to each of `notifySinks` that may have the lead. The caller may repeat
+   * the call to erase what was recorded since.
    */
   lead({ source, leadId }: LeadKey, notifySinks: readonly string[]): ErasureCounts {
     const now = this.#clock.now().getTime();
@@ -109,7 +109,7 @@ export class Erasing {
     });
   }
 
-  /** Returns the former destinations of sinks that may have received some of these leads and did not receive the event `erased`. */
+  /** Returns the former destinations of sinks that may have received some of these leads but did not receive the event `erased`. */
   formerDestinations(leads: readonly LeadKey[]): FormerDestination[] {
     const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerDestinations.all({ source, id }));
     return [...Map.groupBy(rows, ({ sink, until }) => `${sink} ${until}`).values()].flatMap((group) => {
@@ -142,12 +142,12 @@ export class Erasing {
   }
 }
 
-/** The delivery `d` was attempted, or may have been attempted because it is in a batch. */
+/** Whether the delivery `d` was attempted, or may have been attempted because it is in a batch. */
 const MAY_HAVE_ARRIVED = '(d.first_attempt_at IS NOT NULL OR d.batch_no IS NOT NULL)';
 
 /**
- * Assignments that remove an unsettled delivery from its batch. They record that the lead may have arrived, because an attempt of the batch
- * may have begun whose outcome is unknown.
+ * SQL assignments that remove an unsettled delivery from its batch. They record that the lead may have arrived, because the batch may have had
+ * an attempt whose outcome is unknown.
  */
 export const LEAVE_BATCH = `first_attempt_at = coalesce(first_attempt_at,
   (SELECT b.created_at FROM _batches b WHERE b.batch_no = _deliveries.batch_no)), batch_no = NULL`;
@@ -164,7 +164,7 @@ export const MARK_MAYBE_ARRIVED = `UPDATE _deliveries AS d SET unsure_at = coale
    mapping_no = CASE WHEN ${KEEPS_MAPPING} THEN mapping_no ELSE (SELECT b.mapping_no FROM _batches b WHERE b.batch_no = d.batch_no) END
    WHERE batch_no = ?`;
 
-/** Maximum deliveries in a batch. The attempts that a batch adds have consecutive numbers, so their numbers differ by less than this. */
+/** Maximum number of deliveries in a batch. The attempts that a batch adds have consecutive numbers, so their numbers differ by less than this. */
 const BATCH_MAX = 10_000;
 
 /** The deliveries of a lead, except those of the event `erased`. Parameters: source, id. */

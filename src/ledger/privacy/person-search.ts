@@ -3,9 +3,9 @@ import type { LeadId } from '../../leads/lead.ts';
 import { matchesPerson } from '../../leads/match-person.ts';
 import type { LeadKey, RejectedKey, Subject } from '../../leads/person.ts';
 
-/** Maximum texts read in one chunk. */
+/** Maximum number of rows read in one chunk. */
 const CHUNK_ROWS = 500;
-/** Maximum total length of these texts, in UTF-16 code units. The last text may take the total over it. */
+/** Maximum total length of the text in these rows, in UTF-16 code units. The last row may exceed it. */
 const CHUNK_CHARACTERS = 4_000_000;
 
 /** A chunk of a search: its matches, and the row number after which the next chunk begins. `next` is undefined after the last chunk. */
@@ -25,7 +25,7 @@ type RejectedRow = VersionRow<string | null> & RejectedKey;
 
 /**
  * The key of a rejected lead, and the key of the lead with its id. `lead` is undefined if the rejected lead has no id, or if the lead is
- * known: `leads` then decides by its versions whether it is the person's.
+ * known: `leads` then decides, from the lead's versions, whether it is the person's.
  */
 interface RejectedFound {
   readonly key: RejectedKey;

@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { RetainedKind } from '../../leads/retention.ts';
 
-/** Maximum rows read in one chunk. */
+/** Maximum number of rows read in one chunk. */
 const CHUNK_ROWS = 500;
 
-/** The lead `l` still has its current content. A lead without content cannot be sent. */
+/** Whether the ledger still stores the current content of the lead `l`. A lead without content cannot be sent. */
 export const HAS_CONTENT = `(SELECT c.raw <> json_object('id', c.id) FROM _versions c WHERE c.version_no = l.version_no)`;
 
 /** A chunk of rows: the number of its last row, and the rows to remove. `next` is undefined if there are no more rows. */
@@ -41,7 +41,7 @@ export class Retaining {
   }
 
   /**
-   * Removes rows, inside the caller's transaction. Keeps content of which a delivery has become pending or dead since `find`. Returns how
+   * Removes rows, inside the caller's transaction. Keeps content if one of its deliveries has become pending or dead since `find`. Returns how
    * many rows it removed or emptied.
    */
   remove(kind: RetainedKind, rows: readonly number[]): number {
@@ -50,7 +50,7 @@ export class Retaining {
   }
 }
 
-/** The version `v` has a pending delivery, or a dead delivery, which an operator may retry. */
+/** Whether the version `v` has a pending delivery, or a dead delivery, which an operator may retry. */
 const OWED = `EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = v.version_no AND d.state IN ('pending', 'dead'))`;
 
 function prepare(db: Database.Database): Record<RetainedKind, Sql> {
@@ -81,7 +81,7 @@ function prepare(db: Database.Database): Record<RetainedKind, Sql> {
     versions: versions('NOT EXISTS'),
     attempts: {
       end: end('_attempts', 'attempt_no'),
-      // The last attempt stays, without its text, because SQLite would reuse its number and a mirror would confuse the two attempts.
+      // The last attempt stays, without its answer and error, because SQLite would reuse its number and a mirror would confuse the two attempts.
       old: old(
         `SELECT a.attempt_no FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no
          WHERE a.attempt_no > :after AND a.attempt_no <= :end AND coalesce(a.last_at, a.started_at) < :before AND d.state <> 'pending'
@@ -99,8 +99,8 @@ function prepare(db: Database.Database): Record<RetainedKind, Sql> {
     },
     rejected_leads: {
       end: end('rejected_leads', 'rejected_id'),
-      // Keeps rejected leads that are still listed, and those that were erased. Otherwise, the next poll would record them again, and an
-      // erased one with its text.
+      // Keeps rejected leads that are still listed, and those that were erased. Otherwise, the next poll would record them again, including the
+      // text of erased ones.
       old: old(
         `SELECT r.rejected_id FROM rejected_leads r WHERE r.rejected_id > :after AND r.rejected_id <= :end AND r.raw <> ''
          AND r.rejected_id < (SELECT max(rejected_id) FROM rejected_leads)

@@ -17,18 +17,18 @@ import { deliveryId } from '../database/views.ts';
 import { dateOf } from './delivery-rows.ts';
 import { Measures } from './lead-statistics.ts';
 
-/** Maximum attempts returned. */
+/** Maximum number of attempts returned. */
 const MAX_RECENT = 50;
-/** Maximum rows of `_attempts` that are read for them: those between two attempts of one sink may belong to others. */
+/** Maximum number of rows of `_attempts` that are read to find these attempts. Rows between two attempts of a sink may belong to other sinks. */
 const MAX_READ = 20_000;
-/** Maximum deliveries of each state that are read to count reasons; the newest, or those whose retry comes first. */
+/** Maximum number of deliveries in each state that are read to count reasons: the newest dead ones, and the pending ones that are retried first. */
 const MAX_JUDGED = 5_000;
 const MAX_REASONS = 20;
-/** Maximum pending deliveries that are counted in each group by age. */
+/** Maximum number of pending deliveries that are counted in each age group. */
 const MAX_PENDING = 50_000;
 const MAX_HOLDS = 50;
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
-/** Where the groups of pending deliveries by age begin, in ms. */
+/** Minimum age in each age group of pending deliveries, in ms. */
 const AGES = [0, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY] as const;
 
 interface Slot {
@@ -36,7 +36,7 @@ interface Slot {
   readonly sums: AttemptSums;
 }
 
-/** Reads what one sink did. Each query reads a bounded number of rows, or counts the entries of an index. */
+/** Reads what one sink did. Each query reads a limited number of rows, or counts the entries of an index. */
 export class ActivityQueries {
   readonly #rows: SinkRows;
   readonly #measures: Measures;
@@ -48,7 +48,7 @@ export class ActivityQueries {
     this.#sql = prepare(db);
   }
 
-  /** Returns undefined if the ledger does not know the sink. */
+  /** Returns the activity of a sink; undefined if the ledger does not know the sink. */
   of(sink: string, { now, periodMs, stepMs }: ActivityRequest): SinkActivity | undefined {
     const row = this.#rows.get(sink);
     if (!row) return undefined;
@@ -78,7 +78,10 @@ export class ActivityQueries {
     };
   }
 
-  /** Counts the pending deliveries by age. If one group alone is too large to be counted, its size follows from those of the others. */
+  /**
+   * Counts the pending deliveries by age. If exactly one group is too large to be counted, computes its size from the total and the sizes of
+   * the others.
+   */
   #backlog(sinkNo: number, pending: number, now: number): AgeGroup[] {
     const groups = AGES.map((fromMs, index) => {
       const toMs = AGES[index + 1];
@@ -95,7 +98,7 @@ export class ActivityQueries {
     );
   }
 
-  /** Returns the last attempts. The sums of each period say between which rows of `_attempts` those of the sink are. */
+  /** Returns the last attempts. The sums of each period contain the range of `_attempts` that includes the sink's attempts in that period. */
   #recent(sinkNo: number): SinkAttempt[] {
     const found: SinkAttempt[] = [];
     let left = MAX_READ;

@@ -6,7 +6,7 @@ import type { StatusQueries } from './status-queries.ts';
 
 /** Number of the newest deliveries of all sinks among which delivery times are measured. */
 const NEWEST_DELIVERIES = 5_000;
-/** Maximum polls per call of `polledHours`. */
+/** Maximum number of polls per call of `polledHours`. */
 const MAX_POLLS = 1_000;
 
 interface RawPoll {
@@ -16,7 +16,7 @@ interface RawPoll {
   readonly leads_new: number;
 }
 
-/** The frequent queries of alerts. Each query reads only the first entries of an index, or a bounded number of rows. */
+/** The frequent queries of alerts. Each query reads only the first entries of an index, or a limited number of rows. */
 export class AlertQueries {
   readonly #sql;
   readonly #status: StatusQueries;
@@ -57,7 +57,7 @@ export class AlertQueries {
     };
   }
 
-  /** Finds the last poll before a time by binary search, because polls are numbered in order of time. */
+  /** Finds the last poll before a time by binary search, because polls are numbered in chronological order. */
   #pollBefore(time: Date): PollId {
     let [before, from] = [0, (this.#sql.lastPoll.get() ?? 0) + 1];
     while (from - before > 1) {

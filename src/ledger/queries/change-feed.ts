@@ -13,7 +13,7 @@ import type {
 import { deliveryId, IS_NEW_LEAD } from '../database/views.ts';
 import { pollRow } from './status-queries.ts';
 
-/** Maximum rows of each kind per page. */
+/** Maximum number of rows of each kind per page. */
 const MAX_ROWS = 500;
 
 interface LeadRow {
@@ -72,10 +72,7 @@ export class ChangeFeed {
     return { ...last, polls: Object.fromEntries(this.#sql.lastPolls.all()) };
   }
 
-  /**
-   * Returns the page after a cursor, with up to 500 rows of each kind. `withData` adds the contents of leads and the answers of
-   * destinations.
-   */
+  /** Returns the page after a cursor, with up to 500 rows of each kind. `withData` adds the content of leads and the answers from destinations. */
   since(cursor: FeedCursor, withData: boolean): FeedPage {
     const leads = this.#sql.leads.all(Number(withData), cursor.lead, MAX_ROWS);
     const rejections = this.#sql.rejections.all(cursor.rejection, MAX_ROWS);

@@ -42,16 +42,16 @@ const CONDITIONS: Readonly<Record<SelectedState, string>> = {
 /** Every state. Discarded deliveries are among the skipped ones. */
 const STATES: readonly SelectedState[] = ['pending', 'delivered', 'dead', 'skipped'];
 
-/** Maximum deliveries that are read for one part of an action, because the thread that reads them also makes deliveries. */
+/** Maximum number of deliveries that are read for one part of an action. The limit is low because the thread that reads them also runs deliveries. */
 const MAX_READ_FOR_ACTION = 3_000;
-/** Maximum deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
+/** Maximum number of deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
 const MAX_OF_ONE_LEAD = 1_000;
 
 type Row = RawDelivery & Cursor & { readonly fits: 0 | 1 };
 
 /**
- * Lists the deliveries that match a filter, in the order in which they were owed. Reads one list for each sink and state, in index order, and merges these
- * lists.
+ * Lists the deliveries that match a filter, in the order in which they were owed. Reads one list for each sink and state in index order, and
+ * merges these lists.
  */
 export class DeliveryList {
   readonly #db: Database.Database;
@@ -59,7 +59,7 @@ export class DeliveryList {
   readonly #made: Database.Statement<[number], MadeAttempts>;
   readonly #due: Database.Statement<[string, number, number], number>;
 
-  /** The statements of `#ofOne`, by text: one for each set of conditions. */
+  /** The statements of `#ofOne`, by SQL text: one for each set of conditions. */
   readonly #ofOneSql = new Map<string, OfOneSql>();
 
   constructor(db: Database.Database) {
@@ -98,7 +98,7 @@ export class DeliveryList {
     return { rows: rows.map((row) => this.#complete(row)), next };
   }
 
-  /** Returns the same deliveries as `page`, newest first and as numbers, but reads fewer rows, so that a part with few matches is shorter. */
+  /** Returns the numbers of the same deliveries as `page`, newest first, but reads fewer rows. If few of these rows match, the result is shorter. */
   numbers(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
     const lists = this.#listsOf(filter, after, 'newest');
     const reading = { limit, order: 'newest', most: MAX_READ_FOR_ACTION } as const;
@@ -113,7 +113,7 @@ export class DeliveryList {
     return this.#ofOne({ lead, source }).map((row) => ({ no: row.no, delivery: this.#complete(row) }));
   }
 
-  /** Returns the row with its attempts, which are read only for the rows of a page and not for those that the filter drops. */
+  /** Returns the row with the totals of its attempts. Attempts are read only for the rows of a page, not for rows that the filter drops. */
   #complete(row: Row): DeliveryRow {
     return toDeliveryRow(row, this.#made.get(row.no) as MadeAttempts);
   }
@@ -163,7 +163,7 @@ export class DeliveryList {
     ).all(...values, resultParameters(filter));
   }
 
-  /** Returns the statement, which stays prepared, because a list may have thousands of ids. */
+  /** Returns the prepared statement. Keeps it for later calls, because a list may have thousands of ids. */
   #prepareOnce(sql: string): OfOneSql {
     const statement = this.#ofOneSql.get(sql) ?? this.#db.prepare(sql);
     this.#ofOneSql.set(sql, statement as OfOneSql);
@@ -201,7 +201,7 @@ const MADE = `SELECT coalesce(sum(times), 0) AS made, coalesce(max(answer <> '')
 const DUE = `SELECT count(*) FROM (SELECT 1 FROM _deliveries WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?)
   AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= ? LIMIT ?)`;
 
-/** `fits` is the condition of the filter. It is a column and not part of WHERE, so that the caller can limit how many rows it reads. */
+/** `fits` is the filter's condition. It is a column and not part of WHERE, so that the caller can limit how many rows it reads. */
 function listSql(state: SelectedState, fits: string): Readonly<Record<Order, string>> {
   return inEachOrder(
     ({
@@ -220,7 +220,7 @@ function countSql(state: SelectedState): string {
     AND (:source IS NULL OR :source = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no)) LIMIT :most)`;
 }
 
-/** Returns the states whose lists to merge, none of which contains another. */
+/** Returns the states whose lists to merge. No list contains another. */
 function statesOf({ states = STATES }: DeliveryFilter): readonly SelectedState[] {
   return states.includes('skipped') ? states.filter((state) => state !== 'discarded') : states;
 }

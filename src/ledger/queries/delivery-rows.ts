@@ -22,7 +22,7 @@ export interface RawDelivery {
   ref: string | null;
 }
 
-/** What the ledger has of the attempts of one delivery. */
+/** What the ledger still contains about the attempts of one delivery. */
 export interface MadeAttempts {
   readonly made: number;
   readonly answered: 0 | 1;

@@ -25,9 +25,9 @@ export function filterSql(filter: DeliveryFilter): FilterSql {
 }
 
 /**
- * Returns the condition for a delivery's id, followed by the values of its parameters. There is no column for the id, which consists of
- * sink, source, lead, version, the start of the hash and, if they apply, the time of a replay or `erased`, and how many times the id changed
- * with the mapping. A text that is not an id matches no delivery.
+ * Returns the condition for a delivery's id, followed by the values of its parameters. There is no column for the id, which consists of sink,
+ * source, lead, version, the start of the hash and, if they apply, the time of a replay or `erased`, and how many times the id changed because
+ * of a new mapping. A string that is not an id matches no delivery.
  */
 function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
   const match =

@@ -3,9 +3,9 @@ import { contactMatcher, contactOf } from '../../leads/find-contact.ts';
 import type { FoundLead, FoundLeads, PersonSearch } from '../contract/page-rows.ts';
 import { LeadList } from './lead-list.ts';
 
-/** Maximum contents read for one answer. */
+/** Maximum number of versions read for one answer. */
 const MAX_CONTENTS = 20_000;
-/** Maximum total length of these contents, in UTF-16 code units. The last one may exceed it. */
+/** Maximum total length of these versions, in UTF-16 code units. The last version may exceed it. */
 const MAX_CHARACTERS = 40_000_000;
 
 interface ContentRow {
@@ -17,7 +17,7 @@ interface ContentRow {
   raw: string;
 }
 
-/** Finds leads by a part of the client's name, email address or phone number in every kept content, the newest first. */
+/** Finds leads by a part of the client's name, email address or phone number in every stored version, newest first. */
 export class FindLeads {
   readonly #list: LeadList;
   readonly #sql;
@@ -27,7 +27,7 @@ export class FindLeads {
     this.#sql = prepare(db);
   }
 
-  /** Reads a bounded number of contents. A text that is too short matches nothing. */
+  /** Returns the leads that match. Reads a limited number of versions. A search text that is too short matches nothing. */
   find({ text, source, before }: PersonSearch, limit: number): FoundLeads {
     const matches = contactMatcher(text) ?? (() => false);
     const rows: FoundLead[] = [];
@@ -35,7 +35,7 @@ export class FindLeads {
     for (const row of this.#sql.contents.iterate(before ?? Number.MAX_SAFE_INTEGER)) {
       contents += 1;
       characters += row.raw.length;
-      // Not in SQL, so that the contents of other sources count towards the maximum.
+      // Not in SQL, so that versions from other sources count towards the maximum.
       const contact = source === undefined || row.source === source ? contactOf(row.raw) : undefined;
       if (contact && matches(contact) && !this.#hasNewerMatch(row, matches)) {
         const lead = this.#list.one(row.source, row.id);
@@ -47,7 +47,7 @@ export class FindLeads {
     return { rows, contents, next: undefined };
   }
 
-  /** Whether a newer content of the lead also matches: an earlier answer then has the lead. */
+  /** Whether a newer version of the lead also matches. If so, the lead was found through that version, in this answer or an earlier one. */
   #hasNewerMatch(
     { source, id, version }: ContentRow,
     matches: NonNullable<ReturnType<typeof contactMatcher>>,

@@ -4,7 +4,7 @@ import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts
 import type { Column, Relation } from '../../catalog/relation.ts';
 import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/history.ts';
 
-/** Length in UTF-16 units after which a chunk ends. The last row may exceed it, because a lead may be megabytes long. */
+/** Length after which a chunk ends, in UTF-16 code units. The last row may exceed it, because a lead may be megabytes long. */
 const CHUNK_CHARACTERS = 4_000_000;
 
 type Raw = [no: bigint, ...values: (string | bigint | number | null)[]];
@@ -35,17 +35,20 @@ export class History {
     };
   }
 
-  /** Returns the rows with numbers above `no`, in order: at least one row unless the table ends, and at most one chunk. */
+  /** Returns the rows with numbers above `no`, in order, up to one chunk. Returns at least one row, unless the table has no more. */
   after(table: string, no: number, limit: number): HistoryText {
     return textOf(this.#sqlOf(table).after.iterate(no, limit));
   }
 
-  /** Returns the present rows with these numbers, in order, and at most one chunk of them. Leaves out deleted rows. */
+  /** Returns the present rows with these numbers, in order, up to one chunk. Leaves out deleted rows. */
   now(table: string, numbers: readonly number[]): HistoryText {
     return textOf(this.#sqlOf(table).now.iterate(JSON.stringify(numbers)));
   }
 
-  /** Returns the numbers of up to `limit` deliveries above `after` that were discarded once, and are not settled or were settled since. */
+  /**
+   * Returns the numbers of up to `limit` deliveries above `after` that were retried after they had been discarded, and that are not settled or
+   * were settled at or after `since`.
+   */
   broughtBack(after: number, since: Date, limit: number): number[] {
     return this.#broughtBack.all({ after, since: since.getTime(), limit });
   }
@@ -87,7 +90,7 @@ function prepare(db: Database.Database, { name, number, columns, timesInMs }: Mi
   const isPrivate = name.startsWith('_'); // a private table has times in ms, which become text unless `timesInMs` is set
   const expressionOf = (one: Column) =>
     isPrivate && one.type === 'time' && !timesInMs ? time(one.name) : one.name;
-  // Concatenation with '' turns every value into a text, so that numbers stay exact and JSON is not nested.
+  // Concatenation with '' turns every value into text, so that numbers stay exact and JSON is not nested.
   const values = columns.map((column) => `${expressionOf(column)} || ''`).join(', ');
   const select = `SELECT ${number}, json_array(${values}) FROM ${SELECTIONS[name] ?? name}`;
   return {

@@ -1,13 +1,13 @@
 import type { Order, Rows } from '../contract/page-rows.ts';
 import { type Period, periodOf } from './period.ts';
 
-/** A position in a list that is sorted by time: a time in ms since 1970, and a row number, which orders the rows of the same time. */
+/** A position in a list that is sorted by time: a time in ms since 1970, and a row number, which orders rows that have the same time. */
 export interface Cursor {
   readonly at: number;
   readonly no: number;
 }
 
-/** Maximum rows that are read for one page of a list that a person sees. */
+/** Maximum number of rows that are read for one page of a list, unless the caller sets another limit. */
 const MAX_ROWS_READ = 50_000;
 
 /** The cursor of the first page of a list that is sorted newest first. */
@@ -15,20 +15,20 @@ export const FROM_NEWEST: Cursor = { at: Number.MAX_SAFE_INTEGER, no: Number.MAX
 /** Rows are numbered from 1. */
 const FROM_OLDEST: Cursor = { at: 0, no: 0 };
 
-/** Parses the `next` of a page. Returns the cursor of the first page if there is no text, and undefined if the text is not a cursor. */
+/** Parses the `next` of a page. Returns the cursor of the first page if `text` is undefined, and undefined if `text` is not a cursor. */
 export function parseCursor(text: string | undefined, order: Order = 'newest'): Cursor | undefined {
   if (text === undefined) return order === 'newest' ? FROM_NEWEST : FROM_OLDEST;
   const [, at, no] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
   return at === undefined ? undefined : { at: Number(at), no: Number(no) };
 }
 
-/** The words of SQL for an order: the comparison with a cursor that holds for what follows it, and how rows are sorted. */
+/** The SQL terms for each order: the operator that selects the rows after a cursor, and the sort direction. */
 const WORDS = {
   newest: { follows: '<', sorted: 'DESC' },
   oldest: { follows: '>', sorted: 'ASC' },
 } as const;
 
-/** Returns the statement of a list in each order. */
+/** Returns the SQL statement of a list for each order. */
 export function inEachOrder(sql: (words: (typeof WORDS)[Order]) => string): Readonly<Record<Order, string>> {
   return { newest: sql(WORDS.newest), oldest: sql(WORDS.oldest) };
 }
@@ -52,13 +52,13 @@ interface Merging {
   readonly limit: number;
   /** The order of every list. */
   readonly order: Order;
-  /** Maximum rows that are read. */
+  /** Maximum number of rows that are read. */
   readonly most?: number;
 }
 
 /**
- * Merges lists that are sorted by time, and returns the first `limit` rows for which `fits` returns true. Reads no more rows than necessary. If
- * few of those that it reads match, the page is short but has a `next`.
+ * Merges lists that are sorted by time, and returns the first `limit` rows for which `fits` returns true. Reads no more rows than necessary.
+ * If it reaches the limit `most` first, the page is short but has a `next`.
  */
 export function mergedRows<Row extends Cursor>(
   lists: readonly Iterator<Row>[],

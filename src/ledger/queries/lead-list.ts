@@ -4,7 +4,7 @@ import type { LeadRow, LeadSearch, Order, Rows } from '../contract/page-rows.ts'
 import { type Cursor, FROM_NEWEST, inEachOrder, mergedRows, rowsAfter, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 
-/** A lead as SQL lists it. The progress of its deliveries is read for the rows of the page alone. */
+/** A lead as the SQL of a list returns it. The progress of its deliveries is read only for the rows of the page. */
 type Row = Omit<LeadRow, 'owedSinks' | 'deliveredSinks'> & Cursor;
 type Range = Cursor & Period & { source: string };
 type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
@@ -72,7 +72,7 @@ export class LeadList {
     return rowsAfter(rows, after, order);
   }
 
-  /** Lists the leads of a service. Versions are numbered in order of time, so a period is a range of version numbers. */
+  /** Lists the leads of a service. Versions are numbered in chronological order, so a period is a range of version numbers. */
   #ofService(service: string, search: LeadSearch, after: Cursor, order: Order): Iterator<Row> {
     const { since, until } = periodOf(search);
     const range = { from: this.#firstNoSince(since), to: this.#firstNoSince(until) };
@@ -115,7 +115,7 @@ const FIRST_VERSIONS = inEachOrder(
   AND f.valid_from >= :since AND f.valid_from < :until ORDER BY f.valid_from ${sorted}, f.version_no ${sorted}`,
 );
 
-/** In the order of `presence_no` instead of time, so that a clock that was set back does not change the order. */
+/** Sorted by `presence_no` instead of by time, so that a clock that was set back does not change the order. */
 const GONE = inEachOrder(
   ({
     follows,

@@ -3,7 +3,7 @@ import type { Percentiles, Speed } from '../contract/page-rows.ts';
 import { IS_NEW_LEAD } from '../database/views.ts';
 
 const HOUR_MS = 3_600_000;
-/** Maximum leads measured. If there are more leads, measures a sample that is spread evenly over the period. */
+/** Maximum number of leads measured. If there are more leads, `Measures` takes a sample that is spread evenly over the period. */
 const MAX_SAMPLE = 1_000;
 
 /** Counts and measures the leads of a period. Uses indexes and does a bounded amount of work. */
@@ -30,8 +30,8 @@ export class Measures {
   }
 
   /**
-   * Returns, for each sink, how fast leads that were first seen since a time were delivered. Measures new leads only, by `IS_NEW_LEAD`:
-   * the age of others does not show how fast leadsync is.
+   * Returns, for each sink, how fast leads that were first seen since a time were delivered. Measures only new leads (see `IS_NEW_LEAD`),
+   * because the age of other leads does not show how fast leadsync is.
    */
   speed(since: Date): Speed[] {
     const arrivals = this.#sampleSince(since).flatMap((version) => this.#sql.arrivals.all(version));
@@ -53,7 +53,7 @@ export class Measures {
     });
   }
 
-  /** Returns how fast leads that were first seen since a time were delivered to one sink, as `speed` does for all. */
+  /** Returns how fast leads that were first seen since a time were delivered to one sink, as `speed` does for all sinks. */
   speedOf(sink: string, since: Date): Speed {
     const own = this.speed(since).find((one) => one.sink === sink);
     return own ?? { sink, leads: 0, seenToDelivered: undefined, createdToDelivered: undefined };

@@ -8,7 +8,7 @@ import type { DeliveryList } from './delivery-list.ts';
 import { refOf } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
 
-/** Reads the history of a lead, in order of time. */
+/** Reads the history of a lead, in chronological order. */
 export class LeadTrace {
   readonly #db: Database.Database;
   readonly #rows: SinkRows;

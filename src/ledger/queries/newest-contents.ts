@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Delivery } from '../../leads/delivery.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 
-/** Longer contents are left out, because all contents are in memory at the same time. */
+/** Maximum size of a version, in bytes. Larger versions are left out, because all versions in the result are in memory at the same time. */
 const MAX_BYTES = 1_048_576;
 
 interface ContentRow {
@@ -16,7 +16,7 @@ interface ContentRow {
   raw: string;
 }
 
-/** Returns the newest contents of leads, as `LedgerQueries.newestContents` describes. */
+/** Returns the newest current versions of leads, as `LedgerQueries.newestContents` describes. */
 export function newestContents(db: Database.Database, limit: number): Delivery[] {
   const rows = db
     .prepare<[number], ContentRow>(

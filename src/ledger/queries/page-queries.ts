@@ -40,11 +40,11 @@ import { RejectedList } from './rejected-list.ts';
 import { StatusQueries } from './status-queries.ts';
 import { UpcomingDeliveries } from './upcoming.ts';
 
-/** Maximum versions returned for a lead; the newest are returned. Hardly any lead has more. */
+/** Maximum number of versions returned for a lead; the newest are returned. Hardly any lead has more. */
 const MAX_VERSIONS = 1_000;
-/** Maximum attempts returned for a delivery; the newest are returned. Hardly any delivery has more. */
+/** Maximum number of attempts returned for a delivery; the newest are returned. Hardly any delivery has more. */
 const MAX_ATTEMPTS = 100;
-/** Maximum answers from destinations returned for a lead; the newest are returned. An answer may be a few kilobytes long. */
+/** Maximum number of answers from destinations returned for a lead; the newest are returned. An answer may be a few kilobytes long. */
 const MAX_ANSWERS = 20;
 
 /** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
@@ -120,8 +120,8 @@ export class PageQueries {
   }
 
   /**
-   * Returns the present content of a lead and the destinations' answers. With `version`, returns the content of that version and the
-   * answers to it. With `delivery`, the answers are those to this delivery.
+   * Returns the present content of a lead and the destinations' answers. With `version`, returns the content of that version and the answers
+   * to it. With `delivery`, returns only the answers to that delivery.
    */
   content(source: string, lead: LeadId, version?: number, delivery?: string): LeadContent | undefined {
     const content = this.#sql.content.get({ source, lead, version: version ?? null });

@@ -9,7 +9,7 @@ import type { QueryRequest, QueryResponse } from './query-thread.ts';
 const IDLE_MS = 60_000;
 /** Maximum time for a query, including its wait for earlier queries, in ms. */
 const TIMEOUT_MS = 5_000;
-/** Maximum queries that wait. */
+/** Maximum number of waiting queries. */
 const MAX_WAITING = 200;
 
 type Result<Name extends keyof PageQueries> = ReturnType<PageQueries[Name]>;

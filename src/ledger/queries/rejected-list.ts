@@ -28,13 +28,13 @@ export class RejectedList {
     return { rows: rows.map(({ at: _, no: __, ...row }) => row), next };
   }
 
-  /** Returns a page, newest first, of those before the one with an id. `next` is the id to continue with. */
+  /** Returns one page of the rejected leads with ids below `before`, newest first. `next` is the `before` of the next page. */
   newest(search: RejectedSearch, limit: number, before: number = FROM_NEWEST.no) {
     const { rows, next } = this.page(search, limit, { at: 0, no: before }, 'newest');
     return { rows, next: next === null ? undefined : parseCursor(next)?.no };
   }
 
-  /** Returns the text of a rejected lead; undefined if there is none of this number. */
+  /** Returns the text of a rejected lead; undefined if no rejected lead has this id. */
   text(rejected: number): RejectedText | undefined {
     return this.#sql.text.get(rejected);
   }

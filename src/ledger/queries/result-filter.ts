@@ -1,6 +1,6 @@
 import type { ResultFilter } from '../contract/ledger-queries.ts';
 
-/** The parameters of `MEETS_RESULT`. Null: no such condition. */
+/** The parameters of `MEETS_RESULT`. Null means that the filter has no such condition. */
 export interface ResultParameters {
   /** States as a JSON array. */
   readonly states: string | null;
@@ -33,7 +33,7 @@ const LAST_STATUS =
   '(SELECT a.http_status FROM _attempts a WHERE a.delivery_no = d.delivery_no ORDER BY a.attempt_no DESC LIMIT 1)';
 const HAS_REASON = "instr(lower(coalesce(d.reason, '')), :reason) > 0";
 
-/** The delivery `d` meets the conditions. */
+/** Whether the delivery `d` meets the conditions. */
 export const MEETS_RESULT = `(:states IS NULL OR d.state IN (SELECT value FROM json_each(:states))
     OR (d.state = 'skipped' AND d.discarded = 1 AND 'discarded' IN (SELECT value FROM json_each(:states))))
   AND (:reason IS NULL OR iif(:httpStatus IS NULL, ${HAS_REASON}, (d.reason IS NOT NULL OR d.state = 'delivered') AND coalesce(${LAST_STATUS} = :httpStatus, ${HAS_REASON})))

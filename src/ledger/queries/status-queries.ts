@@ -36,7 +36,7 @@ export class StatusQueries {
     return { sink: name, pending, dead, oldestOwedAt, health, active };
   }
 
-  /** Returns the most frequent reason of the dead deliveries of a sink. Counts the last 1,000. */
+  /** Returns the most frequent reason among the last 1,000 dead deliveries of a sink. */
   deadReason(sink: string): DeadReason | undefined {
     return this.#sql.deadReason.get(sink);
   }
@@ -79,8 +79,8 @@ export class StatusQueries {
   }
 
   /**
-   * Returns the size of the largest listing in the week up to the last complete listing. A listing that has been small for longer counts as
-   * normal. Ignores later days, which were recorded while the clock was ahead.
+   * Returns the size of the largest listing in the week up to the last complete listing. A listing that has been small for more than a week
+   * counts as normal. Ignores later days, which were recorded while the clock was ahead.
    */
   #listedLately(source: string, completeAt: number): number {
     const day = dayOf(completeAt);

@@ -18,8 +18,8 @@ export interface OpenPoll {
   /** The numbers of the leads seen in this poll, to detect repeats within the listing and leads that are gone. */
   readonly seen: IdSet;
   /**
-   * The numbers of leads for which this listing has so far contained only a content that an earlier poll rejected as a repeat. If the
-   * listing does not contain the known content either, `finish` accepts the rejected content.
+   * The numbers of leads for which this listing has so far contained only content that an earlier poll rejected as a repeat. If the rest of
+   * the listing does not contain the known content, `finish` accepts the rejected content.
    */
   readonly undecided: IdSet;
   readonly blocks: PollBlocks;

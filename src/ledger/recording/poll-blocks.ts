@@ -10,9 +10,9 @@ export interface BlockMemory {
 
 /**
  * The blocks of a listing that a poll is recording. If a block of the last complete listing occurs again, its leads still have their known
- * content, so nothing has to be written: only polls change leads, and a block with a lead that this poll has changed (see `#changed`) does
- * not count as known. An erasure, even by another process, keeps the lead's id and hash, so the block stays valid. If an erased lead is
- * listed with another content, its block has another hash, and `Recording` examines the lead individually and ignores the content.
+ * content, so nothing has to be written: only polls change leads, and a block with a lead that this poll has changed (see `#changed`) does not
+ * count as known. An erasure, even by another process, keeps the lead's id and hash, so the block stays valid. If an erased lead is listed
+ * with new content, its block has another hash, and `Recording` examines the lead individually and ignores the content.
  */
 export class PollBlocks {
   #last: BlockMemory | undefined;

@@ -12,7 +12,7 @@ import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
 import { CLEAR_MARK, RECORD_PRESENCE } from './recording-sql.ts';
 
-/** How far the service's clock may be behind leadsync's clock before a new lead could count as old, in ms. */
+/** Maximum time by which the service's clock may be behind leadsync's clock without new leads counting as old, in ms. */
 const MAX_CLOCK_SKEW_MS = 3_600_000;
 
 interface SourceRow {

@@ -12,7 +12,7 @@ export interface LeadRow {
   erased_no: number | null;
 }
 
-/** The content of a known lead, rejected because the listing contained the lead's id more than once. */
+/** Content of a known lead that was rejected because the listing contained the lead's id more than once. */
 export interface RejectedContentRow {
   rejected_id: number;
   id: string;
@@ -32,7 +32,7 @@ export const RECORD_PRESENCE =
  */
 export const CLEAR_MARK = 'UPDATE _sources SET mark = NULL WHERE source = ? AND mark IS NOT NULL';
 
-/** The statements of `Recording`. */
+/** Prepares the statements of `Recording`. */
 export function prepareRecording(db: Database.Database) {
   return {
     lead: db.prepare<[string, bigint], LeadRow>(
@@ -58,16 +58,16 @@ export function prepareRecording(db: Database.Database) {
     recordPresence: db.prepare(RECORD_PRESENCE),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
-    // A resolved row that is rejected again gets the next number, so that readers that continue after a number find the row again. A
-    // content can be rejected for a different reason than before, for example if `max_lead_size` has changed. An erased text stays erased.
+    // A resolved row that is rejected again gets the next number, so that readers that continue after a number find the row again. Content can be
+    // rejected for a different reason than before, for example if `max_lead_size` has changed. Erased text stays erased.
     reject: db.prepare(
       `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL,
          lead_id = coalesce(excluded.lead_id, lead_id), reason = excluded.reason, path = excluded.path, raw = iif(raw = '', '', excluded.raw),
          rejected_id = iif(resolved_at IS NULL, rejected_id, (SELECT max(rejected_id) + 1 FROM rejected_leads))`,
     ),
-    // Rejected elements with a readable id and `path` = 'id' are repeats, which are valid and can be accepted. All other rejected elements
-    // were invalid when they were rejected, and may be valid now. A text that was erased is never accepted.
+    // Rejected elements with a readable id and `path` = 'id' are repeats, which are valid and can be accepted. All other rejected elements were
+    // invalid when they were rejected, and may be valid now. Erased text is never accepted.
     isBarred: db.prepare<[string, string], unknown>(
       `SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND (raw = '' OR resolved_at IS NULL AND path = 'id' AND lead_id IS NOT NULL)`,
     ),

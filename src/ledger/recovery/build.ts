@@ -14,7 +14,7 @@ import { failLostTexts, repairDeliveries } from './repair-deliveries.ts';
 import { repairLeads } from './repair-leads.ts';
 import { restoreCounters } from './restore-counters.ts';
 
-/** A summary of a recovered ledger: what it contains and what it lacks. Holds no personal data. */
+/** A summary of a recovered ledger: what it contains and what it lacks. Contains no personal data. */
 export interface Recovered {
   readonly tables: readonly CopiedTable[];
   readonly leads: number;

@@ -15,13 +15,10 @@ export interface Reading {
 }
 
 const [FIRST, LAST] = [-(2n ** 63n), 2n ** 63n - 1n];
-/** How many row numbers to try one by one after an unreadable row, before the steps grow. */
+/** Number of row numbers that are tried one by one after an unreadable row, before the steps grow. */
 const SINGLE_STEPS = 4_096;
 
-/**
- * Reads the readable parts of a damaged SQLite file. Does not change the file. Throws those of SQLite's errors that are not caused by
- * damage.
- */
+/** Reads the readable parts of a damaged SQLite file. Does not change the file. Throws SQLite's errors that are not caused by damage. */
 export class DamagedFile {
   readonly #db: Database.Database;
 

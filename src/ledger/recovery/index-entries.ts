@@ -3,7 +3,7 @@ import type { DamagedFile, Reading, StoredValue } from './damaged-file.ts';
 
 /**
  * The indexes and tables from which unreadable rows are restored. An index repeats columns of its table on other pages. The entries of each
- * become a temporary table of the recovered ledger.
+ * index or table are copied to a temporary table in the recovered ledger.
  */
 const ENTRY_TABLES = [
   {
@@ -95,7 +95,7 @@ const TYPES = {
 /** The name of a temporary table for index entries. */
 export type EntryTable = (typeof ENTRY_TABLES)[number]['name'];
 
-/** Fills the temporary tables. Returns the names of those whose index could be read completely. */
+/** Fills the temporary tables. Returns the names of the temporary tables whose index could be read completely. */
 export function copyIndexEntries(from: DamagedFile, to: Database.Database): ReadonlySet<EntryTable> {
   const complete = new Set<EntryTable>();
   for (const { name, index, columns, query, order } of ENTRY_TABLES) {

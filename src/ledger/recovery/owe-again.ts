@@ -9,7 +9,7 @@ interface Missing {
   readonly version_no: number;
   readonly source: string;
   readonly id: string;
-  /** Whether the sink has a delivery of the lead, which is then of an older version. */
+  /** Whether the sink has a delivery of an older version of the lead. */
   readonly has_older: 0 | 1;
 }
 
@@ -23,9 +23,9 @@ interface SinkParameters {
 }
 
 /**
- * Owes every sink the leads that it was owed and whose deliveries were lost. These leads may already have arrived, so each delivery gets
- * the same id as before. Runs inside its caller's transaction.
- * @param updates whether to owe a sink the current content of a lead as well if the sink has only a delivery of an older content
+ * Records leads as owed to a sink again if the sink was owed them and their deliveries were lost. These leads may already have arrived, so
+ * each delivery gets the same id as before. Runs inside its caller's transaction.
+ * @param updates whether to also record the current version of a lead as owed if the sink has deliveries only of older versions
  * @returns the number of deliveries
  */
 export function oweAgain(db: Database.Database, now: number, updates: boolean): number {
@@ -64,17 +64,18 @@ export function oweAgain(db: Database.Database, now: number, updates: boolean): 
   return owed;
 }
 
-/** The lead `l` was listed while the sink was configured, or the sink's backfill had reached it. */
+/** Whether the lead `l` was listed while the sink was configured, or the sink's backfill had reached it. */
 const COVERED = '(l.version_no <= :through OR (:active AND l.version_no > :after))';
 
-/** The current version `v` of the lead `l` has no text, for a reason other than damage. */
+/** Whether the current version `v` of the lead `l` has no text, for a reason other than damage. */
 const EMPTIED = `(v.raw = json_object('id', v.id) AND v.version_no NOT IN (SELECT version_no FROM lost_texts))`;
 
 const WITHOUT_DELIVERY =
   'NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = l.version_no AND d.sink_no = :sink)';
 
 /**
- * A backfill passes over leads without a text, so leads that lost their text are owed here, whether or not the backfill has reached them.
+ * Selects the leads whose deliveries are missing. A backfill passes over leads without text, so this includes leads that lost their text,
+ * whether or not the backfill has reached them.
  */
 const MISSING = `
   SELECT l.version_no, l.source, CAST(l.id AS TEXT) AS id, EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliveries d ON d.version_no = w.version_no
@@ -84,7 +85,7 @@ const MISSING = `
     AND (${COVERED} OR (:active AND :backfill AND v.version_no IN (SELECT version_no FROM lost_texts)))
   ORDER BY l.version_no`;
 
-/** The sink has no delivery of the lead `l`. */
+/** Whether the sink has no delivery of the lead `l`. */
 const UNKNOWN_TO_SINK = `NOT EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliveries d ON d.version_no = w.version_no
   WHERE w.source = l.source AND w.id = l.id AND d.sink_no = s.sink_no)`;
 

@@ -19,9 +19,9 @@ export interface DeliveryRepairs {
 }
 
 /**
- * Keeps the deliveries whose lead and sink are known, restores deliveries that only indexes still contain, and ends all leases. If an
- * attempt shows that an unreadable delivery arrived, records that. If indexes show that it is settled, records it as skipped. Otherwise,
- * owes it again under the same id.
+ * Keeps the deliveries whose lead and sink are known, restores deliveries that only indexes still contain, and ends all leases. If an attempt
+ * shows that an unreadable delivery arrived, records that. If indexes show that it is settled, records it as skipped. Otherwise, records it as
+ * owed again under the same id.
  */
 export function repairDeliveries(
   db: Database.Database,
@@ -47,7 +47,7 @@ export function repairDeliveries(
   return { restored, sinks, incomplete: !isComplete };
 }
 
-/** Turns pending deliveries into dead ones if the text of their lead was lost. They become pending again when a source lists the text. */
+/** Turns pending deliveries into dead ones if the text of their lead was lost. They become pending again when a source lists the text again. */
 export function failLostTexts(db: Database.Database, now: number): void {
   db.prepare<[{ now: number; reason: string }]>(GIVE_UP).run({ now, reason: LOST_TEXT });
   db.exec(EMPTY_BATCHES);
@@ -65,7 +65,7 @@ const ASKED_FOR = `
     FROM (SELECT DISTINCT sink_no, event FROM _deliveries WHERE event <> 'erased' ORDER BY sink_no, event) GROUP BY sink_no) AS asked
   WHERE k.sink_no = asked.sink_no AND k.sink IN (SELECT value FROM json_each(?))`;
 
-/** Deletes each delivery whose values differ from those that the index has for its number, because either the row or the index is wrong. */
+/** Deletes each delivery whose values differ from those in the index for its number, because either the row or the index is wrong. */
 const CONTRADICTED = `
   DELETE FROM _deliveries AS d WHERE EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no)
     AND NOT EXISTS (SELECT 1 FROM indexed_owed s WHERE s.delivery_no = d.delivery_no AND s.version_no = d.version_no
@@ -74,11 +74,14 @@ const CONTRADICTED = `
 const ORPHANED = `
   DELETE FROM _deliveries WHERE version_no NOT IN (SELECT version_no FROM _versions) OR sink_no NOT IN (SELECT sink_no FROM _sinks)`;
 
-/** When the delivery `s` arrived, by its last successful attempt, in ms; null if there is none. */
+/** When the delivery `s` arrived according to its last successful attempt, in ms; null if no attempt succeeded. */
 const ARRIVED = `(SELECT max(coalesce(a.last_at, a.started_at) + a.duration_ms) FROM _attempts a
   WHERE a.delivery_no = s.delivery_no AND a.outcome = 'delivered')`;
 
-/** Two indexes show that the delivery `s` is neither pending nor dead. So it counts as skipped, unless an attempt shows that it arrived. */
+/**
+ * Whether two indexes show that the delivery `s` is neither pending nor dead. If so, it counts as skipped, unless an attempt shows that it
+ * arrived.
+ */
 const SKIPPED = `(:settled AND s.delivery_no NOT IN (SELECT delivery_no FROM indexed_pending)
   AND s.delivery_no NOT IN (SELECT delivery_no FROM indexed_dead))`;
 
@@ -96,8 +99,8 @@ const RESTORED = `
     WHERE s.delivery_no > 0 AND s.replay >= -1 AND s.delivery_no NOT IN (SELECT delivery_no FROM _deliveries))`;
 
 /**
- * The mapping under which the delivery `d` may have arrived: the known one, or that of its batch, or the present one of its sink if the batch
- * is lost.
+ * The mapping with which the delivery `d` may have arrived: its recorded mapping, otherwise that of its batch or, if the batch is lost, the
+ * present mapping of its sink.
  */
 const MAPPING = `CASE WHEN ${KEEPS_MAPPING} THEN d.mapping_no
   WHEN EXISTS (SELECT 1 FROM _batches b WHERE b.batch_no = d.batch_no) THEN (SELECT b.mapping_no FROM _batches b WHERE b.batch_no = d.batch_no)

@@ -4,7 +4,7 @@ import type Database from 'better-sqlite3';
 const EMPTY = "json_object('id', id)";
 
 /**
- * Restores unreadable versions, without their texts, if two other places in the file agree on them. Derives every lead from its versions.
+ * Restores unreadable versions, without their text, if two other places in the file agree on them. Derives every lead from its versions.
  * Erased leads stay erased. Returns the number of restored versions, whose numbers the table `lost_texts` then contains.
  */
 export function repairLeads(db: Database.Database, now: number): number {
@@ -53,12 +53,12 @@ const FROM_LEADS = `
     AND EXISTS (SELECT 1 FROM indexed_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id)
   RETURNING version_no`;
 
-/** The version `v` has a text. */
+/** Whether the version `v` has text. */
 const HAS_TEXT = "v.raw <> json_object('id', v.id)";
 
 /**
- * Restores lost erasures from the index of `_erased` and from `_leads`. First deletes each row that records a finished erasure of a lead
- * with a text: a finished erasure leaves no text, so the row is wrong.
+ * Restores lost erasures from the index of `_erased` and from `_leads`. First deletes each row that records a finished erasure of a lead that
+ * has text. A finished erasure leaves no text, so such a row is wrong.
  */
 const ERASED = `
   DELETE FROM _erased AS e WHERE finished_at IS NOT NULL
@@ -72,7 +72,7 @@ const ERASED = `
     AND NOT EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id AND ${HAS_TEXT});`;
 
 /**
- * Derives leads from versions. A lead with a lost text gets an empty hash, so that it counts as changed when it is listed and the poll
+ * Derives leads from versions. A lead whose text was lost gets an empty hash, so that it counts as changed when it is listed and the poll
  * restores the text.
  */
 const LEADS = `

@@ -14,7 +14,7 @@ export type BuildMessage =
   | { readonly kind: 'built'; readonly recovered: Recovered }
   | { readonly kind: 'failed'; readonly failure: ErrorParts };
 
-/** The last message of the process; undefined until it arrives. */
+/** The last message from the process; undefined until it arrives. */
 type Result = Exclude<BuildMessage, { kind: 'copied' }> | undefined;
 
 /**

@@ -39,7 +39,7 @@ const checks: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>
   // Recovery ends a hold, but not a pause: see `healthAfterRecovery`.
   _sink_holds: (row) =>
     row['kind'] === 'held' ? { ...row, ended_at: row['ended_at'] ?? row['began_at'] ?? null } : row,
-  // The text must match its hash if a poll may accept it as a lead's content. Other texts are only shown.
+  // The text must match its hash if a poll may accept it as a lead's content. The text of other rejected leads is only displayed.
   rejected_leads: (row) =>
     row['path'] !== 'id' || row['raw'] === '' || hashOf(row['raw'] ?? null) === row['hash'] ? row : undefined,
 };
@@ -76,7 +76,7 @@ function areEvents(value: StoredValue | undefined): value is string {
   return typeof value === 'string' && value.split(',').every((event) => EVENTS.has(event));
 }
 
-/** Whether the value is a time, which is in ms since 1970 in private tables and a text in public tables, or is null. */
+/** Whether the value is a time, which is in ms since 1970 in private tables and text in public tables, or null. */
 function isTime(value: StoredValue): boolean {
   if (typeof value === 'string') return TIME.test(value);
   return value === null || (typeof value === 'bigint' && value >= 0n && value <= LATEST_MS);

@@ -21,8 +21,8 @@ const PARTICLES = new Set(
 const EAST_ASIAN = /^[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u;
 
 /**
- * Divides a name into first and last name. `Last, First` is divided at its comma. Otherwise the last word is the last name, together with
- * the particles before it (de, van, von …), and a single word is a last name, because CRMs require one. Blanks are reduced to one.
+ * Divides a name into first and last name. `Last, First` is divided at its comma. Otherwise the last word is the last name, together with the
+ * particles before it (de, van, von …), and a single word is a last name, because CRMs require a last name. Consecutive blanks become one.
  */
 export function personName(text: string): PersonName {
   const full = text.trim().replace(/\s+/g, ' ');

@@ -11,13 +11,13 @@ function phoneNumbers(): typeof PhoneNumbers {
   return loaded;
 }
 
-/** Whether a text is the ISO 3166-1 code of a country with phone numbers, in capitals: `AU`. */
+/** Whether the text is the ISO 3166-1 code, in capitals, of a country that has phone numbers: `AU`. */
 export function isRegion(text: string): boolean {
   return phoneNumbers().isSupportedCountry(text);
 }
 
 /**
- * Returns the one valid phone number in a text in E.164 form (`+61412345678`); null if the text has none, or more than one. `region` is the
+ * Returns the one valid phone number in the text, in E.164 form (`+61412345678`); null if the text has none, or more than one. `region` is the
  * country of a number without a country code.
  */
 export function phoneOf(text: string, region: string | undefined): string | null {

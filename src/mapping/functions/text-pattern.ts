@@ -4,7 +4,7 @@ import type * as Re2 from 're2js';
 const require = createRequire(import.meta.url);
 let loaded: typeof Re2 | undefined;
 
-/** Maximum number of compiled patterns to keep. Only a pattern that is computed from a lead can exceed it. */
+/** Maximum number of compiled patterns to keep. */
 const KEPT = 100;
 const compiled = new Map<string, Re2.RE2JS>();
 
@@ -20,7 +20,7 @@ function patternOf(text: string): Re2.RE2JS {
   return pattern;
 }
 
-/** Whether a text is a valid RE2 pattern. */
+/** Whether the text is a valid RE2 pattern. */
 export function isPattern(text: string): boolean {
   try {
     patternOf(text);
@@ -30,7 +30,7 @@ export function isPattern(text: string): boolean {
   }
 }
 
-/** Whether a pattern matches some part of a text, in time linear in the length of the text (RE2 syntax). */
+/** Whether a pattern (RE2 syntax) matches part of the text. Takes time linear in the length of the text. */
 export function isLike(text: string, pattern: string): boolean {
   return patternOf(pattern).matcher(text).find();
 }

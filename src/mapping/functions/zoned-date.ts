@@ -6,7 +6,7 @@ const TOKEN = /yyyy|MMMM|MMM|EEEE|EEE|MM|dd|HH|mm|ss|M|d|H/g;
 /** The format of `date` if none is given. */
 const DEFAULT_DATE_FORMAT = 'yyyy-MM-dd';
 
-/** Whether a text names a time zone: `Australia/Sydney`. */
+/** Whether the text names a time zone: `Australia/Sydney`. */
 export function isTimeZone(text: string): boolean {
   try {
     formatterOf(text);
@@ -16,18 +16,18 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** Returns that there is no such time zone, as a phrase with the name that may be meant. */
+/** Returns the phrase that there is no such time zone, and suggests a similar name if there is one. */
 export function noTimeZone(text: string): string {
   const hint = didYouMean(text, Intl.supportedValuesOf('timeZone'));
   return `there is no time zone "${text}"${hint === '' ? '' : `; ${hint}`}`;
 }
 
-/** Whether a text is a format that `zonedDate` understands completely. */
+/** Whether the text is a format that `zonedDate` understands completely. */
 export function isDateFormat(text: string): boolean {
   return !/[A-Za-z]/.test(text.replace(TOKEN, ''));
 }
 
-/** One formatter for each time zone: making one takes longer than using it a hundred times. */
+/** One formatter for each time zone, because creating one takes longer than using it a hundred times. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 function formatterOf(timeZone: string): Intl.DateTimeFormat {
@@ -54,8 +54,8 @@ const MONTHS = 'January February March April May June July August September Octo
 );
 
 /**
- * Returns a time in a time zone. The format consists of `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, of `M`, `d` and `H` without a leading zero,
- * of `MMM`, `MMMM`, `EEE` and `EEEE` for English names of months and weekdays, and of characters that are not letters.
+ * Formats a time in a time zone. The format consists of `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, of `M`, `d` and `H` without a leading zero, of `MMM`,
+ * `MMMM`, `EEE` and `EEEE` for English names of months and weekdays, and of characters that are not letters.
  * @throws RangeError if there is no such time zone
  */
 export function zonedDate(time: Date, timeZone: string, format: string = DEFAULT_DATE_FORMAT): string {

@@ -34,7 +34,10 @@ const PATIENCE_MS = 60_000;
 /** Maximum wait for a running leadsync to deliver `lead.erased`, in ms. */
 const NOTIFY_MS = 5_000;
 const RETRY_MS = 200;
-/** Hint for a destination that could not be searched: the ledger does not store the email address or phone number for a later erasure. */
+/**
+ * Hint for a destination that could not be searched. The ledger does not store the email address or phone number, so a later erasure cannot
+ * repeat the search.
+ */
 const REPEAT_HINT =
   'Then erase by the email address or phone number again: only this destination can find leads whose content the ledger no longer has.';
 
@@ -152,7 +155,7 @@ function ledgerReport(underWay: number, scrubbed: boolean): Pick<PlaceReport, 'r
   };
 }
 
-/** Erases repeatedly until none of the person's deliveries is being attempted: an attempt that ends may record an answer or a retry. */
+/** Erases repeatedly until none of the person's deliveries is being attempted, because an attempt that ends may record an answer or a retry. */
 async function eraseFromLedger(
   person: Person,
   tell: readonly string[],
@@ -205,7 +208,7 @@ async function waitUntil(
 }
 
 /**
- * Erases at one sink. Returns undefined if the sink can neither delete nor list leads: its destination can at most be notified with
+ * Erases at one sink. Returns undefined if the sink can neither delete nor list leads; its destination can then at most be notified with
  * `lead.erased`.
  */
 async function eraseFromSink(

@@ -11,7 +11,7 @@ import { sinksWithErasedEvents } from './erasure-report.ts';
 /** The name of the journal in a data directory. */
 export const ERASURES = 'erased.jsonl';
 
-/** Maximum leads per query. */
+/** Maximum number of leads per query. */
 const CHUNK = 500;
 
 /**
@@ -37,8 +37,8 @@ export async function recordErasures(dataDir: string, leads: readonly LeadKey[])
 }
 
 /**
- * Erases the leads of the journal that are not erased in this ledger, for example because it was restored from a backup. Returns their
- * number.
+ * Erases the leads in the journal that are not erased in this ledger, for example because the ledger was restored from a backup. Returns
+ * the number of these leads.
  * @throws DataDirUnusable, LedgerError
  */
 export async function reapplyErasures(ledger: Ledger, { dataDir, sinks }: Config): Promise<number> {
@@ -66,7 +66,7 @@ function lineOf({ source, leadId }: LeadKey): string {
   return JSON.stringify({ source, lead: String(leadId) });
 }
 
-/** Returns the leads of the journal, each under its line as the key. Ignores lines that cannot be parsed. */
+/** Returns the leads in the journal, with their lines as keys. Ignores lines that cannot be parsed. */
 async function read(dataDir: string): Promise<Map<string, LeadKey>> {
   const text = await onDisk(dataDir, () => disk.read(fileOf(dataDir)));
   return leadsIn(String(text ?? ''));

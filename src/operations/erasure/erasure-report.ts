@@ -4,7 +4,7 @@ import { countOf } from '../../platform/text/format.ts';
 import type { ErasedRecords } from '../../sinks/sink.ts';
 import type { PlaceReport } from './certificate.ts';
 
-/** Returns the names of the sinks that take `erased` events, including former names under which the ledger may know them. */
+/** Returns the names of the sinks that accept `erased` events, including former names under which the ledger may know them. */
 export function sinksWithErasedEvents(sinks: readonly SinkConfig[]): string[] {
   return sinks.filter(({ events }) => events.includes('erased')).flatMap(namesOf);
 }
@@ -60,8 +60,8 @@ export function folderReport(sink: SinkConfig, all: readonly SinkErasure[]): str
 const BY_HAND = 'delete it or the data by hand, unless you have a reason to keep it.';
 
 /**
- * Returns the report on a destination that people also work in. If records were kept, or may be there that leadsync cannot find, the rest is for an
- * operator to do by hand.
+ * Returns the report on a destination that people also work in. If records were kept, or if there may be records that leadsync cannot find,
+ * an operator must do the rest by hand.
  */
 export function recordsReport({
   deleted,
@@ -122,7 +122,7 @@ function received({ had, certain }: SinkErasure): string {
   return certain === 0 ? `It may have received ${leads}` : `It received, or may have received, ${leads}`;
 }
 
-/** Returns the names that a sink may have in the ledger: a renamed sink keeps its former name until leadsync has run with the new name. */
+/** Returns the names that a sink may have in the ledger, because a renamed sink keeps its former name until leadsync has run with the new name. */
 function namesOf({ name, formerly }: SinkConfig): string[] {
   return formerly === undefined ? [name] : [name, formerly];
 }

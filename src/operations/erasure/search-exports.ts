@@ -16,7 +16,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { formerExports } from '../scheduled-exports.ts';
 import type { PlaceReport } from './certificate.ts';
 
-/** Maximum wait for a running export, in ms: it may have read the person's data before the erasure. */
+/** Maximum wait for a running export, in ms. The export may have read the person's data before the erasure. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 200;
 

@@ -25,7 +25,7 @@ export function acceptNewLedger(
   }
 }
 
-/** Renames the write-ahead log of a missing ledger: SQLite would delete it. Returns the new names. */
+/** Renames the write-ahead log of a missing ledger, because SQLite would delete it. Returns the new names. */
 export function setAside(file: string, now: Date): string[] {
   return ['-wal', '-shm']
     .filter((end) => existsSync(`${file}${end}`))

@@ -20,8 +20,8 @@ const LONGEST_MS = 300_000;
 const LOG = 'ledger.db-wal';
 
 /**
- * Files that only a leadsync with a ledger leaves in the data directory. Tokens do not count: `login` and `check` store them before the
- * first start.
+ * Files that only a leadsync with a ledger leaves in the data directory. Tokens do not count, because `login` and `check` store them before
+ * the first start.
  */
 const LEFT_BEHIND = [
   'processes',
@@ -54,8 +54,8 @@ interface Answer {
 }
 
 /**
- * Searches the data directory, the sinks and Redis for traces of an earlier ledger. Also searches disabled sinks, but ignores those that
- * do not answer: a sink is often disabled because its destination no longer exists.
+ * Searches the data directory, the sinks and Redis for traces of an earlier ledger. Also searches disabled sinks, but ignores those that do
+ * not answer, because a sink is often disabled when its destination no longer exists.
  */
 export async function tracesOf(config: Config, clock: Clock, stop: AbortSignal): Promise<Traces> {
   const left = LEFT_BEHIND.filter((name) => existsSync(join(config.dataDir, name))).filter(

@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { tracesOf } from './installation-traces.ts';
 import { ledgerFile } from './open-ledger.ts';
 
-/** Wait before the next attempt to ask the places that did not answer, in ms. */
+/** Wait before all places are asked again, in ms. */
 const RETRY_MS = 1_000;
 
 /**

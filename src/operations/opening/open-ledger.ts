@@ -46,7 +46,7 @@ const WHEN_CHECKING = {
   SQLITE_CANTOPEN: NO_PERMISSION,
 };
 
-/** Maximum wait for the lock, in ms: a process that checks the lock holds it for a moment. */
+/** Maximum wait for the lock, in ms. Long enough for another process that only checks the lock, and so holds it briefly. */
 const LOCK_WAIT_MS = 250;
 
 /** Returns the path of the ledger in a data directory. */

@@ -12,7 +12,7 @@ export interface OpenSink {
   /** Maximum time for attempting a whole batch, in ms. An attempt that takes longer is aborted. */
   readonly budgetMs: number;
   /**
-   * Reason for refusing `erased` events; undefined if the sink takes them. A sink that refuses such events is owed them only if a sink of
+   * Reason for refusing `erased` events; undefined if the sink accepts them. A sink that refuses such events is owed them only if a sink of
    * another type had the same name before.
    */
   readonly erasedRefusal?: string | undefined;
@@ -37,7 +37,7 @@ export function openSink(sink: SinkConfig, clock: Clock, publicUrl: PublicUrl = 
   });
 }
 
-/** Returns why a sink does not take `erased` events; undefined if it does. */
+/** Returns why a sink does not accept `erased` events; undefined if it does. */
 function erasedRefusal({ type: { type, defaults } }: SinkConfig): string | undefined {
   if (defaults.events.includes('erased')) return undefined;
   return `A ${type} sink does not take \`lead.erased\`. Ask the operator of the destination that had this name before to erase the lead.`;

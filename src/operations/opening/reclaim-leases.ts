@@ -34,7 +34,7 @@ export async function reclaimLeases(ledger: LedgerDelivering, dataDir: string): 
   for (const holder of await ledger.holders()) {
     if (!isProcessDead(folder, holder)) continue;
     reclaimed += await ledger.reclaimLeases(holder);
-    removeProcessLock(folder, holder); // only now: the lock file shows that the process is dead
+    removeProcessLock(folder, holder); // only now, because the lock file shows that the process is dead
   }
   return reclaimed;
 }
@@ -44,7 +44,7 @@ export async function reclaimAtStart(ledger: LedgerDelivering, dataDir: string, 
   await reclaimLeases(ledger, dataDir);
   const folder = folderOf(dataDir);
   const dead = deadProcesses(folder, now);
-  // Read only now: a dead process takes no new lease, and its leases can be reclaimed only while its lock file exists.
+  // Read only now, because a dead process takes no new lease, and its leases can be reclaimed only while its lock file exists.
   const holders = new Set(await ledger.holders());
   for (const name of dead) if (!holders.has(name)) removeProcessLock(folder, name);
 }

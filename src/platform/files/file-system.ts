@@ -7,8 +7,7 @@ import { reach } from '../process/failpoint.ts';
 import { giveToFolderOwner, giveToParentOwner } from './folder-owner.ts';
 
 /**
- * Access to the disk. Each operation is a method of its own, so that a test can make it fail. Errors are those of Node.js, with their
- * `code`.
+ * Access to the disk. Each operation is a separate method, so that a test can make it fail. Methods throw the errors of Node.js, with their `code`.
  */
 export interface Files {
   /** Creates a folder and its parents. Returns the topmost folder that it created; undefined if all existed. */
@@ -148,7 +147,7 @@ export async function writeFileDurably(
     beforeRename();
     await files.rename(temporary, path);
   } catch (error) {
-    // Report the first failure, not one of this removal. If the removal fails, a later cleanup removes the temporary file.
+    // Report the first failure, not a failure of this removal. If the removal fails, a later cleanup removes the temporary file.
     await files.remove(temporary).catch(() => undefined);
     throw error;
   }

@@ -6,6 +6,6 @@ export async function freeBytes(folder: string): Promise<number | undefined> {
     const { blocks, bavail, bsize } = await statfs(folder);
     return blocks > 0 ? bavail * bsize : undefined;
   } catch {
-    return undefined; // others report that the folder cannot be used
+    return undefined; // other code reports that the folder cannot be used
   }
 }

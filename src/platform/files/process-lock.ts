@@ -5,7 +5,7 @@ import { acquireLock, LockHeld } from './lock.ts';
 
 interface ProcessLock {
   readonly lock: { release(): void };
-  /** The inode of the lock file, by which a file that has replaced it is recognised. */
+  /** The inode of the lock file, which shows whether another file has replaced it. */
   readonly inode: number;
 }
 

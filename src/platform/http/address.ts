@@ -7,7 +7,7 @@ export function hostAndPort({ host, port }: { readonly host: string; readonly po
 
 const ADDRESS = /^(?:\[([\da-f:.]+)\]|([^\s:/@[\],]+))(?::(\d{1,5}))?$/i;
 
-/** Reads `host:port`, or a host alone with `defaultPort`. Returns undefined if the text is no address, such as one with a scheme. */
+/** Reads `host:port`, or a host alone with `defaultPort`. Returns undefined for any other text, such as an address with a scheme. */
 export function readHostAndPort(
   text: string,
   defaultPort: number,

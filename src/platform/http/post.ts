@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { afterReading, DeadlinePassed, type Timer } from '../time/deadline.ts';
 
-/** Maximum bytes of a body that are read, unless the caller says otherwise. */
+/** Default maximum number of bytes of a body to read. */
 const LIMIT_BYTES = 1024;
 /** Maximum time to read a body that the caller does not need, after the status has arrived, in ms. */
 export const READ_MS = 1000;
@@ -32,14 +32,14 @@ interface PostLimits {
   readonly stop: AbortSignal;
   /** Called when the request has its connection, immediately before its first byte is written. If it throws, nothing is sent. */
   readonly beforeSending: () => void;
-  /** Maximum bytes of the body to read. Default: 1 KiB, for a body that is only shown to people. */
+  /** Maximum number of bytes of the body to read. Default: 1 KiB, for a body that is only shown to people. */
   readonly maxBytes?: number;
 }
 
 /**
- * Sends a request. Closes the connection if the body is longer than `maxBytes` or takes longer than `READ_MS` (or `timeoutMs`, if `needsBody`);
- * the response then has the part that arrived.
- * @throws DeadlinePassed, the reason of `stop`, the error of `beforeSending`, or an error of undici
+ * Sends a request. Closes the connection if the body is longer than `maxBytes` or takes longer than `READ_MS` (or `timeoutMs`, if `needsBody`); the
+ * response then contains the part that arrived.
+ * @throws DeadlinePassed, the reason of `stop`, the error from `beforeSending`, or an error from undici
  */
 export function post(
   dispatcher: Dispatcher,
@@ -53,8 +53,8 @@ export function post(
 }
 
 /**
- * One request and its response. A handler of its own instead of undici's `request`, whose stream and signal take more time than all the
- * rest of a delivery, and which cannot end a request that waits for its connection.
+ * One request and its response. Uses a handler instead of undici's `request`: the stream and signal of `request` take more time than the rest of a
+ * delivery, and `request` cannot end a request that waits for its connection.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #limits: PostLimits;
@@ -83,7 +83,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#failure) throw this.#failure.error; // undici cannot take back a request that waits for its connection
+    if (this.#failure) throw this.#failure.error; // undici cannot cancel a request that waits for its connection
     this.#limits.beforeSending();
     this.#controller = controller;
   }
@@ -106,7 +106,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#respond(true);
   }
 
-  /** A body that breaks off is no error: the status has arrived. */
+  /** A body that breaks off is not an error, because the status has arrived. */
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#head) this.#respond(false);
     else this.#fail(error);

@@ -2,7 +2,7 @@ import { withinDeadline } from '../time/deadline.ts';
 
 /**
  * Connects to the server of an address, with TLS for `https:`, and disconnects. Sends no request.
- * @throws DeadlinePassed after `timeoutMs`, the reason of `stop`, or an error of the connection
+ * @throws DeadlinePassed after `timeoutMs`, the reason of `stop`, or the connection error
  */
 export async function tryConnection(
   { hostname, protocol, port }: URL,

@@ -1,19 +1,19 @@
 import type { Transporter } from 'nodemailer';
 import { isLoopback } from '../http/address.ts';
 
-/** What to write instead of a text that `isSmtpUrl` does not accept. */
+/** The message for text that `isSmtpUrl` does not accept. */
 export const WRONG_SMTP_URL =
   'must be a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start';
 
-/** Whether a text is the URL of an SMTP server: `smtp://user:password@host:587`, or `smtps://…`. */
+/** Whether the text is the URL of an SMTP server: `smtp://user:password@host:587`, or `smtps://…`. */
 export function isSmtpUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
 }
 
 /**
- * Returns a transport to the server of an SMTP URL. It makes a connection for each mail, within `timeoutMs` for each step until the
- * server has greeted. Later steps are the caller's to limit: a connection only ends after twice that time of silence. With a password, the
+ * Returns a transport to the server of an SMTP URL. It opens a connection for each mail. Each step up to the server's greeting may take `timeoutMs`.
+ * The caller has to limit the later steps, because the transport closes a connection only after twice that time without data. With a password, the
  * transport requires STARTTLS unless the server is on this machine.
  */
 export async function openTransport(
@@ -36,7 +36,7 @@ export async function openTransport(
   });
 }
 
-/** What every mail of a program has: no automatic replies (RFC 3834, section 5), and nothing read from files or addresses. */
+/** Options of every mail that a program sends: no automatic replies (RFC 3834, section 5), and no content read from files or URLs. */
 export const PROGRAM_MAIL = {
   headers: { 'Auto-Submitted': 'auto-generated' },
   disableFileAccess: true,

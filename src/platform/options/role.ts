@@ -1,8 +1,8 @@
 import type { Secret } from './secret.ts';
 
 /**
- * What a person or a program may do through the pages and the API, each role including the ones before it. A viewer sees states, numbers and
- * lists without personal data. An operator also acts, and reads personal data. An admin also decides about the configuration and who did what.
+ * What a person or a program may do through the pages and the API, each role including the ones before it. A viewer sees states, numbers and lists
+ * without personal data. An operator also acts, and reads personal data. An admin also manages the configuration, and reads the audit log.
  */
 export const ROLES = ['viewer', 'operator', 'admin'] as const;
 
@@ -21,7 +21,7 @@ export interface NamedToken {
   readonly token: Secret;
 }
 
-/** A header in which a trusted proxy names a person, and the roles of the persons. */
+/** A header in which a trusted proxy names a person, and the roles of these people. */
 export interface TrustedHeader {
   readonly name: string;
   readonly roles: ReadonlyMap<string, Role>;
@@ -29,7 +29,7 @@ export interface TrustedHeader {
   readonly defaultRole: Role | undefined;
 }
 
-/** The roles of persons whom an OpenID provider logs in. */
+/** The roles of people whom an OpenID provider logs in. */
 export interface PersonRoles {
   readonly roles: ReadonlyMap<string, Role>;
   /** The roles of the members of groups. */
@@ -50,7 +50,7 @@ export function roleOf(
   return roles.get(name) ?? ROLES.findLast((role) => ofGroups.includes(role)) ?? defaultRole;
 }
 
-/** Whether a text can be the name of a person, such as a user name or an email address: 1 to 200 printable ASCII characters. */
+/** Whether the text can be the name of a person, such as a user name or an email address: 1 to 200 printable ASCII characters. */
 export function isPersonName(text: string): boolean {
   return /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(text);
 }

@@ -1,8 +1,10 @@
-/** What most programs need: where programs, the home and temporary files are, who runs them, and in which language and time zone. */
+/**
+ * Variables that most programs need: the locations of programs, of the home folder and of temporary files, the user, the language, and the time zone.
+ */
 const NAMES = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 
-/** Returns the environment for a program that must not see the rest of ours, which may hold secrets. */
+/** Returns the environment for a program that must not see the other variables of this process, which may contain secrets. */
 export function minimalEnvironment(env: NodeJS.ProcessEnv = process.env): Readonly<Record<string, string>> {
   const given = NAMES.flatMap((name) => {
     const value = env[name];

@@ -11,7 +11,7 @@ export class OnDemand<T> {
     this.#open = open;
   }
 
-  /** Opens the resource if necessary and returns it. @throws the error of opening, or Error if `close` was called before the first use */
+  /** Opens the resource if necessary and returns it. @throws the error from opening it, or Error if `close` was called before the first use */
   async get(): Promise<T> {
     if (this.#isClosed && !this.#opened) throw new Error('It was closed before it was opened.');
     this.#opened ??= this.#open().catch((error) => {

@@ -14,8 +14,8 @@ export function startCommand(env: Environment): string | undefined {
 }
 
 /**
- * Rewrites the commands of a text, which are between backticks, to what users have to type: in a checkout, `leadsync status` becomes `npm
- * run -s leadsync -- status`.
+ * Rewrites the commands in the text, which are between backticks, to what users have to type: in a checkout, `leadsync status` becomes `npm run -s
+ * leadsync -- status`.
  */
 export function rewriteCommands(text: string, env: Environment): string {
   const [command, start] = [typedCommand(env), startCommand(env)];

@@ -1,6 +1,6 @@
 type Cell = string | number | bigint | Buffer | null;
 
-/** Returns a record of a CSV file (RFC 4180). Null is an empty cell and an empty text is `""`, so that readers can distinguish them. */
+/** Returns a record of a CSV file (RFC 4180). Null becomes an empty cell, and an empty string becomes `""`, so that readers can distinguish them. */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }

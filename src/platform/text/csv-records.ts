@@ -2,8 +2,8 @@ import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 
 /**
- * Returns the records of a CSV file (RFC 4180) as text, including the header, while it reads the file. The iterator throws csv-parse's
- * CsvError if the content is not CSV, or the error of the file.
+ * Returns the records of a CSV file (RFC 4180) as text, including the header, while it reads the file. The iterator throws csv-parse's CsvError if
+ * the content is not CSV, or the error from reading the file.
  */
 export function csvRecords(content: Readable | Buffer): AsyncIterable<readonly string[]> {
   const file = content instanceof Readable ? content : Readable.from([content], { objectMode: false });

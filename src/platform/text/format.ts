@@ -74,7 +74,7 @@ function twoUnits(total: number, per: number, large: string, small: string): str
   return `${Math.floor(total / per)} ${large}${rest > 0 ? ` ${rest} ${small}` : ''}`;
 }
 
-/** Returns a range of lengths of time, of which the last may be open: `under 1 min`, `1 min to 10 min`, `1 d and more`. */
+/** Returns a range of lengths of time, which may have no upper end: `under 1 min`, `1 min to 10 min`, `1 d and more`. */
 export function printSpanRange(fromMs: number, toMs: number | undefined): string {
   if (toMs === undefined) return `${printSpan(fromMs)} and more`;
   return fromMs === 0 ? `under ${printSpan(toMs)}` : `${printSpan(fromMs)} to ${printSpan(toMs)}`;
@@ -93,7 +93,7 @@ const NOTATION = [
   ['s', 1_000],
 ] as const;
 
-/** Returns a length of time as a configuration spells it: `90s` for 90000. */
+/** Returns a length of time in the notation of the configuration: `90s` for 90000. */
 export function printDuration(ms: number): string {
   if (ms === 0) return '0s';
   const [unit, size] = NOTATION.find(([, size]) => ms % size === 0) ?? ['ms', 1];
@@ -119,7 +119,7 @@ export function countOf(n: number, one: string, many = `${one.replace(/y$/, 'ie'
   return `${printCount(n)} ${n === 1 ? one : many}`;
 }
 
-/** Returns a text that ends with a full stop, so that another sentence can follow. */
+/** Returns the text with a full stop, unless it ends a sentence already, so that another sentence can follow. */
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

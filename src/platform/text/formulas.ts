@@ -10,8 +10,8 @@ const NEGATIVE_NUMBER = /^-\d+(?:[.,]\d+)?$/;
 const APOSTROPHES = /^'*/;
 
 /**
- * Returns a cell that no spreadsheet runs: puts an apostrophe in front of a text that looks like a formula, even one that already
- * begins with apostrophes, so that `restoreCell` can undo it for every text.
+ * Returns a cell that no spreadsheet runs as a formula: puts an apostrophe in front of text that looks like a formula, even one that already begins
+ * with apostrophes, so that `restoreCell` can undo it for every text.
  */
 export function neutraliseCell(text: string): string {
   return runsAsFormula(text.replace(APOSTROPHES, '')) ? `'${text}` : text;

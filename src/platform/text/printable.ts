@@ -1,12 +1,12 @@
 /**
- * Characters that a terminal, pager or editor interprets instead of showing: control characters such as escape, line separators,
- * changes of direction, invisible characters, and lone surrogates.
+ * Characters that a terminal, pager or editor interprets instead of showing: control characters such as escape, line separators, bidirectional
+ * formatting characters, invisible characters, and lone surrogates.
  */
 const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * The `OBEYED` characters that can mislead the reader of a web page: control characters except tab and line feed, line separators, changes
- * of direction, and the byte-order mark. Joiners and variation selectors are not among them, because on a page they belong to words and
+ * The `OBEYED` characters that can mislead the reader of a web page: control characters except tab and line feed, line separators, bidirectional
+ * formatting characters, and the byte-order mark. Joiners and variation selectors are not among them, because on a page they belong to words and
  * emoji.
  */
 export const INTERPRETED_IN_PAGES = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu;
@@ -17,12 +17,12 @@ export function escaped(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-/** Makes a text from outside safe to print on one line of a terminal: escapes every character that a terminal would interpret. */
+/** Makes untrusted text safe to print on one line of a terminal: escapes every character that a terminal would interpret. */
 export function printable(text: string): string {
   return text.replace(OBEYED, escaped);
 }
 
-/** Makes a text of several lines safe to print on a terminal: escapes as `printable` does, except line feeds. */
+/** Makes text of several lines safe to print on a terminal: escapes as `printable` does, except line feeds. */
 export function printableLines(text: string): string {
   return text.replace(OBEYED, (character) => (character === '\n' ? character : escaped(character)));
 }
@@ -32,7 +32,7 @@ export function printJson(value: unknown): string {
   return `${printableLines(JSON.stringify(value, null, 2))}\n`;
 }
 
-/** Returns a text for a log or message, with a space for every character that a terminal would interpret. */
+/** Replaces every character that a terminal would interpret with a space, for a log or message. */
 export function blanked(text: string): string {
   return text.replace(OBEYED, ' ');
 }

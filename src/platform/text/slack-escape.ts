@@ -2,8 +2,8 @@
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /**
- * Returns a text in which Slack finds no link and no mention. Leaves out the end of a text whose escaped form is longer than `max`
- * characters, and puts an ellipsis there.
+ * Escapes the text so that Slack finds no link and no mention in it. If the escaped text is longer than `max` characters, replaces its end with an
+ * ellipsis.
  */
 export function slackEscape(text: string, max = Number.POSITIVE_INFINITY): string {
   const whole = text.replace(/[&<>]/g, (character) => ESCAPES[character] ?? '');

@@ -1,5 +1,5 @@
 /**
- * Returns `did you mean "timeout"?` if one of the names is similar to the written one, else an empty text. `share` is the part of the
+ * Returns `did you mean "timeout"?` if one of the names is similar to the written one, otherwise an empty string. `share` is the fraction of the
  * characters that may differ.
  */
 export function didYouMean(written: string, names: Iterable<string>, share = 1 / 3): string {

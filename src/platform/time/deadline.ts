@@ -3,15 +3,15 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** A call that is due at a time. */
+/** A scheduled call. */
 export interface Timer {
   /** Prevents the call, if it has not been made. */
   cancel(): void;
 }
 
 /**
- * Calls `act` after `ms` milliseconds, once what has arrived by then has been read. A process that was busy at that time would otherwise give
- * up an answer that waits in the socket: Node calls due timers before it reads sockets
+ * Calls `act` after `ms` milliseconds, after reading the data that has arrived by then. A process that was busy at that time would otherwise discard
+ * an answer that is waiting in the socket: Node calls due timers before it reads sockets
  * (https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick).
  */
 export function afterReading(ms: number, act: () => void): Timer {

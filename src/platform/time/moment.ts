@@ -15,8 +15,8 @@ const [FIRST_MS, LAST_MS] = [Date.parse('0000-01-01'), Date.parse('9999-12-31T23
 export const MOMENT_FORMS = 'a date or date-time (UTC unless it says otherwise), or how long ago: 2h, 1d';
 
 /**
- * Returns the time in a text such as `2026-11-20`, `2026-11-20T10:30`, `2026-11-20T10:30:00+11:00`, or an age such as `2h`. A time without
- * an offset is in UTC. Undefined if the text has no such form, or if the year is not between 0 and 9999.
+ * Parses a time such as `2026-11-20`, `2026-11-20T10:30` or `2026-11-20T10:30:00+11:00`, or an age such as `2h`, which counts back from `now`. A time
+ * without an offset is in UTC. Returns undefined if the text has none of these forms, or if the year is not between 0 and 9999.
  */
 export function momentOf(text: string, now: Date): Date | undefined {
   const ms = msOfAge(text, now) ?? msOfDate(text);
@@ -29,8 +29,8 @@ function msOfAge(text: string, now: Date): number | undefined {
 }
 
 /**
- * Returns the time in a text such as `2026-11-20` or `2026-11-20T10:30:00+11:00`, in ms since 1970. A time without an offset is in UTC.
- * Undefined for any other text.
+ * Parses a time such as `2026-11-20` or `2026-11-20T10:30:00+11:00`. Returns it in ms since 1970, or undefined for any other text. A time without an
+ * offset is in UTC.
  */
 export function msOfDate(text: string): number | undefined {
   const [, day, time = '00:00', zone = 'Z'] = DATE.exec(text) ?? [];

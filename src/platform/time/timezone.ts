@@ -1,4 +1,4 @@
-/** Whether a text is the name of a time zone, such as Europe/Berlin. */
+/** Whether the text is the name of a time zone, such as Europe/Berlin. */
 export function isTimezone(zone: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone });

@@ -3,14 +3,14 @@ import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
 import type { SinkUnavailable } from '../sink.ts';
 import { keyText } from './lead-key.ts';
 
-/** A lead of a batch, which may have several deliveries there. */
+/** A lead in a batch, which may contain several deliveries of it. */
 export interface BatchLead {
   /** The key of the lead: `main:4711`. */
   readonly key: string;
   /** The deliveries of the lead, oldest first. */
   readonly deliveries: readonly Delivery[];
   readonly newest: Delivery;
-  /** Whether a record that the CRM does not have is to be made. Not for a mere update: somebody has deleted the record. */
+  /** Whether to create the record if the CRM does not have it. False if the batch only updates the lead: the record was then deleted in the CRM. */
   readonly mayCreate: boolean;
 }
 
@@ -35,7 +35,7 @@ export function outcomesInOrder(
   return deliveries.map((delivery) => outcomes.get(delivery) ?? { kind: 'untried' });
 }
 
-/** Gives every lead without an outcome that of a failure. @throws the failure if no lead has an outcome */
+/** Sets the outcome of every lead that has none to that of a failure. @throws the failure if no lead has an outcome */
 export function settleRest(
   leads: readonly { outcome: Outcome | undefined }[],
   failure: SinkUnavailable,
@@ -44,7 +44,7 @@ export function settleRest(
   for (const lead of leads) lead.outcome ??= failure.toOutcome();
 }
 
-/** Returns the outcome of a lead that the CRM has, with what was not taken over. */
+/** Returns the outcome of a lead that the CRM has, with remarks such as which values were not written. */
 export function deliveredAs(ref: DestinationRecord | undefined, remarks: readonly string[]): Outcome {
   const remark = [...new Set(remarks)].join(' ');
   return { kind: 'delivered', ref, ...(remark === '' ? {} : { remark }) };

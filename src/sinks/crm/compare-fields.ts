@@ -11,7 +11,7 @@ export function requireParts(missing: readonly MissingPart[], destination: strin
 }
 
 /**
- * Verifies that a destination has every field of a mapping, that a mapping may write them, and that it takes their constants.
+ * Verifies that a destination has every field of a mapping, that the fields are writable, and that they accept the constants of the mapping.
  * `sink` is the name of the sink.
  * @throws SinkUnavailable that names every difference
  */

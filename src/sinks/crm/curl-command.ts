@@ -1,6 +1,6 @@
 /**
- * Returns a request as a command for a shell, which ends the script with curl's exit code if the answer is no success, and prints the answer. `header`
- * may refer to a variable of the shell. Neither the address nor the body has a quote.
+ * Returns a request as a shell command. It prints the answer, and ends the script with curl's exit code if the request fails. `header` may refer
+ * to a shell variable. The address and the body must not contain single quotes.
  */
 export function curlCommand(address: string, header: string, body: object): string {
   const json = `-H 'Content-Type: application/json' '${address}' -d '${JSON.stringify(body)}'`;

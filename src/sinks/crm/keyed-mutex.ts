@@ -1,8 +1,8 @@
-/** Lets works that share a name run one after the other, and all others at the same time. */
+/** Runs tasks that share a name one after the other, and all other tasks concurrently. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `work` as soon as no earlier one that has one of the names is under way. Returns what it returns. */
+  /** Runs `work` as soon as no earlier task with one of the names is running. Returns the result of `work`. */
   async take<Result>(names: readonly (string | undefined)[], work: () => Promise<Result>): Promise<Result> {
     const own = names.filter((name) => name !== undefined);
     const before = own.map((name) => this.#last.get(name));

@@ -1,17 +1,17 @@
 import type { BatchLead } from './batch-leads.ts';
 
-/** Whether an update of a record may replace what people wrote: never anything, only what is empty, or everything. */
+/** Which values of an existing record leadsync may write: none, only empty ones, or all. */
 export type Overwrite = 'never' | 'empty' | 'always';
 
 /**
- * Returns what may be replaced in the record of a lead that the CRM has already. A lead that comes again as created fills gaps at most, because
- * people may have worked on its record since.
+ * Returns which values leadsync may write to the existing record of a lead. If the batch delivers the lead as new again, leadsync fills empty
+ * values at most, because people may have edited the record since.
  */
 export function overwriteOf({ mayCreate }: Pick<BatchLead, 'mayCreate'>, overwrite: Overwrite): Overwrite {
   return mayCreate && overwrite === 'always' ? 'empty' : overwrite;
 }
 
-/** Returns those of the wanted values that an existing record has to get. */
+/** Returns those of the wanted values that have to be written to an existing record. */
 export function changesOf<Value extends string | number | boolean>(
   existing: Readonly<Record<string, unknown>>,
   wanted: Readonly<Record<string, Value>>,

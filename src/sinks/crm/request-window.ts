@@ -1,9 +1,9 @@
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** Share of a window that is added to it, because the clock of the service is not that of this machine. */
+/** Share by which a window is extended, because the clocks of the service and of this machine may differ. */
 const MARGIN = 0.02;
 
-/** Larger limits than those of any CRM. A header that says more is a mistake, of a proxy for example. */
+/** Upper bounds above the limits of any CRM. A header that exceeds them is a mistake, for example of a proxy. */
 const MAX_REQUESTS = 10_000;
 const MAX_PERIOD_MS = 3_600_000;
 
@@ -25,8 +25,8 @@ export class RequestWindow {
   /** When each request that is not yet answered was sent, by the monotonic clock, in ascending order. */
   readonly #unanswered = new Set<{ readonly sentAtMs: number }>();
   /**
-   * When each request of the last two periods was answered, in ascending order. Requests of other programs and processes, which only the
-   * service counts, are among them with the time at which an answer showed them.
+   * When each request of the last two periods was answered, in ascending order. The list includes the requests of other programs and processes,
+   * which only the service counts, with the time of the answer that revealed them.
    */
   readonly #answeredAtMs: number[] = [];
 
@@ -56,8 +56,8 @@ export class RequestWindow {
   }
 
   /**
-   * Adopts the limit, and counts the requests of others: those that the service has counted and this process has not made. A request of this
-   * process that is not yet answered may be among them, because nobody knows whether it had arrived.
+   * Adopts the limit, and counts the requests of others: those that the service has counted and this process has not made. They may include an
+   * unanswered request of this process, because leadsync cannot know whether it had arrived.
    */
   #adopt({ requests, perMs, remaining }: LimitSaid, sentAtMs: number): void {
     this.#limit = { requests, perMs };
@@ -81,7 +81,7 @@ export class RequestWindow {
   }
 }
 
-/** Whether the numbers can be those of a service. They are NaN if an answer does not say them. */
+/** Whether the numbers are plausible. They are NaN if an answer does not contain them. */
 function isPlausible({ requests, perMs, remaining }: LimitSaid): boolean {
   const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= MAX_REQUESTS;
   return isCount(requests) && requests > 0 && isCount(remaining) && perMs > 0 && perMs <= MAX_PERIOD_MS;

@@ -42,7 +42,7 @@ function recordsOf(deliveries: readonly Delivery[], makeSafe: MakeSafe): string[
   return [Object.keys(columns), ...records];
 }
 
-/** The columns behind the fields of a mapping, by which the files can be read back. New columns go to the end. */
+/** The columns that follow the fields of a mapping. leadsync needs them to read the files back. New columns go to the end. */
 const ofDelivery: Readonly<Record<string, (delivery: Delivery) => string>> = {
   _leadsync_lead_id: ({ leadId }) => String(leadId),
   _leadsync_source: ({ source }) => source,
@@ -61,7 +61,8 @@ function mappedRecords(batch: Batch, fields: readonly string[], makeSafe: MakeSa
 }
 
 /**
- * Returns the fields of an answer that the service describes. Other fields are left out: JSON.parse has already rounded numbers above 2^53.
+ * Returns the fields of an answer that the service describes. Omits other fields, because JSON.parse has already rounded numbers above 2^53
+ * in them.
  */
 function described({ question, slug, answer }: LeadAnswer): LeadAnswer {
   return { question, slug, answer };
@@ -77,7 +78,7 @@ function line(record: readonly string[]): Buffer[] {
   return cells.flatMap((cell, at) => [cell, at === cells.length - 1 ? LINE_END : COMMA]);
 }
 
-/** Returns the cell in quotes, with its own quotes doubled. Byte by byte: `replaceAll` takes seconds for megabytes of quotes. */
+/** Returns the cell in quotes, with its own quotes doubled. Works byte by byte, because `replaceAll` takes seconds for megabytes of quotes. */
 function quoted(cell: Buffer): Buffer {
   let quotes = 0;
   for (let at = 0; at < cell.length; at++) if (cell[at] === QUOTE) quotes++;

@@ -130,7 +130,7 @@ function fileName(batch: Batch): string {
   return `${startOf(batch)}${batch.id}.csv`;
 }
 
-/** Returns how the name of a batch's file begins, which the batches that leadsync split from it share. */
+/** Returns the beginning of the name of a batch's file. The batches that leadsync split from it share this beginning. */
 function startOf({ createdAt }: Batch): string {
   return `leads-${printStamp(createdAt)}-`;
 }

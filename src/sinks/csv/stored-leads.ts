@@ -1,7 +1,7 @@
 import type { StoredFormat } from '../drop/leads-in-drop.ts';
 import type { StoredLead } from '../sink.ts';
 
-/** The end of a delivery id: version, hash and, for a replay, its time. */
+/** The end of a delivery id: version, hash, the time of a replay, and the number of reissues. */
 const VERSION = /:(\d+):[0-9a-f]+(?::r\d+)?(?::m\d+)?$/;
 
 /** The format of this sink's files, with its reader. */
@@ -15,7 +15,7 @@ async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead
   for await (const record of csvRecords(content)) {
     if (!at) {
       const place = (name: string) => record.indexOf(name);
-      // A file of mapped leads may have any column `id`, and the lead's id in a column of its own.
+      // In a file of mapped leads, a column `id` may be any field; the lead's id has a column of its own.
       const ofMapped = place('_leadsync_lead_id');
       const id = ofMapped < 0 ? place('id') : ofMapped;
       at = { id, source: place('_leadsync_source'), delivery: place(DELIVERY) };

@@ -3,7 +3,7 @@ import { accessOptions, type BucketAccess, keyFault } from '../../bucket/bucket-
 
 /** A bucket, and folders below it, none of which is `.` or `..`: a service or a proxy would resolve these. */
 const ADDRESS = /^s3:\/\/([A-Za-z\d][\w.-]{2,62})((?:\/(?!\.{1,2}(?:\/|$))[\w.=-]+)*)\/?$/;
-/** Maximum length of an address. A key may have 1,024 bytes, with the name of the file. */
+/** Maximum length of an address. A key may have 1,024 bytes, including the name of the file. */
 const MAX_ADDRESS = 900;
 
 /** Returns the options that name the place of a drop. `directory` describes the folder in a sentence. */
@@ -32,7 +32,7 @@ export function placeOptions(directory: string) {
 
 const { region, path_style, checksums, ...others } = accessOptions;
 
-/** The options by which a drop reaches its bucket. `region` is another option of every sink. */
+/** The options by which a drop reaches its bucket. The region is `bucket_region`, because every sink has another option named `region`. */
 export const bucketOptions = {
   bucket_region: region,
   ...others,
@@ -46,7 +46,7 @@ export const placeNames: readonly string[] = ['directory', 'to', 'endpoint'];
 /** The options of a drop. */
 export type DropOptions = z.output<z.ZodObject<ReturnType<typeof placeOptions> & typeof bucketOptions>>;
 
-/** Reports the options of a drop that contradict each other: a drop has one place. */
+/** Reports options of a drop that contradict each other, because a drop has one place. */
 export function requireOnePlace(options: DropOptions, context: z.RefinementCtx): void {
   for (const [path, message] of faultsIn(options)) context.addIssue({ code: 'custom', path, message });
 }

@@ -14,7 +14,7 @@ export interface Drop {
   /**
    * Writes the file that `choose` returns, or none if it returns undefined. Replaces no file. `choose` gets the earlier files, which survive
    * a power cut.
-   * @throws SinkUnavailable as `write` does, also if the earlier files cannot be read
+   * @throws SinkUnavailable as `write` does, and if the earlier files cannot be read
    */
   writeRest(
     earlier: EarlierFiles,
@@ -23,7 +23,7 @@ export interface Drop {
     attempt?: AttemptUnderWay,
   ): Promise<void>;
   /**
-   * Returns the files of leads that have this ending, those in day folders included. One file is in memory at a time.
+   * Yields the lead files with this file extension, including those in day folders. One file is in memory at a time.
    * @throws SinkUnavailable for every failure, including an aborted `signal`
    */
   files(ending: string, signal: AbortSignal): AsyncIterable<DroppedFile>;
@@ -34,7 +34,7 @@ export interface Drop {
   close(): Promise<void>;
 }
 
-/** The files that earlier attempts of a batch may have written: all those whose names begin and end like this. */
+/** The files that earlier attempts of a batch may have written: all files whose names have this start and this ending. */
 export interface EarlierFiles {
   /** May begin with a day folder. */
   readonly start: string;

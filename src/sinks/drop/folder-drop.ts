@@ -25,7 +25,7 @@ const CLOCKS_APART_MS = 60_000;
 /** Names of the day folders within a drop. */
 const PARTITION = /^day=/;
 
-/** A folder as a drop. */
+/** A drop in a folder. */
 export class FolderDrop implements Drop {
   readonly #directory: string;
   readonly #parts: Pick<SinkParts, 'clock' | 'timeoutMs'>;
@@ -171,9 +171,8 @@ export class FolderDrop implements Drop {
   }
 
   /**
-   * Removes temporary files that killed attempts left behind, because they contain personal data. Temporary files of `path` are removed at
-   * any age, because every earlier attempt to write `path` has ended. Recent ones of other files are kept, because another process may be
-   * writing them.
+   * Removes temporary files that killed attempts left behind, because they contain personal data. Removes those of `path` at any age, because
+   * every earlier attempt to write `path` has ended. Keeps recent ones of other files, because another process may be writing them.
    */
   async #removeLeftovers(path: string): Promise<void> {
     const folder = dirname(path);

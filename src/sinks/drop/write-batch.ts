@@ -16,7 +16,8 @@ interface BatchFile {
 
 /**
  * Writes a batch to a drop as one file. If a delivery may have arrived, reads the files of earlier attempts first, writes only the deliveries
- * that none of them contains, and changes no file. A consumer may have read the file of the whole batch, and the batch may be half of it now.
+ * that none of them contains, and changes no file. This is necessary because a consumer may have read the file of the whole batch, and the
+ * ledger may have halved the batch since then.
  * @throws SinkUnavailable
  */
 export async function writeBatch(
@@ -52,7 +53,7 @@ async function fileOfRest(
   return { name: isTaken ? furtherName(name, format.ending, content) : name, content };
 }
 
-/** Returns a name that follows from the content, so that a repeat has the same: `leads-20261120T100000.000Z-b17-5d41402a.csv`. */
+/** Returns a name derived from the content, so that a repeat has the same name: `leads-20261120T100000.000Z-b17-5d41402a.csv`. */
 function furtherName(name: string, ending: string, content: Buffer): string {
   return `${name.slice(0, -ending.length)}-${hash('sha256', content).slice(0, 8)}${ending}`;
 }

@@ -1,20 +1,20 @@
 import type { MappedValue } from '../../leads/mapped-fields.ts';
 
-/** Maximum characters of an address (RFC 5321, section 4.5.3.1). */
+/** Maximum number of characters in an address (RFC 5321, section 4.5.3.1). */
 const MAX_ADDRESS = 254;
-/** Maximum recipients of an email. */
+/** Maximum number of recipients of an email. */
 const MAX_RECIPIENTS = 50;
 
-/** An address without a name, comments or quotes. Letters of any script may be in it (RFC 6531). */
+/** An address without a name, comments or quotes. May contain letters of any script (RFC 6531). */
 const ADDRESS = /^[^\s@,;:<>()[\]\\"\p{C}]+@[^\s@,;:<>()[\]\\"\p{C}]+$/u;
 
-/** Whether a text is an email address without a name. */
+/** Whether the text is an email address without a name. */
 export function isAddress(text: string): boolean {
   return text.length <= MAX_ADDRESS && ADDRESS.test(text);
 }
 
 /**
- * Returns the addresses of a text that has one or more of them, or of a list of such texts. Undefined if there is none, or if any part is not
+ * Parses one or more addresses from a text, or from a list of texts. Returns undefined if there are none or too many, or if any part is not
  * an address.
  */
 export function readAddresses(value: MappedValue | undefined): readonly string[] | undefined {

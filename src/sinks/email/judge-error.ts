@@ -13,7 +13,7 @@ export interface SendFailure {
   readonly timeoutMs: number;
 }
 
-/** What nodemailer tells about a failure. */
+/** What nodemailer reports about a failure. */
 interface SmtpError {
   readonly code?: unknown;
   readonly originalCode?: unknown;
@@ -24,15 +24,16 @@ interface SmtpError {
   readonly response?: unknown;
 }
 
-/** Maximum characters of an answer that are stored. */
+/** Maximum number of characters of an answer to store. */
 const MAX_ANSWER = 1_000;
 
-/** Replies that blame the mailbox, if the server sends no enhanced status code (RFC 5321, section 4.2.3). */
+/** SMTP reply codes that mean that the mailbox is at fault (RFC 5321, section 4.2.3). Used if the reply has no enhanced status code. */
 const WRONG_MAILBOX: ReadonlySet<number> = new Set([550, 551, 553]);
 
 /**
- * Returns the outcome of an email that could not be sent. The server blames the lead if it refuses the mailboxes of `to`, which are chosen for
- * each lead, or the message. It blames itself or the configuration with every temporary answer, and with an answer to the login or the sender.
+ * Returns the outcome of an email that could not be sent. The lead is at fault if the server refuses the message, or the mailboxes in `to`,
+ * which are chosen for each lead. The server or the configuration is at fault if the answer is temporary, or is about the login or the
+ * sender.
  */
 export function judgeSmtpError(host: string, failure: SendFailure): Refused | SinkUnavailable {
   const { error, isUnsent } = failure;
@@ -51,7 +52,7 @@ export function judgeSmtpError(host: string, failure: SendFailure): Refused | Si
   });
 }
 
-/** Returns what the server refuses for good because of the lead; undefined if the lead is not to blame. */
+/** Returns what the server permanently refuses because of the lead; undefined if the lead is not at fault. */
 function refusalOf(command: string, responseCode: number, response: string): string | undefined {
   if (responseCode < 500) return undefined;
   if (command === 'DATA') return 'refused the email';

@@ -25,9 +25,9 @@ export interface Mail {
   readonly html: string;
 }
 
-/** Maximum characters of one value of the default text: emails may be long, but servers limit their size. */
+/** Maximum number of characters of one value in the default text: emails may be long, but servers limit their size. */
 const MAX_VALUE = 20_000;
-/** Maximum characters of a text. */
+/** Maximum number of characters of the text. */
 const MAX_TEXT = 500_000;
 
 /** Returns the email about the lead of a delivery; undefined if the lead has no valid recipients. */
@@ -59,7 +59,7 @@ function replyTo({ perLead, raw }: Delivery): string | undefined {
   return isAddress(address) ? address : undefined;
 }
 
-/** Returns the id of a message: that of its delivery, in the characters of a `dot-atom` without dots, at the sender's domain. */
+/** Returns the Message-ID: the delivery's id, encoded with the characters of a `dot-atom` without dots, at the sender's domain. */
 function messageId(deliveryId: string, from: string): string {
   const encoded = Buffer.from(deliveryId)
     .toString('latin1')
@@ -90,7 +90,7 @@ ${rows.join('\n')}
 </body></html>`;
 }
 
-/** Returns a value as HTML. A phone number becomes a link that dials it, and an email address one that writes to it. */
+/** Returns a value as HTML. A phone number becomes a link that dials it, and an email address becomes a link that opens a new email to it. */
 function linked({ value, dial }: MessageLine): string {
   const shown = escapeHtml(cutText(value, MAX_VALUE));
   if (dial !== undefined) return `<a href="tel:${dial}">${shown}</a>`;
@@ -99,7 +99,7 @@ function linked({ value, dial }: MessageLine): string {
   return shown;
 }
 
-/** Returns the headers of an email that a preview shows, in the spelling of the email. */
+/** Returns the email headers that a preview shows, spelled as in the email. */
 export function previewHeaders(mail: Mail): Record<string, string> {
   return {
     From: mail.from,

@@ -62,10 +62,10 @@ export const exec = defineSink({
 
 /** Maximum time between SIGTERM and SIGKILL for a program that exceeds the timeout, in ms. */
 const MAX_GRACE_MS = 5_000;
-/** The golden ratio: its multiples, modulo 1, keep away from all earlier ones. */
+/** Fractional part of the golden ratio. Each of its multiples, modulo 1, is far from all earlier multiples. */
 const GOLDEN = 0.618_033_988_75;
 
-/** The deliveries of one lead, oldest first: a newer content must not be stored before an older one. */
+/** The deliveries of one lead, oldest first: a newer version must not be stored before an older one. */
 type LeadDeliveries = readonly Delivery[];
 
 /** Starts the program once per batch, and again to find the leads that it does not take. */
@@ -89,7 +89,7 @@ class ExecSink implements Sink {
     this.#secrets = secretsOf(options);
   }
 
-  /** Verifies that the program and its folders are there and can be used. Does not start the program. */
+  /** Verifies that the program and its folders exist and can be used. Does not start the program. */
   async check(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#find();
@@ -123,7 +123,7 @@ class ExecSink implements Sink {
       });
     if (!failed)
       return { arrived: true, what: `${basename(this.#program)} took it and ended with exit code 0.` };
-    // The lead is fictitious, so standard error may be shown.
+    // The lead is the test lead, so standard error may be shown.
     const lines = failed.answer?.split(/\s*\n\s*/).join(' / ');
     const said = lines === undefined ? '' : ` Its standard error ends with: ${lines}`;
     return { arrived: false, what: `${failed.message}${said}` };
@@ -135,7 +135,7 @@ class ExecSink implements Sink {
     return [{ target, fields: {}, content: lines.map((line) => `${line}\n`).join('') }];
   }
 
-  /** Ends programs that still run. */
+  /** Ends programs that are still running. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running);

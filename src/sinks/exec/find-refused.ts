@@ -9,13 +9,13 @@ interface Search<Delivery> {
   readonly under: AttemptUnderWay;
   /** Maximum time of one run, in ms. */
   readonly partMs: number;
-  /** A number from 0 up to 1 that differs between attempts: where the leads are that are tried alone. */
+  /** A number from 0 up to 1 that differs between attempts. Determines which leads are tried alone. */
   readonly offset: number;
   /** Returns the outcome of a lead that the program does not take while it takes others. */
   readonly refused: (run: FailedRun) => Refused;
-  /** Notes that the program failed for a lead alone. Returns whether earlier attempts have shown that the lead is at fault. */
+  /** Records that the program failed for a lead alone. Returns whether earlier attempts have shown that the lead is at fault. */
   readonly isAtFault: (delivery: Delivery) => boolean;
-  /** Returns the error if the program takes none. */
+  /** Returns the error for a program that takes no lead. */
   readonly unavailable: (run: FailedRun) => SinkUnavailable;
 }
 
@@ -29,9 +29,9 @@ type Attempt<Delivery> = (part: readonly Delivery[]) => Promise<FailedRun | unde
  * program takes none of them, it counts as broken: nothing is refused, and the cost is a few starts however large the batch is. If it takes
  * one, it works, and halving finds the leads that it does not take.
  *
- * The program may also fail for a while, or break down during the search. So a lead is refused only if the program fails for it alone,
- * then takes another one, and then fails for it again; if earlier attempts have shown the same; or if the program itself blames the lead.
- * One lead is kept back to be that other one at the end.
+ * The program may also fail for a while, or break down during the search. So a lead is refused only if the program fails for it alone, then
+ * takes another one, and then fails for it again; if earlier attempts have shown the same; or if the program itself blames the lead. One lead
+ * is kept back to serve as that other lead at the end.
  * @throws SinkUnavailable if the program took none of the leads and blamed none of them
  */
 export async function findRefused<Delivery>(
@@ -47,13 +47,13 @@ export async function findRefused<Delivery>(
   return finder.outcomes();
 }
 
-/** What is known of a lead that the program did not take alone. */
+/** What is known about a lead that the program did not take alone. */
 interface Suspect<Delivery> {
   readonly lead: readonly Delivery[];
   readonly run: FailedRun;
-  /** How often the program had taken something before. */
+  /** Number of runs that had succeeded before. */
   readonly successes: number;
-  /** Whether it is certain already that the lead is at fault. */
+  /** Whether it is already certain that the lead is at fault. */
   readonly isAtFault: boolean;
 }
 
@@ -75,14 +75,14 @@ class Finder<Delivery> {
     this.#search = search;
   }
 
-  /** Notes the only lead of a batch, which the program did not take. @throws SinkUnavailable unless the lead is at fault */
+  /** Records the only lead of a batch, which the program did not take. @throws SinkUnavailable unless the lead is at fault */
   noteOnly(lead: readonly Delivery[], run: FailedRun): void {
     this.#last = run;
     this.#note(lead, run);
     this.#requireBlame();
   }
 
-  /** Notes a lead that the program did not take alone. */
+  /** Records a lead that the program did not take alone. */
   #note(lead: readonly Delivery[], run: FailedRun): void {
     const [only, ...others] = lead;
     const isAlone = only !== undefined && others.length === 0;
@@ -105,7 +105,7 @@ class Finder<Delivery> {
       if (this.#successes > 0) await this.#try([of(others)]);
     }
     if (this.#successes === 0) this.#requireBlame();
-    // Every lead was in the first run, so what has no outcome may have arrived.
+    // Every lead was in the first run, so a lead without an outcome may have arrived.
     for (const delivery of leads.flat())
       if (!this.#outcomes.has(delivery))
         this.#outcomes.set(delivery, this.#ended ? asUnsure(this.#ended) : UNSURE);
@@ -121,7 +121,7 @@ class Finder<Delivery> {
   /** Settles the suspects and returns every outcome. */
   async outcomes(): Promise<ReadonlyMap<Delivery, Outcome>> {
     for (const suspect of this.#suspects) {
-      // The deliveries of one lead are tried one by one, in order: if one has to wait, the later ones do.
+      // The deliveries of one lead are tried one by one, in order: if one has to wait, the later ones wait too.
       let waits: Outcome | undefined;
       for (const delivery of suspect.lead) {
         const outcome = waits ?? (await this.#settled(suspect, delivery));
@@ -151,7 +151,7 @@ class Finder<Delivery> {
     }
   }
 
-  /** Tries parts one after the other, and halves of those that the program does not take. Does nothing if there is no time left. */
+  /** Tries parts one after the other, and halves those that the program does not take. Does nothing if there is no time left. */
   async #try(parts: readonly (readonly (readonly Delivery[])[])[]): Promise<void> {
     const { under, partMs, refused } = this.#search;
     const isFirst = this.#last === undefined && this.#successes === 0;

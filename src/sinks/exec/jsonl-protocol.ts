@@ -7,7 +7,7 @@ import type { ProgramProtocol, ProtocolForm } from './program-protocol.ts';
 /** Line breaks between the values of a JSON text. Within its strings they are escapes. */
 const LINE_BREAKS = /[\r\n]+/g;
 
-/** Returns what a program reads that takes one JSON object per line: the fields of the mapping, or the event as a webhook gets it. */
+/** Returns the protocol for a program that reads one JSON object per line: the fields of the mapping, or the event as a webhook gets it. */
 export function jsonlProtocol(deliveries: readonly Delivery[], form: ProtocolForm): ProgramProtocol {
   return {
     *lines() {

@@ -1,22 +1,22 @@
-/** Number of failures for a lead alone after which it can be known to be at fault: as many as hold a sink that takes nothing else. */
+/** Number of failures for a lead alone after which the lead may prove to be at fault: the number of failures after which a sink is held. */
 const MANY = 5;
-/** Maximum leads that are remembered. */
+/** Maximum number of leads to remember. */
 const MAX_LEADS = 1_000;
 
 /**
- * Remembers the leads for which a program failed alone, over attempts. One attempt cannot show whether such a lead or the program is at fault
- * if no other lead is there to compare: on a sink with few leads that is the usual case.
+ * Remembers, across attempts, the leads for which a program failed when they were tried alone. If there is no other lead to compare with, as
+ * is usual for a sink with few leads, a single attempt cannot show whether the lead or the program is at fault.
  */
 export class LoneFailures {
   readonly #leads = new Map<string, { failures: number; tookOther: boolean }>();
 
-  /** Notes that the program took leads. */
+  /** Records that the program took leads. */
   noteTaken(ids: readonly string[]): void {
     for (const id of ids) this.#leads.delete(id);
     for (const lead of this.#leads.values()) lead.tookOther ||= lead.failures >= MANY;
   }
 
-  /** Notes a failure. Returns whether the program had failed for this lead alone time and again, and then taken another one. */
+  /** Records a failure. Returns whether the program had already failed `MANY` times for this lead alone, and then taken another one. */
   isAtFault(id: string): boolean {
     const { failures, tookOther } = this.#leads.get(id) ?? { failures: 0, tookOther: false };
     this.#leads.delete(id);

@@ -1,6 +1,6 @@
-/** What a program gets on its standard input, and how it says that it has stored it. */
+/** What a program gets on its standard input, and how it acknowledges that it has stored the leads. */
 export interface ProgramProtocol {
-  /** Returns the lines, without line breaks. Makes each when it is asked for. */
+  /** Yields the lines, without line breaks. Creates each line only when it is requested. */
   lines(): Iterable<string>;
   /** What the program has to write to standard output after the leads; undefined if its exit code is enough. */
   readonly wants: Acknowledgement | undefined;

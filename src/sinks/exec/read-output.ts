@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Maximum characters of a line of standard output. The rest of a longer line is discarded with it. */
+/** Maximum number of characters in a line of standard output. Longer lines are discarded. */
 const MAX_LINE = 64 * 1024;
 
 /** Reads a stream to its end and keeps its last `max` bytes, which the result returns. */
@@ -14,7 +14,7 @@ export function keepEnd(stream: Readable, max: number): () => Buffer {
   return () => kept;
 }
 
-/** Reads a stream to its end and calls `onLine` with each line, without the line break. Leaves out lines that are too long. */
+/** Reads a stream to its end and calls `onLine` with each line, without the line break. Skips lines that are too long. */
 export function eachLine(stream: Readable, onLine: (line: string) => void): void {
   const decoder = new StringDecoder('utf8');
   let [line, isTooLong] = ['', false];

@@ -25,15 +25,15 @@ interface RunLimits {
 
 /** Time between SIGTERM and SIGKILL if leadsync stops, in ms: an aborted attempt has to end within half a second. */
 const STOP_GRACE_MS = 300;
-/** Maximum bytes of standard error that are kept. */
+/** Maximum number of bytes of standard error to keep. */
 const MAX_STDERR = 8 * 1024;
 /** Minimum bytes of one write to the program. Lines are short, and each write is a system call. */
 const WRITE_BYTES = 64 * 1024;
 
 /**
- * Runs a program with these lines as its standard input, and waits for its end. Makes each line only when the program has read what was
+ * Runs a program with these lines as its standard input, and waits for its end. Creates each line only when the program has read the lines
  * before it.
- * @throws the error of Node if no process can be started, or an error of `lines`
+ * @throws the error from Node.js if no process can be started, or an error from `lines`
  */
 export async function runProgram(program: Program, lines: Iterable<string>, limits: RunLimits): Promise<Run> {
   const { clock, timeoutMs, graceMs, stop, onLine } = limits;
@@ -70,7 +70,7 @@ export async function runProgram(program: Program, lines: Iterable<string>, limi
   }
 }
 
-/** Writes lines as fast as the program reads them, until it stops reading. @throws the error of `lines` */
+/** Writes lines as fast as the program reads them, until it stops reading. @throws the error from `lines` */
 async function feed(stdin: Writable, lines: Iterable<string>): Promise<void> {
   for (const chunk of inChunks(lines)) {
     if (stdin.destroyed) return;
@@ -79,7 +79,7 @@ async function feed(stdin: Writable, lines: Iterable<string>): Promise<void> {
   stdin.end();
 }
 
-/** Resolves when a stream can take more, or no more at all. */
+/** Resolves when a stream can take more data, or is closed. */
 function drained(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -24,7 +24,7 @@ function* messages(batch: Batch, state: string, form: ProtocolForm): Iterable<st
   yield `{"type":"STATE","value":${state}}`;
 }
 
-/** Returns the name of a stream: of a test event another one, so that no test is among the leads. */
+/** Returns the name of a stream. A test event has streams of its own, so that no test lead is stored among the leads. */
 function nameOf({ name }: Stream, { isTest }: ProtocolForm): string {
   return isTest ? `leadsync_test_${name}` : name;
 }
@@ -38,7 +38,7 @@ function stateOf(deliveries: readonly Delivery[]): string {
   return JSON.stringify({ leadsync: { leads: deliveries.length, sha256: hash('sha256', ids) } });
 }
 
-/** Recognises a STATE on standard output. Only the last one counts: a target may write others before. */
+/** Recognises a STATE on standard output. Only the last one counts, because a target may write others before it. */
 class StateReader implements Acknowledgement {
   readonly #state: string;
   isGiven = false;
@@ -58,7 +58,7 @@ class StateReader implements Acknowledgement {
   }
 }
 
-/** Returns JSON whose keys are sorted: a target may have parsed the STATE and written it in another order. */
+/** Returns JSON whose keys are sorted, because a target may have parsed the STATE and written its keys in another order. */
 function sorted(value: unknown): string {
   return JSON.stringify(value, (_, inside: unknown) =>
     typeof inside === 'object' && inside !== null && !Array.isArray(inside)
@@ -95,7 +95,7 @@ function propertyOf({ type }: Column, isNullable: boolean, { ids }: ProtocolForm
     case 'day':
       return `{${of('string')},"format":"date"}`;
     case 'text':
-    case 'json': // as text: some targets make a column of each key of an object
+    case 'json': // as text, because some targets create a column for each key of an object
     case 'jsonb':
       return `{${of('string')}}`;
   }

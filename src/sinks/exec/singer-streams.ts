@@ -11,7 +11,7 @@ import { AS_RECEIVED, isMixed, mappedColumns } from '../mapped-columns.ts';
 /** A value of a record. Whole numbers that may exceed 2^53 are a bigint. */
 export type Cell = string | number | bigint | boolean | null;
 
-/** A stream of records, as a Singer target makes a table of it. */
+/** A stream of records, from which a Singer target makes a table. */
 export interface Stream {
   readonly name: string;
   readonly columns: readonly Column[];
@@ -28,7 +28,7 @@ const DELIVERY_ID = always('_leadsync_delivery_id', 'text', 'Identifies the deli
 const leadColumns = [...columnsOf('leads').filter(({ name }) => !LATER.includes(name)), DELIVERY_ID];
 const answerColumns = columnsOf('lead_answers');
 
-/** The columns behind the fields of a mapping. */
+/** The columns that follow the fields of a mapping. */
 const behindFields: readonly Column[] = [
   always('_leadsync_source', 'text', 'The source of the lead.'),
   always('_leadsync_lead_id', 'bigint', "The lead's id."),
@@ -108,10 +108,10 @@ function mappedCell(value: MappedValue, type: Column['type']): Cell {
   return typeof value === 'object' ? null : value;
 }
 
-/** The years of a time with a four-digit year (RFC 3339, section 5.6), in ms since 1970. */
+/** Range of times that have a four-digit year (RFC 3339, section 5.6), in ms since 1970. */
 const [EARLIEST_MS, LATEST_MS] = ['0000-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'].map(Date.parse);
 
-/** Returns the time in UTC; null if it is none, or has a year that JSON Schema's `date-time` cannot have. */
+/** Returns the lead's `created_at` in UTC; null if it is not a time, or if its year is outside the range of JSON Schema's `date-time`. */
 function createdAt({ raw }: Delivery): string | null {
   const ms = readTime(readLead(raw).created_at);
   if (ms === null || ms < (EARLIEST_MS ?? 0) || ms > (LATEST_MS ?? 0)) return null;

@@ -19,7 +19,7 @@ export interface Program {
 
 /** A file with secrets that exists while the program runs. */
 export interface ConfigFile {
-  /** The absolute path of an empty private folder. It is removed when the program has ended, also if leadsync is killed. */
+  /** The absolute path of an empty private folder. It is removed when the program has ended, even if leadsync is killed. */
   readonly folder: string;
   readonly content: Secret;
 }
@@ -49,11 +49,12 @@ export interface Ended {
 /**
  * Starts the program between a pipe and a guard.
  *
- * The guard: descriptor 3 ends when leadsync ends, however it ends. The guard then removes the folder and kills the group. The file with
- * secrets, which comes on descriptor 4, is written after the guard was started, so that no kill leaves it behind. `cat`: Node connects
- * standard input to a socket, and a program cannot open /dev/stdin if it is a socket. It reports on descriptor 3 when the whole input is in
- * the pipe. Neither obeys SIGTERM, which is for the program; the shell waits for the program and passes its exit code on. It waits for the
- * guard too: in a container without an init process, nobody else would, and each run would leave a zombie.
+ * The guard reads descriptor 3, which ends when leadsync ends for whatever reason. The guard then removes the folder and kills the group. The
+ * file with secrets, which comes on descriptor 4, is written after the guard was started, so that no kill leaves it behind. `cat` is needed
+ * because Node.js connects standard input to a socket, and a program cannot open /dev/stdin if that is a socket. `cat` reports on descriptor
+ * 3 when the whole input is in the pipe. Neither the guard nor `cat` obeys SIGTERM, which is for the program. The shell waits for the program
+ * and passes its exit code on. The shell also waits for the guard: in a container without an init process, no other process would, and each
+ * run would leave a zombie.
  */
 const SCRIPT = `trap : TERM
 folder=$1; shift
@@ -74,8 +75,8 @@ const UNKNOWN_CODE = 255;
 const SIGNALLED = 128;
 
 /**
- * Starts a program. It gets the end of its input when the caller ends `stdin`. The caller has to read both outputs.
- * @throws the error of Node if no process can be started
+ * Starts a program. Its input ends when the caller ends `stdin`. The caller has to read both outputs.
+ * @throws the error from Node.js if no process can be started
  */
 export async function startProgram(program: Program): Promise<StartedProgram> {
   const { file, args, cwd, env, config } = program;
@@ -104,12 +105,12 @@ export async function startProgram(program: Program): Promise<StartedProgram> {
   return { stdin, stdout, stderr, ended, signal: (name) => signalGroup(child, name) };
 }
 
-/** Time that what a program started may go on after it has ended, in ms. */
+/** Time for which processes that a program started may go on after the program has ended, in ms. */
 const LINGER_MS = 1_000;
-/** Time between two looks at what a program left behind, in ms. The end of a group is no event. */
+/** Time between two checks of the process group that a program left behind, in ms. Node.js has no event for the end of a group. */
 const LOOK_MS = 20;
 
-/** Waits for what the program started and left behind, such as a `gzip` that still writes, and ends it after a second. */
+/** Waits for processes that the program started and left behind, such as a `gzip` that is still writing, and ends them after a second. */
 async function endGroup(child: ChildProcess): Promise<void> {
   const closed = once(child, 'close');
   const untilMs = performance.now() + LINGER_MS;

@@ -4,12 +4,12 @@ import type { Answer } from '../api-server.ts';
 import { type LimitSaid, RequestWindow } from '../crm/request-window.ts';
 import { DAILY_WAIT_MS, saysDayIsUsedUp } from './judge-fault.ts';
 
-/** What the limit of the day counts. */
+/** The unit of the daily limit. */
 export const DAILY_UNIT = 'API requests';
-/** The least that HubSpot allows: the limit of a free account, per private app or service key. */
+/** The lowest of HubSpot's limits: that of a free account, per private app or service key. */
 const LEAST_LIMIT = { requests: 100, perMs: 10_000 };
 
-/** The limits of an account, as its answers tell them: requests within ten seconds, and requests of a day. */
+/** The limits of an account, as read from its answers: requests per ten seconds, and requests per day. */
 export class AccountLimits {
   readonly #clock: Clock;
   readonly #window: RequestWindow;
@@ -28,15 +28,15 @@ export class AccountLimits {
   }
 
   /**
-   * Returns how long leadsync sends nothing because the account has no requests left today, in ms. The limit is renewed at midnight in the
-   * account's time zone, which leadsync does not know: a request looks again an hour after the last answer.
+   * Returns the time for which leadsync still sends nothing because the account has no requests left today, in ms. The limit is renewed at
+   * midnight in the account's time zone, which leadsync does not know, so leadsync tries again an hour after the last answer.
    */
   waitMs(): number {
     if (this.#usedUpAtMs === undefined) return 0;
     return Math.max(0, this.#usedUpAtMs + DAILY_WAIT_MS - this.#clock.monotonicMs());
   }
 
-  /** Lets the next request ask HubSpot, although none was left today. */
+  /** Allows the next request, although the account had none left today. */
   lookAgain(): void {
     this.#usedUpAtMs = undefined;
   }
@@ -69,7 +69,7 @@ function limitSaid(answer: Answer): LimitSaid {
   };
 }
 
-/** Returns the number in a header on limits; NaN if there is none. */
+/** Returns the number in a rate limit header; NaN if the header is absent. */
 function numberIn({ header }: Answer, name: string): number {
   return Number(header(`x-hubspot-ratelimit-${name}`) ?? Number.NaN);
 }

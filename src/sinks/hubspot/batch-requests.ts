@@ -2,14 +2,14 @@ import { type Answer, AnswerTooLong } from '../api-server.ts';
 import type { RecordFault } from './judge-fault.ts';
 import { readBody } from './read-answer.ts';
 
-/** Maximum records of one request. */
+/** Maximum number of records per request. */
 export const MAX_INPUTS = 100;
 
 /** A request about several items. */
 export interface BatchRequest<Item, Result> {
   readonly path: string;
   bodyOf(part: readonly Item[]): object;
-  /** Returns what the body of an answer says; undefined if it is no answer to such a request. */
+  /** Parses the body of an answer. Returns undefined if it is not an answer to such a request. */
   readResult(
     body: Readonly<Record<string, unknown>>,
     part: readonly Item[],
@@ -28,14 +28,14 @@ export type Part<Item, Result> = { readonly part: readonly Item[]; readonly answ
 /** How to send a request. */
 interface Sending {
   send(body: object): Promise<Answer>;
-  /** Returns the fault of a record for which an answer refuses the request. @throws SinkUnavailable if the answer blames no record */
+  /** Returns the fault of the record because of which an answer refuses the request. @throws SinkUnavailable if the answer blames no record */
   faultOf(answer: Answer): RecordFault;
 }
 
 /**
- * Makes a request for items, at most 100 at once. Divides the items if HubSpot refuses the request because of one of them, if the answer is too
- * long, or if it leaves open which of them are at fault, until the item at fault is alone. Yields each answer with its items, or the fault of an
- * item. @throws SinkUnavailable
+ * Sends items in requests of at most 100. If HubSpot refuses a request because of one item, if the answer is too long, or if it leaves open which
+ * items are at fault, splits the items until the item at fault is alone. Yields each answer with its items, or the fault of an item. @throws
+ * SinkUnavailable
  */
 export async function* inParts<Item, Result>(
   items: readonly Item[],
@@ -62,7 +62,7 @@ export async function* inParts<Item, Result>(
   }
 }
 
-/** Whether an answer says that HubSpot carried out at least parts of the request. */
+/** Whether an answer says that HubSpot carried out at least a part of the request. */
 export function isSuccess({ httpStatus }: Answer): boolean {
   return httpStatus >= 200 && httpStatus < 300;
 }

@@ -2,7 +2,7 @@ import { changesOf, type Overwrite, overwriteOf } from '../crm/overwrite.ts';
 import { type Enquiry, KEY, type Properties, URL_PROPERTY } from './enquiry.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
-/** The property that tells how far a contact has come. */
+/** The property for the lifecycle stage of a contact. */
 const STAGE = 'lifecyclestage';
 /** Properties in which a record may differ from an enquiry without a remark. */
 const MAY_DIFFER: ReadonlySet<string> = new Set([
@@ -13,20 +13,20 @@ const MAY_DIFFER: ReadonlySet<string> = new Set([
   'leadsync_first_seen_at',
 ]);
 
-/** A person: the enquiries with the same email address, or one enquiry without any. */
+/** A person: the enquiries with the same email address, or one enquiry without an email address. */
 export interface Person {
   readonly traceId: string;
   /** Oldest first. */
   readonly enquiries: readonly Enquiry[];
-  /** Undefined if the person is found by the key of the lead. */
+  /** Undefined if leadsync finds the person by the key of the lead. */
   readonly email: string | undefined;
   /** The key of the oldest enquiry, which a new contact gets. */
   readonly key: string;
-  /** Whether a contact that HubSpot does not have is to be made. */
+  /** Whether to create the contact if HubSpot does not have it. */
   readonly isNew: boolean;
 }
 
-/** Returns the persons of enquiries. */
+/** Groups enquiries by person. */
 export function personsOf(enquiries: readonly Enquiry[]): readonly Person[] {
   const byPerson = Map.groupBy(enquiries, ({ email, key }) => email ?? `key ${key}`);
   return [...byPerson.values()].map((own) => {
@@ -42,8 +42,8 @@ export function personsOf(enquiries: readonly Enquiry[]): readonly Person[] {
 }
 
 /**
- * Returns the properties that the contact of a person has after its enquiries, whether these come in one batch or in several. `held` are those
- * that it has before; undefined if there is no contact.
+ * Returns the properties of a person's contact after its enquiries were written. The result is the same whether the enquiries come in one batch
+ * or in several. `held` contains the contact's present properties; it is undefined if there is no contact.
  */
 export function contactAfter(
   { enquiries, email }: Person,
@@ -55,9 +55,9 @@ export function contactAfter(
   let after: HubSpotRecord['properties'] = held ?? { ...address, ...first?.contact };
   for (const enquiry of held ? enquiries : others) {
     const wanted: Record<string, string> = { ...(after['email'] ? {} : address), ...enquiry.contact };
-    delete wanted[KEY]; // the key is that of the lead that made the contact
-    if (after[STAGE]) delete wanted[STAGE]; // moves forward only, and people move it
-    // Without a deal, a lead that comes again is recognised only if it made the contact.
+    delete wanted[KEY]; // the contact keeps the key of the lead for which it was created
+    if (after[STAGE]) delete wanted[STAGE]; // it only moves forward, and people move it
+    // Without a deal, a repeated lead is recognised only if the contact was created for it.
     const isRepeat = enquiry.existing !== undefined || held?.[KEY] === enquiry.key;
     const may = isRepeat ? overwriteOf(enquiry, overwrite) : overwrite;
     after = { ...after, ...changesOf(after, wanted, may) };
@@ -65,7 +65,7 @@ export function contactAfter(
   return after;
 }
 
-/** Returns a remark on the wanted values that a record does not have; empty if it has them all. `record` is its name: `contact`. */
+/** Returns a remark on the wanted values that a record does not have; empty if it has all of them. `record` is the kind of record: `contact`. */
 export function remarkOn(
   record: string,
   wanted: Properties,

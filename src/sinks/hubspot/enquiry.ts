@@ -6,7 +6,7 @@ import type { SinkParts } from '../sink.ts';
 import type { ObjectName } from './hubspot-api.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
-/** The property by which leadsync recognises the records that it made: the key of the lead, with unique values. */
+/** The property by which leadsync recognises the records that it created. It holds the key of the lead, and its values are unique. */
 export const KEY = 'leadsync_key';
 /** The property with the address of the lead's page. */
 export const URL_PROPERTY = 'leadsync_url';
@@ -16,16 +16,16 @@ export type Properties = Readonly<Record<string, string>>;
 
 /** A lead of a batch, and what has become of it so far. */
 export interface Enquiry extends BatchLead {
-  /** The email address in lower case; undefined if there is none that HubSpot takes. */
+  /** The email address in lower case; undefined if there is none that HubSpot accepts. */
   email: string | undefined;
   /** The properties of the contact, without its email address. */
   readonly contact: Properties;
   /** The properties of the deal or lead. */
   readonly record: Properties;
-  /** What was not taken over, for the operator. */
+  /** Remarks for the operator, such as which values were not written. */
   readonly remarks: string[];
   contactId: string | undefined;
-  /** The deal or lead that HubSpot has already. */
+  /** The deal or lead that HubSpot already has. */
   existing: HubSpotRecord | undefined;
   /** Set as soon as it is certain. */
   outcome: Outcome | undefined;
@@ -57,7 +57,7 @@ export function enquiriesOf(
   });
 }
 
-/** Returns the names of the properties that the enquiries have, of their contacts or records. */
+/** Returns the names of the properties that the enquiries have for their contacts, or for their deals or leads. */
 export function namesOf(enquiries: readonly Enquiry[], part: 'contact' | 'record'): readonly string[] {
   return [...new Set(enquiries.flatMap((enquiry) => Object.keys(enquiry[part])))];
 }
@@ -68,7 +68,7 @@ export const PREFIXES: Readonly<Record<Exclude<ObjectName, 'contacts'>, string>>
   leads: 'lead',
 };
 
-/** Returns the values of a delivery that are not empty, by the name that `nameOf` returns; leaves out fields without one. */
+/** Returns the non-empty values of a delivery, by the names that `nameOf` returns. Leaves out fields for which it returns none. */
 function propertiesOf(
   { fields }: Delivery,
   nameOf: (field: string) => string | undefined,
@@ -82,7 +82,7 @@ function propertiesOf(
   return properties;
 }
 
-/** Returns a value as HubSpot takes it: a list of texts as it writes several options. */
+/** Formats a value for HubSpot. Joins a list with semicolons, as HubSpot does for several options. */
 function valueText(value: MappedValue): string {
   const isList = Array.isArray(value) && value.every((one) => typeof one !== 'object');
   return (isList ? value.map(mappedText).join(';') : mappedText(value)).toWellFormed();

@@ -36,7 +36,7 @@ export type Written = ReadonlyMap<string, HubSpotRecord | RecordFault>;
 
 const JSON_TYPE = 'application/json';
 
-/** The requests to HubSpot that a sink makes. Keeps them within the limit of the account. */
+/** Sends a sink's requests to HubSpot, within the limits of the account. */
 export class HubSpotApi {
   readonly addressee: Addressee;
   readonly #base: URL;
@@ -52,12 +52,12 @@ export class HubSpotApi {
     this.#limits = new AccountLimits(parts.clock);
   }
 
-  /** How much of the daily limit of the account is used, as the last answer said. */
+  /** How much of the account's daily limit is used, according to the last answer. */
   get quota(): Quota | undefined {
     return this.#limits.quota;
   }
 
-  /** Lets the next request ask HubSpot, although an earlier answer said that none is left today. */
+  /** Allows the next request, although an earlier answer said that the account has none left today. */
   lookAgain(): void {
     this.#limits.lookAgain();
   }
@@ -67,7 +67,7 @@ export class HubSpotApi {
     return `${this.#base.href.replace(/\/$/, '')}${path}`;
   }
 
-  /** Reads records by the values of a property, or by their ids. Those that do not exist are absent. @throws SinkUnavailable */
+  /** Reads records by the values of a property, or by their ids. Records that do not exist are absent. @throws SinkUnavailable */
   async read(
     object: ObjectName,
     {
@@ -87,16 +87,16 @@ export class HubSpotApi {
       }),
       readResult: readBatch,
     };
-    // No record has an id that HubSpot does not take as one.
+    // A part without a result is an id that HubSpot does not accept, so no record has it.
     for await (const { result } of this.#inParts(ids, request, { ...limits, sendsLeads: false }))
       records.push(...(result?.records.map(({ of }) => of) ?? []));
     return records;
   }
 
   /**
-   * Writes records with one of the batch requests, and returns what became of each. `keyOf` returns the value by which a record is
-   * recognised in an answer without trace ids. If HubSpot refuses a request as a whole because of its records, or does not say which of them are
-   * at fault, divides it until the record at fault is alone. @throws SinkUnavailable
+   * Writes records with one of the batch requests, and returns what became of each. `keyOf` returns the value by which a record is recognised in
+   * an answer without trace ids. If HubSpot refuses a request as a whole because of its records, or does not say which of them are at fault,
+   * splits the request until the record at fault is alone. @throws SinkUnavailable
    */
   async write(
     object: ObjectName,
@@ -130,7 +130,7 @@ export class HubSpotApi {
   }
 
   /**
-   * Links contacts with records, by the default association. May be repeated. Returns why a link was not made, by the id of the record.
+   * Links contacts to records, by the default association. Safe to repeat. Returns why a link was not created, by the id of the record.
    * @throws SinkUnavailable
    */
   async associate(
@@ -156,7 +156,10 @@ export class HubSpotApi {
     return faults;
   }
 
-  /** Makes another request, and returns its JSON. @throws SinkUnavailable for every answer other than success, unless `isExpected` */
+  /**
+   * Makes any other request. Returns the JSON of the answer; undefined if the answer is empty or `isExpected`. @throws SinkUnavailable for every
+   * other answer that is not a success
+   */
   async ask(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
@@ -175,7 +178,7 @@ export class HubSpotApi {
     return read;
   }
 
-  /** Returns the `results` of a list, and its whole answer. @throws SinkUnavailable, also for an answer that is no list */
+  /** Requests a list. Returns its `results`, and the whole answer. @throws SinkUnavailable, also if the answer is not a list */
   async list(
     path: string,
     limits: Pick<CallLimits, 'stop' | 'confirmLease'>,
@@ -207,7 +210,7 @@ export class HubSpotApi {
     });
   }
 
-  /** Returns the fault of a record that an answer refuses the request for. @throws SinkUnavailable if it says nothing about records */
+  /** Returns the fault of the record because of which an answer refuses the request. @throws SinkUnavailable if the answer blames no record */
   #faultOf(answer: Answer, path: string, { sendsLeads = false }: CallLimits): RecordFault {
     const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer) };
     const fault = blamesRecords(answer)

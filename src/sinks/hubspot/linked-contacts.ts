@@ -3,13 +3,16 @@ import { SinkUnavailable } from '../sink.ts';
 import { chunksOf, MAX_INPUTS } from './batch-requests.ts';
 import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';
 
-/** A result of a read of associations. */
+/** A result of a request for associations. */
 interface Result {
   readonly from?: { readonly id?: unknown };
   readonly to?: readonly { readonly toObjectId?: unknown }[];
 }
 
-/** Returns the ids of the contacts of deals or leads, by the id of the record. A record without a contact is absent. @throws SinkUnavailable */
+/**
+ * Returns the ids of the contacts that are linked to deals or leads, by the id of the deal or lead. A record without a contact is absent. @throws
+ * SinkUnavailable
+ */
 export async function readLinkedContacts(
   api: HubSpotApi,
   object: Exclude<ObjectName, 'contacts'>,

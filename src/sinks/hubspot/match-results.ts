@@ -3,7 +3,7 @@ import { SinkUnavailable } from '../sink.ts';
 import { type Addressee, judgeFault, type RecordFault, storedAnswer, unnamed } from './judge-fault.ts';
 import type { BatchAnswer, HubSpotRecord } from './read-answer.ts';
 
-/** A record to write. The trace id is that of the record in this request. */
+/** A record to write. The trace id identifies the record within its request. */
 export interface RecordInput {
   readonly objectWriteTraceId: string;
   readonly id?: string;
@@ -16,13 +16,13 @@ export interface RecordInput {
 export interface MatchedResults {
   /** What became of a record, by its trace id. */
   readonly written: ReadonlyMap<string, HubSpotRecord | RecordFault>;
-  /** Records of which some are at fault, and the answer does not say which. */
+  /** Records some of which are at fault, if the answer does not say which. */
   readonly unclear: readonly RecordInput[];
 }
 
 /**
- * Finds the results of records by their trace ids, or by the value that `keyOf` returns. A fault without a trace id is that of the only record
- * that the answer does not name.
+ * Matches results to records by their trace ids, or by the value that `keyOf` returns. A fault without a trace id belongs to the record that the
+ * answer does not name, if there is only one such record.
  */
 export function matchResults(
   inputs: readonly RecordInput[],

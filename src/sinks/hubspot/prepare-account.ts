@@ -27,13 +27,13 @@ interface Pipeline {
   readonly stages?: readonly { readonly id?: string }[];
 }
 
-/** The properties that say where a record is in its pipeline. */
+/** The properties for the pipeline of a record and its stage there. */
 const PIPELINE_PROPERTIES = {
   deals: { pipeline: 'pipeline', stage: 'dealstage' },
   leads: { pipeline: 'hs_pipeline', stage: 'hs_pipeline_stage' },
 } as const;
 
-/** What leadsync needs of the property for a type of values (https://developers.hubspot.com/docs/api-reference/crm-properties-v3/guide). */
+/** The property definition that leadsync needs for each type of value (https://developers.hubspot.com/docs/api-reference/crm-properties-v3/guide). */
 const KINDS: Readonly<Record<MappedType, object>> = {
   text: { type: 'string', fieldType: 'textarea' },
   json: { type: 'string', fieldType: 'textarea' },
@@ -76,8 +76,8 @@ export async function readFields(
 }
 
 /**
- * Returns the ids of the pipelines of an object and of their stages, by the property that takes them. No property lists them reliably.
- * Empty if the token may not read them. @throws SinkUnavailable
+ * Returns the ids of an object's pipelines and of their stages, by the property that accepts them. The options of these properties do not list
+ * them reliably. Returns an empty map if the token may not read them. @throws SinkUnavailable
  */
 async function readPipelines(
   api: HubSpotApi,
@@ -142,7 +142,7 @@ export async function readProperties(
   return (results as readonly Property[]).filter(({ name }) => typeof name === 'string');
 }
 
-/** Returns the fields of a mapping that are properties of leadsync's own, such as `deal.leadsync_answers`. */
+/** Returns the fields of a mapping that are leadsync's own properties, such as `deal.leadsync_answers`. */
 function ownColumns(columns: readonly MappedColumn[], object: ObjectName) {
   return columns.flatMap(({ name, type }) => {
     const [prefix, rest] = name.includes('.') ? name.split('.') : [undefined, name];
@@ -151,7 +151,7 @@ function ownColumns(columns: readonly MappedColumn[], object: ObjectName) {
   });
 }
 
-/** Returns the part that is a property. The first one of an object brings the group of all. */
+/** Returns the missing part for a property. The first missing property of an object also creates the group for all of them. */
 function partOf(
   api: HubSpotApi,
   object: ObjectName,
@@ -177,17 +177,17 @@ function partOf(
   };
 }
 
-/** Returns a request as a command for a shell that has the token in HUBSPOT_TOKEN. */
+/** Returns a request as a shell command. The shell must have the token in HUBSPOT_TOKEN. */
 function curl(address: string, body: object): string {
   return curlCommand(address, 'Authorization: Bearer $HUBSPOT_TOKEN', body);
 }
 
-/** Returns the command that makes the group. The group may exist already, which is no reason to end the script. */
+/** Returns the command that creates the group. The group may already exist, so a failure does not end the script. */
 function groupCommand(address: string, group: object): string {
   return curl(address, group).replace('|| exit', "|| echo 'Continues without a new group.'");
 }
 
-/** Returns what people see: `leadsync first seen at`. */
+/** Returns the label that people see: `leadsync first seen at`. */
 function labelOf(name: string): string {
   return name.replaceAll('_', ' ');
 }

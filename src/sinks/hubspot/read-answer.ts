@@ -6,18 +6,18 @@ export interface HubSpotRecord {
   readonly properties: Readonly<Record<string, string | null>>;
 }
 
-/** What HubSpot says about a request or one of its records that it did not accept. Every part of an error is optional there. */
+/** What HubSpot says about a request that it did not accept, or about a record in it. Every part of a HubSpot error is optional. */
 export interface HubSpotFault {
   readonly category: string;
   /** The properties at fault, each with HubSpot's code: `INVALID_OPTION`. */
   readonly properties: readonly { readonly name: string; readonly code: string }[];
   /** Required properties that the record lacks. */
   readonly missing: readonly string[];
-  /** The record that has a unique value already. */
+  /** The id of the record that already has a unique value. */
   readonly existingId: string | undefined;
   /** Whether the property by which records are found does not have unique values. */
   readonly isNotUnique: boolean;
-  /** The scopes of which the token lacks all. */
+  /** The scopes of which the request needs one and the token has none. */
   readonly scopes: readonly string[];
   /** The limit that was exceeded: `DAILY`. */
   readonly policy: string | undefined;
@@ -37,7 +37,7 @@ export interface BatchAnswer {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Returns the JSON object of an answer; undefined if it has none, such as the page of a proxy. */
+/** Parses an answer as a JSON object. Returns undefined if it is not one, for example a proxy's error page. */
 export function readBody({ text }: Answer): Json | undefined {
   try {
     return objectOf(JSON.parse(text ?? ''));
@@ -46,7 +46,7 @@ export function readBody({ text }: Answer): Json | undefined {
   }
 }
 
-/** Returns what a body says about the records of a batch; undefined if it is no such answer. */
+/** Returns what a body says about the records of a batch; undefined if it is not the answer to a batch. */
 export function readBatch(body: Json): BatchAnswer | undefined {
   if (!Array.isArray(body['results'])) return undefined;
   const records = listOf(body['results']).flatMap((result) => {
@@ -64,16 +64,16 @@ export function readBatch(body: Json): BatchAnswer | undefined {
   return { records, faults };
 }
 
-/** A contact and a record to link, by their ids. Contacts and records may have the same ids. */
+/** A contact and a record to link, by their ids. A contact and a record may have the same id. */
 export interface Link {
   readonly contact: string;
   readonly record: string;
 }
 
-/** HubSpot's type of the association from a deal to its contact: a link that an answer names from its other end. */
+/** HubSpot's type of the association from a deal to its contact. An answer may describe a link in this direction. */
 const DEAL_TO_CONTACT = 3;
 
-/** Returns the links that a body names, as `linkText` writes them; undefined if it is no such answer. */
+/** Returns the links that a body names, as `linkText` writes them; undefined if it is not the answer to such a request. */
 export function readLinks(body: Json): ReadonlySet<string> | undefined {
   if (!Array.isArray(body['results'])) return undefined;
   const links = listOf(body['results']).flatMap(({ from, to, associationSpec }) => {
@@ -85,12 +85,12 @@ export function readLinks(body: Json): ReadonlySet<string> | undefined {
   return new Set(links);
 }
 
-/** Returns a link as one text. */
+/** Returns a link as a single string. */
 export function linkText({ contact, record }: Link): string {
   return `${contact} ${record}`;
 }
 
-/** Returns what an error says, of a whole answer or of one record. */
+/** Parses an error, about a whole request or one record. */
 export function readFault(error: Json | undefined): HubSpotFault {
   const message = textOf(error?.['message']) ?? '';
   const context = objectOf(error?.['context']);
@@ -111,8 +111,8 @@ export function readFault(error: Json | undefined): HubSpotFault {
 }
 
 /**
- * Returns the properties that a message names: it ends with wrong values as JSON, and calls the value that another record has
- * `PropertyValueCoordinates{…, propertyName=job_number, …}`.
+ * Returns the properties that an error message names. The message lists invalid values as JSON at its end. It describes a value that another
+ * record already has as `PropertyValueCoordinates{…, propertyName=job_number, …}`.
  */
 function propertiesIn(message: string): HubSpotFault['properties'] {
   const taken = /PropertyValueCoordinates\{.*?\bpropertyName=(\w+)/s.exec(message)?.[1];

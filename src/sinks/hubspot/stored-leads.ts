@@ -4,10 +4,10 @@ import { SinkUnavailable, type StoredLead } from '../sink.ts';
 import { KEY } from './enquiry.ts';
 import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';
 
-/** Records of a page. */
+/** Number of records per page. */
 const PAGE = 100;
 
-/** Returns the leads that have a record. Reads every record of the object: a search would miss the newest. @throws SinkUnavailable */
+/** Returns the leads that have a record. Reads every record of the object, because a search would miss the newest. @throws SinkUnavailable */
 export async function* storedRecords(
   api: HubSpotApi,
   object: Exclude<ObjectName, 'contacts'>,

@@ -20,12 +20,12 @@ const CONFLICT =
 const GONE = 'The record was deleted in HubSpot during this attempt. leadsync tries again.';
 
 /**
- * Finds or makes the contact of each enquiry by email address. Uses the key of the lead instead if HubSpot accepts no address of it, or if the
- * address was changed in HubSpot. Sets the contact's id, or the outcome of an enquiry that HubSpot does not accept. Makes no contact for a lead that
- * HubSpot already knows: its users may have deleted, merged or corrected the contact.
+ * Finds or creates the contact of each enquiry by email address. Uses the key of the lead instead if the enquiry has no address that HubSpot
+ * accepts, or if the address was changed in HubSpot. Sets the contact's id, or the outcome of an enquiry that HubSpot does not accept. Creates no
+ * contact for a lead that HubSpot already has, because people may have deleted, merged or corrected the contact.
  *
- * Reads first, then makes or updates: HubSpot does not say what an upsert by email address does to properties that the request omits. If another
- * program makes the contact in between, HubSpot refuses a second one and names the first.
+ * Reads first, then creates or updates, because HubSpot does not say what an upsert by email address does to properties that the request omits.
+ * If another program creates the contact in between, HubSpot refuses a second one and names the first.
  * @throws SinkUnavailable
  */
 export async function writeContacts(
@@ -37,12 +37,12 @@ export async function writeContacts(
   await writer.write(personsOf(enquiries));
   // HubSpot does not say which enquiry of a person has the wrong value.
   for (const one of oneByOne(writer.refusedTogether)) await writer.write(personsOf(one));
-  // Those whose address HubSpot has just refused.
+  // By key: the enquiries whose address HubSpot has just refused.
   await writer.write(personsOf(enquiries.filter((one) => isOpen(one) && one.email === undefined)));
   for (const { remarks } of enquiries.filter(isOpen)) remarks.push(NO_CONTACT);
 }
 
-/** Returns the enquiries of persons in groups that have at most one of each person. */
+/** Returns the enquiries of persons in groups that contain at most one enquiry of each person. */
 function oneByOne(persons: readonly Person[]): readonly (readonly Enquiry[])[] {
   const most = Math.max(0, ...persons.map(({ enquiries }) => enquiries.length));
   return Array.from({ length: most }, (_, at) => persons.flatMap(({ enquiries }) => enquiries[at] ?? []));
@@ -59,7 +59,7 @@ class ContactWriter {
   readonly #names: readonly string[];
   /** Persons whose enquiries HubSpot has refused as one contact. Each enquiry may be accepted without the others. */
   readonly refusedTogether: Person[] = [];
-  /** Persons of whom HubSpot says that another contact has a unique value of theirs, which is not the email address. */
+  /** Persons for whom HubSpot reports that another contact already has one of their unique values, other than the email address. */
   readonly #conflicting = new Set<Person>();
 
   constructor(api: HubSpotApi, overwrite: Overwrite, limits: CallLimits, names: readonly string[]) {
@@ -75,7 +75,7 @@ class ContactWriter {
     const known = new Map([...(await this.#readByEmail(byEmail)), ...(await this.#readByKey(byKey))]);
     const unknown = byEmail.filter((person) => !known.has(person));
     const existing = await this.#create(unknown.filter(({ isNew }) => isNew));
-    // Neither known, nor made, nor refused: those for whom no contact is made, and those whose key another contact has.
+    // Neither found, nor created, nor refused: persons for whom no contact is to be created, and persons whose key another contact has.
     const others = unknown
       .filter(({ enquiries: [first] }) => first?.email !== undefined && isOpen(first))
       .filter((person) => !existing.has(person) && !this.refusedTogether.includes(person));
@@ -99,7 +99,7 @@ class ContactWriter {
     return known(persons, ({ key }) => byKey.get(key));
   }
 
-  /** Returns the contacts that leadsync made for these leads and whose address is another one than that of the lead. */
+  /** Returns the contacts that leadsync created for these leads and whose address is no longer that of the lead. */
   async #readOfOtherEmail(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
     const found = await this.#readByKey(persons);
     for (const [person, record] of found)
@@ -114,15 +114,16 @@ class ContactWriter {
     return this.#api.read('contacts', { ids, properties, ...(by === undefined ? {} : { by }) }, this.#limits);
   }
 
-  /** Returns the fault of a person whose contact HubSpot does not make, and that leadsync does not find. */
+  /** Returns the fault of a person whose contact HubSpot does not create and leadsync does not find. */
   #conflictOf(person: Person): RecordFault {
     if (!this.#conflicting.has(person)) return { kind: 'existing', id: undefined };
     return { kind: 'refused', reason: `HubSpot at ${this.#api.addressee.origin} ${CONFLICT}` };
   }
 
   /**
-   * Makes contacts. Returns those that exist although they were not found: by a second address, or made in this moment. Leaves the persons open
-   * whose address HubSpot does not take, or whose key or other unique value another contact has.
+   * Creates contacts. Returns contacts that exist although leadsync did not find them, because they have the address as a second one or were
+   * created in the meantime. Leaves a person open if HubSpot does not accept the address, or if another contact has the person's key or another
+   * unique value.
    */
   async #create(persons: readonly Person[]): Promise<Map<Person, HubSpotRecord>> {
     const ids = new Map<Person, string>();
@@ -141,7 +142,7 @@ class ContactWriter {
     const existing = known([...ids.keys()], (person) => byId.get(ids.get(person) ?? ''));
     for (const [person, record] of existing) {
       if (emailsOf(record).includes(person.email ?? '')) continue;
-      existing.delete(person); // what leadsync writes there would be written to another client
+      existing.delete(person); // otherwise leadsync would write to the contact of another client
       this.#conflicting.add(person);
     }
     return existing;
@@ -206,7 +207,7 @@ class ContactWriter {
   }
 }
 
-/** Returns the requests for the contacts of enquiries, if HubSpot has none of them. */
+/** Returns the records to send for the contacts of enquiries if HubSpot has none of the contacts. */
 export function contactInputs(enquiries: readonly Enquiry[], overwrite: Overwrite): readonly RecordInput[] {
   return personsOf(enquiries).map((person) => inputOf(person, overwrite));
 }
@@ -219,7 +220,7 @@ function inputOf(person: Person, overwrite: Overwrite): RecordInput {
     : { objectWriteTraceId: traceId, properties };
 }
 
-/** Returns the properties that differ from those before. */
+/** Returns the properties in `after` that differ from those in `before`. */
 function changed(
   before: HubSpotRecord['properties'],
   after: HubSpotRecord['properties'],
@@ -247,7 +248,7 @@ function emailsOf({ properties: { email, hs_additional_emails: others } }: HubSp
   return [email, ...(others ?? '').split(';')].flatMap((one) => (one ? [one.trim().toLowerCase()] : []));
 }
 
-/** Looks for the contact by the key of the lead from now on. `why` is for the operator. */
+/** Makes leadsync look for the contact by the key of the lead from now on. `why` is a remark for the operator. */
 function goByKey({ enquiries }: Person, why: string): void {
   for (const enquiry of enquiries) {
     enquiry.email = undefined;

@@ -14,7 +14,7 @@ import {
   produceV11,
 } from '@platformatic/kafka';
 
-/** A version of a request of Kafka's protocol (https://kafka.apache.org/protocol). */
+/** A version of a request in Kafka's protocol (https://kafka.apache.org/protocol). */
 export interface RequestApi {
   /** The number of the request. */
   readonly key: number;
@@ -30,7 +30,7 @@ export const produceApis = [
   produceV3.api,
 ] as const;
 
-/** The versions of Metadata, newest first. From 4 on a client can prevent that a topic is created, from 8 on it learns its rights. */
+/** The versions of Metadata, newest first. From version 4 on, a client can prevent the creation of a topic; from 8 on, it can ask for its rights. */
 export const metadataApis = [
   metadataV12.api,
   metadataV9.api,
@@ -39,5 +39,5 @@ export const metadataApis = [
   metadataV1.api,
 ] as const;
 
-/** The versions of CreateTopics, newest first. From 4 on, brokers have defaults for partitions and replicas. */
+/** The versions of CreateTopics, newest first. From version 4 on, brokers have defaults for partitions and replicas. */
 export const createTopicsApis = [createTopicsV7.api, createTopicsV5.api, createTopicsV4.api] as const;

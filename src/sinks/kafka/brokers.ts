@@ -21,7 +21,7 @@ export interface BrokerSettings {
   readonly login: LoginFacts;
   /** Deadline of each call, in ms. */
   readonly timeoutMs: number;
-  /** Maximum calls at the same time. */
+  /** Maximum number of simultaneous calls. */
   readonly concurrency: number;
 }
 
@@ -34,7 +34,7 @@ interface ApiRange {
   readonly maxVersion: number;
 }
 
-/** The connections to the brokers of one cluster, one for each. Makes each request once. */
+/** The connections to the brokers of one cluster, one for each broker. Sends each request only once. */
 export class Brokers {
   readonly #settings: BrokerSettings;
   readonly #pool: ConnectionPool;
@@ -47,9 +47,10 @@ export class Brokers {
       ...settings.connection,
       // Leaves time for the other brokers, and for the request itself.
       connectTimeout: Math.ceil(timeoutMs / (brokers.length + 1)),
-      // Longer than the deadline of a call: the client's timer would give up an answer that waits in the socket of a busy process.
+      // Longer than the deadline of a call. Otherwise, in a busy process, the client's timer could expire although the answer is waiting in
+      // the socket.
       requestTimeout: 2 * timeoutMs,
-      // Above the number of requests that there can be, so that none waits after its lease was confirmed.
+      // More than the possible number of requests in flight, so that none waits after its lease was confirmed.
       maxInflights: concurrency + 5,
     });
     this.#pool.on('connecting', ({ connection }) => {
@@ -88,7 +89,7 @@ export class Brokers {
     throw new SinkUnavailable(`None of the ${brokers.length} brokers can be used. ${first.message}`, first);
   }
 
-  /** Returns a connection to a broker whose address comes from a broker, `origin`. @throws SinkUnavailable */
+  /** Returns a connection to a broker whose address comes from the broker `origin`. @throws SinkUnavailable */
   async advertised(broker: BrokerAddress, origin = this.origin): Promise<Connection> {
     try {
       return await this.#connect(broker);
@@ -131,7 +132,7 @@ export class Brokers {
     return asked;
   }
 
-  /** Returns the answer to a request, also if it contains error codes. @throws SinkUnavailable, or the error of the network */
+  /** Returns the answer to a request, even if it contains error codes. @throws SinkUnavailable, or the network error */
   async answer<Answer>(connection: Connection, request: () => Promise<Answer>): Promise<Answer> {
     try {
       return await request();
@@ -141,7 +142,7 @@ export class Brokers {
     }
   }
 
-  /** Does work within the deadline of a call. @throws SinkUnavailable, marked as unsent if `isUnsent` then says so */
+  /** Runs work within the deadline of a call. @throws SinkUnavailable, marked as unsent if `isUnsent` then returns true */
   async reach<T>(
     stop: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
@@ -157,7 +158,10 @@ export class Brokers {
   }
 }
 
-/** Returns the failure, with whether a part of a lead was sent before. A broker's own answer says itself what it has. */
+/**
+ * Returns the failure, marked with whether any part of a lead was sent before it. If a broker answered, the failure already says whether the
+ * broker may have the records.
+ */
 function asSent(error: SinkUnavailable, isSent: boolean): SinkUnavailable {
   return isSent
     ? new SinkUnavailable(error.message, { ...error, unsent: false, cause: error })

@@ -22,7 +22,7 @@ export interface PartitionAnswer {
   readonly baseOffset: bigint;
 }
 
-/** How to make one call. */
+/** Conditions of one call. */
 export interface CallLimits {
   readonly stop: AbortSignal;
   /** Called immediately before records are sent. If it throws, nothing is sent. */
@@ -31,17 +31,20 @@ export interface CallLimits {
 
 /** Share of the timeout that a broker may wait for its replicas, so that its answer arrives before the deadline. */
 const REPLICA_SHARE = 0.8;
-/** Share of the timeout that leadsync waits for the end of a pause; it leaves a lead whose broker wants a longer one to a later attempt. */
+/**
+ * Maximum share of the timeout that leadsync waits for the end of a pause. If a broker asks for a longer pause, its leads wait for a later
+ * attempt.
+ */
 const MAX_PAUSE_SHARE = 0.5;
 /** Acknowledged by every replica in sync (`acks=all`). */
 const ALL_REPLICAS = -1;
 
-/** One cluster. Makes each request once: the caller decides about retries. */
+/** One cluster. Sends each request only once; the caller decides about retries. */
 export class Cluster {
   readonly #settings: ClusterSettings;
   readonly #brokers: Brokers;
   readonly #topics: Topics;
-  /** Until when brokers asked for a pause, by address, in ms of the monotonic clock. */
+  /** End of the pause that each broker asked for, by address, in ms of the monotonic clock. */
   readonly #pausedUntil = new Map<string, number>();
 
   constructor(settings: ClusterSettings) {
@@ -92,7 +95,7 @@ export class Cluster {
     }
   }
 
-  /** Waits until the pause is over that the broker asked for last. @throws SinkUnavailable if it is a long one */
+  /** Waits until the pause that the broker last asked for is over. @throws SinkUnavailable if the pause is too long */
   async #pause(leader: BrokerAddress, stop: AbortSignal): Promise<void> {
     const { clock, timeoutMs } = this.#settings;
     const leftMs = (this.#pausedUntil.get(hostAndPort(leader)) ?? 0) - clock.monotonicMs();
@@ -106,8 +109,8 @@ export class Cluster {
   }
 
   /**
-   * A broker that asks for a pause reads nothing before it is over (KIP-219). A request in that time would exceed its deadline, be stored
-   * nevertheless, and so arrive twice.
+   * Remembers the pause that a broker asked for. The broker reads nothing until the pause is over (KIP-219). A request sent before then would
+   * exceed its deadline but be stored nevertheless, and so arrive twice.
    */
   #notePause(leader: BrokerAddress, response: boolean | ProduceResponse): void {
     if (typeof response === 'boolean' || response.throttleTimeMs <= 0) return;
@@ -121,7 +124,7 @@ export class Cluster {
     return judgeCode(hostAndPort(leader), code, { topic, partition }, this.#settings.login, bytes);
   }
 
-  /** Returns the failure of records for a partition that no broker leads. */
+  /** Returns the failure for records in a partition that no broker leads. */
   withoutLeader(topic: string, partition: number): SinkUnavailable {
     return this.#topics.withoutLeader(topic, partition);
   }

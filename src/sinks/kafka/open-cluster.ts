@@ -46,7 +46,7 @@ function tlsOf(
       ...(tls_certificate && { cert: tls_certificate.reveal() }),
       ...(tls_key && { key: tls_key.reveal() }),
     },
-    // The name that a broker is called by. An IP address cannot be one (RFC 6066, section 3).
+    // Whether to send a broker's host name (SNI), which cannot be an IP address (RFC 6066, section 3).
     tlsServerName: brokers.some(({ host }) => isIP(host) === 0),
   };
 }
@@ -57,8 +57,8 @@ function loginOf({ sasl, username, password }: KafkaOptions): Partial<Connection
 }
 
 /**
- * Logs in as the client would by itself, except that an answer that is not SASL fails the login. The client would throw in the handler of
- * the socket, which ends the process.
+ * Logs in as the client itself would, except that an answer that is not SASL fails the login. The client would instead throw in its socket
+ * handler, which would end the process.
  */
 const authenticate: SASLCustomAuthenticator = (
   mechanism,

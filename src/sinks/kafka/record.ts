@@ -1,21 +1,21 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import { type EventKind, eventFields, eventType } from '../lead-event.ts';
 
-/** A record of Kafka. It is the same for every attempt, except for the header `traceparent`. */
+/** A Kafka record. It is the same for every attempt, except for the header `traceparent`. */
 export interface KafkaRecord {
-  /** `main:4711`. Records of the same key are in the same partition, in the order in which they were written. */
+  /** `main:4711`. Records with the same key are in the same partition, in the order in which they were written. */
   readonly key: Buffer;
   /** The event as JSON. Null for a tombstone. */
   readonly value: Buffer | null;
   readonly headers: ReadonlyMap<string, string>;
-  /** About the number of bytes that the record takes in a request, uncompressed. */
+  /** Approximate number of bytes that the record takes in a request, uncompressed. */
   readonly bytes: number;
 }
 
-/** Bytes that a record takes beside its key, value and headers: lengths, and differences of time and offset. At most. */
+/** Maximum number of bytes that a record takes besides its key, value and headers: for lengths, and for time and offset deltas. */
 const FRAME_BYTES = 64;
 
-/** How to make a record of a delivery. */
+/** How to make a record from a delivery. */
 interface RecordForm {
   /** Whether an `erased` event has no value. */
   readonly tombstones: boolean;

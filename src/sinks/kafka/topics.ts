@@ -8,7 +8,7 @@ import type { BrokerAddress } from './options.ts';
 
 /** How to find and create topics. */
 export interface TopicSettings {
-  /** How to create a topic that is missing; undefined: not at all. `partitions` -1 is the default of the brokers. */
+  /** How to create a missing topic; undefined if leadsync must not create topics. `partitions` is -1 for the brokers' default. */
   readonly create: { readonly partitions: number; readonly compacted: boolean } | undefined;
   readonly login: LoginFacts;
   readonly clock: Clock;
@@ -22,11 +22,11 @@ export interface Topic {
   readonly leaders: readonly (BrokerAddress | undefined)[];
 }
 
-/** How long leadsync relies on what it knows of a topic, in ms. The default of `metadata.max.age.ms` of Kafka's own clients. */
+/** Time for which leadsync relies on what it knows about a topic, in ms: the default of `metadata.max.age.ms` in Kafka's own clients. */
 const TOPIC_AGE_MS = 300_000;
 /** Wait before leadsync asks again whether a topic that it created has leaders, in ms. */
 const CREATED_WAIT_MS = 100;
-/** The bit of the right WRITE among the operations that a user may perform on a topic (KIP-430). */
+/** The bit for the right WRITE among the operations that a user may perform on a topic (KIP-430). */
 const MAY_WRITE = 1 << 4;
 /** The value of those operations if the broker does not report them. */
 const UNREPORTED = -2_147_483_648;
@@ -44,7 +44,7 @@ interface Description {
   readonly origin: string;
 }
 
-/** What leadsync knows of the topics of a cluster. */
+/** What leadsync knows about the topics of a cluster. */
 export class Topics {
   readonly #brokers: Brokers;
   readonly #settings: TopicSettings;
@@ -88,13 +88,13 @@ export class Topics {
     });
   }
 
-  /** Forgets a topic, or all of them: another broker may lead the partitions. */
+  /** Forgets a topic, or all topics, because another broker may now lead the partitions. */
   forget(name?: string): void {
     if (name === undefined) this.#known.clear();
     else this.#known.delete(name);
   }
 
-  /** Returns the failure of records for a partition that no broker leads. */
+  /** Returns the failure for records in a partition that no broker leads. */
   withoutLeader(topic: string, partition: number): SinkUnavailable {
     return this.#failure(this.#brokers.origin, 'LEADER_NOT_AVAILABLE', { topic, partition }).beforeSending();
   }

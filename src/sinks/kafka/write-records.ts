@@ -21,11 +21,11 @@ export interface Item {
   readonly topic: string;
 }
 
-/** How to write. */
+/** Conditions under which records are written. */
 export interface WriteLimits {
   readonly stop: AbortSignal;
   readonly under: AttemptUnderWay;
-  /** The time of the records. */
+  /** The timestamp of the records. */
   readonly now: Date;
   /** Deadline of one request, in ms. */
   readonly timeoutMs: number;
@@ -45,7 +45,7 @@ interface Lane {
 
 /**
  * Writes records and returns an outcome for each lead. Each partition is attempted on its own, in order, so that a failure of one does not
- * affect the others; what leaves for a broker at the same time is one request.
+ * affect the others; records that are ready for one broker at the same time go in one request.
  * @throws SinkUnavailable if no record was written and none was refused
  */
 export async function writeRecords(
@@ -60,7 +60,7 @@ export async function writeRecords(
   const sender = new Sender(cluster, limits);
   const written = await Promise.all(lanes.map((lane) => writtenOrFailure(lane, sender)));
   const failures = written.filter((result) => result instanceof SinkUnavailable);
-  // What a sink throws is the outcome of every lead, so a failure of which some leads may have arrived counts for all.
+  // An error that a sink throws is the outcome of every lead. So if some leads may have arrived, this throws a failure that says so.
   if (failures.length === lanes.length)
     throw failures.find((failure) => mayHaveArrived(failure.toOutcome())) ?? failures[0];
   const outcomes = new Map<Delivery, Outcome>();
@@ -101,7 +101,7 @@ async function lanesOf(
   }
 }
 
-/** Returns the partition of a key, as Kafka's own clients choose it (org.apache.kafka.clients.producer.internals.BuiltInPartitioner). */
+/** Returns the partition for a key, chosen as Kafka's own clients do (org.apache.kafka.clients.producer.internals.BuiltInPartitioner). */
 function partitionOf(key: Buffer, count: number): number {
   return (murmur2(key) & 0x7fff_ffff) % count;
 }
@@ -140,7 +140,7 @@ interface Waiting {
   settle(outcome: Delivered | Refused | Promise<never>): void;
 }
 
-/** Sends records to the brokers of one attempt. Records for several partitions of a broker that are ready at the same time are one request. */
+/** Sends records to the brokers of one attempt. Records for several partitions of a broker that are ready at the same time go in one request. */
 class Sender {
   readonly #cluster: Cluster;
   readonly #limits: CallLimits;
@@ -153,7 +153,7 @@ class Sender {
     this.#timestamp = BigInt(now.getTime());
   }
 
-  /** Returns what became of the records, and notes where they are. @throws SinkUnavailable */
+  /** Sends records and returns what became of them. Adds the location of each stored record to `refs`. @throws SinkUnavailable */
   send(
     target: Target,
     items: readonly Item[],

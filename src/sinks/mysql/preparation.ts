@@ -11,12 +11,12 @@ import { createTables, missingTables } from './schema/tables.ts';
 /** The rights that a user needs once the tables exist. */
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE';
 
-/** Prepares the tables and the columns of fields, each once until something fails. */
+/** Prepares the tables and the columns for fields. Prepares each only once, unless something fails. */
 export class Preparation {
   readonly #database: Database;
   readonly #tables: OwnTables;
   #isPrepared = false;
-  /** The columns of fields that are known to exist. */
+  /** The columns for fields that are known to exist. */
   #columns: FieldColumns = new Map();
 
   constructor(database: Database, tables: OwnTables) {
@@ -46,7 +46,7 @@ export class Preparation {
     this.#isPrepared = true;
   }
 
-  /** Forgets what was prepared: somebody may have changed or dropped it. */
+  /** Forgets what was prepared, because it may have been changed or dropped. */
   repeat(): void {
     this.#isPrepared = false;
     this.#columns = new Map();

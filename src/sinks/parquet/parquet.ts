@@ -113,7 +113,7 @@ function fileName(batch: Batch): string {
   return `${startOf(batch)}${batch.id}.parquet`;
 }
 
-/** Returns how the name of a batch's file begins, which the batches that leadsync split from it share. */
+/** Returns the beginning of the name of a batch's file. The batches that leadsync split from it share this beginning. */
 function startOf({ createdAt }: Batch): string {
   return `day=${createdAt.toISOString().slice(0, 10)}/leads-${printStamp(createdAt)}-`;
 }

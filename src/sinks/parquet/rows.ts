@@ -9,7 +9,7 @@ import type { ParquetCell } from '../../parquet/parquet-file.ts';
 import { rowOf } from '../lead-row.ts';
 import { AS_RECEIVED, isMixed } from '../mapped-columns.ts';
 
-/** Columns whose values change after the delivery. They are left out, because a file is written only once. */
+/** Columns whose values change after the delivery. Files omit them, because a file is written only once. */
 const LATER = ['_leadsync_synced_at', '_leadsync_last_listed_at'];
 
 const ofDelivery: readonly Column[] = [
@@ -32,7 +32,7 @@ export const columnsOfLeads: readonly Column[] = [
   ...ofLeads.filter(({ name }) => ADDED.includes(name)),
 ];
 
-/** The columns behind the fields of a mapping. New columns go to the end. */
+/** The columns that follow the fields of a mapping. New columns go to the end. */
 const behindFields: readonly Column[] = [
   always('_leadsync_lead_id', 'bigint', "The lead's id."),
   always('_leadsync_source', 'text', 'The source of the lead.'),

@@ -6,19 +6,22 @@ import { type Json, listOf, textOf } from './read-answer.ts';
 
 /** A field of an object. */
 export interface AccountField {
-  /** The name under which the option `fields` addresses it, without prefix: its name in small letters, or `field_` and its code if another has that name. */
+  /**
+   * The name by which the option `fields` addresses it, without prefix: its name in lower case, or `field_` and its code if that name is unusable
+   * or taken.
+   */
   readonly name: string;
   /** Its name in requests: 40 hexadecimal characters for a custom field. */
   readonly code: string;
   readonly label: string;
-  /** Pipedrive's type of a custom field; of Pipedrive's own, also `emails`, `integer`, `boolean`, `ids` and `note`. */
+  /** Pipedrive's type; for Pipedrive's own fields also `emails`, `integer`, `boolean`, `ids` and `note`. */
   readonly type: string;
   readonly isCustom: boolean;
-  /** The options of a field that has no other values. */
+  /** The options of a field that accepts no other values. */
   readonly options: readonly { readonly id: number; readonly label: string }[];
 }
 
-/** Maximum characters of the values of a type (https://pipedrive.readme.io/docs/core-api-concepts-custom-fields). */
+/** Maximum characters of a value, by type of field (https://pipedrive.readme.io/docs/core-api-concepts-custom-fields). */
 export const MAX_LENGTHS: Readonly<Record<string, number>> = {
   varchar: 255,
   varchar_auto: 255,
@@ -73,7 +76,7 @@ const OWN: Readonly<Record<FieldOwner, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** The names of Pipedrive's own fields in requests, where they are other ones. */
+/** The names of Pipedrive's own fields in requests, where they differ. */
 const OWN_CODES: Readonly<Record<string, string>> = { email: 'emails', phone: 'phones' };
 const FIXED_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'deal.status': ['open', 'won', 'lost'],
@@ -93,7 +96,7 @@ export class AccountFields {
     );
   }
 
-  /** Returns a field by the name that `fields` has for it, or by its code. */
+  /** Looks up a field by its name in `fields`, or by `field_` and its code. */
   get(owner: FieldOwner, name: string): AccountField | undefined {
     const fields = this.#byOwner.get(owner);
     return (
@@ -102,7 +105,7 @@ export class AccountFields {
     );
   }
 
-  /** Returns the name that `fields` has for a field, by its code: for that of one object, or of the first that has it. */
+  /** Returns the name in `fields` of the field with this code: a field of the object `of`, or of the first object that has such a field. */
   nameOf(code: string, of?: FieldOwner): string | undefined {
     for (const [owner, fields] of this.#byOwner) {
       const field = fields.values().find((one) => one.code === code);
@@ -111,7 +114,7 @@ export class AccountFields {
     return undefined;
   }
 
-  /** Returns the fields as `leadsync fields` lists them. `more` has options that the lists of fields do not have. */
+  /** Returns the fields as `leadsync fields` lists them. `more` contains options that Pipedrive's lists of fields lack. */
   toDestinationFields(more: ReadonlyMap<string, readonly string[]> = new Map()): readonly DestinationField[] {
     return [...this.#byOwner].flatMap(([owner, fields]) =>
       [...fields.values()].map((field) => {
@@ -136,7 +139,7 @@ export function ownersOf(object: PipedriveOptions['object']): readonly FieldOwne
   return object === 'none' ? ['person'] : ['person', object];
 }
 
-/** Returns the name of a field in `fields`: that of a lead or deal has its object before it. */
+/** Returns the name of a field in `fields`. A field of a lead or deal has its object as a prefix. */
 export function fieldName(owner: FieldOwner, name: string): string {
   return owner === 'person' ? name : `${owner}.${name}`;
 }
@@ -155,7 +158,7 @@ export async function readFields(
   return new AccountFields(lists);
 }
 
-/** Returns the ids of the pipelines and stages, by the fields of a deal that take them. @throws SinkUnavailable */
+/** Returns the ids of the pipelines and stages, by the fields of a deal that accept them. @throws SinkUnavailable */
 export async function readPipelines(
   api: PipedriveApi,
   limits: Limits,
@@ -174,7 +177,7 @@ export async function readPipelines(
   return options;
 }
 
-/** Returns one of Pipedrive's own fields, without its options; undefined if it has no such field. */
+/** Returns one of Pipedrive's own fields, without its options; undefined if Pipedrive has no such field. */
 export function ownField(owner: FieldOwner, name: string): AccountField | undefined {
   const type = OWN[owner][name];
   if (type === undefined) return undefined;
@@ -211,12 +214,12 @@ function fieldsOf(owner: FieldOwner, list: readonly Json[], hasNote: boolean): r
   return [...byName.values()];
 }
 
-/** Returns what stands for a field in `fields` whose name cannot, or is that of another. */
+/** Returns the name in `fields` for a field whose own name is unusable or taken. */
 function nameOfCode(code: string): string {
   return `field_${code}`;
 }
 
-/** Returns what stands for a field's name in `fields`: `Number of rooms` is `number_of_rooms`. */
+/** Returns the name in `fields` for the label of a field: `Number of rooms` is `number_of_rooms`. */
 function nameOfLabel(label: string): string {
   return label
     .toLowerCase()

@@ -2,12 +2,12 @@
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** What it costs of the company's daily API tokens (`x-token-cost` in the vendor's OpenAPI description). */
+  /** How many of the company's daily API tokens it costs (`x-token-cost` in the vendor's OpenAPI description). */
   readonly tokens: number;
 }
 
 /**
- * The requests that the sink makes. Leads, notes, users and the labels of leads exist in v1 only; all else is v2
+ * The requests that the sink makes. Leads, notes, users and lead labels exist only in v1; everything else is in v2
  * (https://developers.pipedrive.com/docs/api/v1, https://developers.pipedrive.com/docs/api/v2).
  */
 export const calls = {
@@ -43,7 +43,7 @@ export const calls = {
   listLeadLabels: { method: 'GET', path: '/api/v1/leadLabels', tokens: 10 },
 } as const satisfies Record<string, Call>;
 
-/** Returns the tokens that a lead of a new person costs. */
+/** Returns the number of tokens that a lead of a new person costs. */
 export function tokensOfLead(object: 'lead' | 'deal' | 'none', hasNote: boolean): number {
   const record = { lead: calls.makeLead.tokens, deal: calls.makeDeal.tokens, none: 0 }[object];
   const note = hasNote ? calls.makeNote.tokens : 0;

@@ -5,10 +5,10 @@ import { type BatchLead, leadsOf } from '../crm/batch-leads.ts';
 import type { SinkParts } from '../sink.ts';
 import { NOTE, type PipedriveOptions } from './options.ts';
 
-/** The values of a mapping that are not empty, by field. */
+/** The non-empty values of a mapping, by field. */
 export type Values = ReadonlyMap<string, MappedValue>;
 
-/** A value of an enquiry that its person does not hold, because the person has another one. */
+/** A value of an enquiry that was not written to the person, because the person has another value in that field. */
 export interface Unheld {
   /** The name of the field in `fields`. */
   readonly name: string;
@@ -18,7 +18,10 @@ export interface Unheld {
 
 /** A lead of a batch, and what has become of it so far. */
 export interface Enquiry extends BatchLead {
-  /** Whether the record may be there: an earlier attempt ended without an answer, or an operator wants the lead again. */
+  /**
+   * Whether the record may already exist: the lead is only updated, an earlier attempt ended without an answer, or an operator requested a
+   * replay.
+   */
   readonly mayExist: boolean;
   /** The values for the person, without the email address. */
   readonly person: Values;
@@ -28,28 +31,28 @@ export interface Enquiry extends BatchLead {
   readonly note: string;
   /** The address of the lead's page. */
   readonly url: string | undefined;
-  /** What the person does not hold of the enquiry: the note has it too. */
+  /** The values that the person does not have. The note contains them too. */
   unheld: readonly Unheld[];
-  /** What was not taken over, for the operator. */
+  /** Remarks for the operator, such as which values were not written. */
   readonly remarks: string[];
-  /** The lead or deal, or without one the person, once Pipedrive certainly has it. */
+  /** Id of the lead or deal, or with `object: none` of the person, once Pipedrive certainly has it. */
   recordId: string | undefined;
   noteId: string | undefined;
   /** Set as soon as it is certain. */
   outcome: Outcome | undefined;
 }
 
-/** A person: the enquiries of a batch with the same email address, or one enquiry without any. */
+/** A person: the enquiries of a batch with the same email address, or one enquiry without an email address. */
 export interface Person {
   readonly enquiries: readonly Enquiry[];
-  /** The email address in lower case; undefined if there is none that Pipedrive takes. */
+  /** The email address in lower case; undefined if there is none that Pipedrive accepts. */
   email: string | undefined;
   id: string | undefined;
-  /** Whether this attempt made the person. */
+  /** Whether this attempt created the person. */
   isMade: boolean;
 }
 
-/** Maximum characters of an email address that Pipedrive takes. */
+/** Maximum characters of an email address that Pipedrive accepts. */
 const MAX_EMAIL = 255;
 
 /** Returns the persons of a batch with their enquiries. */
@@ -95,7 +98,7 @@ export function personsOf(
   }));
 }
 
-/** Returns the values of a delivery that are not empty, by the name that `nameOf` returns; leaves out fields without one. */
+/** Returns the non-empty values of a delivery, by the names that `nameOf` returns. Leaves out fields for which it returns none. */
 function valuesOf(
   { fields }: Delivery,
   nameOf: (field: string) => string | undefined,

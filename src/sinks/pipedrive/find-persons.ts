@@ -9,29 +9,29 @@ import { idOf, listOf, objectOf } from './read-answer.ts';
 import { recordsWithKey } from './search-key.ts';
 
 /**
- * How long a new person may be missing from Pipedrive's search, in ms, with the difference of the clocks. Documented nowhere; seconds were
- * seen.
+ * Maximum time for which a new person may be missing from Pipedrive's search, in ms, including the difference between the clocks. Pipedrive does
+ * not document it; a few seconds were observed.
  */
 const SEARCH_LAG_MS = 15 * 60_000;
-/** Maximum persons that are remembered. */
+/** Maximum number of email addresses and keys that are remembered. */
 const MAX_RECENT = 50_000;
 
-/** The result of a search: the id of the person, or that the search still has a person whom Pipedrive no longer has. */
+/** The result of a search: the id of the person, or `isGone` if the search still returns a person whom Pipedrive no longer has. */
 export interface FoundPerson {
   readonly id?: string | undefined;
   readonly isGone?: boolean;
 }
 
 /**
- * Finds persons by email address or key. The search of Pipedrive follows the records late, so the persons that changed in the last minutes are
- * read from the records: once when the first person is not found, and again after a request whose answer was lost.
+ * Finds persons by email address or key. Pipedrive's search lags behind the records, so leadsync reads recently changed persons from the records:
+ * once when the first person is not found, and again after a request whose answer was lost.
  */
 export class PersonFinder {
   readonly #api: PipedriveApi;
   readonly #clock: Clock;
-  /** Ids by email address in lower case, and by key, with the time by the monotonic clock. */
+  /** Ids of recently changed persons, by lower-case email address and by key, with the time on the monotonic clock. */
   readonly #recent = new Map<string, { readonly id: string; readonly atMs: number }>();
-  /** Until when the changes were read; undefined if never. */
+  /** The time up to which changes were read; undefined if never. */
   #readUntil: Date | undefined;
   #isStale = true;
 
@@ -41,8 +41,8 @@ export class PersonFinder {
   }
 
   /**
-   * Returns the person of these enquiries. `isThorough`: the person may have been made by an attempt that leadsync does not know the end of, or
-   * may have another address by now. `except` is a person who is deleted.
+   * Returns the person of these enquiries. `isThorough` means that an attempt with an unknown result may have created the person, or that the
+   * person may have another address by now. `except` is the id of a deleted person.
    * @throws SinkUnavailable
    */
   async find(
@@ -101,12 +101,12 @@ export class PersonFinder {
     for (const [name, of] of this.#recent) if (of.id === id) this.#recent.delete(name);
   }
 
-  /** Reads the changes before the next person is not found: one may have been made without leadsync knowing. */
+  /** Makes leadsync read the changes before it next concludes that a person does not exist. An unanswered request may have created one. */
   distrust(): void {
     this.#isStale = true;
   }
 
-  /** Returns the person of one of these names who changed lately; the search finds the others. */
+  /** Returns the id of a recently changed person with one of these email addresses or keys. The search finds all other persons. */
   #recall(names: readonly string[]): string | undefined {
     const fromMs = this.#clock.monotonicMs() - SEARCH_LAG_MS;
     return names.map((name) => this.#recent.get(name)).find((one) => one && one.atMs >= fromMs)?.id;
@@ -124,8 +124,8 @@ export class PersonFinder {
   }
 
   /**
-   * Returns the persons that leadsync made for these leads, and those who have the leads and deals by now. A search for the exact key finds no
-   * list of several keys.
+   * Returns the ids of the persons that leadsync created for these leads, and of the persons who now have the leads or deals. An exact search for
+   * a key does not find a list of several keys.
    */
   async #byKeys(keys: readonly string[], fields: AccountFields, limits: Limits): Promise<readonly string[]> {
     const ids: string[] = [];

@@ -9,7 +9,7 @@ import { keysOf, recordsWithKey } from './search-key.ts';
 export interface ExistingRecord {
   readonly object: RecordOwner;
   readonly id: string;
-  /** Whether nothing can change it any more through the API. */
+  /** Whether it is archived, so that the API can no longer change it. */
   readonly isArchived: boolean;
   readonly record: Json;
 }
@@ -26,15 +26,18 @@ const ARCHIVED_LEADS: Place = { call: calls.listArchivedLeads, object: 'lead', i
 const DEALS: Place = { call: calls.listDeals, object: 'deal', isArchived: false };
 const ARCHIVED_DEALS: Place = { call: calls.listArchivedDeals, object: 'deal', isArchived: true };
 
-/** Where the records of an object can be, the likeliest and cheapest first. A salesperson converts a lead into a deal, with its key. */
+/**
+ * The lists in which the records of an object can be, the likeliest and cheapest first. A salesperson may convert a lead into a deal, which keeps
+ * its key.
+ */
 const PLACES: Readonly<Record<RecordOwner, readonly Place[]>> = {
   lead: [LEADS, DEALS, ARCHIVED_LEADS, ARCHIVED_DEALS],
   deal: [DEALS, ARCHIVED_DEALS],
 };
 
 /**
- * Returns the records that have these keys, by key. Reads the lists of the person, which follow the records at once, and no more of them than it
- * needs. Searches the company for what is not there: people give leads to other persons. @throws SinkUnavailable
+ * Returns the records with these keys, by key. Reads the person's lists, which show changes immediately, and no more of them than necessary.
+ * Searches the company for the rest, because people assign leads to other persons. @throws SinkUnavailable
  */
 export async function findRecords(
   api: PipedriveApi,
@@ -83,7 +86,7 @@ async function searchRecords(
   );
 }
 
-/** Returns every record of an object that has a key of leadsync, with that key. @throws SinkUnavailable */
+/** Returns every record of an object that has one of leadsync's keys, with that key. @throws SinkUnavailable */
 export async function* allRecords(
   api: PipedriveApi,
   object: RecordOwner,

@@ -1,17 +1,17 @@
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import { type AccountField, MAX_LENGTHS } from './account-fields.ts';
 
-/** What a field gets: a value as Pipedrive takes it, or nothing, with the reason as a phrase. */
+/** What a field gets: a value in the form that Pipedrive accepts, or nothing, with the reason as a phrase. */
 export type Fitted =
   | { readonly value: unknown; readonly isCut?: boolean }
   | { readonly leftOut: string }
-  /** The value is none of the options of the field, so that somebody has to decide. */
+  /** The value is not an option of the field, so an operator must decide. */
   | { readonly noOption: true };
 
-/** The types of which a part of the text would be wrong. */
+/** The field types whose text must not be cut. */
 const WHOLE_OR_NOTHING: ReadonlySet<string> = new Set(['phone', 'phones', 'emails']);
 
-/** Returns a value of a mapping as a field of Pipedrive takes it. Never called with an empty value. */
+/** Fits a mapped value to a Pipedrive field. Never called with an empty value. */
 export function fitted(field: AccountField, value: MappedValue): Fitted {
   switch (field.type) {
     case 'any':
@@ -63,7 +63,7 @@ export function fitted(field: AccountField, value: MappedValue): Fitted {
   }
 }
 
-/** Returns the values of an option that has several in a request of v1: `code`, `code_until`. */
+/** Returns the parameters for a value that consists of several parts, as a v1 request has them: `code`, `code_until`. */
 export function spread(code: string, value: unknown): Readonly<Record<string, unknown>> {
   if (Array.isArray(value)) return { [code]: value.join(',') };
   if (typeof value !== 'object' || value === null) return { [code]: value };
@@ -74,7 +74,7 @@ export function spread(code: string, value: unknown): Readonly<Record<string, un
   return Object.fromEntries(parts);
 }
 
-/** Returns a value, given or held, as a text that is the same for the same value. */
+/** Returns a mapped or stored value as a string for comparison: equal values give equal strings. */
 export function comparable(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.map(comparable).join(',');
@@ -90,7 +90,7 @@ function fittedText({ type }: AccountField, whole: string): Fitted {
   return { value: whole.slice(0, max).replace(/[\ud800-\udbff]$/, ''), isCut: true };
 }
 
-/** Returns an amount with its currency. Pipedrive takes none without. */
+/** Parses an amount with its currency. Pipedrive accepts no amount without a currency. */
 function amountOf({ isCustom }: AccountField, value: MappedValue): Fitted {
   const [, amount, currency] =
     isRecord(value) && !Array.isArray(value)
@@ -107,7 +107,7 @@ function numberOf(value: MappedValue): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** Returns the id of an option by its label, whatever the case, or by its id. */
+/** Returns the id of the option with this label, ignoring case, or with this id. */
 function optionOf({ options }: AccountField, value: MappedValue): number | undefined {
   const wanted = text(value);
   const found =

@@ -6,12 +6,12 @@ import { comparable } from './fit-values.ts';
 import { AS_TYPED } from './options.ts';
 import { type Json, listOf, objectOf } from './read-answer.ts';
 
-/** The types of fields with what a client typed. */
+/** The types of fields that can hold what a client typed. */
 const TYPED: ReadonlySet<string> = new Set(['varchar', 'varchar_auto', 'text', 'phone', 'phones', 'address']);
 /** Maximum characters of a value in a note. */
 const MAX_UNHELD = 2_000;
 
-/** Returns those of the wanted values that a record has to get, in the words of its request. */
+/** Returns those of the wanted values that have to be written to a record. Never changes the fields `kept`. */
 export function recordChanges(
   held: { readonly own: Json; readonly custom: Json },
   wanted: Parts,
@@ -29,7 +29,7 @@ export function recordChanges(
   return { own: changes(held.own, wanted.own), custom: changes(held.custom, wanted.custom) };
 }
 
-/** Returns those of the wanted values that a person has to get. The addresses and numbers that people have added stay. */
+/** Returns those of the wanted values that have to be written to a person. Keeps the email addresses and phone numbers that the person has. */
 export function personChanges(
   held: Json,
   { email, wanted, overwrite }: { email: string | undefined; wanted: Parts; overwrite: Overwrite },
@@ -49,7 +49,7 @@ export function personChanges(
   return { own: { ...changes.own, ...contacts }, custom: changes.custom };
 }
 
-/** Returns what a client typed in an enquiry and the person does not hold. `person` is as Pipedrive has it at the end. */
+/** Returns what the client typed in an enquiry but the person does not have. `person` is the person as stored after the write. */
 export function unheldOf(
   person: Json,
   { person: values }: Pick<Enquiry, 'person'>,
@@ -70,7 +70,7 @@ export function unheldOf(
   });
 }
 
-/** Whether a person has an address or number, however it is written. */
+/** Whether a person has this email address or phone number, in any notation. */
 function holds(contacts: readonly Json[], value: unknown): boolean {
   const bare = (text: unknown) =>
     String(text)

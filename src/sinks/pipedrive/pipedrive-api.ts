@@ -8,27 +8,30 @@ import type { PipedriveOptions } from './options.ts';
 import { type Json, nextPage, objectOf, readBody, readSuccess, type Success } from './read-answer.ts';
 import { TokenBudget } from './token-budget.ts';
 
-/** When a request ends, and which lease it needs. */
+/** The limits of a request: when it ends, and which lease it needs. */
 export type Limits = Pick<CallLimits, 'stop' | 'confirmLease' | 'onStored'>;
 
-/** What a request says. */
+/** The contents of a request. */
 export interface Asked {
   readonly id?: string | number;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
 }
 
-/** The period of Pipedrive's limits, in ms, and the least of them: the plan Lite (https://pipedrive.readme.io/docs/core-api-concepts-rate-limiting). */
+/**
+ * The period of Pipedrive's limits, in ms. The limits below are the lowest, those of the plan Lite
+ * (https://pipedrive.readme.io/docs/core-api-concepts-rate-limiting).
+ */
 const PERIOD_MS = 2_000;
 const LEAST_LIMIT = { requests: 20, perMs: PERIOD_MS };
 const SEARCH_LIMIT = { requests: 10, perMs: PERIOD_MS };
-/** Items of a page: the most that Pipedrive gives. A page costs the same however many there are. */
+/** Items per page: the most that Pipedrive returns. A page costs the same, however many items it has. */
 const PAGE = '500';
-/** Items of a page of the search of several types. */
+/** Items per page of a search for several types. */
 const ITEM_PAGE = '100';
 const JSON_TYPE = 'application/json';
 
-/** The requests to Pipedrive that a sink makes. Keeps them within the limits of the company. */
+/** Sends a sink's requests to Pipedrive, within the limits of the company. */
 export class PipedriveApi {
   readonly addressee: Addressee;
   readonly budget: TokenBudget;
@@ -55,7 +58,7 @@ export class PipedriveApi {
     return this.budget.quota;
   }
 
-  /** Reads a record; undefined if there is none with this id, or a deleted one. @throws SinkUnavailable */
+  /** Reads a record; undefined if there is none with this id, or if it is deleted. @throws SinkUnavailable */
   async read(call: Call, id: string | number, limits: Limits): Promise<Json | undefined> {
     const { success, fault } = await this.#ask(call, { id }, limits);
     if (success) {
@@ -95,13 +98,13 @@ export class PipedriveApi {
     return success.data as readonly Json[];
   }
 
-  /** Makes, changes or deletes a record. Returns it, or why Pipedrive does not do it. @throws SinkUnavailable */
+  /** Creates or changes a record. Returns the record, or why Pipedrive refuses. @throws SinkUnavailable */
   async write(call: Call, asked: Asked, limits: Limits): Promise<Json | RecordFault> {
     const { success, fault } = await this.#ask(call, asked, { ...limits, sendsLeads: true });
     return success ? this.#record(success) : fault;
   }
 
-  /** Deletes a record. Returns whether it was there. @throws SinkUnavailable */
+  /** Deletes a record. Returns whether it existed. @throws SinkUnavailable */
   async delete(call: Call, id: string | number, limits: Limits): Promise<boolean> {
     const { success, fault } = await this.#ask(call, { id }, limits);
     if (success) return true;
@@ -124,7 +127,7 @@ export class PipedriveApi {
     );
   }
 
-  /** Makes a request. @throws SinkUnavailable for whatever concerns more than its record */
+  /** Makes a request. @throws SinkUnavailable for every fault that concerns more than the requested record */
   async #ask(
     call: Call,
     asked: Asked,
@@ -144,7 +147,7 @@ export class PipedriveApi {
 
   async #send(call: Call, { id, query = {}, body }: Asked, limits: CallLimits): Promise<Answer> {
     const isSearch = call === calls.searchPersons || call === calls.searchItems;
-    // The headers of an answer are about the first one.
+    // The headers of an answer describe the first window.
     const windows = isSearch ? [this.#windows.search, this.#windows.any] : [this.#windows.any];
     const answered: Awaited<ReturnType<RequestWindow['take']>>[] = [];
     for (const window of windows) answered.push(await window.take(limits.stop));
@@ -187,23 +190,23 @@ function limitSaid(answer: Answer): LimitSaid {
   };
 }
 
-/** Returns the number in a header; NaN if there is none. */
+/** Returns the number in a header; NaN if the header is absent. */
 function numberIn({ header }: Answer, name: string): number {
   return Number(header(name) ?? Number.NaN);
 }
 
-/** Whether an answer to `write` says why there is no record. */
+/** Whether the result of `write` is a fault, not a record. */
 export function isFault(result: Json | RecordFault): result is RecordFault {
   return 'kind' in result && typeof result.kind === 'string' && !('id' in result);
 }
 
-/** Returns the failure of a request that no lead's value can make fail. */
+/** Returns the failure for a fault in a request that contains no value from a lead. */
 function unexpected(fault: RecordFault): SinkUnavailable {
   const { reason, httpStatus, answer } = fault.kind === 'refused' ? fault : fault.refused;
   return new SinkUnavailable(reason, { hint: '', httpStatus, answer, unsent: true });
 }
 
-/** Returns the items of the answer to a search. */
+/** Returns the items in the answer to a search. */
 function itemsOf(data: Json): readonly Json[] | undefined {
   const { items } = data;
   if (!Array.isArray(items)) return undefined;

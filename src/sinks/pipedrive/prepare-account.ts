@@ -9,14 +9,14 @@ import { ENQUIRIES, type FieldOwner, KEY, type PipedriveOptions, URL_FIELD } fro
 import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
 import { refusedBy } from './write-persons.ts';
 
-/** A custom field to make. */
+/** A custom field to create. */
 interface NewField {
   readonly name: string;
   readonly type: string;
   readonly options?: readonly { readonly label: string }[];
 }
 
-/** What leadsync needs of the field for a type of values. */
+/** The field definition that leadsync needs for each type of value. */
 const KINDS: Readonly<Record<MappedType, Omit<NewField, 'name'>>> = {
   text: { type: 'text' },
   json: { type: 'text' },
@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<MappedType, Omit<NewField, 'name'>>> = {
   boolean: { type: 'enum', options: [{ label: 'true' }, { label: 'false' }] },
 };
 
-/** The types of fields in which leadsync can write a text of its own. */
+/** The types of fields that can hold leadsync's keys. */
 const TEXTS = /^(varchar|varchar_auto|text)$/;
 
 /** Returns the custom fields that deliveries need and a company lacks. @throws SinkUnavailable */
@@ -78,7 +78,7 @@ function partOf(api: PipedriveApi, owner: FieldOwner, { name, type, options }: N
     make: async (stop) => {
       const limits = withoutLease(stop);
       const fields = await readFields(api, owner === 'person' ? 'none' : owner, limits);
-      if (fields.get(owner, name)) return; // made in the meantime: Pipedrive would make another of the same name
+      if (fields.get(owner, name)) return; // created in the meantime: Pipedrive would create a second field of this name
       const made = await api.write(call, { body }, limits);
       if (!isFault(made)) return;
       const {
@@ -91,7 +91,7 @@ function partOf(api: PipedriveApi, owner: FieldOwner, { name, type, options }: N
   };
 }
 
-/** Returns a request as a command for a shell that has the token in PIPEDRIVE_TOKEN. */
+/** Returns a request as a shell command. The shell must have the token in PIPEDRIVE_TOKEN. */
 function curl(address: string, body: object): string {
   return curlCommand(address, 'x-api-token: $PIPEDRIVE_TOKEN', body);
 }

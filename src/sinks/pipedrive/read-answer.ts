@@ -1,21 +1,21 @@
 import type { Answer } from '../api-server.ts';
 
-/** A JSON object of an answer. */
+/** A JSON object in an answer. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** A successful answer. */
 export interface Success {
   /** The record, or the items of a list. */
   readonly data: Json | readonly Json[];
-  /** The whole answer, for the place of the next page. */
+  /** The whole answer, which contains the cursor of the next page. */
   readonly body: Json;
 }
 
 /** What Pipedrive says about a request that it did not accept. */
 export interface PipedriveFault {
-  /** Its words, which may repeat values of the lead. */
+  /** Pipedrive's text, which may repeat values of the lead. */
   readonly message: string;
-  /** `feature_capping_deals_limit`, `ERR_SCHEMA_VALIDATION_FAILED`. */
+  /** Pipedrive's code: `feature_capping_deals_limit`, `ERR_SCHEMA_VALIDATION_FAILED`. */
   readonly code: string;
   /** The parameter at fault, or the code of the custom field. */
   readonly parameter: string | undefined;
@@ -25,7 +25,7 @@ export interface PipedriveFault {
 
 const CODE = /[0-9a-f]{40}/;
 
-/** Returns the JSON object of an answer; undefined if it has none, such as the page of a proxy. */
+/** Parses an answer as a JSON object. Returns undefined if it is not one, for example a proxy's error page. */
 export function readBody({ text }: Pick<Answer, 'text'>): Json | undefined {
   try {
     return objectOf(JSON.parse(text ?? ''));
@@ -34,7 +34,7 @@ export function readBody({ text }: Pick<Answer, 'text'>): Json | undefined {
   }
 }
 
-/** Returns what a successful answer says; undefined if it does not say success, or says nothing. */
+/** Parses a successful answer. Returns undefined if it does not report success, or contains no data. */
 export function readSuccess(body: Json | undefined): Success | undefined {
   if (body?.['success'] !== true) return undefined;
   const { data } = body;
@@ -42,11 +42,11 @@ export function readSuccess(body: Json | undefined): Success | undefined {
   const record = objectOf(data);
   if (record) return { data: record, body };
   if (data === true) return { data: {}, body }; // a deleted note
-  // An empty list of v1 has no data, but the place of its page.
+  // An empty list of v1 has no data, but it has a pagination object.
   return data === null && paginationOf(body) ? { data: [], body } : undefined;
 }
 
-/** Returns what an answer says about a request that it did not accept. */
+/** Parses the answer to a request that Pipedrive did not accept. */
 export function readFault(body: Json | undefined): PipedriveFault {
   const texts = [body?.['error'], body?.['error_info']].filter((text) => typeof text === 'string');
   const message = texts.join(' ');
@@ -61,7 +61,7 @@ export function readFault(body: Json | undefined): PipedriveFault {
   };
 }
 
-/** Returns where the next page of a list begins, as a parameter of its request; undefined on the last page. */
+/** Returns the cursor of the next page of a list, as a query parameter; undefined on the last page. */
 export function nextPage(body: Json): Readonly<Record<string, string>> | undefined {
   const cursor = objectOf(body['additional_data'])?.['next_cursor'];
   if (typeof cursor === 'string' && cursor !== '') return { cursor };
@@ -84,12 +84,12 @@ export function listOf(value: unknown): readonly Json[] {
   return value.map(objectOf).filter((one) => one !== undefined);
 }
 
-/** Returns a value that is a text; undefined for every other. */
+/** Returns the value if it is a string; undefined otherwise. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns the id of a record as a text; undefined if it has none. */
+/** Returns the id of a record as a string; undefined if it has none. */
 export function idOf({ id }: Json): string | undefined {
   return typeof id === 'number' || (typeof id === 'string' && id !== '') ? String(id) : undefined;
 }

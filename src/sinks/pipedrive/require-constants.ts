@@ -7,10 +7,10 @@ import type { FieldOwner } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
 import type { Json } from './read-answer.ts';
 
-/** What is read to verify a constant, and the ids that it may have. */
+/** What leadsync reads to verify a constant, and which ids the constant may have. */
 interface Source {
   readonly call: Call;
-  /** What the ids are those of, as a phrase. */
+  /** What the ids identify, as a phrase: `active user`. */
   readonly what: string;
   /** Whether the list comes in pages. */
   readonly isPaged: boolean;
@@ -33,7 +33,10 @@ const SOURCES: Readonly<Record<string, Source>> = {
   'deal.stage_id': { call: calls.listStages, what: 'stage', isPaged: true, isUsable: any },
 };
 
-/** Verifies that no constant of a mapping is left out of every lead. @throws SinkUnavailable that names the fields */
+/**
+ * Verifies that every constant of a mapping fits its field. Otherwise it would be left out of every lead. @throws SinkUnavailable that names the
+ * fields
+ */
 export function requireFitting(
   columns: readonly MappedColumn[],
   fields: AccountFields,
@@ -47,8 +50,8 @@ export function requireFitting(
 }
 
 /**
- * Verifies that the users, labels, pipelines and stages that a mapping names for every lead exist: Pipedrive refuses a lead after the person was
- * made. Reads only those that the mapping has constants for. @throws SinkUnavailable that names the fields
+ * Verifies that the users, labels, pipelines and stages that a mapping names for every lead exist, because Pipedrive would refuse the lead only
+ * after the person was created. Reads only the lists for which the mapping has constants. @throws SinkUnavailable that names the fields
  */
 export async function requireLinks(
   columns: readonly MappedColumn[],

@@ -5,7 +5,7 @@ import { ENQUIRIES, type FieldOwner, KEY } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
 import { idOf, type Json, objectOf, textOf } from './read-answer.ts';
 
-/** A person, lead or deal with a key of leadsync. */
+/** A person, lead or deal with one of leadsync's keys. */
 interface KeyedRecord {
   readonly object: FieldOwner;
   readonly id: string;
@@ -15,8 +15,9 @@ interface KeyedRecord {
 const READ = { person: calls.readPerson, lead: calls.readLead, deal: calls.readDeal };
 
 /**
- * Searches the company for the persons, leads and deals with a key, under any person. Reads each, because the search has old values, and
- * because a client may have typed the key into another field. The search does not know the newest records. @throws SinkUnavailable
+ * Searches the company for the persons, leads and deals with a key, whichever person they belong to. Reads each of them, because the search may
+ * return outdated values, and because a client may have typed the key into another field. The search does not find the newest records. @throws
+ * SinkUnavailable
  */
 export async function recordsWithKey(
   api: PipedriveApi,
@@ -35,7 +36,7 @@ export async function recordsWithKey(
   return records;
 }
 
-/** Returns the keys in the fields of leadsync of a record. */
+/** Returns the keys in leadsync's fields of a record. */
 export function keysOf(object: FieldOwner, record: Json, fields: AccountFields): readonly string[] {
   const custom = customOf(object, record);
   if (object === 'person')
@@ -45,7 +46,7 @@ export function keysOf(object: FieldOwner, record: Json, fields: AccountFields):
   return key ? [key] : [];
 }
 
-/** Returns the values of custom fields in a record by their codes: leads of v1 have them beside their own. */
+/** Returns the values of a record's custom fields, by code. A lead (v1) has them beside Pipedrive's own fields. */
 export function customOf(object: FieldOwner, record: Json): Json {
   return object === 'lead' ? record : (objectOf(record['custom_fields']) ?? {});
 }

@@ -35,14 +35,14 @@ const PERSON_GONE =
 const MAKE = { lead: calls.makeLead, deal: calls.makeDeal };
 const CHANGE = { lead: calls.changeLead, deal: calls.changeDeal };
 
-/** Makes or changes what persons and their enquiries become in Pipedrive, and sets the outcomes of the enquiries. */
+/** Creates or changes the Pipedrive records of persons and their enquiries, and sets the outcomes of the enquiries. */
 export class EnquiryWriter {
   readonly #tools: WritingTools;
   readonly #persons: PersonWriter;
-  /** What the records of enquiries get, by enquiry. */
+  /** The values to write to the record of each enquiry. */
   readonly #parts = new Map<Enquiry, Parts>();
 
-  /** Whether Pipedrive may have something of the person under way. */
+  /** Whether Pipedrive may have stored data of the person that is being written. */
   #stored = new StoredParts();
 
   constructor({ limits, ...tools }: WritingTools) {
@@ -52,8 +52,8 @@ export class EnquiryWriter {
   }
 
   /**
-   * Delivers a person and the enquiries. A failure is the outcome of the enquiry under way; those after it are unsent. Returns the failure, after
-   * which the caller does not go on.
+   * Delivers a person and the person's enquiries. A failure is the outcome of the enquiry that was being written; later enquiries are unsent.
+   * Returns the failure, after which the caller must stop.
    */
   async write(person: Person): Promise<SinkUnavailable | undefined> {
     const result = await this.#writeTogether(person);
@@ -99,7 +99,7 @@ export class EnquiryWriter {
   ): Promise<void> {
     const { object } = this.#tools.options;
     if (object === 'none') {
-      enquiry.recordId = id; // from now on, something of the lead is there
+      enquiry.recordId = id; // from now on, Pipedrive has a part of the lead
       const isNew = !known.has(enquiry.key);
       await this.#writeNote(enquiry, { person_id: Number(id) }, isNew);
       enquiry.outcome = deliveredAs(refOf(this.#tools.api.addressee, 'person', id), enquiry.remarks);
@@ -140,7 +140,10 @@ export class EnquiryWriter {
     this.#compareStored(object, enquiry, parts, made);
   }
 
-  /** Whether Pipedrive leaves out a field that it no longer has is documented nowhere. The field of the key has to be there again. */
+  /**
+   * Checks that the answer contains the custom fields that were sent, because Pipedrive does not document whether it drops a field that no longer
+   * exists. If some are missing, adds a remark, and has the fields read again.
+   */
   #compareStored(object: RecordOwner, enquiry: Enquiry, { custom }: Parts, stored: Json): void {
     const held = customOf(object, stored);
     const lacking = Object.keys(custom).filter((code) => !(code in held));
@@ -176,7 +179,7 @@ export class EnquiryWriter {
     } else enquiry.outcome = refusedBy(changed);
   }
 
-  /** Adds the note of a new enquiry. Looks for it first if the record was there before: an earlier attempt may have added it. */
+  /** Adds the note of a new enquiry. Looks for the note first if the record already existed, because an earlier attempt may have added it. */
   async #writeNote(
     enquiry: Enquiry,
     link: Readonly<Record<string, string | number>>,
@@ -203,7 +206,7 @@ export class EnquiryWriter {
   }
 }
 
-/** Returns what a failure means for an enquiry. One whose record was made before has arrived, at least in part. */
+/** Returns what a failure means for an enquiry. An enquiry whose record was already created has arrived, at least in part. */
 function outcomeOf(error: SinkUnavailable, { recordId }: Enquiry, isUnderWay: boolean): Enquiry['outcome'] {
   if (recordId !== undefined) return { ...error.toOutcome(), unsent: false, mayHaveArrived: true };
   return (isUnderWay ? error : error.beforeSending()).toOutcome();

@@ -28,25 +28,25 @@ export interface WritingTools {
   readonly finder: PersonFinder;
   readonly options: Pick<PipedriveOptions, 'object' | 'overwrite'>;
   readonly limits: Limits;
-  /** The fields of the mapping, of which some have the same value for every lead. */
+  /** The fields of the mapping, some of which have the same value for every lead. */
   readonly columns: readonly MappedColumn[];
   /** Called if a stored lead lacks fields that were sent: all of them, or only some (`hasEcho`). */
   suspectFields(hasEcho: boolean): void;
 }
 
-/** A person as Pipedrive has it at the end, with the records of enquiries that were there before. */
+/** A person as stored after the write, with the records of enquiries that already existed. */
 export interface WrittenPerson {
   readonly id: string;
   readonly existing: ReadonlyMap<string, ExistingRecord>;
-  /** The keys of enquiries that the person had already. */
+  /** The keys of enquiries that the person already had. */
   readonly known: ReadonlySet<string>;
 }
 
-/** Finds or makes persons. */
+/** Finds or creates persons. */
 export class PersonWriter {
   readonly #tools: WritingTools;
   readonly #builder: RecordBuilder;
-  /** What enquiries have for their persons. */
+  /** The values that enquiries have for their persons. */
   readonly #values = new Map<Enquiry, Parts>();
 
   constructor(tools: WritingTools) {
@@ -55,8 +55,9 @@ export class PersonWriter {
   }
 
   /**
-   * Finds or makes the person of enquiries, and notes the keys of the enquiries there before any of them is made. Returns undefined if every
-   * enquiry has its outcome, and `one by one` if Pipedrive refuses a value that only one of the enquiries may have. @throws SinkUnavailable
+   * Finds or creates the person of enquiries, and stores the keys of the enquiries in the person before it creates any of their records. Returns
+   * undefined if every enquiry has its outcome, and `one by one` if Pipedrive refuses a value that only one of the enquiries may have. @throws
+   * SinkUnavailable
    */
   async write(person: Person): Promise<WrittenPerson | 'one by one' | undefined> {
     const { api, options } = this.#tools;
@@ -73,7 +74,7 @@ export class PersonWriter {
     return held === undefined ? this.#make(person, open) : this.#change(person, open, held);
   }
 
-  /** Sets what the enquiries have for the person. Refuses those with a value that is no option. */
+  /** Sets the values that the enquiries have for the person. Refuses enquiries with a value that is not an option of its field. */
   #fit(person: Person): void {
     for (const enquiry of openOf(person)) {
       const { parts, noOption } = this.#builder.personValues(enquiry);
@@ -84,7 +85,7 @@ export class PersonWriter {
     }
   }
 
-  /** Returns the person as Pipedrive has it; `gone` if its search still finds someone who was deleted. */
+  /** Returns the person as Pipedrive has it; `gone` if Pipedrive's search still finds a person who was deleted. */
   async #findHeld(person: Person): Promise<Json | 'gone' | undefined> {
     const { api, finder, fields, limits } = this.#tools;
     const isThorough = person.enquiries.some(({ mayExist }) => mayExist);
@@ -167,7 +168,10 @@ export class PersonWriter {
     return { id, existing, known: heldKeys };
   }
 
-  /** Returns what a known person gets. An enquiry that the person had already fills gaps at most, because people may have worked on it since. */
+  /**
+   * Returns the values to write to a known person. An enquiry that the person already had fills empty fields at most, because people may have
+   * edited the person since.
+   */
   #changesOf(
     { email }: Person,
     open: readonly Enquiry[],
@@ -190,7 +194,7 @@ export class PersonWriter {
     return merged(values, overwrite);
   }
 
-  /** Notes what the person, as Pipedrive has it now, does not hold of each enquiry. */
+  /** Records which values of each enquiry the person, as now stored, does not have. */
   #setUnheld(enquiries: readonly Enquiry[], person: Json): void {
     for (const enquiry of enquiries) {
       enquiry.unheld = unheldOf(person, enquiry, this.#valuesOf([enquiry], 'always'), this.#tools.fields);
@@ -200,7 +204,10 @@ export class PersonWriter {
     }
   }
 
-  /** Sets the outcome of enquiries with values that are no options. A value that every lead has holds the sink. */
+  /**
+   * Refuses enquiries with values that are not options of their fields. @throws SinkUnavailable if a value is a constant of the mapping, because
+   * every lead would have it
+   */
   refuse(enquiries: readonly Enquiry[], names: readonly string[]): undefined {
     const { columns, api } = this.#tools;
     const { origin, sink } = api.addressee;
@@ -244,7 +251,7 @@ function openOf({ enquiries }: Person): readonly Enquiry[] {
   return enquiries.filter(({ outcome }) => outcome === undefined);
 }
 
-/** Refuses an enquiry. Of several, Pipedrive may take all but one. */
+/** Refuses an enquiry if it is the only one. If there are several, returns `one by one`, because Pipedrive may accept all but one. */
 function refuseAlone(enquiries: readonly Enquiry[], fault: RecordFault): 'one by one' | undefined {
   return enquiries.length > 1 ? 'one by one' : settle(enquiries, refusedBy(fault));
 }

@@ -8,7 +8,7 @@ import { addColumns, missingColumns } from './leads/field-columns.ts';
 import { staleComments, writeComments } from './schema/refresh-comments.ts';
 import { existingTables, isOutdated, migrate, missingSchema } from './schema/schema.ts';
 
-/** Timeout of the transaction that upgrades the schema, in ms. It rewrites ten million deliveries in a few minutes. */
+/** Timeout of the transaction that upgrades the schema, in ms. An upgrade rewrites ten million deliveries in a few minutes. */
 const UPGRADE_MS = 3_600_000;
 
 interface PreparationOptions {
@@ -18,12 +18,12 @@ interface PreparationOptions {
   readonly mirrors: boolean;
 }
 
-/** Prepares the schema and the columns of fields, each once until something fails. */
+/** Prepares the schema and the columns for fields. Prepares each only once, unless something fails. */
 export class Preparation {
   readonly #database: Database;
   readonly #options: PreparationOptions;
   #schema: Promise<void> | undefined;
-  /** The columns of fields that are known to exist. */
+  /** The columns for fields that are known to exist. */
   #columns: FieldColumns = new Map();
   readonly #closing = new AbortController();
 
@@ -48,7 +48,7 @@ export class Preparation {
     }
   }
 
-  /** Forgets what was prepared: somebody may have changed or dropped it. */
+  /** Forgets what was prepared, because it may have been changed or dropped. */
   repeat(): void {
     this.#schema = undefined;
     this.#columns = new Map();
@@ -74,7 +74,7 @@ export class Preparation {
     });
   }
 
-  /** Ends an upgrade. */
+  /** Ends an upgrade that is running. */
   close(): void {
     this.#closing.abort();
   }
@@ -90,7 +90,7 @@ export class Preparation {
     if (stale.length === 0) return;
     await this.#database
       .runOrThrow('READ WRITE', signal, (client) => writeComments(client, schema, stale))
-      .catch(() => undefined); // comments of an earlier version do not prevent deliveries
+      .catch(() => undefined); // outdated comments do not prevent deliveries
   }
 
   /**
@@ -106,7 +106,7 @@ export class Preparation {
     );
   }
 
-  /** Adds the columns that the fields of a batch lack. Reads the columns again unless the known ones can hold every value. */
+  /** Adds missing columns for the fields of a batch. Does not ask the database if the known columns can hold every value. */
   async #prepareColumns(batch: Batch, signal: AbortSignal): Promise<FieldColumns> {
     if (!canHold(this.#columns, batch))
       await this.#database.runOrThrow('READ WRITE', signal, async (client) => {

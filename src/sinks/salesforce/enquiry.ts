@@ -6,21 +6,21 @@ import type { SinkParts } from '../sink.ts';
 import { ALWAYS_REQUIRED } from './lead-fields.ts';
 import { KEY, URL_FIELD } from './options.ts';
 
-/** A value of a field, as JSON has it. */
+/** The value of a field, as in JSON. */
 export type Value = string | number | boolean;
 
-/** The values of a record that are not empty, by field. */
+/** The non-empty values of a record, by field. */
 export type Values = Readonly<Record<string, Value>>;
 
 /** A lead of a batch, and what has become of it so far. */
 export interface Enquiry extends BatchLead {
-  /** What the mapping made of the lead. */
+  /** The values that the mapping gives the lead. */
   readonly mapped: Values;
-  /** The fields of which Salesforce does not take the value. */
+  /** The fields whose values Salesforce does not accept. */
   readonly leftOut: Set<string>;
-  /** What the lead gets in Salesforce: `mapped` as the fields of the org take it. */
+  /** The values to write to Salesforce: `mapped`, fitted to the fields of the org. */
   values: Values;
-  /** What was not taken over, for the operator. */
+  /** Remarks for the operator, such as which values were not written. */
   remarks: readonly string[];
   /** Set as soon as it is certain. */
   outcome: Outcome | undefined;
@@ -46,12 +46,12 @@ export function enquiriesOf(
   });
 }
 
-/** Returns the record that makes the lead of an enquiry. */
+/** Returns the record from which Salesforce creates the lead of an enquiry. */
 export function newRecord({ key, values }: Enquiry): Values {
   return { ...ALWAYS_REQUIRED, ...values, [KEY]: key };
 }
 
-/** Sets the outcome of an enquiry that needs nothing more. */
+/** Marks an enquiry as delivered, with its remarks. */
 export function deliver(
   enquiry: Enquiry,
   ref: DestinationRecord | undefined,
@@ -76,11 +76,11 @@ function jsonValue(value: MappedValue): Value {
   return storableText(isList ? value.map(mappedText).join(';') : mappedText(value));
 }
 
-/** The characters that XML 1.0 does not have. Triggers, flows and the SOAP API of an org read records as XML. */
+/** The characters that XML 1.0 does not allow. Triggers, flows and the SOAP API of an org read records as XML. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about control characters
 const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
-/** Returns a text as Salesforce stores it: trimmed, and without characters that XML does not have. */
+/** Returns the text as Salesforce stores it: trimmed, and without characters that XML does not allow. */
 function storableText(text: string): string {
   return text.toWellFormed().replace(NO_XML, '').trim();
 }

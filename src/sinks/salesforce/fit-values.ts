@@ -3,10 +3,10 @@ import type { Enquiry, Value, Values } from './enquiry.ts';
 import type { LeadField, LeadFields } from './lead-fields.ts';
 
 const AS_TYPED = 'Leadsync_Email_As_Typed__c';
-/** The field that takes what no other field does. */
+/** The field for values that no other field accepts. */
 export const DESCRIPTION = 'Description';
 
-/** The types of fields of which a part of the text would be wrong. */
+/** The field types whose text must not be cut. */
 const WHOLE_OR_NOTHING: ReadonlySet<string> = new Set(['email', 'phone', 'url', 'reference', 'id']);
 const NUMBERS: ReadonlySet<string> = new Set(['int', 'long', 'double', 'currency', 'percent']);
 
@@ -17,8 +17,8 @@ const LARGEST_INT = 2 ** 31 - 1;
 type Fitted = { readonly value: Value; readonly cut?: boolean } | { readonly leftOut: string };
 
 /**
- * Sets the values of an enquiry to those that the fields of the org take, and the remarks about the others. A text that is too long is cut; an
- * address or number that the field does not take is left out, and kept in another field.
+ * Sets the values of an enquiry to those that the fields of the org accept, and its remarks to what was changed. Cuts a text that is too long.
+ * Leaves out an address or number that its field does not accept, and keeps it in another field if one has room.
  */
 export function fitValues(enquiry: Enquiry, fields: LeadFields): void {
   const values: Record<string, Value> = {};
@@ -64,7 +64,7 @@ function fitted(field: LeadField, value: Value): Fitted {
   return { value: cut(text, field.length), cut: true };
 }
 
-/** Other notations, such as `0x10` and `1e3`, are no numbers of a person. */
+/** Fits a value to a number field. Accepts plain decimal notation only, because people do not type numbers such as `0x10` and `1e3`. */
 function fittedNumber({ type }: LeadField, value: Value): Fitted {
   const isNumber = typeof value === 'number' || /^\s*[+-]?\d+(?:\.\d+)?\s*$/.test(String(value));
   const number = isNumber ? Number(value) : Number.NaN;
@@ -74,7 +74,7 @@ function fittedNumber({ type }: LeadField, value: Value): Fitted {
   return { value: number };
 }
 
-/** Keeps a value that its own field does not take. Returns the name of the field that has it; undefined if there is none. */
+/** Keeps a value that its own field does not accept in another field. Returns the name of the field that contains it; undefined if there is none. */
 function keep(
   values: Record<string, Value>,
   fields: LeadFields,
@@ -109,7 +109,7 @@ function keep(
   return DESCRIPTION;
 }
 
-/** Returns at most `length` UTF-16 units of a text, and no half of a character. */
+/** Cuts a text to at most `length` UTF-16 code units, without splitting a character. */
 function cut(text: string, length: number): string {
   return text
     .slice(0, length)

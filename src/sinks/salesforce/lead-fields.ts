@@ -11,15 +11,15 @@ export interface LeadField {
   readonly length: number;
   readonly createable: boolean;
   readonly updateable: boolean;
-  /** Whether a new lead has to have a value. */
+  /** Whether a new lead must have a value in this field. */
   readonly isRequired: boolean;
-  /** Whether it can be leadsync's key: an external id with unique values that differ by case. */
+  /** Whether the field can hold leadsync's key: it is an external id with unique, case-sensitive values. */
   readonly isKey: boolean;
-  /** The values of a picklist that takes no others; undefined for any other field. */
+  /** The values of a restricted picklist; undefined for any other field. */
   readonly options: readonly string[] | undefined;
 }
 
-/** The fields of leads that the user of the app can see. Salesforce does not distinguish names by case. */
+/** The fields of leads that the user of the app can see. In Salesforce, field names are not case-sensitive. */
 export class LeadFields {
   readonly all: readonly LeadField[];
   /** Whether the user may create and edit leads. */
@@ -55,7 +55,7 @@ export class LeadFields {
       label,
       type,
       writable: this.canWrite(name) && name !== KEY && name !== URL_FIELD,
-      // leadsync fills these two if the mapping has no value.
+      // If the mapping has no value for a field in `ALWAYS_REQUIRED`, leadsync fills it.
       required: isRequired && !Object.hasOwn(ALWAYS_REQUIRED, name),
       maxLength: length > 0 ? length : undefined,
       options,
@@ -63,7 +63,7 @@ export class LeadFields {
   }
 }
 
-/** The fields that every org requires of a lead, with the text that Salesforce's own importers write if there is none. */
+/** The fields that every org requires of a lead, with the text that Salesforce's own importers write if there is no value. */
 export const ALWAYS_REQUIRED: Readonly<Record<string, string>> = {
   LastName: '[not provided]',
   Company: '[not provided]',

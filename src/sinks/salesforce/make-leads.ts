@@ -7,9 +7,10 @@ import type { SalesforceApi } from './salesforce-api.ts';
 import { UPSERT, type WriteOptions, type Writing, type Written, writeRecords } from './write-records.ts';
 
 /**
- * Makes the lead of each enquiry, and passes what became of each to `settle`, once it is certain. The results of Salesforce name no key, and are only
- * promised to stand in the order of the request: in another order, a lead that it made would be refused, and another one lost. So if something is odd,
- * leadsync reads the leads by their keys, or sends alone those that would be refused.
+ * Creates the lead of each enquiry, and passes what became of it to `settle` as soon as that is certain. Salesforce's results contain no keys;
+ * its documentation merely promises that they are in the order of the request. In another order, leadsync would count a created lead as refused
+ * and a refused one as created. If the results look inconsistent, leadsync therefore reads the leads by their keys, or sends each lead that would
+ * be refused in a request of its own.
  * @throws SinkUnavailable; every enquiry that was not settled may have arrived if the order of results could not be verified
  */
 export async function makeLeads(
@@ -35,7 +36,7 @@ export async function makeLeads(
   }
   if (isOdd()) {
     const found = await findMade(api, writings, how);
-    // A lead that is not found proves nothing: the user of the app may not see it.
+    // A lead that is not found proves nothing, because the user of the app may be unable to see it.
     const isInOrder = writings.every(({ of }) => {
       const id = found.get(of.key)?.id;
       return id === undefined || id === made.get(of);
@@ -57,7 +58,7 @@ export async function makeLeads(
   for (const [of, fault] of faults) settle(of, { fault });
 }
 
-/** Returns the leads that Salesforce has, by key. @throws SinkUnavailable by which every one may have arrived */
+/** Returns the leads that Salesforce has, by key. @throws SinkUnavailable, which says that every lead may have arrived */
 async function findMade(
   api: SalesforceApi,
   writings: readonly Writing<Enquiry>[],
@@ -71,13 +72,13 @@ async function findMade(
   }
 }
 
-/** Returns a failure as one by which leads may have arrived; also the end of the lease, because they were sent before it. */
+/** Returns the failure with the mark that leads may have arrived. This includes the end of the lease, because the leads were sent before it. */
 function leavingOpen(error: unknown): unknown {
   if (!(error instanceof SinkUnavailable)) return error;
   return new SinkUnavailable(error.message, { ...error, unsent: false, mayHaveArrived: true, cause: error });
 }
 
-/** Whether ids ascend, as Salesforce gives them to the records of a request. Costs nothing to ask, so a wrong guess costs one query. */
+/** Whether ids ascend, as Salesforce assigns them to the records of a request. If Salesforce assigns them otherwise, the only cost is one query. */
 function isAscending(ids: readonly string[]): boolean {
   return ids.every((id, at) => at === 0 || (ids[at - 1] as string) < id);
 }

@@ -2,7 +2,7 @@ import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
 import { KEY, URL_FIELD } from './options.ts';
 import { VERSION } from './salesforce-api.ts';
 
-/** A custom field of leads that leadsync makes, as the Metadata API has it. */
+/** A custom Lead field that leadsync creates, in the form of the Metadata API. */
 export interface OwnField {
   readonly name: string;
   /** https://developer.salesforce.com/docs/atlas.en-us.api_meta.meta/api_meta/customfield.htm */
@@ -12,7 +12,7 @@ export interface OwnField {
 const TEXT = { type: 'Text', length: 255 };
 const LONG_TEXT = { type: 'LongTextArea', length: 32_768, visibleLines: 5 };
 
-/** The types of the standard fields; reports cannot filter by a long text. */
+/** The types of the standard fields. Most are short texts, because reports cannot filter by a long text. */
 const STANDARD: Readonly<Record<string, OwnField['metadata']>> = {
   Leadsync_Service__c: TEXT,
   Leadsync_Source__c: TEXT,
@@ -43,7 +43,7 @@ export function ownFields(columns: readonly MappedColumn[]): readonly OwnField[]
   ];
 }
 
-/** The folder that the printed commands make: a project of Salesforce's command line, `sf`. */
+/** The folder that the printed commands create: a project for `sf`, Salesforce's command line tool. */
 const PROJECT = 'leadsync-salesforce';
 
 /** Returns the shell command that writes a field into the project, in the source format of `sf`. */
@@ -60,8 +60,8 @@ ${lines.join('\n')}
 }
 
 /**
- * Returns the shell commands that write the permission set into the project, which lets a user write fields, deploy everything in it, and assign
- * the permission set.
+ * Returns the shell commands that write a permission set for these fields into the project, deploy the project, and assign the permission set to
+ * the user of the app.
  */
 export function permissionSetCommands(set: string, fields: readonly string[]): string {
   const permissions = fields.map(

@@ -11,13 +11,13 @@ import { API, type Limits, type SalesforceApi } from './salesforce-api.ts';
 
 /** The permission set that lets the user of the app write leadsync's fields. */
 const PERMISSION_SET = 'leadsync';
-/** What the user of the app needs to make fields and permission sets. */
+/** What the user of the app needs to create fields and permission sets. */
 const ADMINISTER =
   'Give the user of the app the permissions Customize Application, and Manage Profiles and Permission Sets.';
 
 /**
- * Returns what deliveries need and an org lacks: custom fields, and a permission set. Salesforce hides a field without permission, so that it looks as
- * if it did not exist.
+ * Returns what deliveries need and an org lacks: custom fields, and a permission set. Salesforce hides a field from a user without permission for
+ * it, so that it seems not to exist.
  * @throws SinkUnavailable
  */
 export async function missingInOrg(
@@ -34,7 +34,7 @@ export async function missingInOrg(
   return [...absent.map((field) => fieldPart(api, field)), permissionPart(api, lacking, own)];
 }
 
-/** Verifies that the user may write leads, and that the key field, if the user can see it, can be the key. @throws SinkUnavailable */
+/** Verifies that the user may write leads, and that the key field, if the user can see it, can hold the key. @throws SinkUnavailable */
 export function requireUsable(fields: LeadFields, origin: string): void {
   if (!fields.mayWrite) throw withoutPermission(origin, true);
   const key = fields.get(KEY);
@@ -45,7 +45,10 @@ export function requireUsable(fields: LeadFields, origin: string): void {
   });
 }
 
-/** Returns the names of leadsync's fields that exist, also of those that the user cannot see. */
+/**
+ * Returns the names of the custom Lead fields that exist, including those that the user cannot see. Returns an empty set if the user may not see
+ * the setup of the org.
+ */
 async function hiddenFields(api: SalesforceApi, limits: Limits): Promise<ReadonlySet<string>> {
   const soql = "SELECT DeveloperName FROM CustomField WHERE TableEnumOrId = 'Lead'";
   const names = new Set<string>();
@@ -53,7 +56,7 @@ async function hiddenFields(api: SalesforceApi, limits: Limits): Promise<Readonl
     for await (const page of api.query(soql, limits, 'tooling/query'))
       for (const { DeveloperName } of page) names.add(`${String(DeveloperName)}__c`);
   } catch (error) {
-    // A user who may not see the setup of the org; then an administrator makes the parts, or finds them there.
+    // The user may not see the setup of the org. An administrator then creates the parts, or finds that they exist.
     if (!(error instanceof SinkUnavailable) || !/^(400|403)$/.test(String(error.httpStatus))) throw error;
   }
   return names;
@@ -78,7 +81,10 @@ function fieldPart(api: SalesforceApi, field: OwnField): MissingPart {
   };
 }
 
-/** A file of a permission set replaces all of it, so it has the fields that lack no permission too. */
+/**
+ * Returns the missing part for the permission set. Its file replaces the whole permission set, so it lists all of leadsync's fields, not only
+ * those without permission.
+ */
 function permissionPart(
   api: SalesforceApi,
   lacking: readonly OwnField[],

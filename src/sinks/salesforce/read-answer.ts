@@ -1,6 +1,6 @@
 import type { Answer } from '../api-server.ts';
 
-/** An error of Salesforce, of a whole request or of one record. */
+/** A Salesforce error, about a whole request or one record. */
 export interface SalesforceError {
   /** `errorCode` of a request, `statusCode` of a record. */
   readonly code: string;
@@ -21,12 +21,12 @@ type Json = Readonly<Record<string, unknown>>;
 
 const ID = /^[0-9A-Za-z]{15}(?:[0-9A-Za-z]{3})?$/;
 
-/** Returns the JSON object of an answer; undefined if it has none, such as the page of a proxy. */
+/** Parses an answer as a JSON object. Returns undefined if it is not one, for example a proxy's error page. */
 export function readBody(answer: Answer): Json | undefined {
   return objectOf(parse(answer));
 }
 
-/** Returns the errors of an answer to a whole request: a list, or an object from the token endpoint. Empty if there are none. */
+/** Returns the errors in an answer to a whole request, which is a list, or an object from the token endpoint. Empty if there are none. */
 export function readErrors(answer: Answer): readonly SalesforceError[] {
   const body = parse(answer);
   const oauth = objectOf(body)?.['error'];
@@ -45,7 +45,7 @@ export function readResults(answer: Answer, count: number): readonly RecordResul
   });
 }
 
-/** Returns the record of an answer about a single record; undefined if there is none. */
+/** Returns the result in an answer about a single record; undefined if it contains none. */
 export function readSingle(answer: Answer): RecordResult | undefined {
   if (answer.httpStatus === 400) return { errors: readErrors(answer) };
   const { id, success } = readBody(answer) ?? {};

@@ -4,20 +4,17 @@ import type { Limits, QueriedRecord, SalesforceApi } from './salesforce-api.ts';
 /** A lead in Salesforce. */
 export interface ExistingLead {
   readonly id: string;
-  /** Whether a salesperson has made a contact of it. Nothing can change it any more. */
+  /** Whether a salesperson has converted it into a contact. A converted lead can no longer be changed. */
   readonly isConverted: boolean;
   readonly values: QueriedRecord;
 }
 
-/** Maximum values in one query, of which each record has one. */
+/** Maximum number of values to look for in one query. Each record has one of them. */
 const MAX_KEYS = 200;
-/** Maximum characters of the values in one query: its address has at most 16,384. */
+/** Maximum total number of characters of the values in one query. The address of a query is limited to 16,384 characters. */
 const MAX_CHARACTERS = 8_000;
 
-/**
- * Returns the leads of which the field `by` has one of these values, by that value. Divides a query whose answer is too long.
- * @throws SinkUnavailable
- */
+/** Returns the leads whose field `by` has one of these values, by that value. Splits a query whose answer is too long. @throws SinkUnavailable */
 export async function readLeads(
   api: SalesforceApi,
   {
@@ -51,7 +48,7 @@ export function halvesOf<T>(list: readonly T[]): readonly [readonly T[], readonl
   return [list.slice(0, middle), list.slice(middle)];
 }
 
-/** Returns the values as SOQL has them, in lists that fit into one query. */
+/** Returns the values as SOQL literals, in lists that each fit into one query. */
 function partsOf(keys: readonly string[]): readonly (readonly string[])[] {
   const parts: string[][] = [];
   let room = 0;

@@ -31,7 +31,7 @@ interface Request extends Omit<ApiRequest, 'headers' | 'body'> {
 
 const JSON_TYPE = 'application/json';
 
-/** The requests to an org that a sink makes. */
+/** Sends a sink's requests to an org. */
 export class SalesforceApi {
   readonly addressee: Addressee;
   readonly usage: ApiUsage;
@@ -49,7 +49,10 @@ export class SalesforceApi {
     this.#sessions = new Sessions(this.#server, app);
   }
 
-  /** Makes a request under a session, which is renewed once. Returns the answer, whatever it says. @throws SinkUnavailable if there is none */
+  /**
+   * Makes a request with a session. If the session has ended, starts a new one and repeats the request, once. Returns the answer, whatever its
+   * status. @throws SinkUnavailable if there is none
+   */
   async call(request: Request, limits: CallLimits): Promise<Answer> {
     const waitMs = this.usage.waitMs();
     if (waitMs > 0) throw withoutRequestsLeft(this.addressee.origin, waitMs);
@@ -62,8 +65,8 @@ export class SalesforceApi {
   }
 
   /**
-   * Makes a request, and returns its JSON; undefined for another answer that `isExpected`. `permit` is the operator's next step if the user of the
-   * app may not do it.
+   * Makes a request, and returns the JSON of the answer; undefined for an answer that `isExpected`. `permit` is the operator's next step if the
+   * user of the app is not permitted to make the request.
    * @throws SinkUnavailable for every other answer
    */
   async ask(
@@ -110,7 +113,7 @@ export class SalesforceApi {
     return fields;
   }
 
-  /** Lets the next use of the fields ask the org: an administrator may have changed them. */
+  /** Makes leadsync read the fields again before their next use, because an administrator may have changed them. */
   forgetFields(): void {
     this.#fields = undefined;
   }

@@ -11,16 +11,16 @@ export interface Session {
   readonly userId: string;
 }
 
-/** Visible ASCII, as a header needs it. */
+/** Visible ASCII, as a header requires. */
 const TOKEN = /^[\x21-\x7e]+$/;
-/** The id of a token names the organization and the user: `https://login.salesforce.com/id/00D…/005…`. */
+/** The id of a token contains the ids of the org and of the user: `https://login.salesforce.com/id/00D…/005…`. */
 const IDENTITY = /\/id\/\w{15,18}\/(\w{15,18})$/;
 const NEVER = new AbortController().signal;
 
 /**
  * The session with an org, by client credentials (RFC 6749, section 4.4;
- * https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_client_credentials_flow.htm). Salesforce does not say when a session ends, so
- * it is used until an answer says that it has.
+ * https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_client_credentials_flow.htm). Salesforce does not say when a session
+ * ends, so leadsync uses it until an answer says that it has ended.
  */
 export class Sessions {
   readonly #server: ApiServer;
@@ -33,7 +33,7 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Returns the session, a new one if there is none. @throws SinkUnavailable */
+  /** Returns the current session, or a new one if there is none. @throws SinkUnavailable */
   async get({ stop, confirmLease }: Pick<CallLimits, 'stop' | 'confirmLease'>): Promise<Session> {
     if (stop.aborted) throw this.#interrupted();
     if (this.#session === undefined) {
@@ -51,7 +51,7 @@ export class Sessions {
     }
   }
 
-  /** Gives up a session that the org no longer accepts. */
+  /** Discards a session that the org no longer accepts. */
   async forget(ended: Session): Promise<void> {
     const current = this.#session;
     if ((await current?.catch(() => undefined)) === ended && this.#session === current)

@@ -7,7 +7,7 @@ import { type RecordResult, readErrors, readResults, readSingle } from './read-a
 import { halvesOf } from './read-leads.ts';
 import { API, type SalesforceApi } from './salesforce-api.ts';
 
-/** Maximum records of one request. */
+/** Maximum number of records per request. */
 export const MAX_RECORDS = 200;
 
 /** A record to write, with what it belongs to. */
@@ -25,14 +25,14 @@ export interface WriteOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The path and method of the request that makes leads, or finds them by their keys. */
+/** Method and path of the request that creates or updates leads by their keys. */
 export const UPSERT = { method: 'PATCH', path: `${API}/composite/sobjects/Lead/${KEY}` } as const;
-/** Those of the request that changes leads by their ids. */
+/** Method and path of the request that updates leads by their ids. */
 export const UPDATE = { method: 'PATCH', path: `${API}/composite/sobjects` } as const;
 
 /**
- * Writes records, at most 200 with each request, and passes what became of each to `settle` after each request. If Salesforce refuses a
- * request as a whole because of a value in it, divides it until the record at fault is alone; divides it as well if its answer is too long.
+ * Writes records, at most 200 per request. After each request, passes what became of each record to `settle`. If Salesforce refuses a request as
+ * a whole because of a value in it, splits the request until the record at fault is alone. Also splits a request whose answer is too long.
  * @throws SinkUnavailable
  */
 export async function writeRecords<Of>(
@@ -59,7 +59,7 @@ export async function writeRecords<Of>(
   }
 }
 
-/** Returns a function that takes the failure of a request whose answer is too long, if the request can be divided. */
+/** Returns a function that discards the failure of a request whose answer is too long, if the request can be split. */
 function divisible(part: readonly unknown[]): (error: unknown) => Answer | undefined {
   return (error) => {
     if (error instanceof AnswerTooLong && part.length > 1) return undefined;
@@ -67,7 +67,7 @@ function divisible(part: readonly unknown[]): (error: unknown) => Answer | undef
   };
 }
 
-/** Makes one lead. Its answer names the records that a duplicate rule found. @throws SinkUnavailable */
+/** Creates or updates one lead, in a request whose answer names the records that a duplicate rule found. @throws SinkUnavailable */
 export async function writeSingle(
   api: SalesforceApi,
   { [KEY]: key, ...values }: Values,
@@ -91,10 +91,13 @@ export function collection(records: readonly Values[]): object {
   };
 }
 
-/** The header by which Salesforce saves a lead of which a duplicate rule only alerts. */
+/** The header that makes Salesforce save a lead if a duplicate rule alerts but does not block. */
 export const ALLOW_DUPLICATES = { 'sforce-duplicate-rule-header': 'allowSave=true' };
 
-/** Returns the headers that say who gets a new lead, and whether one is saved of which a duplicate rule only alerts. */
+/**
+ * Returns the headers that select the assignment rule for new leads, and say whether Salesforce saves a lead if a duplicate rule alerts but does
+ * not block.
+ */
 export function saveHeaders(
   assignment: NonNullable<SalesforceOptions['assignment']>,
   savesDuplicates: boolean,
@@ -105,7 +108,7 @@ export function saveHeaders(
   };
 }
 
-/** Whether the results of updates have the ids of the records at their places; those of new leads have no id to compare. */
+/** Whether each result of an update has the id of the record in the same position. New leads have no id to compare. */
 function inOrder<Of>(writings: readonly Writing<Of>[], results: readonly RecordResult[]): boolean {
   return writings.every(({ record: { id } }, at) => {
     const result = results[at];
@@ -113,7 +116,7 @@ function inOrder<Of>(writings: readonly Writing<Of>[], results: readonly RecordR
   });
 }
 
-/** Whether two ids name the same record: that of 15 characters is the one of 18 without its checksum. */
+/** Whether two ids name the same record. An id of 15 characters is an id of 18 characters without its checksum. */
 function isSameId(one: string, other: string): boolean {
   return one.slice(0, 15) === other.slice(0, 15);
 }

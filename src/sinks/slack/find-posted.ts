@@ -3,14 +3,14 @@ import type { ApiAnswer } from './judge-answer.ts';
 
 /** The type of the metadata of leadsync's messages. */
 const EVENT_TYPE = 'leadsync_leads';
-/** Maximum messages of a page; Slack recommends up to 200. */
+/** Maximum number of messages in a page; Slack recommends up to 200. */
 const PAGE = 100;
-/** Maximum pages: messages that are further back are not found. */
+/** Maximum number of pages. Messages that are further back are not found. */
 const MAX_PAGES = 20;
-/** How far the clocks of Slack and of this machine may differ, in seconds. */
+/** Maximum difference between the clocks of Slack and of this machine, in seconds. */
 const MARGIN_SECONDS = 300;
 
-/** Returns the metadata of a message, by which leadsync finds it in its channel. Contains ids of deliveries, and nothing of a lead. */
+/** Returns the metadata of a message, by which leadsync finds it in its channel. Contains ids of deliveries and no lead content. */
 export function metadataOf(deliveries: readonly Delivery[]) {
   return { event_type: EVENT_TYPE, event_payload: { deliveries: deliveries.map(({ id }) => id).join(' ') } };
 }
@@ -20,15 +20,15 @@ export type ReadPage = (parameters: Readonly<Record<string, string>>) => Promise
 
 /** What a search for messages found. */
 export interface Posted<Message> {
-  /** The messages that have deliveries, by the delivery's id. */
+  /** The messages that were found, by the id of each delivery in them. */
   readonly messages: ReadonlyMap<string, Message>;
-  /** Whether a message that was not found is not there: the search came to the time at which the first of the leads came. */
+  /** Whether the search was complete, so that a message that was not found does not exist. */
   readonly isWhole: boolean;
 }
 
 /**
- * Finds the messages in a channel that have these deliveries, and returns their time stamps. Looks through the newest messages,
- * back to the time at which the first of the leads came. Returns undefined if the app may not read the channel.
+ * Finds the messages about these deliveries in a channel, and returns their timestamps. Searches the newest messages, back to the time at
+ * which the first of the leads was listed. Returns undefined if the app may not read the channel.
  */
 export async function findPosted(
   channel: string,

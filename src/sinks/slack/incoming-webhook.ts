@@ -7,7 +7,7 @@ import { type Judged, judgeWebhook } from './judge-answer.ts';
 import type { Payload } from './message.ts';
 import type { SlackTransport } from './slack-transport.ts';
 
-/** An incoming webhook of Slack: it writes to its own channel, and cannot be asked what it has written. */
+/** A Slack incoming webhook: it writes to its own channel, and cannot be asked what it has written. */
 export class IncomingWebhook implements SlackTransport {
   readonly origin: string;
   readonly #url: URL;
@@ -21,7 +21,7 @@ export class IncomingWebhook implements SlackTransport {
     this.#server = new ApiServer(this.origin, parts);
   }
 
-  /** Connects without a request: every request would be a message. */
+  /** Connects without a request, because every request would be a message. */
   async check(stop: AbortSignal): Promise<void> {
     const { timeoutMs } = this.#parts;
     const server = { origin: this.origin, timeoutMs };

@@ -17,14 +17,14 @@ export interface Payload {
   readonly [option: string]: unknown;
 }
 
-/** Limits of Slack (https://docs.slack.dev/reference/block-kit/blocks): characters of a section and of a header. */
+/** Slack's limits (https://docs.slack.dev/reference/block-kit/blocks): characters of a section and of a header. */
 const MAX_SECTION = 3_000;
 const MAX_HEADER = 150;
 /** Maximum characters of the text for notifications and screen readers. Slack recommends up to 4,000. */
 const MAX_TEXT = 3_000;
 /** Maximum characters of one value, so that a long answer does not hide the lines after it. */
 const MAX_VALUE = 1_000;
-/** Maximum leads of a message: Slack allows 50 blocks, of which the header needs one and each lead two. */
+/** Maximum number of leads in a message: Slack allows 50 blocks, of which the header needs one and each lead two. */
 const MAX_LEADS = 24;
 /** Maximum characters of all sections. Slack refuses messages whose blocks are too long, and does not document the limit. */
 const MAX_SECTIONS = 12_000;
@@ -81,7 +81,7 @@ function sectionOf(entry: Entry, form: 'alone' | 'in a digest'): string {
   return slackEscape(textOf(entry, form), MAX_SECTION);
 }
 
-/** Returns the link to the lead's page, and the key by which a person recognises a message that came twice. */
+/** Returns the link to the lead's page, and the key by which a person recognises a message that arrived twice. */
 function footerOf({ message: { key, url }, mayRepeat }: Entry): string {
   const link = url === undefined ? [] : [`<${slackEscape(url)}|Open the lead>`];
   const repeat = mayRepeat ? ['possibly sent before'] : [];

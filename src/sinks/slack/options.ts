@@ -9,13 +9,13 @@ function isAddress(value: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.hash === '';
 }
 
-/** A token of a bot, also one that Slack rotates: visible ASCII without spaces, as a header needs it. */
+/** A bot token, including one that Slack rotates: visible ASCII without spaces, as a header requires. */
 const TOKEN = /^(xoxe\.)?xoxb-[\x21-\x7e]+$/;
 
 /** The id of a channel, a conversation or a person. */
 const CHANNEL_ID = /^[A-Z][A-Z0-9]{2,40}$/;
 
-/** Returns the id of a channel; undefined if a value is none. */
+/** Returns the id of a channel; undefined if the value is not an id. */
 export function channelId(value: MappedValue | undefined): string | undefined {
   const channel = mappedText(value).trim();
   return CHANNEL_ID.test(channel) ? channel : undefined;
@@ -46,7 +46,10 @@ export const slackOptions = z.strictObject({
     .describe("The address of Slack's Web API, for use with `token`."),
 });
 
-/** Returns what is wrong with the options together: there are two ways to Slack, and only one of them has a choice of channels. */
+/**
+ * Returns what is wrong with the combination of options: exactly one of `token` and `url` is required, and only `token` allows a choice of
+ * channels.
+ */
 export function optionFaults(
   { token, url }: z.output<typeof slackOptions>,
   perLead: ReadonlySet<string>,

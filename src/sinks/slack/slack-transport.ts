@@ -13,12 +13,12 @@ export interface SlackTransport {
   check(stop: AbortSignal): Promise<unknown>;
   /** Returns the body of the request that posts a message about deliveries. */
   bodyOf(payload: Payload, channel: string, deliveries: readonly Delivery[]): string;
-  /** Returns the request that posts, for a preview: without secrets. */
+  /** Returns the method and address of the request that posts a message, for a preview, without secrets. */
   target(): string;
   headers(): Readonly<Record<string, string>>;
   /** Posts a message. @throws SinkUnavailable if there is no answer */
   post(body: string, limits: CallLimits): Promise<Judged>;
-  /** Finds the messages that a channel has about deliveries. Returns undefined if leadsync may not look. @throws SinkUnavailable */
+  /** Finds the messages about deliveries in a channel. Returns undefined if leadsync may not search the channel. @throws SinkUnavailable */
   find(
     channel: string,
     deliveries: readonly Delivery[],

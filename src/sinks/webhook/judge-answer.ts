@@ -1,7 +1,7 @@
 import type { Delivered, Refused } from '../../leads/outcome.ts';
 import { SinkUnavailable } from '../sink.ts';
 
-/** The answer of a receiver. */
+/** An answer from a receiver. */
 export interface Answer {
   readonly httpStatus: number;
   /** The beginning of the body, up to 1,000 characters. */

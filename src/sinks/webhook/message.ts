@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { eventFields } from '../lead-event.ts';
 
-/** The content of a request. The same for every attempt: a receiver recognises a repeat by the id. */
+/** The content of a request. It is the same for every attempt, so that a receiver can recognise a repeat by its id. */
 export interface Message {
   readonly id: string;
   readonly body: string;

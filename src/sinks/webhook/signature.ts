@@ -2,9 +2,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
-/**
- * Returns the key in a Standard Webhooks signing secret: `whsec_` followed by 24 to 64 bytes in base64. Undefined for any other text.
- */
+/** Returns the key in a Standard Webhooks signing secret: `whsec_` followed by 24 to 64 bytes in base64. Returns undefined for any other text. */
 export function readSigningKey(secret: string): KeyObject | undefined {
   if (!secret.startsWith(PREFIX)) return undefined;
   const base64 = secret.slice(PREFIX.length);

@@ -143,7 +143,7 @@ class WebhookSink implements Sink {
     });
   }
 
-  /** Returns the deliveries of each request. */
+  /** Returns the deliveries, grouped by request. */
   #partsOf({ deliveries }: Batch): readonly (readonly Delivery[])[] {
     // A stored batch may hold more leads than the configuration now allows.
     return this.#batched ? [deliveries] : deliveries.map((delivery) => [delivery]);

@@ -135,8 +135,8 @@ class StartedLogin implements Login {
 }
 
 /**
- * Returns the error of a failed login, with the hint to start again: unlike a poll, a login is not retried, because its code may be used
- * up. Returns a refused login unchanged, because its hint already says what to do.
+ * Returns the error for a failed login, with a hint to start again: unlike a poll, a login is not retried, because its code may be used up. Returns
+ * the error for a refused login unchanged, because its hint already says what to do.
  */
 function nothingStored(error: SourceError): SourceError {
   const { code, message, hint, httpStatus } = error;

@@ -3,12 +3,10 @@ import { acquireLock, LockHeld } from '../../platform/files/lock.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
 
-/** Interval at which a waiting process checks the lock, in ms, without its jitter of up to the same length. */
+/** Minimum interval at which a waiting process checks the lock, in ms. Random jitter adds up to the same again. */
 const LOOK_EVERY_MS = 50;
 
-/**
- * The lock on one source's token, and how to wait for it. The lock is the file at `path`, which all processes on a data directory share.
- */
+/** The lock on one source's token, and how to wait for it. The lock is the file at `path`, which all processes that use the data directory share. */
 export interface RenewalLockParts {
   readonly source: string;
   readonly path: string;
@@ -19,9 +17,9 @@ export interface RenewalLockParts {
 }
 
 /**
- * Runs `renew` under a lock that excludes all other processes on this data directory. While another process holds the lock, calls `look`
- * at intervals and returns the first token that it finds. The lock of a dead process counts as free. `renew` has to check the stored token
- * first, because the previous holder of the lock may have renewed it.
+ * Runs `renew` under a lock that excludes all other processes that use this data directory. While another process holds the lock, calls `look` at
+ * intervals and returns the first token that it finds. The lock of a dead process counts as free. `renew` has to check the stored token first,
+ * because the previous holder of the lock may have renewed it.
  * @throws SourceError `token-file` if another process holds the lock for too long; also throws what `look` and `renew` throw
  */
 export async function withRenewalLock<T>(

@@ -1,6 +1,6 @@
 /**
- * Returns an answer of the token endpoint in the form that openid-client reads (RFC 6749, sections 5.1 and 5.2). The service's
- * description specifies neither the status of a token answer nor the form of an error, and services differ in both.
+ * Converts an answer from the token endpoint to the form that openid-client reads (RFC 6749, sections 5.1 and 5.2). The service's description
+ * specifies neither the status of a token answer nor the form of an error, and services differ in both.
  */
 export function toTokenResponse(status: number, received: Headers, text: string): Response {
   const answer = objectIn(text);

@@ -48,7 +48,7 @@ export interface TokenEndpointParts {
   readonly closing: AbortSignal;
 }
 
-/** The service's OAuth 2.0 endpoints. Every method except `addressFor` sends one request and throws SourceError. */
+/** The service's OAuth 2.0 endpoints. Every method except `addressFor` sends one request, and throws SourceError if it fails. */
 export class TokenEndpoint {
   readonly #options: SourceOptions;
   readonly #parts: TokenEndpointParts;
@@ -190,7 +190,7 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Whether the text is a JSON object without its end. */
+/** Whether the text is a truncated JSON object. */
 function isCutOff(text: string): boolean {
   const trimmed = text.trim();
   return trimmed.startsWith('{') && !trimmed.endsWith('}');
@@ -211,7 +211,7 @@ function cutOff(url: string, httpStatus: number): SourceError {
 
 const CHECK_PATH = 'Check base_url and token_path of the source.';
 
-/** Returns the error for a missing token endpoint. The usual cause is a `base_url` that ends in a path that the other options add. */
+/** Returns the error for a missing token endpoint. The usual cause is a `base_url` that already ends in the path that another option appends. */
 function notThere({ base_url, token_path }: SourceOptions): SourceError {
   const asked = base_url + token_path;
   return new SourceError('protocol', `There is no token endpoint at ${asked} (404).`, {
@@ -220,10 +220,7 @@ function notThere({ base_url, token_path }: SourceOptions): SourceError {
   });
 }
 
-/**
- * Returns the error for a failed request. Omits the error of openid-client, even as its cause: it contains the whole answer, including
- * tokens.
- */
+/** Returns the error for a failed request. Omits the error from openid-client, even as its cause: it contains the whole answer, including tokens. */
 function explain(error: unknown, grant: string, source: string, options: SourceOptions): SourceError {
   if (error instanceof SourceError) return error;
   if (error instanceof Error && error.cause instanceof SourceError) return error.cause;

@@ -14,7 +14,7 @@ import { isBetter, isNewer, originOf, type StoredToken } from './stored-token.ts
 import type { Token, TokenOrigin } from './token.ts';
 import { DecryptionFailed, Seal, sealedText } from './token-seal.ts';
 
-/** The account that a token belongs to. leadsync does not use a token of another account, for other scopes or from another grant. */
+/** The account that a token belongs to. leadsync does not use a token of another account, for other scopes, or from another grant. */
 export interface Account {
   readonly baseUrl: string;
   readonly clientId: string;
@@ -122,8 +122,8 @@ export class TokenFile {
   }
 
   /**
-   * Restores the best token that was set aside and now matches the configuration, unless the file holds a token that is as good. Returns
-   * the content of the file afterwards. The caller must hold the lock. @throws SourceError `token-file`
+   * Restores the best token that was set aside and now matches the configuration, unless the token in the file is as good. Returns the resulting
+   * content of the file. The caller must hold the lock. @throws SourceError `token-file`
    */
   async takeBack(): Promise<StoredToken> {
     const stored = await this.read();

@@ -20,12 +20,11 @@ export class GrantRefused extends SourceError {
 
 /** Error codes that refuse the client itself, whatever token it sends. */
 const CLIENT_REFUSED: ReadonlySet<string | undefined> = new Set(['invalid_client']);
-/** Failures that are temporary. */
+/** Error codes of temporary failures. */
 const PASSING: ReadonlySet<SourceErrorCode> = new Set(['rate-limited', 'server']);
 
 /**
- * Whether the service refused the refresh token. Any status 4xx counts, whatever the error code, because the service's description defines
- * no errors.
+ * Whether the service refused the refresh token. Any 4xx status counts, whatever the error code, because the service's description defines no errors.
  */
 export function refusesToken(error: unknown): error is SourceError {
   if (!(error instanceof SourceError) || PASSING.has(error.code)) return false;
@@ -140,7 +139,7 @@ const UNNAMED: Refusal = {
   hint: 'Check token_path, client_id and client_secret of the source.',
 };
 
-/** Returns the refusal in an error of openid-client, which has two forms; undefined for other failures. */
+/** Returns the refusal in an error from openid-client, which has two forms; undefined for other failures. */
 export function readRefusal(error: unknown, grant: string, source: string): GrantRefused | undefined {
   if (error instanceof ResponseBodyError)
     return new GrantRefused(plain(error.error), error.status, grant, source);
@@ -153,8 +152,7 @@ export function readRefusal(error: unknown, grant: string, source: string): Gran
 }
 
 /**
- * Returns the code if it has the form of an RFC 6749 error code; undefined otherwise, so that messages do not repeat any other text of the
- * service.
+ * Returns the code if it has the form of an RFC 6749 error code; undefined otherwise, so that messages do not repeat any other text from the service.
  */
 function plain(code: string | undefined): string | undefined {
   return code !== undefined && /^[a-z_]{1,40}$/.test(code) ? code : undefined;

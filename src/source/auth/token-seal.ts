@@ -13,7 +13,7 @@ export const sealedText = z.strictObject({
   data: z.base64(),
 });
 
-/** An encrypted text with everything that decryption needs except the key and the subject. */
+/** Encrypted text, with everything that decryption needs except the key and the subject. */
 export type SealedText = z.output<typeof sealedText>;
 
 /** The text cannot be decrypted: the key is wrong, or the file was changed. */
@@ -25,8 +25,8 @@ const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 ** 2 };
 const deriveKey = promisify<string, Buffer, number, typeof SCRYPT, Buffer>(scrypt);
 
 /**
- * Encrypts and decrypts texts with one key. A key of 32 bytes, written as 64 hexadecimal digits or in base64
- * (`openssl rand -base64 32`), is used directly; any other text is a passphrase from which scrypt derives the key.
+ * Encrypts and decrypts text with one key. A key of 32 bytes, written as 64 hexadecimal digits or in base64 (`openssl rand -base64 32`), is used
+ * directly; any other value is a passphrase from which scrypt derives the key.
  */
 export class Seal {
   readonly #secret: Secret;
@@ -39,7 +39,7 @@ export class Seal {
     this.#plainKey = readKey(secret.reveal());
   }
 
-  /** Encrypts a text. @param subject additional authenticated data; `open` has to be called with the same subject */
+  /** Encrypts the text. @param subject additional authenticated data; `open` has to be called with the same subject */
   async close(text: string, subject: string): Promise<SealedText> {
     const salt = this.#plainKey ? undefined : (this.#derived?.salt ?? randomBytes(16).toString('base64'));
     const iv = randomBytes(12);
@@ -49,7 +49,7 @@ export class Seal {
     return { cipher: 'aes-256-gcm', ...(salt === undefined ? {} : { salt }), ...rest };
   }
 
-  /** Decrypts a text. @throws DecryptionFailed */
+  /** Decrypts the text. @throws DecryptionFailed */
   async open(sealed: SealedText, subject: string): Promise<string> {
     const key = await this.#keyFor(sealed.salt);
     try {

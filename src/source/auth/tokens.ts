@@ -53,12 +53,12 @@ export class Tokens {
     this.#parts = parts;
   }
 
-  /** When the token in memory expires, by the local clock; undefined if there is none, or the service did not say. */
+  /** When the token in memory expires, by the local clock; undefined if there is no token, or if the service did not state its expiry. */
   get expiresAt(): Date | undefined {
     return this.#held?.token.expiresAt;
   }
 
-  /** Returns a token that is good by the local clock. @throws SourceError; the signal's reason if it aborts */
+  /** Returns a token that is not due for renewal by the local clock. @throws SourceError; the signal's reason if it aborts */
   async current(signal: AbortSignal): Promise<string> {
     const held = this.#held;
     if (held?.isGood() && !(await this.#isReplaced(held.token))) return held.token.accessToken;
@@ -127,7 +127,7 @@ export class Tokens {
     if (this.#parts.trial) return false;
     // If the disk fails, the token in memory is still good.
     const stored = await this.#parts.file.read().catch(() => undefined);
-    // Does not compare times of receipt: the clock may have been set back since.
+    // Does not compare the times at which the tokens were received: the clock may have been set back since.
     return stored?.kind === 'token' && stored.token.accessToken !== accessToken;
   }
 
@@ -196,7 +196,7 @@ export class Tokens {
   }
 
   /**
-   * Writes the unsaved token; returns undefined if there is none, or if another token, such as a login's, was stored since. The caller
+   * Writes the unsaved token; returns undefined if there is none, or if another token, such as one from a login, has been stored since. The caller
    * must hold the lock.
    */
   async #saveUnsaved(stored: StoredToken): Promise<string | undefined> {
@@ -211,15 +211,15 @@ export class Tokens {
   async #leaveAside(stored: StoredToken & { kind: 'unusable' }): Promise<void> {
     const { source, file, emit, trial } = this.#parts;
     if (!trial) await file.setAside();
-    else if (stored.origin !== undefined) return; // nothing to report: a token of the client's own, or one that `grant` excludes
+    else if (stored.origin !== undefined) return; // nothing to report: one of the client's own tokens, or a token that `grant` excludes
     const fate = trial ? 'The next run will set it aside' : 'It was set aside';
     const reason = `${stored.reason} ${fate}. leadsync uses it again when the configuration matches it.`;
     emit({ type: 'token-fallback', source, reason });
   }
 
   /**
-   * Renews a login's tokens. Only another login replaces them: as the client itself, leadsync might read a different or an empty
-   * listing without any error. @throws SourceError `login-needed` if a person has to log in
+   * Renews a login's tokens. Never replaces them with the client's own: as the client itself, leadsync might read a different or an empty listing
+   * without any error. @throws SourceError `login-needed` if a person has to log in
    */
   async #refreshLogin(stored: StoredToken): Promise<Token> {
     const { source, endpoint, clock, trial } = this.#parts;
@@ -242,8 +242,8 @@ export class Tokens {
   }
 
   /**
-   * Records that the service refused a login's refresh token, and returns the error. Ends the login at the second refusal. The first does
-   * not end it, because services sometimes refuse a valid token, in a fail-over or while a replica is behind.
+   * Records that the service refused a login's refresh token, and returns the error. Ends the login at the second refusal. The first does not end it,
+   * because services sometimes refuse a valid token, during a fail-over or while a replica is behind.
    * @param waitMs the rest of the wait after the first refusal
    */
   async #refusedLogin(token: Token, waitMs: number, cause: GrantRefused): Promise<SourceError> {
@@ -252,7 +252,7 @@ export class Tokens {
       if (!trial) await file.write({ ...token, refusedAt: clock.now() });
       return loginRefused(source, REFUSED_WAIT_MS, cause);
     }
-    // Every poll would send it again and be refused.
+    // Otherwise every poll would send the refresh token again and be refused.
     if (!trial) await file.write({ ...token, refreshToken: undefined, refusedAt: undefined });
     const why = `${ended(source)}: the service has refused its refresh token twice (invalid_grant).`;
     return loginNeeded(source, why, cause);
@@ -269,7 +269,7 @@ export class Tokens {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
       if (!refusesToken(error)) throw error;
-      await file.remove(); // every poll would send it again and be refused
+      await file.remove(); // otherwise every poll would send it again and be refused
       emit({ type: 'token-fallback', source, reason: error.message });
       return undefined;
     }

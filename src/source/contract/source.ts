@@ -37,10 +37,10 @@ export interface Source {
   readonly origin: string;
   /** Requests the current listing. @throws SourceError; `incomplete` if the signal aborts */
   list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing>;
-  /** When the token in memory expires, by the local clock; undefined if there is none or the service did not say. */
+  /** When the token in memory expires, by the local clock; undefined if there is no token, or if the service did not state its expiry. */
   tokenExpiresAt(): Date | undefined;
   /**
-   * When any process received the stored token of a login; undefined if there is no usable one. A poll that failed for lack of a login may
+   * When the stored login token was received, by any process; undefined if there is no usable login token. A poll that failed for lack of a login may
    * succeed once this time has changed. Never rejects.
    */
   lastLoginAt(): Promise<Date | undefined>;
@@ -63,14 +63,14 @@ export type SourceErrorCode =
   | 'other-origin' // the ledger has leads of this source from another address
   | 'token-file'; // the token file cannot be read or written
 
-/** A failure of the service or of the connection to it. The message is one plain sentence without secrets or leads' text. */
+/** A failure of the service or of the connection to it. The message is one plain sentence without secrets or text from leads. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   readonly code: SourceErrorCode;
   /** The next step for the operator. */
   readonly hint: string;
   readonly httpStatus: number | undefined;
-  /** The Retry-After of the service, in ms from now; parsed but not yet limited. */
+  /** The wait that the service asked for (Retry-After), in ms from now, before leadsync limits it. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

@@ -5,7 +5,7 @@ export interface PauseParts {
   readonly clock: Clock;
   /** Minimum wait for the next part that counts as a pause, in ms. */
   readonly pauseMs: number;
-  /** Aborts the connection, which makes a pending read fail. A pending read cannot be ended in another way. */
+  /** Aborts the connection, which makes a pending read fail. There is no other way to end a pending read. */
   readonly cut: () => void;
 }
 

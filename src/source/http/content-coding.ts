@@ -5,8 +5,8 @@ import { constants, createBrotliDecompress, createGunzip } from 'node:zlib';
 export const READ_CODINGS = 'gzip, br';
 
 /**
- * Options with which decoders return data immediately, and return a truncated body as far as it goes. The reader of the body detects that
- * its end is missing.
+ * Options that make decoders return data immediately, and return as much of a truncated body as there is. The reader of the body detects that its end
+ * is missing.
  */
 const GZIP = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
 const BROTLI = {

@@ -8,7 +8,7 @@ import { decoded, READ_CODINGS } from './content-coding.ts';
 
 /** One request to the service. */
 export interface ServiceCall {
-  /** The subject of messages, for example `The token endpoint`. */
+  /** The grammatical subject of error messages, for example `The token endpoint`. */
   readonly subject: string;
   readonly url: string;
   readonly method: 'GET' | 'POST';
@@ -16,7 +16,7 @@ export interface ServiceCall {
   readonly body?: string | undefined;
 }
 
-/** An answer of the service. */
+/** An answer from the service. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Headers;

@@ -8,7 +8,7 @@ export interface BlockShape {
 /** Maps the hash of each block of a listing to the block that followed it, and the empty string to the first block. */
 export type BlockSequence = ReadonlyMap<string, BlockShape>;
 
-/** Follows a listing block by block: predicts each block from the last listing, and records the sequence of the present listing. */
+/** Follows a listing block by block: predicts each block from the last listing, and records the sequence of the current listing. */
 export class SequenceReader {
   readonly #last: BlockSequence;
   readonly #learned = new Map<string, BlockShape>();

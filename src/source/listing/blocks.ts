@@ -8,7 +8,7 @@ import { Splitter } from './splitter.ts';
 /** Maximum number of elements, and of bytes, in a block. The ledger commits a block in one transaction. */
 const BLOCK_ELEMENTS = 400;
 const BLOCK_BYTES = 384 * 1024;
-/** Maximum bytes to buffer for a comparison with the last listing. A longer block is split again in every poll. */
+/** Maximum number of bytes to buffer for a comparison with the last listing. A longer block is split again in every poll. */
 const LONGEST_HELD_BYTES = 2 * BLOCK_BYTES;
 /** Average number of elements between two boundaries that the content defines. An insertion does not move these boundaries. */
 const ENDS_ONE_IN = 251;
@@ -52,10 +52,7 @@ export class Blocks {
     return this.#position;
   }
 
-  /**
-   * Whether complete elements, or bytes that are buffered for a comparison, have arrived that are not in a yielded block. Ignores an
-   * incomplete element.
-   */
+  /** Whether any complete elements, or bytes buffered for a comparison, are not in a yielded block yet. Ignores an incomplete element. */
   get isWaiting(): boolean {
     return this.#elements.length > 0 || this.#heldBytes > 0 || this.#splitter.isWaiting;
   }

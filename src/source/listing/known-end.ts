@@ -14,11 +14,11 @@ export function hasKnownEnd(element: Buffer): boolean {
 }
 
 /**
- * Checks whether an element that is not known to be valid JSON certainly ends where its brackets balance. A missing or stray quote or
- * bracket moves that end, and the element could then swallow the elements after it, which would be lost silently. Three signs show such a
- * fault: brackets that do not match, an object in place of a key, and a string that ends like the beginning of an object: its closing quote
- * is then probably the first quote of that object's first key. A valid string can end like that too; treating its end as unknown is the
- * safe choice. The element can arrive in parts.
+ * Checks whether an element that is not known to be valid JSON certainly ends where its brackets balance. A missing or stray quote or bracket moves
+ * that end, and the element could then swallow the elements after it, which would be lost silently. Three signs show such a fault: brackets that do
+ * not match, an object in place of a key, and a string that ends like the beginning of an object, because its closing quote is then probably the
+ * first quote of that object's first key. A valid string can end like that too; treating its end as unknown is the safe choice. The element can
+ * arrive in parts.
  */
 export class EndCheck {
   #isKnown = true;
@@ -99,7 +99,7 @@ export class EndCheck {
   }
 }
 
-/** Whether an odd number of backslashes stands before this offset. */
+/** Whether an odd number of backslashes precedes this offset. */
 function isEscaped(part: Buffer, from: number, to: number): boolean {
   let at = to;
   while (at > from && part[at - 1] === BACKSLASH) at--;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
 /**
- * A lead as the service's description specifies it (section 2), checked as far as leadsync relies on it. Every field is required and must
- * have its type; unknown fields are allowed everywhere. `created_at` is the only field whose format is checked here, because leadsync
- * computes times from it. What strangers typed, such as an email address or a phone number, is never a reason to reject a lead. The id is
- * checked separately, digit by digit.
+ * A lead as the service's description specifies it (section 2), checked as far as leadsync relies on it. Every field is required and must have its
+ * type; unknown fields are allowed everywhere. `created_at` is the only field whose format is checked here, because leadsync computes times from it.
+ * Text that people typed, such as an email address or a phone number, is never a reason to reject a lead. The id is checked separately, digit by
+ * digit.
  */
 export const leadShape = z.looseObject({
   service_name: text(),
@@ -50,8 +50,8 @@ const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?(Z|z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?$/;
 
 /**
- * Whether a text is a date with a time of day, such as `2026-11-20T09:59:30Z` or `2026-11-20 09:59+10:30`, on a day that exists.
- * A time without an offset counts as UTC, as in SQLite and most services.
+ * Whether the text is a date with a time of day, such as `2026-11-20T09:59:30Z` or `2026-11-20 09:59+10:30`, on a day that exists. A time without an
+ * offset counts as UTC, as in SQLite and most services.
  */
 export function isDateTime(value: string): boolean {
   const [, year, month, day] = DATE_TIME.exec(value) ?? [];

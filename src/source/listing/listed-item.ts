@@ -14,15 +14,15 @@ const HASH_DIGITS = 32;
 const NOT_JSON = 'is not valid JSON';
 const NOT_UTF_8 = 'is not valid UTF-8';
 
-/** What is wrong with a lead, and in which field. Contains no text of the lead. */
+/** What is wrong with a lead, and in which field. Contains no text from the lead. */
 interface Fault {
   readonly reason: string;
   readonly path: string;
 }
 
 /**
- * Returns an element of a listing that is parsed only when it is read. Its hash and the id at its beginning show whether its content
- * is known, at a fraction of the cost of parsing it.
+ * Returns a listing element that is parsed only when it is read. Its hash and the id at its beginning show whether its content is known, at a
+ * fraction of the cost of parsing it.
  * @param position 0-based
  */
 export function listedElement(element: Element, position: number): ListedElement {
@@ -52,7 +52,7 @@ function readWhole({ bytes }: WholeElement, hash: string, position: number): Lis
     : { kind: 'rejected', id, ...fault, ...common };
 }
 
-/** Rejects one element alone: its end is known, so the elements after it can be read. */
+/** Rejects only this element: its end is known, so the elements after it can be read. */
 function malformed(bytes: Buffer, hash: string, position: number, reason: string): ListedItem {
   return { kind: 'rejected', id: leadingId(bytes), reason, path: '', position, raw: storable(bytes), hash };
 }
@@ -120,7 +120,7 @@ function check(value: unknown, raw: string): Validation {
   return { id, fault: issue && { reason: issue.message, path: pathText(issue.path) } };
 }
 
-/** Returns the id, or a text that says what is wrong with the id. */
+/** Returns the id, or a message that says what is wrong with it. */
 function readId(id: unknown, raw: string): LeadId | string {
   if (id === undefined) return 'is missing';
   if (typeof id !== 'number') return `must be an integer, but is ${kindOf(id)}`;

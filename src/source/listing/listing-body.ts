@@ -26,7 +26,9 @@ export class ListingBody {
     return this.#hash?.copy().digest('hex') ?? '';
   }
 
-  /** Reads the body. @throws SourceError `incomplete` if the connection breaks, `protocol` if decompression fails; the signal's reason */
+  /**
+   * Reads the body. @throws SourceError `incomplete` if the connection breaks, `protocol` if decompression fails; the signal's reason if it aborts
+   */
   async *read(): AsyncGenerator<Buffer, void, void> {
     try {
       for await (const bytes of this.#response.body as AsyncIterable<Buffer>) {

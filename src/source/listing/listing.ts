@@ -13,12 +13,12 @@ import { nextLink } from './link-header.ts';
 import { ListingBody } from './listing-body.ts';
 import { ListingRequests } from './listing-request.ts';
 
-/** Maximum time that a lead waits for its block to fill, in ms: the rest of the listing may be slow. */
+/** Maximum time that a lead waits for its block to fill, in ms. The rest of the listing may arrive slowly. */
 const BLOCK_WAIT_MS = 500;
 
 /**
- * Interval of requests without an ETag, in ms. A service or cache whose ETag stays the same while the listing changes would
- * otherwise hide new leads for ever.
+ * Interval between requests without an ETag, in ms. A service or cache whose ETag stays the same while the listing changes would otherwise hide new
+ * leads for ever.
  */
 const WHOLE_EVERY_MS = 3_600_000;
 
@@ -83,8 +83,8 @@ class Reading {
   }
 
   /**
-   * Whether the marker is recent enough to trust its ETag, and the listing was read under the present size limit. Uses the absolute
-   * difference of the times, because the clock may have been set back.
+   * Whether the marker is recent enough to trust its ETag, and the listing was read with the current size limit. Uses the absolute difference of the
+   * times, because the clock may have been set back.
    */
   #isBelieved(last: ListingMark | undefined): last is ListingMark {
     const { clock, options } = this.#parts;
@@ -178,7 +178,7 @@ class Reading {
     const link = nextLink(response.headers.get('link'));
     if (link === undefined) return undefined;
     const next = URL.parse(link, url);
-    // Stays on this server, because the request sends the token there.
+    // Follows only links to the same server, because the request sends the token there.
     if (next !== null && next.origin === new URL(url).origin) return next.href;
     throw new SourceError('protocol', `Page ${page} of the listing links to a next page on another server.`, {
       hint: 'leadsync does not send the token there. If both servers belong to the service, correct base_url, or ask its operator.',
@@ -187,8 +187,7 @@ class Reading {
 }
 
 /**
- * Returns the marker with the new ETag; undefined if the ETag has not changed. Requests with an old ETag would get the whole body every
- * time.
+ * Returns the marker with the new ETag; undefined if the ETag has not changed. A request with an outdated ETag would get the whole body every time.
  */
 function renewed(last: ListingMark, etag: string | undefined): ListingMark | undefined {
   return etag === last.etag ? undefined : { ...last, etag };

@@ -109,8 +109,8 @@ export class Splitter {
   }
 
   /**
-   * Yields the ended element if a comma or a closing bracket follows. Keeps the element if only white space follows, and drops it before
-   * any other byte.
+   * Yields the ended element if a comma or a closing bracket follows. Keeps the element if only white space follows, and drops it if any other byte
+   * follows.
    */
   *#confirm(chunk: Buffer, from: number): Generator<Element, void, void> {
     const next = chunk[firstNoSpace(chunk, from)];

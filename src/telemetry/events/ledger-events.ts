@@ -47,7 +47,7 @@ export const ledgerEvents = {
       `A query has been reading the ledger for a long time, so the write-ahead log has grown to ${printBytes(bytes)}. End the query, or split it into shorter ones. Deliveries continue.`,
   }),
 
-  /** Counts what the retention removed: contents of leads, contents of earlier versions, attempts and rejected leads. */
+  /** Counts what retention removed: the content of leads, the content of earlier versions, attempts, and rejected leads. */
   retained: eventKind<{ leads: number; versions: number; attempts: number; rejected: number }>({
     level: 'info',
     fields: ['leads', 'versions', 'attempts', 'rejected'],

@@ -2,7 +2,7 @@ import { printLength, printSpan, sentence } from '../../platform/text/format.ts'
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
-/** Maximum faults of a configuration in one line of the log. */
+/** Maximum number of configuration faults in one log line. */
 const FAULTS_SHOWN = 3;
 
 /** Events about the process itself: start, stop, configuration, clock, and the version that runs. */
@@ -21,8 +21,8 @@ export const processEvents = {
   }),
 
   /**
-   * The ledger is missing, and sinks or Redis, which could show whether there was one before, do not answer. `reasons` has a sentence for
-   * each that does not answer.
+   * The ledger is missing, and sinks or Redis, which could show whether there was one before, do not answer. `reasons` has one sentence for each sink
+   * or Redis that does not answer.
    */
   'start-waiting': eventKind<{ reasons: readonly string[]; dataDir: string; patienceMs: number }>({
     level: 'warn',
@@ -82,7 +82,7 @@ export const processEvents = {
     },
   }),
 
-  /** The configuration is valid but possibly not what the operator means. `warning` is a sentence with the place in the file. */
+  /** The configuration is valid but possibly not what the operator intends. `warning` is a sentence that includes the place in the file. */
   'config-warning': eventKind<{ warning: string }>({
     level: 'warn',
     fields: ['warning'],

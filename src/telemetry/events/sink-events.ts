@@ -25,9 +25,8 @@ export const sinkEvents = {
   }),
 
   /**
-   * `reason` is the reason of the first failed delivery. `secondsToDelivery` has, for each delivered new lead, the seconds from
-   * its first listing to the delivery. Other leads are left out: see `Delivery.isNewLead`. `dead` counts those of the refused and the
-   * unavailable deliveries that were given up.
+   * `reason` is the reason of the first failed delivery. `secondsToDelivery` has, for each delivered new lead, the seconds from its first listing to
+   * the delivery. It excludes other leads: see `Delivery.isNewLead`. `dead` counts the refused and the unavailable deliveries that were given up.
    */
   'batch-settled': eventKind<{
     sink: string;
@@ -59,7 +58,7 @@ export const sinkEvents = {
       `Sink ${sink}: the lease of batch ${batch} has expired, so leadsync records nothing for it; it attempts the batch again under a new lease.`,
   }),
 
-  /** The mapping of a sink took so long for one lead that other work of the process waited for it. */
+  /** The mapping of a sink took so long for one lead that other work in the process had to wait. */
   'mapping-slow': eventKind<{ sink: string; source: string; lead: string; durationMs: number }>({
     level: 'warn',
     fields: ['sink', 'source', 'lead', 'durationMs'],

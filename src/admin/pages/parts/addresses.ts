@@ -5,7 +5,7 @@ export function leadAddress(source: string, lead: string): string {
   return `/leads/${encoded(source)}/${encoded(lead)}`;
 }
 
-/** Returns the address of the playground for expressions, with a lead chosen. */
+/** Returns the address of the playground for expressions, with a lead preselected. */
 export function playgroundAddress({
   source,
   lead,
@@ -26,15 +26,15 @@ export function sinkAddress(sink: string): string {
   return `/sinks/${encoded(sink)}`;
 }
 
-/** Returns the address of the form that replays leads, with some of its fields filled. */
+/** Returns the address of the form that replays leads, with some of its fields filled in. */
 export function replayAddress(fields: Readonly<Record<string, string | undefined>>): string {
   return withQuery('/replay', fields);
 }
 
-/** The page from which a sink's action is requested, and to which it leads back. */
+/** The page from which the reader starts an action on a sink, and to which the action returns. */
 export type ActionOrigin = 'list' | 'page' | 'overview';
 
-/** Returns the address to which the form of a sink's action posts. */
+/** Returns the address to which the form for an action on a sink posts. */
 export function sinkAction(
   sink: string,
   action: 'pause' | 'resume' | 'test' | 'retry' | 'cancel-replay' | 'request',
@@ -43,7 +43,7 @@ export function sinkAction(
   return withQuery(`/sinks/${encoded(sink)}/${action}`, { from: from === 'list' ? undefined : from });
 }
 
-/** Returns the page to which the action of a sink leads back. `from` is the parameter of its address. */
+/** Returns the page to which an action on a sink returns. `from` is the query parameter of that name. */
 export function originAddress(sink: string, from: string | null): string {
   if (from === 'overview') return '/';
   return from === 'page' ? sinkAddress(sink) : '/sinks';
@@ -54,7 +54,7 @@ export function rejectedAction(rejected: number): string {
   return `/rejected/${rejected}/data`;
 }
 
-/** Returns the page of a section of the operating manual. `runbook` is its path in the project, as problems have it. */
+/** Returns the address of the page for a section of the operating manual. `runbook` is the path of the section in the repository, as in a problem. */
 export function runbookAddress(runbook: string): string {
   return `/runbook/${encoded(runbook.split('#')[1] ?? '')}`;
 }
@@ -64,7 +64,7 @@ export function pollAction(source: string): string {
   return `/sources/${encoded(source)}/poll`;
 }
 
-/** Returns an address with the parameters that have a value. */
+/** Returns an address with those query parameters that have a value. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const present = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return present.length === 0 ? path : `${path}?${new URLSearchParams(present)}`;

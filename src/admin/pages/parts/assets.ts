@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { isBuilt, packageRoot } from '../../../platform/process/package-root.ts';
 
-/** Every file that a page loads. All are part of the install, so pages work without internet access. */
+/** Every file that a page loads. All are part of the installation, so pages work without internet access. */
 const files = {
   'pages.css': asset('pages.css'),
   'theme.js': asset('theme.js'),
@@ -30,13 +30,13 @@ const TYPES: Readonly<Record<string, string>> = {
 
 interface Asset {
   readonly name: AssetName;
-  /** Address with a part of the content's hash, so that browsers can cache the asset for ever. */
+  /** Address that contains part of the content's hash, so that browsers can cache the asset for ever. */
   readonly address: string;
   readonly type: string;
   readonly body: Buffer;
 }
 
-/** Reads and serves every asset. Returns a function from name to address. @throws Error if an asset is missing in this install */
+/** Reads and serves every asset. Returns a function from name to address. @throws Error if an asset is missing from this installation */
 export function serveAssets(app: FastifyInstance): (name: AssetName) => string {
   const assets = new Map(
     Object.entries(files).map(([name, url]) => [name, readAsset(name as AssetName, url)]),
@@ -56,7 +56,7 @@ function readAsset(name: AssetName, url: string): Asset {
   return { name, address: `/assets/${stem}-${hash}.${ending}`, type: TYPES[ending] ?? '', body };
 }
 
-/** Returns the URL of a file in the folder of assets. */
+/** Returns the URL of a file in the assets folder. */
 export function asset(name: string): string {
   return pathToFileURL(join(packageRoot, isBuilt ? 'dist' : 'src', 'admin/assets', name)).href;
 }

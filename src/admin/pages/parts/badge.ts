@@ -32,7 +32,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   'does not get the lead': 'warning',
 };
 
-/** Returns a state as a coloured label. Its text, by default the state, carries the meaning without the colour. */
+/** Returns a state as a coloured label. The text, by default the state, conveys the meaning even without the colour. */
 export function badge(state: string, text = state): VNode {
   return html`<span class=${`badge ${TONES[state] ?? 'calm'}`}>${text}</span>`;
 }

@@ -1,10 +1,16 @@
 import { html } from 'htm/preact';
 import type { Content } from './content.ts';
 
-/** Maximum characters of a text with such places, which are elements: a longer text could have too many for a browser. */
+/**
+ * Maximum length of a text that gets line-break opportunities, in characters. Each is an element, and a longer text could have too many for a
+ * browser.
+ */
 const MAX_CHARACTERS = 10_000;
 
-/** Returns a text in which a line may break after each slash within a path or an address, so that no word has to break. Returns a long text unchanged. */
+/**
+ * Returns the text with a line-break opportunity after each slash within a path or an address, so that no word has to break. Returns a long text
+ * unchanged.
+ */
 export function breakable(text: string): Content {
   if (text.length > MAX_CHARACTERS) return text;
   const [first = '', ...rest] = text.split(/(?<=[^/\s<:]\/)(?=[\w.-])/);

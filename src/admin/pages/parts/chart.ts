@@ -10,7 +10,7 @@ export interface Chart {
   readonly kind: 'bars' | 'lines';
   /** What the numbers count (`leads`), or `ms`. */
   readonly unit: string;
-  /** Length of the time that each point stands for, in seconds. */
+  /** Length of the interval that each point represents, in seconds. */
   readonly stepSeconds: number;
   readonly series: readonly { readonly name: string; readonly tone: 'accent' | 'good' | 'warning' | 'bad' }[];
   /** Each point: its beginning in seconds since 1970, and a value for each series. */
@@ -18,7 +18,8 @@ export interface Chart {
 }
 
 /**
- * Returns the place of a chart. A pointer, a touch or the arrow keys move its tooltip. Several series get a key below it.
+ * Returns the element in which the script draws a chart. A pointer, a touch or the arrow keys move its tooltip. If there are several series, a
+ * legend follows.
  */
 export function chart({ id, label, series, ...data }: Chart): VNode {
   return html`<div id=${id} class="chart" role="img" tabindex="0" aria-label=${label} data-chart=${JSON.stringify({ ...data, series })} hx-morph-skip-children></div>

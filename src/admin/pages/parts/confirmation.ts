@@ -46,12 +46,12 @@ export function confirmButton(action: string, label: string, more: { primary?: b
   </form>`;
 }
 
-/** Returns such a button for an action on everything that matches the filter of its address. */
+/** Returns a button that opens a confirmation for an action on everything that matches the filter in the address. */
 export function confirmAllButton(action: string, label: string): VNode {
   return html`<form method="post" action=${action}><button name="all" value="yes" ...${dialogAttributes(action)}>${label}</button></form>`;
 }
 
-/** Returns the attributes with which a button opens the question in the dialog, and the style of a button that is dangerous. */
+/** Returns the attributes with which a button opens the question in the dialog. A dangerous button also gets its style. */
 export function dialogAttributes(action: string): Record<string, string> {
   return {
     ...(isDangerous(action) && { class: 'danger' }),
@@ -63,7 +63,7 @@ export function dialogAttributes(action: string): Record<string, string> {
   };
 }
 
-/** Whether an action gives up deliveries: without another action of an operator, the destination never gets them. */
+/** Whether an action gives up deliveries: unless an operator acts again, the destination never gets them. */
 function isDangerous(action: string): boolean {
   return /\/(?:discard|cancel-replay)(?:\?|$)/.test(action);
 }

@@ -7,7 +7,7 @@ import type { PageRequest, Page as Rows } from '../../contract/operations.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import { type Field, queryOf, readFilter } from './filters.ts';
 
-/** Rows that are read at a time. */
+/** Number of rows that are read at a time. */
 const ROWS = 1_000;
 
 /** The rows of a filter. */
@@ -25,8 +25,8 @@ export interface List<Filter, Row extends object> {
 type Value = string | number | boolean | object | null;
 
 /**
- * Sends all rows that match the filter of the address, as a CSV file with the fields of the API, in the order of the page. Texts are written so that no
- * spreadsheet runs them as formulas.
+ * Sends all rows that match the filter in the address, as a CSV file with the fields of the API, in the order of the page. Text is written so
+ * that no spreadsheet evaluates it as a formula.
  */
 export async function sendCsv<Filter, Row extends object>(
   request: FastifyRequest,

@@ -1,7 +1,7 @@
 import type { RequestError } from '../../contract/request-error.ts';
 import type { Failure } from './site.ts';
 
-/** Returns the error page for a failed request. Replaces texts that address clients of the API with texts for readers of pages. */
+/** Returns the error page for a failed request. Replaces texts for API clients with texts for readers of pages. */
 export function failureFor({ status, code, message, hint }: RequestError): Failure {
   return { title: TITLES[status] ?? OTHER_TITLE, what: message, next: hint, status, ...PAGE_TEXTS[code] };
 }

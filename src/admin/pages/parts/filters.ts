@@ -11,7 +11,7 @@ export interface Field {
   readonly label: string;
   /** Allowed values with their labels. Undefined if the field takes any text. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
-  /** Label of the choice that is no value. Defaults to `any`. */
+  /** Label of the choice that means no value. Defaults to `any`. */
   readonly none?: string;
   /** Values that mean the same as no value. */
   readonly unsaid?: readonly string[];
@@ -25,7 +25,7 @@ export function sourceField(sources: readonly { readonly source: string }[]): Fi
   return { name: 'source', label: 'Source', choices: sources.map(({ source }) => [source, source] as const) };
 }
 
-/** A filter from an address: its input, its parsed form and its faults. */
+/** A filter read from an address: its input, its parsed form and its faults. */
 export interface ParsedFilter<Filter> {
   /** Text of each filled field. */
   readonly input: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ export function queryOf(request: FastifyRequest): URLSearchParams {
   return new URL(request.url, 'http://localhost').searchParams;
 }
 
-/** Returns the form of a filter. The form uses GET, so that the address holds the filter. */
+/** Returns the filter form. The form uses GET, so that the address contains the filter. */
 export function filterForm(
   action: string,
   fields: readonly Field[],

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
-/** Maximum confirmations whose results are kept; a further one drops the oldest. */
+/** Maximum number of confirmations whose results are kept. A further one drops the oldest. */
 const MAX_KEPT = 1_000;
-/** The hidden field that names a confirmation. */
+/** Name of the hidden field that identifies a confirmation. */
 const FIELD = 'once';
 
 /**
- * Lets a confirmed form act once, however often the browser sends it: after a double click without scripts, a reload during a slow answer, or a
- * proxy that gave up. Each question has a field of its own value; forms with the same value share one action and its result.
+ * Ensures that a confirmed form acts only once, however often the browser sends it: after a double click without scripts, a reload during a slow
+ * answer, or a timeout at a proxy. Each question has a hidden field with a unique value. Forms with the same value share one action and its
+ * result.
  */
 export class IdempotentSubmit<Result> {
   readonly #results = new Map<string, Promise<Result>>();

@@ -10,7 +10,7 @@ import { markup } from './markup.ts';
 import type { Notice } from './notice.ts';
 import { problemId } from './problem-id.ts';
 
-/** The menu: the name and the address of each page, and what its reader must be allowed to do. */
+/** The menu: the name and the address of each page, and the operation that its reader must be allowed to run. */
 export const MENU = [
   ['Overview', '/', 'overview'],
   ['Leads', '/leads', 'leads'],
@@ -46,7 +46,7 @@ export interface Page {
 }
 
 /**
- * Surroundings of a page for one request. The browser updates the live part from `address`, every `refreshMs`. The header shows
+ * What surrounds the content of a page, for one request. The browser updates the live part from `address`, every `refreshMs`. The header shows
  * the name of the `reader`, and a button to log out if there is a session.
  */
 export interface Frame {
@@ -86,7 +86,7 @@ export function layout(page: Page, frame: Frame): VNode {
   </html>`;
 }
 
-/** Returns the head of a document. With `onward`, the browser goes on to that address immediately. */
+/** Returns the head of a document. With `onward`, the browser opens that address immediately. */
 export function head(
   title: string,
   assetAddress: Frame['assetAddress'],
@@ -115,7 +115,7 @@ const HTMX = JSON.stringify({
   includeIndicatorCSS: false,
   history: false,
   defaultTimeout: 10_000,
-  // A live update leaves open what the reader has unfolded.
+  // A live update does not close the details that the reader has opened.
   morphIgnore: ['data-htmx-powered', 'open'],
 });
 
@@ -160,7 +160,7 @@ function stateLine({ name }: Page, { problems, assetAddress }: Frame, state: Sta
   </p>`;
 }
 
-/** Returns how many problems there are of each severity, and the first of the most severe, as a link to its row on the overview. */
+/** Returns the number of problems of each severity, and the first of the most severe ones as a link to its row on the overview. */
 function worstOf(problems: Frame['problems']): Content {
   const critical = problems.filter(({ severity }) => severity === 'critical');
   const warnings = problems.length - critical.length;

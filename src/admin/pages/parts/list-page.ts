@@ -14,12 +14,12 @@ import { pageRequest, pager } from './pager.ts';
 import type { Site } from './site.ts';
 
 /**
- * A page that lists the rows of a filter. If `rows` rejects with a RequestError below status 500, the text of the error replaces the rows
- * below the form.
+ * A page that lists the rows that match a filter. If `rows` rejects with a RequestError below status 500, the text of the error replaces the
+ * rows below the form.
  */
 export interface ListPage<Filter, Row extends object> extends List<Filter, Row> {
   readonly name: PageName;
-  /** What a row is: `lead`. */
+  /** Noun for a row, such as `lead`. */
   readonly noun: string;
   /** Content above the filter. */
   readonly above?: Content;
@@ -30,7 +30,10 @@ export interface ListPage<Filter, Row extends object> extends List<Filter, Row> 
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
 }
 
-/** Adds a page with the rows of a filter, and a CSV file of them at the same address with `.csv`. `pageOf` makes the page for a request. */
+/**
+ * Adds a page with the rows that match a filter, and a CSV file of these rows at the same address with `.csv`. `pageOf` builds the page for a
+ * request.
+ */
 export function addList<Filter, Row extends object>(
   app: FastifyInstance,
   site: Site,
@@ -73,7 +76,7 @@ async function show<Filter, Row extends object>(
   }
 }
 
-/** Returns the number of matching rows, and a link to a CSV file of them. */
+/** Returns the number of matching rows, and a link to a CSV file of these rows. */
 function summary<Filter, Row extends object>(
   { path, noun }: ListPage<Filter, Row>,
   { input }: ParsedFilter<Filter>,

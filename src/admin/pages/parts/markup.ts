@@ -3,7 +3,7 @@ import { breakable } from './breakable.ts';
 import type { Content } from './content.ts';
 import { moment } from './moment.ts';
 
-/** Renders a text of leadsync: text between backticks as code, and ISO times in the reader's time zone. */
+/** Renders text that leadsync wrote: text between backticks as code, and ISO times in the reader's time zone. */
 export function markup(text: string): Content {
   return text.split(MARKS).map((part) => {
     if (part.length > 2 && part.startsWith('`') && part.endsWith('`'))

@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { printAgo, printDate } from '../../../platform/text/format.ts';
 
-/** Returns a time in UTC, which a script changes to the reader's time zone. Returns the text `none` if there is no time. */
+/** Returns a time in UTC, which a script converts to the reader's time zone. Returns the text `none` if there is no time. */
 export function moment(at: string | null | undefined, none = '–'): VNode {
   if (!at) return html`<span class="none">${none}</span>`;
   return html`<time datetime=${at} title=${isoTitle(at)} data-local>${printDate(new Date(at))}</time>`;

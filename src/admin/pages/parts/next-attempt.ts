@@ -7,8 +7,8 @@ import { moment } from './moment.ts';
 type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at' | 'waits_for_batch_until'>;
 
 /**
- * Returns why a due delivery still waits: the state of its sink, or its batch, which is not full yet. Undefined if it waits for neither, or is not
- * due.
+ * Returns why a due delivery still waits: because of the state of its sink, or because its batch is not full yet. Returns undefined if it waits
+ * for neither or is not due.
  */
 export function waitReason(
   { sink: name, next_attempt_at, waits_for_batch_until: until }: Waiting,

@@ -12,7 +12,7 @@ export interface Notice {
 const NAME = 'leadsync_notice';
 const COOKIE = /(?:^|;\s*)leadsync_notice=([^;]+)/;
 const LASTS_SECONDS = 30;
-/** Browsers drop a cookie of more than 4,096 bytes, its attributes included. */
+/** Maximum size of the notice in the cookie, in bytes. Browsers drop a cookie of more than 4,096 bytes, including its attributes. */
 const MAX_BYTES = 3_500;
 
 /** Stores a notice for the next page in a cookie, shortened to fit. If the address held the notice, a link could forge it. */
@@ -52,7 +52,7 @@ function shortened(text: string, bytes: number): string {
   return fitting;
 }
 
-/** Returns the size of a text in the cookie, with JSON's quotes and escapes. */
+/** Returns the size of the text in the cookie, in bytes, including JSON's quotes and escapes. */
 function encodedBytes(text: string): number {
   return encodeURIComponent(JSON.stringify(text)).length;
 }

@@ -12,7 +12,7 @@ export function pageRequest({ after }: ParsedFilter<unknown>): PageRequest {
   return { limit: ROWS, after };
 }
 
-/** Returns the links to the following rows and to the first ones; null if all rows are on this page. */
+/** Returns the links to the next page and to the first page; null if all rows are on this page. */
 export function pager(path: string, filtered: ParsedFilter<unknown>, { next }: Page<unknown>): VNode | null {
   const { input, after } = filtered;
   if (after === undefined && next === null) return null;

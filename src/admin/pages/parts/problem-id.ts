@@ -1,6 +1,6 @@
 import type { Overview } from '../../contract/overview.ts';
 
-/** Returns the HTML id of the row of a problem on the overview, to which the line on every other page links. */
+/** Returns the HTML id of a problem's row on the overview. The state line on every other page links to it. */
 export function problemId({ code, about }: Pick<Overview['problems'][number], 'code' | 'about'>): string {
   return `problem-${code}${about === null ? '' : `-${about}`}`;
 }

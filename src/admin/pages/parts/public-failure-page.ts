@@ -6,8 +6,8 @@ import { markup } from './markup.ts';
 import type { Failure } from './site.ts';
 
 /**
- * Returns an error page for a client without a credential. Unlike other pages, it does not show the state of leadsync. `offersLogout`: whether it
- * has a button to log out, here and at the OpenID provider, instead of a link to the overview.
+ * Returns an error page for a client without a credential. Unlike other pages, it does not show the state of leadsync. `offersLogout`: whether
+ * the page has a button that logs out at leadsync and at the OpenID provider, instead of a link to the overview.
  */
 export function publicFailurePage(
   assetAddress: (name: AssetName) => string,

@@ -3,12 +3,15 @@ import { printCount } from '../../../platform/text/format.ts';
 import { breakable } from './breakable.ts';
 import type { Content } from './content.ts';
 
-/** Maximum characters of a text on a page. A browser takes seconds to lay out a text of megabytes. */
+/** Maximum length of a text on a page, in characters. A browser takes seconds to lay out a text of megabytes. */
 const MAX_SHOWN = 100_000;
-/** Maximum depth that is indented: deeper levels would be more spaces than text. */
+/** Maximum depth of indentation. Deeper levels would have more spaces than text. */
 const MAX_DEPTH = 20;
 
-/** Returns a text from outside: JSON is indented, any other text stays as it is. Of a long text, returns the beginning, and says so. */
+/**
+ * Returns a text from outside: indents JSON and leaves any other text unchanged. Returns only the beginning of a long text, with a note that
+ * says so.
+ */
 export function rawText(text: string): Content {
   if (text.length <= MAX_SHOWN) return html`<pre tabindex="0">${breakable(indented(text))}</pre>`;
   return [
@@ -25,8 +28,8 @@ export function beginning(text: string, most: number): string {
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /**
- * Returns a JSON text with a line for each value; any other text unchanged. Moves only spaces: numbers keep their digits, and a name that
- * appears twice stays.
+ * Returns a JSON text with one line for each value, and any other text unchanged. Changes only whitespace: numbers keep their digits, and
+ * duplicate names stay.
  */
 export function indented(text: string): string {
   if (!isJson(text)) return text;
@@ -51,6 +54,6 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    return false; // another text, or nested too deeply
+    return false; // not JSON, or nested too deeply
   }
 }

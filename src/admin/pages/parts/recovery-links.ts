@@ -8,7 +8,7 @@ import { MENU } from './layout.ts';
 
 type Way = readonly [address: string, label: string];
 
-/** Returns the links of an error page: to the overview, to the page that was probably meant, and to the same address if it may work now. */
+/** Returns the links of an error page: to the overview, to the page that was probably meant, and to the same address if another try may work. */
 export function recoveryLinks(request: Pick<FastifyRequest, 'method' | 'url'>, status: number): VNode {
   const ways: readonly Way[] = [...again(request, status), ...pageMeant(request), ['/', 'To the overview']];
   return html`<nav class="buttons after" aria-label="Ways on">${ways.map(
@@ -16,7 +16,7 @@ export function recoveryLinks(request: Pick<FastifyRequest, 'method' | 'url'>, s
   )}</nav>`;
 }
 
-/** Returns a link to the same address after a failure of leadsync, and to the address without its parameters after a mistake in them. */
+/** Returns a link to the same address if leadsync failed, or to the address without its parameters if there was a mistake in them. */
 function again({ method, url }: Pick<FastifyRequest, 'method' | 'url'>, status: number): readonly Way[] {
   // An address that begins with two slashes would be a link to another host.
   if (method !== 'GET' || url.startsWith('//')) return [];
@@ -24,7 +24,10 @@ function again({ method, url }: Pick<FastifyRequest, 'method' | 'url'>, status: 
   return status === 400 && url.includes('?') ? [[pathOf(url), 'Without the parameters']] : [];
 }
 
-/** Returns a link to the page of the menu whose address begins like that of the request, perhaps misspelt. */
+/**
+ * Returns a link to the menu page that the reader probably meant, because the requested address begins with its address or with a misspelling of
+ * it.
+ */
 function pageMeant({ url }: Pick<FastifyRequest, 'url'>): readonly Way[] {
   const [, first = ''] = pathOf(url).toLowerCase().split('/');
   const reader = actor.getStore();

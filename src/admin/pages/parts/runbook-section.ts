@@ -1,4 +1,4 @@
-/** A section of the operating manual, as `npm run generate` makes it of docs/operating.md. */
+/** A section of the operating manual, as `npm run generate` makes it from docs/operating.md. */
 export interface RunbookSection {
   /** Anchor of the heading, which is also the last part of the section's address. */
   readonly id: string;

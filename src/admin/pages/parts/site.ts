@@ -17,7 +17,7 @@ import { renderDocument } from './render-document.ts';
 export interface PageParts {
   /** Operations of the pages. Every page calls `overview`, because its title and icon show the state. */
   readonly operations: Operations;
-  /** Rewrites each `leadsync …` command in a text into the form that works in this install. If absent, texts stay unchanged. */
+  /** Rewrites each `leadsync …` command in a text to the form that works in this installation. If absent, texts stay unchanged. */
   readonly rewriteCommands?: (text: string) => string;
   /** Reports an unexpected error. */
   readonly onFault: (error: unknown) => void;
@@ -42,7 +42,7 @@ const REFRESH_MS = 5_000;
 /** Sends pages: the layout, the confirmation before an action, the notice after it, and errors. */
 export class Site {
   readonly operations: Operations;
-  /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
+  /** Rewrites each `leadsync …` command in a text to the form that works in this installation. */
   readonly rewriteCommands: (text: string) => string;
   readonly #parts: PageParts;
   readonly #assetAddress: (name: AssetName) => string;
@@ -98,7 +98,7 @@ export class Site {
     return reply.redirect(to, 303);
   }
 
-  /** Sends an error page, whose section `#ask` is also the content of a dialog, with links to where the reader may go on. */
+  /** Sends an error page, whose section `#ask` is also the content of a dialog, with links to pages where the reader can continue. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
     const still = html`<section id="ask" class="failure"><h2 id="ask-heading">${title}</h2><p>${markup(this.rewriteCommands(what))}</p><p>${markup(this.rewriteCommands(next))}</p>
         <p class="buttons"><a class="button" href="/" data-close>Close</a></p></section>
@@ -107,9 +107,7 @@ export class Site {
   }
 }
 
-/**
- * Content of an error page. `what` and `next` are whole sentences in the syntax of `markup`; `status` is the HTTP status.
- */
+/** Content of an error page. `what` and `next` are complete sentences in the syntax of `markup`; `status` is the HTTP status. */
 export interface Failure {
   readonly title: string;
   readonly what: string;

@@ -5,7 +5,7 @@ import { withQuery } from './addresses.ts';
 import type { Field, ParsedFilter } from './filters.ts';
 import type { Column } from './table.ts';
 
-/** The field by which a list is sorted newest or oldest first. The address keeps it with the filter. */
+/** The form field that selects whether a list is sorted newest or oldest first. The address contains it together with the filter. */
 export const orderField: Field = {
   name: 'order',
   label: 'Order',
@@ -19,12 +19,12 @@ export function withOrder<Shape extends z.ZodRawShape>(filter: z.ZodObject<Shape
   return filter.extend({ order: Order.optional() });
 }
 
-/** Returns the order that a filter asks for. */
+/** Returns the order that the filter selects. */
 export function orderOf({ input }: ParsedFilter<unknown>): Order {
   return input['order'] === 'oldest' ? 'oldest' : 'newest';
 }
 
-/** Returns the column by which a list is sorted. Its heading is a link to the opposite order, from the first page on. */
+/** Returns the column by which a list is sorted. Its heading is a link to the first page in the opposite order. */
 export function sortedColumn<Row>(
   column: Column<Row>,
   path: string,

@@ -12,7 +12,7 @@ export interface Column<Row> {
   readonly sort?: 'ascending' | 'descending';
   /** Whether cells are aligned right. */
   readonly number?: boolean;
-  /** Whether the text of a cell may wrap at any character: for text of any length from outside. */
+  /** Whether the text in a cell may wrap at any character. For text from outside, which can have any length. */
   readonly text?: boolean;
 }
 
@@ -23,13 +23,13 @@ interface TableOptions<Row> {
   readonly rows: readonly Row[];
   /** Returns the HTML id of a row, which must not change, so that a live update keeps the reader's selection and focus. */
   readonly key: (row: Row) => string;
-  /** Text in place of a table without rows. */
+  /** Text that replaces a table without rows. */
   readonly empty: Content;
 }
 
 /**
- * Returns a table. On a phone it becomes a list of cards, in which each cell shows its column's name. Leaves out a column `Actions` in which the reader
- * has none.
+ * Returns a table. On a phone, it becomes a list of cards in which each cell shows the name of its column. Omits the column `Actions` if no row
+ * offers the reader an action.
  */
 export function table<Row>({ name, columns: all, rows, key, empty }: TableOptions<Row>): VNode {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
@@ -48,7 +48,7 @@ export function table<Row>({ name, columns: all, rows, key, empty }: TableOption
   </table>`;
 }
 
-/** Whether a cell shows nothing, as the actions of a reader who may do nothing: perhaps an empty `div`. */
+/** Whether a cell is empty, possibly apart from an empty `div`. This is so for actions if the reader may do nothing. */
 function isNothing(content: Content): boolean {
   if (content === null || content === undefined || content === false || content === '') return true;
   if (Array.isArray(content)) return content.every(isNothing);

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { SslOptions } from 'mysql2';
 
-/** The address of a database, as its URL says it. */
+/** The address of a database, parsed from its URL. */
 export interface Address {
-  /** `host:port`, or the path of the socket: what messages may show. */
+  /** `host:port`, or the path of the socket, for messages. */
   readonly shown: string;
   readonly host: string;
   readonly port: number;
@@ -15,7 +15,7 @@ export interface Address {
   readonly tls: Tls | undefined;
 }
 
-/** How a connection is encrypted. The certificates are paths. */
+/** How a connection is encrypted. `ca`, `cert` and `key` are paths. */
 interface Tls {
   readonly verifies: 'nothing' | 'authority' | 'host';
   readonly ca: string | undefined;
@@ -37,7 +37,7 @@ const MODES: Readonly<Record<string, Tls['verifies'] | undefined>> = {
   'verify-full': 'host',
   verify_identity: 'host',
 };
-/** The parameters of an address, with the names that MySQL's own programs have for them. */
+/** The names of each parameter of an address, including the one that MySQL's own programs use. */
 const PARAMETERS = {
   mode: ['sslmode', 'ssl-mode'],
   ca: ['sslrootcert', 'ssl-ca'],
@@ -48,7 +48,7 @@ const PARAMETERS = {
 
 const EXAMPLE = 'mysql://user:password@host:3306/database';
 
-/** Returns the parts of an address, or why it is none, as a phrase without anything secret. */
+/** Parses an address. If it is not valid, returns the reason as a phrase without secrets. */
 export function readAddress(text: string): Address | string {
   if (!/^(mysql|mariadb):\/\//.test(text) || !URL.canParse(text))
     return `must be an address such as ${EXAMPLE}`;
@@ -89,7 +89,7 @@ export function readAddress(text: string): Address | string {
   };
 }
 
-/** Returns the TLS options of a connection. Reads the certificates. @throws the error of reading */
+/** Returns the TLS options for a connection. Reads the certificate files. @throws the error from reading a file */
 export function tlsOptions({ verifies, ca, cert, key }: Tls): SslOptions {
   const content = (path: string | undefined, name: 'ca' | 'cert' | 'key') =>
     path === undefined ? {} : { [name]: readFileSync(path, 'utf8') };

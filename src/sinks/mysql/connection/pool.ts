@@ -3,12 +3,15 @@ import type { Connection } from 'mysql2';
 import { withinDeadline } from '../../../platform/time/deadline.ts';
 import { type Address, tlsOptions } from './address.ts';
 
-/** Statements that a connection keeps prepared: a few sizes of batches for a few sets of columns. */
+/** Maximum number of prepared statements that a connection keeps: enough for a few batch sizes with a few sets of columns. */
 const PREPARED = 32;
 /** Maximum time for idle connections to close, in ms. */
 const CLOSE_MS = 1_000;
 
-/** A connection and its socket: `Connection.destroy` would first send what is still to be sent, and so hang with the server. */
+/**
+ * A connection and its socket. The pool destroys the socket, because `Connection.destroy` would first send pending data, and so hang if the
+ * server hangs.
+ */
 interface Opened {
   readonly connection: Connection;
   readonly socket: Socket;
@@ -20,7 +23,7 @@ export interface Taken {
   readonly connection: Connection;
   /** Whether the connection was opened for this transaction. */
   readonly isNew: boolean;
-  /** Leaves the connection to the next transaction. */
+  /** Returns the connection to the pool, for the next transaction. */
   release(): void;
   /** Closes the connection immediately. The server rolls back what was not committed. */
   destroy(): void;
@@ -43,7 +46,7 @@ export class Pool {
     this.#connectTimeoutMs = connectTimeoutMs;
   }
 
-  /** Returns a connection once one is free. @throws the error of connecting, the reason of `signal`, or Error after `close` */
+  /** Returns a connection once one is free. @throws the connection error, the abort reason of `signal`, or Error after `close` */
   async take(signal: AbortSignal): Promise<Taken> {
     while (this.#taken >= this.#max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#taken += 1;
@@ -112,7 +115,7 @@ export class Pool {
       ...(ssl && { ssl }),
       connectTimeout: this.#connectTimeoutMs,
       charset: 'utf8mb4_bin',
-      // A server cannot ask for files, and no code is made from names of columns.
+      // The server cannot request local files, and mysql2 generates no code from column names.
       flags: ['-LOCAL_FILES', '-IGNORE_SPACE'],
       disableEval: true,
       maxPreparedStatements: PREPARED,
@@ -138,7 +141,7 @@ export class Pool {
     }
   }
 
-  /** Forgets a connection that breaks. Its next statement reports the error; without a listener, Node.js would end the process. */
+  /** Removes a connection that breaks from the pool. Its next statement reports the error. Without a listener, Node.js would end the process. */
   #watch(opened: Opened): void {
     const broken = () => {
       opened.isBroken = true;

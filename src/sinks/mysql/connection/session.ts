@@ -11,7 +11,7 @@ export interface Session {
   /** Maximum bytes of a statement with its values (`max_allowed_packet`). */
   readonly maxPacketBytes: number;
   readonly isMariaDb: boolean;
-  /** Returns the rows of a prepared statement. */
+  /** Runs a prepared statement and returns its rows. */
   rows(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
   /** Runs a prepared statement and returns the number of rows that it changed. */
   run(sql: string, values: readonly Value[]): Promise<number>;
@@ -29,7 +29,7 @@ export interface Greeting {
   readonly account: string;
 }
 
-/** Runs a statement without values, and returns its rows. @throws the error of the server or of the connection */
+/** Runs a statement without values, and returns its rows. @throws the error from the server or the connection */
 export async function query(connection: Connection, sql: string): Promise<readonly Row[]> {
   const [rows] = await connection.promise().query<RowDataPacket[]>(sql);
   return rows;

@@ -10,14 +10,14 @@ export interface TransactionOptions {
   readonly mode: 'READ ONLY' | 'READ WRITE' | 'TRY';
   /** Maximum time for the whole transaction, including connecting, in ms. */
   readonly timeoutMs: number;
-  /** Called when the server has said what it is. */
+  /** Called with what the server reports about itself and the user. */
   readonly greeted: (greeting: Greeting) => void;
 }
 
 /**
- * Runs `work` in a transaction. Commits when `work` resolves, and rolls back when it throws. At the deadline, or when `stop` aborts, closes the
- * connection; whether the transaction was committed is then unknown.
- * @throws DeadlinePassed, the reason of `stop`, or the error of the server, of the connection or of `work`
+ * Runs `work` in a transaction. Commits when `work` resolves, and rolls back when it throws. At the deadline, or when `stop` aborts, closes
+ * the connection; whether the transaction was committed is then unknown.
+ * @throws DeadlinePassed, the abort reason of `stop`, or the error from the server, the connection or `work`
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -48,8 +48,8 @@ export async function inTransaction<T>(
 }
 
 /**
- * Takes a connection and begins the transaction. An idle connection that turns out to be broken, because the server closed it after
- * `wait_timeout`, is replaced: nothing was sent over it.
+ * Takes a connection and begins the transaction. Replaces an idle connection that turns out to be broken, for example because the server
+ * closed it after `wait_timeout`. This is safe, because no lead was sent over it.
  */
 async function begin(
   pool: Pool,
@@ -75,7 +75,7 @@ async function begin(
 
 /**
  * Sets up the session and begins the transaction. Sets everything each time, because a proxy may give each transaction another connection to
- * the server. Strict mode makes the server refuse a value that it would otherwise cut.
+ * the server. Strict mode makes the server refuse a value that it would otherwise truncate.
  */
 async function greet(connection: Connection, { mode, timeoutMs }: TransactionOptions): Promise<Greeting> {
   const seconds = Math.max(1, Math.ceil(timeoutMs / 1_000));
@@ -109,7 +109,7 @@ const SQL_MODE = [
   'NO_ENGINE_SUBSTITUTION',
 ].join(',');
 
-/** Returns `user@host` as `'user'@'host'`. A user's name may contain @, a host's cannot. */
+/** Returns `user@host` as `'user'@'host'`. A user name may contain @, but a host name cannot. */
 function accountName(account: string): string {
   const at = account.lastIndexOf('@');
   return `'${account.slice(0, at).replaceAll("'", "''")}'@'${account.slice(at + 1)}'`;

@@ -9,7 +9,7 @@ export async function eraseLeads(
   refs: readonly LeadRef[],
 ): Promise<number> {
   let rows = 0;
-  // The lead first: this waits for a transaction that is writing the lead and its answers.
+  // Delete the lead first: this statement waits for a transaction that is writing the lead and its answers.
   for (const { where, values } of conditionsFor(refs))
     rows += await session.run(`DELETE FROM ${leads.sql} WHERE ${where}`, values);
   for (const { where, values } of conditionsFor(refs, 'lead_id'))

@@ -9,7 +9,7 @@ import { dateTimeOf } from '../sql/date-time.ts';
 /** A lead as MySQL stores it. */
 export interface LeadValues {
   readonly columns: Readonly<Record<LeadColumn, Value>>;
-  /** The values of the fields that its mapping gave it, by column. */
+  /** The values of the lead's mapped fields, by column. */
   readonly fields: ReadonlyMap<string, Value>;
   readonly answers: readonly LeadAnswer[];
 }
@@ -23,8 +23,8 @@ const TIMES = [
 ] as const satisfies readonly LeadColumn[];
 
 /**
- * Returns the row to store for a delivery. A `created_at` that is not a time becomes null, which the column then refuses. Leaves out the lead's
- * JSON if the other columns hold everything that it has, unless `keepsRaw`.
+ * Returns the row to store for a delivery. A `created_at` that is not a time becomes null, which the column then refuses. Unless `keepsRaw`,
+ * omits the lead's JSON if the other columns hold everything in it.
  * @throws DoesNotFit if a field does not fit its column
  */
 export function valuesOf(delivery: Delivery, columns: FieldColumns, keepsRaw: boolean): LeadValues {
@@ -49,7 +49,7 @@ function plainValues(columns: Readonly<Record<LeadColumn, Cell>>): Record<LeadCo
   return Object.fromEntries(values) as Record<LeadColumn, Value>;
 }
 
-/** Returns the value to send for a cell. Whole numbers stay text, so that the server reads every digit: the driver sends a number as a double. */
+/** Returns the value to send for a cell. Whole numbers stay text, because the driver sends a number as a double, which may lose digits. */
 function sent(cell: Cell, isTime: boolean): Value {
   if (isTime) return timeValue(cell);
   return typeof cell === 'boolean' ? Number(cell) : cell;

@@ -5,7 +5,7 @@ import type { Row, Session, Value } from '../connection/session.ts';
 import type { OwnTable } from '../schema/own-tables.ts';
 
 const PAGE_ROWS = 2_000;
-/** Pages with the content of leads are smaller: a lead may have megabytes. */
+/** Pages with lead content are smaller, because a lead may have megabytes. */
 const CONTENT_ROWS = 200;
 
 /** Returns the next page of leads after `last`, in the order of the key; empty at the end. */
@@ -18,7 +18,7 @@ export async function storedLeadsAfter(
   return rows.map((row) => ({ ...leadKeyOf(row), version: Number(row['version']) }));
 }
 
-/** What one page contains about a person, and the last lead of the page; undefined if the page is empty. */
+/** What one page contains about a person, and the last lead of the page (undefined if the page is empty). */
 export interface FoundPage {
   readonly found: readonly LeadKey[];
   readonly last: LeadKey | undefined;
@@ -38,7 +38,7 @@ export async function findPersonAfter(
   return { found, last: end && leadKeyOf(end) };
 }
 
-/** Returns the JSON of a lead, or the fields of it that `matchesPerson` reads. */
+/** Returns the JSON of a lead, or at least those of its fields that `matchesPerson` reads. */
 function contentOf({ raw, client_email, client_phone_number }: Row): string {
   return typeof raw === 'string' ? raw : JSON.stringify({ client_email, client_phone_number });
 }

@@ -7,10 +7,10 @@ export interface LeadRef {
   readonly id: string;
 }
 
-/** Leads in one condition. MariaDB reads a longer list as a table, for which it does not use the key. */
+/** Maximum number of leads in one condition. MariaDB converts a longer list to a table, and then does not use the key. */
 const LEADS_AT_ONCE = 500;
 
-/** Returns the key of a lead as one text. */
+/** Returns the key of a lead as one string. */
 export function keyOf({ source, id }: LeadRef): string {
   return `${source} ${id}`;
 }
@@ -22,8 +22,8 @@ interface Condition {
 }
 
 /**
- * Returns conditions for leads by the columns `source` and `idColumn`. The ids are cast: MySQL would compare a text with a number as doubles,
- * which are not exact.
+ * Returns conditions that select leads by the columns `source` and `idColumn`. The ids are cast, because MySQL would compare text with a
+ * number as doubles, which are not exact.
  */
 export function conditionsFor(leads: readonly LeadRef[], idColumn = 'id'): readonly Condition[] {
   const conditions: Condition[] = [];

@@ -12,22 +12,22 @@ import { lostKey, writeAnswers } from './write-answers.ts';
 const names = (Object.keys(leadColumns) as (keyof typeof leadColumns)[]).filter(
   (name) => name !== '_leadsync_synced_at',
 );
-/** The columns that a newer content changes, but for its version. */
+/** The columns that newer content changes, except the version. */
 const changing = names.filter(
   (name) => !['source', 'id', '_leadsync_first_seen_at', '_leadsync_version'].includes(name),
 );
 
 /**
- * Upserts leads and their answers inside the caller's transaction; a lead may occur only once. Does not overwrite a row with a newer content,
- * nor a field that a lead lacks. Writing the same leads again changes only `_leadsync_synced_at`.
- * @throws NotWritten, TooLarge, or the error of the server; the caller then has to roll back
+ * Upserts leads and their answers inside the caller's transaction; a lead may occur only once. Does not overwrite a stored row that has newer
+ * content, nor the column of a field that the given lead lacks. Writing the same leads again changes only `_leadsync_synced_at`.
+ * @throws NotWritten, TooLarge, or the error from the server; the caller then has to roll back
  */
 export async function upsert(
   session: Session,
   tables: OwnTables,
   leads: readonly LeadValues[],
 ): Promise<void> {
-  // A statement writes the same columns of all of its rows. Leads as received and updates may lack fields that others have.
+  // One statement writes the same columns for all of its rows. Unmapped leads and updates may lack fields that other rows have.
   const alike = Map.groupBy(sorted(leads), ({ fields }) => JSON.stringify([...fields.keys()]));
   for (const group of alike.values()) {
     const fields = [...(group[0]?.fields.keys() ?? [])];
@@ -41,7 +41,7 @@ export async function upsert(
   await writeAnswers(session, tables.answers.sql, await storedOf(session, tables.leads.sql, leads));
 }
 
-/** Always in the same order, so that two writers of the same leads do not deadlock. */
+/** Returns the leads in a fixed order, so that two writers of the same leads do not deadlock. */
 function sorted(leads: readonly LeadValues[]): readonly LeadValues[] {
   return leads
     .map((lead) => ({ lead, key: keyOf(refOf(lead)) }))
@@ -50,8 +50,9 @@ function sorted(leads: readonly LeadValues[]): readonly LeadValues[] {
 }
 
 /**
- * MySQL assigns from left to right. The version comes first: afterwards it equals the given version if, and only if, the given content is
- * written, and each other column follows it. Another unique key may lead to the row of another lead: that row stays as it is.
+ * Returns the statement that upserts rows. MySQL assigns from left to right, so the version comes first: afterwards it equals the given
+ * version if, and only if, the given content is to be written, and every other column depends on it. If another unique key leads to the row
+ * of another lead, that row stays as it is.
  */
 function upsertStatement(table: string, rows: number, fields: readonly string[]): string {
   const columns = [...names, ...fields].map(quoted);
@@ -65,15 +66,15 @@ function upsertStatement(table: string, rows: number, fields: readonly string[])
 }
 
 /**
- * SQL for whether the given row is older than the stored one: it has a lower version *and* is not later. Neither is sufficient alone: see
- * "How leads are written" in the README.
+ * SQL for whether the given row is older than the stored one: it has a lower version *and* is not later. Neither condition is sufficient
+ * alone: see "How leads are written" in the README.
  */
 const IS_OLDER =
   'VALUES(_leadsync_version) < _leadsync_version AND VALUES(_leadsync_changed_at) <= _leadsync_changed_at';
 
 /**
- * Returns the leads whose content the table now has. The others are older than what it has: the upsert has locked the rows, so they cannot
- * have changed meanwhile. If a row is missing or has another content, something discarded the lead, for example a trigger.
+ * Returns the leads whose content the table now has. The others are older than their stored rows. The upsert has locked the rows, so they
+ * cannot have changed in the meantime. If a row is missing or has other content, something discarded the lead, for example a trigger.
  * @throws NotWritten, or SinkUnavailable if the table has a lead twice
  */
 async function storedOf(

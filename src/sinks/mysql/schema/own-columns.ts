@@ -1,10 +1,10 @@
 import type { LeadColumn } from '../../lead-row.ts';
 
-/** Texts that people write. They have no maximum length, so that no lead is refused for its length. */
+/** Type for text that people write. It has no maximum length, so that no lead is refused for its length. */
 const TEXT = 'longtext CHARACTER SET utf8mb4';
-/** Names that programs write: compared exactly. */
+/** Type for text that programs write, which is compared exactly. */
 const EXACT_TEXT = `${TEXT} COLLATE utf8mb4_bin`;
-/** A part of a primary key has to have a maximum length. The configuration allows 63 characters. */
+/** Type for the name of a source. A column in a primary key has to have a maximum length; the configuration allows 63 characters. */
 const SOURCE = 'varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 /** The columns of `leads` that leadsync writes, with their types. The server sets `_leadsync_synced_at`. */

@@ -3,7 +3,7 @@ import { quoted } from '../sql/identifier.ts';
 import { requireOwn } from './inspect.ts';
 import { createStatement, type OwnTable, type OwnTables } from './own-tables.ts';
 
-/** Creates the tables that are missing. Two processes may do so at the same time. @throws SinkUnavailable, or the error of the server */
+/** Creates the tables that are missing. Two processes may do so at the same time. @throws SinkUnavailable, or the error from the server */
 export async function createTables(session: Session, { leads, answers }: OwnTables): Promise<void> {
   for (const table of [leads, answers])
     if (!(await requireOwn(session, table))) await session.define(createStatement(table));
@@ -20,9 +20,9 @@ export async function missingTables(
 }
 
 /**
- * Verifies that this user may write and erase leads, by statements that change no row, and may create what is missing. MySQL verifies the
- * right to create a table only when it creates one; MariaDB does so before.
- * @throws the error of the server
+ * Verifies that this user may write and erase leads and may create what is missing, with statements that change no row. MySQL verifies the
+ * right to create a table only when it creates one; MariaDB does so when it prepares the statement.
+ * @throws the error from the server
  */
 export async function tryRights(session: Session, tables: OwnTables): Promise<void> {
   const missing = await missingTables(session, tables);

@@ -4,8 +4,8 @@ const PARTS = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?
 const MICROS_PER_SECOND = 1_000_000;
 
 /**
- * Returns an ISO 8601 date-time as a `DATETIME(6)` in UTC, `2026-11-20 09:59:30.123456`, rounded to microseconds. A time without an offset is
- * UTC. Returns null for anything else, for a day that does not exist, and for a year outside 0000 to 9999.
+ * Returns an ISO 8601 date-time as a `DATETIME(6)` in UTC, such as `2026-11-20 09:59:30.123456`, rounded to microseconds. A time without an
+ * offset is in UTC. Returns null for anything else, for a day that does not exist, and for a year outside 0000 to 9999.
  */
 export function dateTimeOf(text: string): string | null {
   const [, year, month, day, hour, minute, second = '00', fraction = '0'] = PARTS.exec(text) ?? [];

@@ -3,7 +3,7 @@ export function quoted(name: string): string {
   return `\`${name.replaceAll('`', '``')}\``;
 }
 
-/** Returns a text as a string literal, for statements that take no parameters, such as those that create tables. */
+/** Returns text as a string literal, for statements that take no parameters, such as those that create tables. */
 export function literal(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }

@@ -1,21 +1,21 @@
 type Value = string | number | null;
 
-/** Maximum values of a prepared statement: their number is sent in 16 bits (MySQL manual, "COM_STMT_PREPARE Response"). */
+/** Maximum number of values in a prepared statement. The protocol has 16 bits for the number (MySQL manual, "COM_STMT_PREPARE Response"). */
 const MAX_VALUES = 65_535;
 /** Maximum bytes of a statement, even if the server accepts more. */
 const MAX_BYTES = 16_000_000;
-/** Bytes of a value beside its text (type, name, null bit and length), and of a statement beside its values. */
+/** Bytes of a value besides its text (type, name, null bit and length), and of a statement besides its values. */
 const VALUE_BYTES = 14;
 const STATEMENT_BYTES = 100;
 
-/** A row needs a larger statement than the server accepts. The message is one sentence without text of the lead. */
+/** A row needs a larger statement than the server accepts. The message is one sentence without text from the lead. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
 /**
  * Splits rows, in order, so that each part fits one prepared statement of up to `maxPacketBytes`.
- * @throws TooLarge if a row alone does not fit
+ * @throws TooLarge if a single row does not fit
  */
 export function statementParts<Row extends readonly Value[]>(
   rows: readonly Row[],

@@ -4,7 +4,7 @@ import { networkFailure } from '../../../platform/failures/network-failure.ts';
 import { NotWritten } from '../../not-written.ts';
 import { SinkUnavailable } from '../../sink.ts';
 
-/** The meaning of an error: the lead is refused, the database is unavailable, or `again`: an immediate retry may work. */
+/** What an error means: the lead is refused, the database is unavailable, or an immediate retry may work (`again`). */
 export type Judged = Refused | SinkUnavailable | 'again';
 
 /** Serialization failure and deadlock. */
@@ -14,7 +14,8 @@ const REFUSED = /^(22|23|P0|44|54)/;
 /** Codes whose messages contain names of tables, roles and settings, and no values. */
 const NAMES_ONLY = /^(28|3D|42501|53|57)/;
 /**
- * Codes whose messages contain only names if they are about a name in the statement; other messages may quote a value cast to `regclass`.
+ * Codes whose messages contain only names if the error is about a name in the statement. Otherwise the message may quote a value cast to
+ * `regclass`.
  */
 const NAMES_IN_STATEMENT = /^(3F|42)/;
 
@@ -37,7 +38,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '57P': 'Start the server again, unless it restarts by itself.',
 };
 
-/** Returns what an error of PostgreSQL or of the connection means; `what` names the statement or lead. Does not interpret the message. */
+/** Returns what an error from PostgreSQL or the connection means; `what` names the statement or lead. Does not interpret the message. */
 export function judgeError(where: string, error: unknown, what: string): Judged {
   if (error instanceof NotWritten) {
     const reason = `${where} did not write the lead to ${error.table} and reported no error: a trigger or rule on that table discards it or changes its key. Change or drop that trigger or rule.`;

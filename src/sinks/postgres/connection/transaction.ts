@@ -14,7 +14,7 @@ export interface TransactionOptions {
  * Runs `work` in a transaction. Commits when `work` resolves, and rolls back when it throws. In mode `TRY`, checks the deferred constraints
  * and rolls back instead of committing, so no change remains. At the deadline, or when `stop` aborts, closes the connection; whether the
  * transaction was committed is then unknown.
- * @throws DeadlinePassed, the reason of `stop`, or the error of PostgreSQL or of `work`
+ * @throws DeadlinePassed, the abort reason of `stop`, or the error from PostgreSQL or `work`
  */
 export async function inTransaction<T>(
   pool: Pool,

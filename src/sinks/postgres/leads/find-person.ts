@@ -22,7 +22,7 @@ export const receivedTables: readonly ReceivedTable[] = [
   {
     table: 'leads',
     id: 'id',
-    // The fields that `matchesPerson` reads. Not by `_lead_json`, which a schema from before an upgrade does not have.
+    // The fields that `matchesPerson` reads. Does not use `_lead_json`, which a schema that is not upgraded yet lacks.
     raw: `coalesce(stored._leadsync_raw, json_build_object('id', stored.id, 'client_email', stored.client_email,
       'client_phone_number', stored.client_phone_number))`,
     key: [

@@ -16,9 +16,9 @@ export interface MappedRow extends LeadRow {
 }
 
 /**
- * Upserts rows inside the caller's transaction; a lead may occur only once. Does not overwrite a row with a newer content, nor a field that
- * a row lacks. Writing the same rows again changes only `_leadsync_synced_at`.
- * @throws NotWritten, or the error of PostgreSQL; the caller then has to roll back
+ * Upserts rows inside the caller's transaction; a lead may occur only once. Does not overwrite a stored row that has newer content, nor the
+ * column of a field that the given row lacks. Writing the same rows again changes only `_leadsync_synced_at`.
+ * @throws NotWritten, or the error from PostgreSQL; the caller then has to roll back
  */
 export async function upsert(
   client: ClientBase,
@@ -26,7 +26,7 @@ export async function upsert(
   rows: readonly MappedRow[],
   columns: FieldColumns,
 ): Promise<void> {
-  // A statement writes the same columns of all of its rows. Leads as received and updates may lack fields that others have.
+  // One statement writes the same columns for all of its rows. Unmapped leads and updates may lack fields that other rows have.
   const alike = Map.groupBy(rows, ({ fields }) => JSON.stringify([...fields.keys()]));
   for (const group of alike.values()) await upsertAlike(client, schema, group, columns);
 }
@@ -84,10 +84,10 @@ function upsertLeads(schema: string, fields: readonly { name: string; type: stri
 }
 
 /**
- * Returns SQL for whether a row is older than the stored one: it has a lower version *and* is not later; at equal times the version
- * decides. Neither is sufficient alone. Within one ledger, versions increase even if the clock was set back, and the ledger keeps a lead's
- * deliveries in order. A restored ledger continues from an earlier version, and a new one from 1: only the time shows that a content that
- * they list afterwards is newer.
+ * Returns SQL for whether a row is older than the stored one: it has a lower version *and* is not later; at equal times the version decides.
+ * Neither condition is sufficient alone. Within one ledger, versions increase even if the clock was set back, and the ledger keeps a lead's
+ * deliveries in order. A restored ledger continues from an earlier version, and a new one from 1: only the time shows that the content that
+ * they record afterwards is newer.
  */
 function isOlder(given: string): string {
   return `(${given}._leadsync_version < stored._leadsync_version

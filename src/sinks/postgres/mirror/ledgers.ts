@@ -22,9 +22,8 @@ export async function ledgerNumber(client: ClientBase, ledger: string): Promise<
 }
 
 /**
- * Registers a ledger before the mirror writes its first rows. From the first registered ledger on, a trigger keeps the content that an
- * update of a lead replaces. So the first registration waits for transactions that are still writing leads without keeping replaced
- * contents.
+ * Registers a ledger before the mirror writes its first rows. From the first registered ledger on, a trigger keeps the content that an update
+ * of a lead replaces. So the first registration waits for transactions that are still writing leads without keeping the replaced content.
  */
 export async function registerLedger(client: ClientBase, schema: string, ledger: string): Promise<void> {
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);

@@ -18,7 +18,7 @@ export const TYPES: Readonly<Record<ColumnType, string>> = {
 };
 
 /**
- * Returns the values of one column as a parameter for `$1::type[]`. Replaces text that PostgreSQL cannot store. JSON needs no
+ * Returns the values of one column as a parameter for `$1::type[]`. Replaces characters that PostgreSQL cannot store. JSON needs no
  * replacement: it contains NUL as an escape, which the type json accepts.
  */
 export function parameter(type: ColumnType, values: readonly StoredValue[]) {

@@ -9,7 +9,7 @@ import { storageOf } from './table-storage.ts';
 import { writeDeliveries } from './write-deliveries.ts';
 import { writeContents, writeVersions } from './write-versions.ts';
 
-/** Returns the greatest number among a ledger's rows in a table; 0 if it has none. */
+/** Returns the greatest number among a ledger's rows in a table; 0 if there are no rows. */
 export async function lastNumber(
   client: ClientBase,
   schema: string,
@@ -108,8 +108,8 @@ export async function writeRows(
 }
 
 /**
- * Returns the former names of sinks that PostgreSQL does not have under their present names. A sink that is there under its present name
- * needs no search through all deliveries, because an earlier round has renamed it.
+ * Returns the former names of sinks that PostgreSQL does not have under their present names. A sink that PostgreSQL has under its present
+ * name needs no search through all deliveries, because an earlier round has renamed it.
  */
 export async function formerNames(
   client: ClientBase,
@@ -133,7 +133,7 @@ export async function formerNames(
   return rows;
 }
 
-/** Renames the rows of sinks, except if another sink now has the former name: the row then belongs to that sink. */
+/** Renames the rows of sinks. Skips a row if another sink now has the former name, because the row then belongs to that sink. */
 async function renameSinks(
   client: ClientBase,
   schema: string,
@@ -171,8 +171,8 @@ function erasedKeys(rows: readonly HistoryRow[]): Key[] {
 }
 
 /**
- * Returns SQL that writes only rows that differ from the stored rows. The comparison ignores json, which cannot be compared and never
- * changes for a key.
+ * Returns SQL that writes only rows that differ from the stored rows. The comparison ignores columns of type json, which PostgreSQL cannot
+ * compare and whose values never change for a key.
  */
 function upsertSql(table: string, { key, columns }: Mirrored, count: number): string {
   const names = columns.map((column) => column.name);
@@ -186,7 +186,7 @@ function upsertSql(table: string, { key, columns }: Mirrored, count: number): st
     WHERE (${row('stored')}, stored._leadsync_ledger) IS DISTINCT FROM (${row('excluded')}, excluded._leadsync_ledger)`;
 }
 
-/** Writes rows of a view of the ledger to the table behind the view. Omits `age_seconds`, which PostgreSQL computes. */
+/** Writes rows from a view in the ledger to the table behind the same view in PostgreSQL. Omits `age_seconds`, which PostgreSQL computes. */
 async function writePresent(
   client: ClientBase,
   table: string,

@@ -69,7 +69,7 @@ export class PostgresMirror implements Mirror {
     });
   }
 
-  /** Finds refused rows by halving. */
+  /** Writes rows, and returns the number of rows that PostgreSQL refused. Finds these by halving. */
   async write(
     ledger: string,
     table: string,

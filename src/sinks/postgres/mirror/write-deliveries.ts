@@ -69,7 +69,7 @@ export async function writeDeliveries(
   if (reissued.length > 0) await moveAttempts(client, reissued);
 }
 
-/** Gives the failed attempts of deliveries the deliveries' present ids. */
+/** Moves the failed attempts of reissued deliveries to the current delivery ids. */
 async function moveAttempts(client: ClientBase, rows: readonly HistoryRow[]): Promise<void> {
   const moves = rows.flatMap((row) =>
     Array.from({ length: reissuesOf(row) }, (_, count) => [deliveryId(row, count), deliveryId(row)]),

@@ -73,8 +73,8 @@ async function closeVersions(
 }
 
 /**
- * Returns SQL for the stored rows that match the given rows, with an index lookup for each given row. For a plain join, PostgreSQL reads
- * the whole table for every part until it has statistics, which the new tables of a first round lack.
+ * Returns SQL for the stored rows that match the given rows, with an index lookup for each given row. With a plain join, PostgreSQL would
+ * read the whole table for each batch of rows until it has statistics, which new tables lack in the first round.
  */
 function rowsByIndex(table: string, given: string, condition: string): string {
   return `ANY (ARRAY(SELECT found.ctid FROM ${given}
@@ -94,7 +94,7 @@ export async function missingContents(client: ClientBase, rows: readonly History
   return found.map(({ no }) => Number(no));
 }
 
-/** Writes the content of versions to `_contents`. Skips versions whose content was removed, of which the ledger has only the lead's id. */
+/** Writes the content of versions to `_contents`. Skips versions whose content was removed, for which the ledger has only the lead's id. */
 export async function writeContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<void> {
   const [raw, lead] = [placeOf('lead_contents', 'raw'), placeOf('lead_contents', 'lead_id')];
   const kept = rows.filter(({ values }) => values[raw] !== `{"id":${values[lead]}}`);

@@ -21,12 +21,10 @@ const OF_LEAD_AND_SINK = (
       WHERE ${name}.source = d.source AND ${name}.lead_id = d.lead_id AND n${name}.sink = s.sink`;
 /** Deliveries of the same lead to the same sink as `d` with the event `created`, without replays. */
 const OTHERS = `SELECT ${OF_LEAD_AND_SINK('e')} AND e.event = 'created' AND e.replay IS NULL`;
-/**
- * SQL for the time since which the lead of `d` has been owed to its sink: `d` may have replaced an earlier delivery of an older content.
- */
+/** SQL for the time since which the lead of `d` has been owed to its sink: `d` may have replaced an earlier delivery of an older version. */
 const OWED_AT = `CASE WHEN d.owed_at <= l._leadsync_first_seen_at THEN d.owed_at ELSE (
       SELECT min(f.owed_at) ${OF_LEAD_AND_SINK('f')} AND f.replay IS NULL) END`;
-/** Whether the lead is older than the first poll that found new leads in its source, or came to this sink by a later backfill. */
+/** Whether the lead is older than the first poll that found new leads in its source, or came to this sink through a later backfill. */
 const IS_BACKFILL = `(NOT coalesce(${CREATED} >= o.first_listed_at, false) OR ${OWED_AT} > l._leadsync_first_seen_at)`;
 const FIRST_LISTED = `LEFT JOIN (SELECT s.source, (SELECT p.started_at FROM polls p WHERE p.source = s.source AND p.leads_new > 0
     ORDER BY p.started_at LIMIT 1) AS first_listed_at FROM _sources s) o ON o.source = d.source`;
@@ -39,7 +37,7 @@ const DELIVERY_COLUMNS = `${DELIVERY_ID} AS delivery_id, d.source, d.lead_id, d.
     d.owed_at, d.first_attempt_at, d.next_attempt_at, d.settled_at, d.replay IS NOT NULL AS replay, d.no AS _leadsync_no,
     g.ledger AS _leadsync_ledger`;
 
-/** Step 12 of the schema: a delivery says what the lead became at its destination. */
+/** Step 12 of the schema: adds to a delivery what the lead became at its destination. */
 export const refStep = `
   ALTER TABLE _deliveries ADD COLUMN ref_object text, ADD COLUMN ref_id text, ADD COLUMN ref_url text;
   CREATE OR REPLACE VIEW deliveries AS SELECT ${DELIVERY_COLUMNS}, d.ref_object, d.ref_id, d.ref_url FROM ${DELIVERIES};

@@ -1,4 +1,4 @@
-/** The characters that JavaScript's `trim` removes. A text of these alone counts as missing, as it does for `client_key`. */
+/** The characters that JavaScript's `trim` removes. Text that consists only of these counts as missing, as it does for `client_key`. */
 const BLANKS = String.raw`E'\t\n\u000b\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'`;
 const given = (column: string) => `coalesce(btrim(l.${column}, ${BLANKS}), '') <> ''`;
 
@@ -6,12 +6,10 @@ const CREATED = "date_trunc('milliseconds', l.created_at)";
 const seconds = (from: string, to: string) => `extract(epoch FROM ${to} - ${from})::double precision`;
 const ONE_LEDGER = '(SELECT min(_leadsync_ledger) = max(_leadsync_ledger) FROM deliveries)';
 
-/**
- * SQL for the time since which the lead of `d` has been owed to its sink: `d` may have replaced an earlier delivery of an older content.
- */
+/** SQL for the time since which the lead of `d` has been owed to its sink: `d` may have replaced an earlier delivery of an older version. */
 const OWED_AT = `CASE WHEN d.owed_at <= l._leadsync_first_seen_at THEN d.owed_at ELSE (
       SELECT min(f.owed_at) FROM deliveries f WHERE f.source = d.source AND f.lead_id = d.lead_id AND f.sink = d.sink AND NOT f.replay) END`;
-/** Whether the lead is older than the first poll that found new leads in its source, or came to this sink by a later backfill. */
+/** Whether the lead is older than the first poll that found new leads in its source, or came to this sink through a later backfill. */
 const IS_BACKFILL = `(NOT coalesce(${CREATED} >= o.first_listed_at, false) OR ${OWED_AT} > l._leadsync_first_seen_at)`;
 const FIRST_LISTED = `LEFT JOIN (SELECT s.source, (SELECT p.started_at FROM polls p WHERE p.source = s.source AND p.leads_new > 0
     ORDER BY p.started_at LIMIT 1) AS first_listed_at FROM _sources s) o ON o.source = d.source`;

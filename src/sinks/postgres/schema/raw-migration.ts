@@ -1,6 +1,6 @@
 /**
- * Step 11 of the schema: `_leadsync_raw` may be null, because the other columns of most leads hold everything that the lead has. The
- * function `_lead_json` builds the lead's JSON from them, for the history of a lead whose content changes.
+ * Step 11 of the schema: `_leadsync_raw` may be null, because for most leads the other columns hold the whole lead. The function `_lead_json`
+ * builds the lead's JSON from those columns, for the history of a lead whose content changes.
  */
 export const rawStep = `
   ALTER TABLE leads ALTER COLUMN _leadsync_raw DROP NOT NULL;

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { quoted } from '../sql/identifier.ts';
 import { allComments, commentStatement } from './comments.ts';
 
-/** Maximum wait for a lock on a table. The next start tries again. */
+/** Maximum wait for a lock on a table. If the wait is too long, the next start tries again. */
 const PATIENCE = '200ms';
 
 /** The present comments on the tables, views and columns of a schema that this user may change. */
@@ -14,7 +14,7 @@ const PRESENT = `
   LEFT JOIN pg_description d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = a.attnum
   WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'v') AND pg_has_role(c.relowner, 'USAGE')`;
 
-/** Returns statements that update the comments of earlier versions, for a schema that needs no migration. Only reads. */
+/** Returns statements that update comments from earlier versions, for a schema that needs no migration. Only reads. */
 export async function staleComments(client: ClientBase, schema: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string; text: string | null }>(PRESENT, [quoted(schema)]);
   const present = new Map(rows.map(({ name, text }) => [name, text]));
@@ -23,7 +23,7 @@ export async function staleComments(client: ClientBase, schema: string): Promise
     .map(commentStatement);
 }
 
-/** Runs statements that update comments. Throws after a short wait if another transaction has locked a table: comments can wait. */
+/** Runs statements that update comments. Throws after a short wait if another transaction has locked a table, because comments are not urgent. */
 export async function writeComments(
   client: ClientBase,
   schema: string,

@@ -1,6 +1,6 @@
 import { readTime } from '../../../leads/read-time.ts';
 
-/** Types whose binary form is their text, for jsonb after a version byte, with their OIDs in pg_type. */
+/** Types whose binary form is their text (for jsonb, after a version byte), with their OIDs in pg_type. */
 const OIDS = { text: 25, json: 114, jsonb: 3802 } as const;
 const JSONB_VERSION = 1;
 const NULL_LENGTH = -1;
@@ -11,9 +11,9 @@ const FAR_OFFSET = /[T ].*[+-](1[6-9]|2\d)(:?\d\d)?$/i;
 type Values = readonly (string | number | boolean | null)[];
 
 /**
- * Returns an array as a parameter for `$1::type[]`. Texts use PostgreSQL's binary form (array_recv), which needs no escaping: for
- * megabytes of quotes or backslashes, pg's text form takes half a minute and gigabytes of memory. Numbers, booleans and times use the
- * text form. Years and offsets of times are converted to what PostgreSQL accepts.
+ * Returns an array as a parameter for `$1::type[]`. Text values use PostgreSQL's binary form (array_recv), which needs no escaping: for
+ * megabytes of quotes or backslashes, pg's text form takes half a minute and gigabytes of memory. Numbers, booleans and times use the text
+ * form. Years and offsets of times are converted to what PostgreSQL accepts.
  */
 export function arrayParameter(type: string, values: Values): Buffer | string {
   if (isTextType(type)) return textArray(type, values);
@@ -25,7 +25,7 @@ function timeOf(value: Values[number]): Values[number] {
   return typeof value === 'string' ? timestamp(value) : value;
 }
 
-/** Returns an ISO 8601 date-time as PostgreSQL accepts it. Year 0, which some programs write for "unknown", is 1 BC there. */
+/** Returns an ISO 8601 date-time in a form that PostgreSQL accepts. Year 0, which some programs write for "unknown", is 1 BC in PostgreSQL. */
 function timestamp(text: string): string {
   const ms = FAR_OFFSET.test(text) ? readTime(text) : null;
   const near = ms === null ? text : new Date(ms).toISOString();
