@@ -114,6 +114,7 @@ process.exit(0);
 describe('the end of a program that hangs', () => {
   const HANGS = `
 process.on('SIGTERM', () => fs.writeFileSync(here('asked'), ''));
+setInterval(() => undefined, 60_000); // it would end by itself when its child does, which is asked to end as well
 fs.writeFileSync(here('pid'), String(process.pid));
 require('node:child_process').spawn('sleep', ['1000'], { stdio: 'inherit' }).once('spawn', function () {
   fs.writeFileSync(here('child'), String(this.pid));
