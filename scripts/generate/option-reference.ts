@@ -20,7 +20,7 @@ export function optionReference(sinkTypes: readonly SinkType[]): string {
     table(optionSchema(sourceEntry)),
     '## A sink\n\nUnder `sinks`, each under a name of your choice. `type` sets the kind of destination, and with it the options.',
     ...sinkTypes.flatMap((type) => sinkSection(type, common)),
-    '## An export\n\nUnder `exports`, each under a name of your choice: its files begin with that name. See [exporting.md](exporting.md).',
+    '## An export\n\nUnder `exports`, each under a name of your choice. The names of its files begin with that name. See [exporting.md](exporting.md).',
     ...exportTypes.flatMap(({ type, summary, options }) => [
       `### Exports: \`type: ${type}\`\n\n${summary}`,
       table(optionSchema(options)),

@@ -55,7 +55,7 @@ export const TIMETABLE: readonly WorldEvent[] = [
   },
   {
     minute: 12,
-    what: 'north lists 12 leads that violate the description',
+    what: 'north lists 12 leads that do not match the API description',
     happen: ({ services }) => services.break(true),
     trouble: { code: 'leads_rejected', about: 'north' },
   },

@@ -73,7 +73,7 @@ function describeError(error: unknown, { host }: URL): [what: string, hint: stri
   if (error instanceof DeadlinePassed)
     return [
       `The mail server ${host} took longer than ${TOTAL_MS / 1000} s.`,
-      'Check whether the server hangs.',
+      'Check whether the server is hanging.',
     ];
   const status = typeof responseCode === 'number' ? ` (${responseCode})` : '';
   switch (codeOf(error)) {

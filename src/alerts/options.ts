@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const MAX_MS = 30 * DAY_MS;
 const MIN_HEARTBEAT_MS = 10_000;
 
-/** Returns the schema of a duration in ms. The text `off` is allowed as well, and becomes undefined. */
+/** Returns the schema of a duration in ms. The value `off` is also allowed, and becomes undefined. */
 function limit(fallback: string, meaning: string) {
   return z
     .union(
@@ -46,7 +46,7 @@ const when = {
   no_poll: limit('15m', 'A poll was due this long ago, and none has completed since.'),
   source_refused: limit(
     '2m',
-    'Polls have failed for this long in a way that needs an operator, mostly because of credentials.',
+    'Polls have failed for this long in a way that needs an operator, usually because of wrong credentials.',
   ),
   source_silent: limit(
     '1h',
@@ -54,11 +54,11 @@ const when = {
   ),
   listing_shrunk: limit(
     '30m',
-    'For this long, a listing that had leads has been empty, or has had less than half as many leads as within the last week and at least 20 fewer.',
+    'For this long, a listing that had leads has been empty, or has had less than half as many leads as the largest listing of the last week, and at least 20 fewer.',
   ),
   leads_rejected: limit(
     '30m',
-    "For this long, complete listings have had leads that violate the service's description. leadsync rejects these leads, and no sink gets them.",
+    "For this long, complete listings have had leads that do not match the service's API description. leadsync rejects these leads, and no sink gets them.",
   ),
   sink_held: limit('30m', 'A sink has been held for this long, because its destination does not work.'),
   sink_paused: limit('4h', 'A sink has been paused for this long.'),
@@ -84,10 +84,10 @@ const when = {
     '5m',
     'The disk of `data_dir` has had less free space than `ledger.min_free` for this long.',
   ),
-  export_fails: limit('30m', 'An export has failed for this long, in every attempt.'),
+  export_fails: limit('30m', 'Every attempt at an export has failed for this long.'),
   backup_fails: limit(
     '30m',
-    'A backup has failed for this long, in every attempt, or has been overdue for this long, counted from an hour after it was due.',
+    'Every attempt at a backup has failed for this long, or a backup has been overdue for this long, counted from an hour after it was due.',
   ),
 } satisfies Record<Condition, z.ZodType>;
 
@@ -98,7 +98,9 @@ const heartbeat = z.strictObject({
   every: duration()
     .refine((ms) => ms >= MIN_HEARTBEAT_MS && ms <= DAY_MS, 'must be between 10s and 1d')
     .prefault('1m')
-    .describe('Interval of the requests. Let the service wait for at least twice as long.'),
+    .describe(
+      'Interval between requests. Configure the service to wait at least twice as long before it notifies you.',
+    ),
 });
 
 /** Returns the schema of `alerts:` in the configuration. `name` is the schema of a destination's name. */
@@ -119,7 +121,7 @@ export function alertOptions(name: z.ZodString) {
     heartbeat: heartbeat
       .optional()
       .describe(
-        'Requests a URL regularly as long as leadsync is ready, so that a service notifies you if leadsync stops or cannot work. Absent: none.',
+        'Requests a URL regularly as long as leadsync is ready, so that a service notifies you if leadsync stops or cannot work. Absent: no heartbeat.',
       ),
   });
 }

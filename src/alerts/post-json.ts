@@ -50,7 +50,7 @@ export async function reach(
   } catch (cause) {
     if (cause instanceof DeadlinePassed) {
       const what = `${url.origin} did not answer within ${TIMEOUT_MS / 1000} s.`;
-      throw new DestinationError(what, 'Check whether the server hangs.', cause);
+      throw new DestinationError(what, 'Check whether the server is hanging.', cause);
     }
     const { what, hint } = networkFailure(cause);
     throw new DestinationError(`${url.origin} ${what}.`, hint, cause);

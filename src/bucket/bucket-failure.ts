@@ -2,9 +2,9 @@ import { codeOf } from '../platform/failures/error-code.ts';
 import { networkFailure } from '../platform/failures/network-failure.ts';
 
 const KEYS = 'Correct `access_key_id` and `secret_access_key`, or the environment of the AWS SDK.';
-/** The name of the error of a client for which no region is known. */
+/** Name of the error for a client without a known region. */
 export const NO_REGION = 'NoRegion';
-/** The name of the error of a request to which something other than storage answers. */
+/** Name of the error for a request that something other than a storage service answers. */
 export const NO_STORAGE = 'NoStorage';
 
 /** Codes with which AWS answers if the bucket is in another region. */
@@ -15,8 +15,8 @@ const ANOTHER_REGION = [
   'IllegalLocationConstraintException',
   '301',
 ];
-const LATER = 'If this persists, check the log of the storage, or ask its operator.';
-const ITSELF = 'Check that `endpoint` is the address of the storage itself.';
+const LATER = 'If this persists, check the log of the storage service, or ask its operator.';
+const ITSELF = 'Check that `endpoint` is the address of the storage service itself.';
 
 /** Cause and next step of errors. The key is the error's name in S3 or in the SDK, its code in Node, or its HTTP status. */
 export type KnownFailures = ReadonlyMap<string, readonly [what: string, hint: string]>;
@@ -47,7 +47,7 @@ const COMMON: KnownFailures = new Map(
   }),
 );
 
-/** What next steps name: options of the bucket's configuration, and what it is used for. */
+/** The parts of next steps that depend on what the bucket is used for. */
 export interface BucketWords {
   /** The name of the option for the bucket. */
   readonly bucket: string;
@@ -59,7 +59,7 @@ export interface BucketWords {
   readonly full: string;
 }
 
-/** Returns the known failures of a bucket, in the words of its use. */
+/** Returns the known failures of a bucket, worded for its use. */
 export function knownFailures({ bucket, region, rights, full }: BucketWords): KnownFailures {
   return new Map([
     ...COMMON,
@@ -76,7 +76,7 @@ export function knownFailures({ bucket, region, rights, full }: BucketWords): Kn
   ]);
 }
 
-/** Names of errors that the SDK throws if the answer of the storage is not in the form of S3. They are not its error codes. */
+/** Names of errors that the SDK throws if an answer does not have the form of S3. They are not S3 error codes. */
 const NO_CODES: ReadonlySet<string> = new Set(['Error', 'TypeError', 'SyntaxError', 'RangeError', 'Unknown']);
 
 /** The parts of a bucket's configuration that messages name. */
@@ -98,7 +98,7 @@ export function bucketInWords({ bucket, endpoint }: NamedBucket): string {
   return `The bucket ${bucket}${endpoint === undefined ? '' : ` at ${URL.parse(endpoint)?.host}`}`;
 }
 
-/** Returns the description of a failure: the bucket, the cause and the next step. Drops the text of the storage's answer. */
+/** Returns the description of a failure: the bucket, the cause and the next step. Omits the text of the answer. */
 export function bucketFailure(bucket: NamedBucket, error: unknown, known: KnownFailures): BucketFailure {
   const where = bucketInWords(bucket);
   const httpStatus = statusOf(error);
@@ -114,12 +114,12 @@ export function bucketFailure(bucket: NamedBucket, error: unknown, known: KnownF
   return { message: `${where} ${failed}.`, hint, httpStatus };
 }
 
-/** Returns the HTTP status of an error of the SDK; undefined if there was no answer. */
+/** Returns the HTTP status of an SDK error; undefined if there was no answer. */
 export function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 }
 
-/** Returns the error code of the storage or of the connection; `no code` if there is none. */
+/** Returns the error code from the storage service or the connection; `no code` if there is none. */
 function nameOf(error: unknown, status: number | undefined, known: KnownFailures): string {
   const code = codeOf(error);
   const { name = '' } = error as { name?: string };

@@ -16,7 +16,7 @@ import type { BucketAccess } from './bucket-options.ts';
 /** Maximum time for reading an object, in ms. */
 const READ_MS = 300_000;
 
-/** Error codes of services that do not support `If-None-Match` for an upload. Others ignore the header. */
+/** Error codes of services that do not support `If-None-Match` on uploads. Other such services ignore the header. */
 const UNKNOWN_CONDITION: ReadonlySet<string> = new Set([
   'NotImplemented',
   'InvalidArgument',

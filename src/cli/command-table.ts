@@ -41,7 +41,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'setup <sink>',
-      'shows what the destination of a sink lacks, and makes it with --yes',
+      'shows what the destination of a sink lacks, and creates it with --yes',
       () => import('./commands/setup.ts'),
     ),
     entry(
@@ -131,7 +131,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'deliveries',
-      'lists deliveries by sink, state or time, with the reason of each dead one',
+      'lists deliveries by sink, state or time, with the reason for each dead one',
       () => import('./commands/deliveries.ts'),
     ),
     entry(
@@ -146,7 +146,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'export [output]',
-      'exports tables and views of the ledger as Parquet, CSV, JSON lines or SQLite',
+      'exports tables and views of the ledger as Parquet, CSV, JSON Lines or SQLite',
       () => import('./commands/export.ts'),
     ),
     entry(
@@ -161,7 +161,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'discard [delivery...]',
-      'gives dead deliveries up, with a note, so that they no longer alarm',
+      'gives up dead deliveries, with a note, so that they no longer cause alerts',
       () => import('./commands/discard.ts'),
     ),
     entry(
@@ -171,7 +171,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'cancel-replay <sink>',
-      'skips what replays owe to a sink and is still pending',
+      'skips the deliveries that replays owe to a sink and that are still pending',
       () => import('./commands/cancel-replay.ts'),
     ),
     entry(
@@ -212,7 +212,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'restore [backup]',
-      'verifies a backup, says what follows, and puts it in place with --yes',
+      'verifies a backup, describes the consequences, and puts it in place with --yes',
       () => import('./commands/restore.ts'),
     ),
     entry(

@@ -6,7 +6,7 @@ import type { Config } from './contract/config.ts';
 /** Maximum number of options with exposed secrets that a warning names. */
 const MAX_PATHS = 5;
 
-/** Returns a sentence for each part of a valid configuration that may be a mistake, with its place. */
+/** Returns a warning for each part of a valid configuration that may be a mistake. The warning names that part. */
 export function configWarnings(config: Config): readonly string[] {
   const { sources, sinks } = config;
   return [
@@ -19,7 +19,7 @@ export function configWarnings(config: Config): readonly string[] {
   ];
 }
 
-/** Issuer of Google, which logs in everyone who has a Google account, unless its consent screen is for one organisation. */
+/** Google's issuer. Google logs in everyone with a Google account, unless the client's consent screen is internal to one organisation. */
 const GOOGLE = /^https:\/\/accounts\.google\.com\/?$/;
 
 function loginWarnings({ adminLogin, publicUrl }: Config): readonly string[] {
@@ -33,7 +33,7 @@ function loginWarnings({ adminLogin, publicUrl }: Config): readonly string[] {
       : []),
     ...(publicUrl !== undefined && isPlainHttp(publicUrl)
       ? [
-          `admin.public_url: logins to ${publicUrl} can be read on their way, and many providers refuse such a redirect URI. Put a proxy with TLS before leadsync`,
+          `admin.public_url: logins to ${publicUrl} can be read in transit, and many providers refuse such a redirect URI. Put a proxy with TLS in front of leadsync`,
         ]
       : []),
   ];

@@ -78,7 +78,7 @@ const tlsOptions = z.strictObject({
   ca: secret()
     .optional()
     .describe(
-      'The certificates of the authorities that may sign the certificate of a server, as PEM. Default: the authorities of Node.js.',
+      'The certificates of the authorities that leadsync trusts to sign server certificates, as PEM. Default: the certificate authorities of Node.js.',
     ),
   cert: secret()
     .optional()
@@ -111,9 +111,11 @@ const redisOptions = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'The ACL user, if it is not the default one. With `sentinels` or `cluster`; `url` has its own.',
+      'The ACL user, if it is not the default user. Used with `sentinels` or `cluster`; a `url` contains its own user.',
     ),
-  password: secret().optional().describe('The password of Redis. With `sentinels` or `cluster`.'),
+  password: secret()
+    .optional()
+    .describe('The Redis password. Used with `sentinels` or `cluster`; a `url` contains its own password.'),
   sentinel_username: z
     .string()
     .min(1)
@@ -123,7 +125,7 @@ const redisOptions = z.strictObject({
   tls: z
     .union([z.boolean(), tlsOptions], { error: 'must be true, false, or a map with ca, cert and key' })
     .optional()
-    .describe('Connects with TLS. `true` trusts the authorities of Node.js.'),
+    .describe('Connects with TLS. `true` trusts the certificate authorities of Node.js.'),
   addresses: z
     .record(
       z
@@ -165,7 +167,7 @@ export const queueOptions = z
           context.addIssue({ code: 'custom', message, path: [at] });
       })
       .describe(
-        'The Redis, instead of `queue.redis_url`, if it is watched by sentinels, is a cluster, or has its own certificates.',
+        'The Redis to use instead of `queue.redis_url`, if sentinels watch it, if it is a cluster, or if it needs its own certificates.',
       ),
     prefix: z
       .string()
@@ -176,7 +178,7 @@ export const queueOptions = z
       .boolean()
       .default(false)
       .describe(
-        'Shows the queues with Bull Board at `/queues` of the admin address, read-only. They hold batch numbers and no personal data.',
+        'Shows the queues with Bull Board at `/queues` on the admin address, read-only. They hold batch numbers and no personal data.',
       ),
   })
   .superRefine(({ redis_url: url, redis }, context) => {
@@ -234,7 +236,7 @@ function faultsOf(redis: RedisOptions): readonly OptionFault[] {
   return [
     ...(kind === 'sentinels' ? [] : blame(ofSentinels, 'is only for sentinels: remove it')),
     ...(kind === 'url'
-      ? blame(['username', 'password'], 'belongs into url: rediss://USER:PASSWORD@HOST:PORT')
+      ? blame(['username', 'password'], 'belongs in url: rediss://USER:PASSWORD@HOST:PORT')
       : []),
     ...faultsOfNames(redis),
     ...faultsOfTls(redis),
@@ -249,7 +251,7 @@ function faultsOfNames(redis: RedisOptions): OptionFault[] {
   if (url && Object.keys(addresses).length > 0)
     faults.push({
       at: 'addresses',
-      message: 'has no effect with url: put the address that leadsync reaches there',
+      message: 'has no effect with url: put the address that leadsync can reach into url',
     });
   for (const [name, password] of [
     ['username', 'password'],

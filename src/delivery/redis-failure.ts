@@ -42,7 +42,10 @@ const REFUSALS: Readonly<Record<string, { readonly what: string; readonly hint: 
     what: 'accepts no writes because it has too few replicas',
     hint: 'Start its replicas, or lower min-replicas-to-write.',
   },
-  CLUSTERDOWN: { what: 'is a cluster that is down', hint: 'Check the state of the cluster: CLUSTER INFO.' },
+  CLUSTERDOWN: {
+    what: 'is a cluster that is down',
+    hint: 'Check the state of the cluster with `CLUSTER INFO`.',
+  },
   MOVED: {
     what: 'is part of a cluster',
     hint: 'List its nodes in queue.redis.cluster, and remove queue.redis_url.',

@@ -46,7 +46,7 @@ export async function makeExport(
   await destination.tidy(signal);
   const request = requestOf(config, destination.folder, run);
   const file = request.output.slice(destination.folder.length + 1);
-  // If older exports cannot be removed, stop here: every retry would add another export.
+  // If older exports cannot be removed, stop here, because every retry would add another export.
   const before = await removeOld(config, destination, file, signal);
   const rows = await write(request, destination, signal);
   const bytes = await sizeOf(request.output);
@@ -56,8 +56,9 @@ export async function makeExport(
 }
 
 /**
- * Requires that the backups of this name at the destination are not those of another installation: each would remove the other's, for
- * `keep` and while tidying. Reads the newest one, and all of them if some may be removed. @throws ExportFailed, LedgerError
+ * Requires that the backups with this name at the destination do not belong to another installation, because each installation would remove
+ * the other's backups, for `keep` and while tidying. Reads the newest backup, or all of them if `keep` is set. @throws ExportFailed,
+ * LedgerError
  */
 async function requireOwn(
   { name, keep }: ExportConfig,
@@ -71,8 +72,8 @@ async function requireOwn(
     const owner = ownerIn(await destination.readStart(file, OWNER_BYTES, signal));
     if (owner === undefined || own.includes(owner)) continue;
     throw new ExportFailed(
-      `${destination.nameOf(file)} is a backup of another installation, and two of them cannot keep backups in one place under the name ${name}. Nothing was written or removed.`,
-      'Give the backup of this installation another name, folder or prefix. If this one replaces the other for good, move the old backups to another place.',
+      `${destination.nameOf(file)} is a backup of another installation, and two installations cannot keep backups in one place under the name ${name}. Nothing was written or removed.`,
+      'Give the backup of this installation another name, folder or prefix. If this installation permanently replaces the other, move the old backups to another place.',
     );
   }
 }
@@ -114,8 +115,8 @@ async function write(request: Request, destination: Destination, signal: AbortSi
 }
 
 /**
- * Removes the oldest exports beyond `keep`; of a backup, only backups, because an export in the same folder may have had its name. An export with a later name than `made` was written while the clock was ahead, and is removed
- * first.
+ * Removes the oldest exports beyond `keep`. For a backup, removes only backups, and for an export, only exports, because both may have had
+ * the same name in the same folder. An export with a later name than `made` was written while the clock was ahead, and is removed first.
  */
 async function removeOld(
   { keep, format }: ExportConfig,

@@ -14,7 +14,7 @@ import { BACKUP_ENDING } from './contract/export-format.ts';
 import type { ExportTarget } from './contract/options.ts';
 import { openDestination } from './destinations/open-destination.ts';
 
-/** Where a backup is read from: a file, or an object of a bucket. `file` is the name behind the prefix of the target. */
+/** Where a backup is read from: a file, or an object in a bucket. `file` is the part of the object's key after the target's prefix. */
 export type RestoreSource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 's3'; readonly target: ExportTarget; readonly file: string };
@@ -29,10 +29,10 @@ export function nameOfSource(source: RestoreSource): string {
 }
 
 /**
- * Writes the ledger of a backup to `output`, decompressed, without the backup's write-ahead log. Also accepts a plain copy of a ledger, such
- * as `ledger.db.before-schema-N`. `folder` holds a downloaded backup meanwhile.
- * @throws ExportFailed if the backup cannot be read, is no backup or is incomplete; the error from Node if the disk of `output` fails; the
- * signal's reason
+ * Writes the ledger of a backup to `output`, decompressed and as a single file without a write-ahead log. Also accepts a plain copy of a
+ * ledger, such as `ledger.db.before-schema-N`. `folder` temporarily holds a downloaded backup.
+ * @throws ExportFailed if the backup cannot be read, is not a backup or is incomplete; the error from Node if the disk of `output` fails;
+ * the signal's reason
  */
 export async function fetchBackup(
   source: RestoreSource,
@@ -77,7 +77,7 @@ async function firstBytes(path: string, name: string): Promise<Buffer> {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR')
       throw new ExportFailed(
         `There is no backup at ${name}.`,
-        'Check the name; `leadsync restore` without one lists the backups of the configuration.',
+        'Check the name. `leadsync restore` without a name lists the backups at the configured destinations.',
         error,
       );
     throw folderFailure(name, error) ?? error;
@@ -100,8 +100,8 @@ async function decompress(path: string, name: string, output: string, signal: Ab
 }
 
 /**
- * Passes on a ledger, and ends with an error where the content is no ledger or is longer than its header says. Otherwise a small file that
- * is no backup could fill the disk.
+ * Passes on a ledger, and fails if the content is not a ledger or is longer than its header says. Otherwise, a small file that is not a
+ * backup could fill the disk.
  */
 function ledgerBytes(name: string): Transform {
   let [passed, most] = [0, Number.POSITIVE_INFINITY];
@@ -114,13 +114,19 @@ function ledgerBytes(name: string): Transform {
       passed += chunk.length;
       if (passed <= most) return done(null, chunk);
       done(
-        new ExportFailed(`${name} is damaged: it is longer than its ledger.`, 'Restore an earlier backup.'),
+        new ExportFailed(
+          `${name} is damaged: it contains data after the end of the ledger.`,
+          'Restore an earlier backup.',
+        ),
       );
     },
   });
 }
 
-/** Returns the size of an SQLite file in bytes as its header has it (https://sqlite.org/fileformat.html, section 1.3); infinity if it has none. */
+/**
+ * Returns the size of an SQLite file according to its header, in bytes (https://sqlite.org/fileformat.html, section 1.3); infinity if the
+ * header states none.
+ */
 function sizeInHeader(start: Buffer): number {
   const isKnown = start.length >= 100 && start.readUInt32BE(24) === start.readUInt32BE(92);
   const pageSize = start.length >= 100 ? start.readUInt16BE(16) : 0;
@@ -129,7 +135,7 @@ function sizeInHeader(start: Buffer): number {
 
 function notABackup(name: string, what = ''): ExportFailed {
   return new ExportFailed(
-    `${name} is ${what}not a backup of leadsync.`,
+    `${name} is ${what}not a leadsync backup.`,
     `Name a file that \`leadsync backup\` wrote, whose name ends in ${BACKUP_ENDING}, or a copy of ledger.db.`,
   );
 }

@@ -7,7 +7,7 @@ import { replacedProgram } from '../platform/process/replaced-program.ts';
 import type { ExportConfig, ExportTarget } from './contract/options.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 
-/** The job for the process of an export. Its secrets are plain text, because it is sent between processes; it is never stored. */
+/** The job for an export process. Its secrets are in plain text, because the job is sent between processes; it is never stored. */
 export interface ExportJob {
   readonly config: Omit<ExportConfig, 'target'>;
   readonly target: Readonly<Record<string, unknown>>;
@@ -83,7 +83,7 @@ const NOT_STARTED = {
 
 const ENDED: ExportResult = {
   kind: 'failed',
-  message: 'The process of the export was killed.',
+  message: 'The export process was killed.',
   hint: 'The machine may have run out of memory. The next run removes the incomplete files.',
 };
 

@@ -11,8 +11,8 @@ import { invalidToken } from './explain-token.ts';
 type Step = 'discovery' | 'login' | 'userinfo';
 
 /**
- * Returns the failure for an error of openid-client. Omits the error itself, even as its cause: it contains the whole answer, including codes,
- * tokens and claims. Returns an error that is not about the provider unchanged.
+ * Returns the failure for an error from openid-client. Omits the error itself, even as its cause, because it contains the whole answer,
+ * including codes, tokens and claims. If the error is not about the provider, returns it unchanged.
  */
 export function explainFailure(error: unknown, issuer: string, step: Step): unknown {
   const own = ownFailure(error);
@@ -29,14 +29,14 @@ export function explainFailure(error: unknown, issuer: string, step: Step): unkn
   return step === 'discovery' ? undiscovered(error, issuer) : unanswered(error, host);
 }
 
-/** Returns the HTTP status of the answer that caused the error; undefined if it was not about its status. */
+/** Returns the HTTP status of the answer that caused the error; undefined if no status caused it. */
 function statusOf(error: unknown): number | undefined {
   if (error instanceof ResponseBodyError || error instanceof WWWAuthenticateChallengeError)
     return error.status;
   return error instanceof ClientError && error.cause instanceof Response ? error.cause.status : undefined;
 }
 
-/** Whether a status says that the provider is overloaded or broken, and not that the request is wrong. */
+/** Whether a status means that the provider is overloaded or broken, rather than that the request is wrong. */
 function isOwnFailure(status: number): boolean {
   return status >= 500 || status === 429;
 }
@@ -44,27 +44,27 @@ function isOwnFailure(status: number): boolean {
 function broken(what: string, host: string): LoginFailed {
   return new LoginFailed(
     'unreachable',
-    `The login provider at ${host} has a failure of its own${what && ` (${what})`}.`,
+    `The login provider at ${host} is overloaded or has an internal error${what && ` (${what})`}.`,
     'Try again in a minute. If that does not help, see the log of the provider.',
   );
 }
 
-/** A refusal of the UserInfo endpoint (OpenID Connect Core, section 5.3.3). */
+/** Returns the failure for a refusal by the UserInfo endpoint (OpenID Connect Core, section 5.3.3). */
 function noUserInfo(status: number, host: string): LoginFailed {
   return new LoginFailed(
     'protocol',
     `The login provider at ${host} does not let leadsync read UserInfo (status ${status}), and the ID token lacks a claim that leadsync needs.`,
-    'Let the provider put email, email_verified and the claims of name_claim and groups_claim into the ID token, or add the scopes of admin.oidc that UserInfo needs.',
+    'Configure the provider to put email, email_verified and the claims of name_claim and groups_claim into the ID token, or add the scopes that UserInfo needs to admin.oidc.',
   );
 }
 
-/** Returns the failure of the transport, which openid-client may have wrapped. */
+/** Returns the failure from the transport, which openid-client may have wrapped in its own error. */
 function ownFailure(error: unknown): LoginFailed | undefined {
   if (error instanceof LoginFailed) return error;
   return error instanceof Error && error.cause instanceof LoginFailed ? error.cause : undefined;
 }
 
-/** A failed login at the provider (RFC 6749, section 4.1.2.1; OpenID Connect Core, section 3.1.2.6). */
+/** Returns the failure for a login that the provider did not complete (RFC 6749, section 4.1.2.1; OpenID Connect Core, section 3.1.2.6). */
 function declined(code: string, host: string): LoginFailed {
   if (code === 'access_denied')
     return new LoginFailed(
@@ -86,7 +86,7 @@ function declined(code: string, host: string): LoginFailed {
   );
 }
 
-/** A refusal of the token endpoint (RFC 6749, section 5.2). */
+/** Returns the failure for a refusal by the token endpoint (RFC 6749, section 5.2). */
 function refused(code: string, status: number, host: string): LoginFailed {
   if (code === 'server_error' || code === 'temporarily_unavailable') return broken(code, host);
   if (code === 'invalid_grant')
@@ -100,12 +100,12 @@ function refused(code: string, status: number, host: string): LoginFailed {
     return new LoginFailed(
       'client',
       `The login provider at ${host} does not accept leadsync as its client${named(code)}.`,
-      'Check client_id and client_secret of admin.oidc.',
+      'Check client_id and client_secret in admin.oidc.',
     );
   if (code === 'unauthorized_client' || code === 'unsupported_grant_type')
     return new LoginFailed(
       'client',
-      `The login provider at ${host} does not let the client of leadsync log people in${named(code)}.`,
+      `The login provider at ${host} does not let leadsync's client log people in${named(code)}.`,
       'Allow the Authorization Code flow for the client at the provider; Keycloak calls it Standard flow.',
     );
   return new LoginFailed(
@@ -115,7 +115,7 @@ function refused(code: string, status: number, host: string): LoginFailed {
   );
 }
 
-/** Returns an error code for the end of a sentence, if it is one and not a text. */
+/** Returns an error code in parentheses, for the end of a sentence; empty if the value is not a code. */
 function named(code: string): string {
   return word(code) && ` (${code})`;
 }
@@ -130,7 +130,7 @@ function undiscovered({ code, cause }: ClientError, issuer: string): LoginFailed
     return new LoginFailed(
       'protocol',
       `The login provider at ${host} calls itself ${issuerIn(cause) ?? 'something else'}, and not ${issuer}.`,
-      'Set admin.oidc.issuer to exactly what the provider writes.',
+      'Set admin.oidc.issuer to exactly the issuer that the provider names.',
     );
   const status = cause instanceof Response && cause.status !== 200 ? ` (status ${cause.status})` : '';
   return new LoginFailed(
@@ -148,21 +148,21 @@ function issuerIn(cause: unknown): string | undefined {
     : undefined;
 }
 
-/** Codes of answers that are not in the form that OpenID Connect requires. */
+/** Error codes for answers that do not have the form that OpenID Connect requires. */
 const MALFORMED: ReadonlySet<string | undefined> = new Set([
   'OAUTH_RESPONSE_IS_NOT_JSON',
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
   'OAUTH_PARSE_ERROR',
 ]);
 
-/** An answer that is not valid: of an endpoint, or an ID token. */
+/** Returns the failure for an invalid answer from an endpoint, or an invalid ID token. */
 function unanswered({ code, cause }: ClientError, host: string): LoginFailed {
   if (MALFORMED.has(code)) return malformed(cause, host);
   const detail = (cause as Error | undefined)?.cause;
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED')
     return new LoginFailed(
       'token',
-      `UserInfo of ${host} is about another person than the ID token, so leadsync does not believe it.`,
+      `UserInfo from ${host} is about another person than the ID token, so leadsync does not accept it.`,
       'Log in again. If that does not help, check whether a proxy answers instead of the provider.',
     );
   const body = (detail as { body?: Readonly<Record<string, unknown>> } | undefined)?.body;

@@ -5,7 +5,7 @@ const NEEDED = ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce'] as const;
 
 const TRY_AGAIN = 'Log in again. If that does not help, ';
 
-/** What the library says about a token that is not valid. Holds claims, so nothing of it is passed on but names. */
+/** What the library reports about an invalid token. Contains claims, so leadsync passes on only their names. */
 interface Detail {
   readonly claim?: unknown;
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -19,12 +19,12 @@ type Fault = readonly [what: string, hint: string];
 
 /**
  * Returns the failure for an ID token that is not valid (OpenID Connect Core, section 3.1.3.7). Names claims, never their values.
- * @param code code of the error of openid-client
+ * @param code error code from openid-client
  * @param detail what the library found, which contains the token
  */
 export function invalidToken(code: string | undefined, detail: unknown, host: string): LoginFailed {
   const [what, hint] = faultOf(code, detail);
-  return new LoginFailed('token', `The ID token of ${host} ${what}, so leadsync does not believe it.`, hint);
+  return new LoginFailed('token', `The ID token from ${host} ${what}, so leadsync does not accept it.`, hint);
 }
 
 function faultOf(code: string | undefined, detail: unknown): Fault {
@@ -41,7 +41,7 @@ function faultOf(code: string | undefined, detail: unknown): Fault {
       ? ['is encrypted, which leadsync cannot read', 'Turn off the encryption of ID tokens for the client.']
       : [
           'is not valid: it is not signed with a key pair',
-          'Let the provider sign the ID tokens of the client with RS256 or another algorithm with a public key.',
+          'Configure the provider to sign the ID tokens of the client with RS256 or another algorithm with a public key.',
         ];
   if (found.signature !== undefined)
     return [
@@ -50,8 +50,8 @@ function faultOf(code: string | undefined, detail: unknown): Fault {
     ];
   if (found.header !== undefined && found.expected !== undefined)
     return [
-      'is not valid: it is signed by an algorithm that the provider does not announce',
-      'Let the provider sign the ID tokens of the client with RS256.',
+      'is not valid: it is signed with an algorithm that the provider does not announce',
+      'Configure the provider to sign the ID tokens of the client with RS256.',
     ];
   return missingClaim(found);
 }
@@ -60,7 +60,7 @@ function faultOf(code: string | undefined, detail: unknown): Fault {
 function wrongTime({ claim }: Detail): Fault {
   return claim === 'nbf'
     ? ['is not valid yet', "Set the clocks: this machine's is behind that of the provider."]
-    : ['has expired already', "Set the clocks: this machine's is ahead of that of the provider."];
+    : ['has already expired', "Set the clocks: this machine's is ahead of that of the provider."];
 }
 
 function wrongClaim({ claim, claims }: Detail): Fault {
@@ -68,15 +68,15 @@ function wrongClaim({ claim, claims }: Detail): Fault {
     Array.isArray(claims?.['aud']) && claims['azp'] === undefined && claims['aud'].length > 1;
   if (claim === 'aud' && forSeveral)
     return [
-      'is not valid: it is for several clients, and does not say (azp) which of them asked',
-      'Remove the further audiences from the ID tokens of the client at the provider.',
+      'is not valid: it is for several clients, and does not say (azp) which of them requested it',
+      'At the provider, remove the other audiences from the ID tokens of the client.',
     ];
   if (claim === 'aud' || claim === 'azp')
-    return ['is not valid: it is for another client', 'Check client_id of admin.oidc.'];
+    return ['is not valid: it is for another client', 'Check client_id in admin.oidc.'];
   if (claim === 'iss')
     return [
       'is not valid: it is from another issuer',
-      'Check admin.oidc.issuer, exactly as the provider writes it.',
+      'Set admin.oidc.issuer to exactly the issuer that the provider names.',
     ];
   return ['is not valid: it belongs to another login', 'Log in again, from the login page.'];
 }

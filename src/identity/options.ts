@@ -7,8 +7,8 @@ import { ROLES } from '../platform/options/role.ts';
 const ENTRA_HOST =
   /^(?:login\.microsoftonline\.(?:com|us|de)|login(?:\.partner\.microsoftonline|\.chinacloudapi)\.cn|(?:login|sts)\.windows\.net|login\.microsoft\.com)$/;
 /**
- * Tenants of Entra ID, in lower case, that let in people of every company, each of which can give its people any email address. The id is
- * that of `consumers`; `{tenantid}` is what the configuration of these tenants names as its issuer.
+ * Entra ID tenants, in lower case, that admit people from every company. Each company can give its people any email address. The UUID is the id
+ * of `consumers`; `{tenantid}` stands in the issuer that the configuration of these tenants names.
  */
 const EVERY_TENANT: ReadonlySet<string | undefined> = new Set([
   'common',
@@ -28,7 +28,7 @@ export const oidcOptions = z.strictObject({
     .refine(isIssuer, 'must be an address such as https://sso.example.com/realms/acme, without a query')
     .refine(
       (issuer) => !URL.canParse(issuer) || !isPlainHttp(issuer),
-      'must begin with https://, because a login over http:// can be read and changed on its way',
+      'must begin with https://, because a login over http:// can be read and changed in transit',
     )
     .refine(
       (issuer) => !issuer.includes('/.well-known/'),
@@ -39,9 +39,12 @@ export const oidcOptions = z.strictObject({
       'lets in the people of every company; name your tenant: https://login.microsoftonline.com/TENANT-ID/v2.0',
     )
     .describe(
-      'The provider’s address, exactly as the provider writes it: `https://sso.example.com/realms/acme`. leadsync reads the rest from `/.well-known/openid-configuration` below it, at the first login.',
+      'The provider’s issuer URL, exactly as the provider publishes it: `https://sso.example.com/realms/acme`. leadsync reads the rest from `/.well-known/openid-configuration` below it, at the first login.',
     ),
-  client_id: z.string().min(1).describe('The id of the client that is registered for leadsync there.'),
+  client_id: z
+    .string()
+    .min(1)
+    .describe('The id of the client that is registered for leadsync at the provider.'),
   client_secret: secret()
     .optional()
     .describe('The secret of the client. Absent: a public client. PKCE protects the login in both cases.'),
@@ -55,7 +58,7 @@ export const oidcOptions = z.strictObject({
     .refine((scopes) => scopes.includes('openid'), 'must contain openid')
     .default(['openid', 'profile', 'email'])
     .describe(
-      'What leadsync asks the provider for. Some providers send groups only with a scope of their own.',
+      'Scopes that leadsync requests from the provider. Some providers send groups only if a separate scope is requested.',
     ),
   name_claim: z
     .string()
@@ -68,14 +71,14 @@ export const oidcOptions = z.strictObject({
     .record(z.string().min(1), z.enum(ROLES))
     .default({})
     .describe(
-      'The role of each person, by name, as in `tokens`. Names are compared exactly, with capitals and small letters.',
+      'The role of each person, by name, as in `tokens`. Names are compared exactly, including upper and lower case.',
     ),
   groups_claim: z.string().min(1).default('groups').describe('The claim that lists the groups of a person.'),
   group_roles: z
     .record(z.string().min(1), z.enum(ROLES))
     .default({})
     .describe(
-      'The role of the members of each group, for people who are not in `roles`. Of several groups, the highest role counts. Groups are those of the time of the login, and are compared exactly.',
+      'The role of the members of each group, for people who are not in `roles`. If a person is in several groups, the highest role counts. leadsync uses the groups at the time of the login, and compares them exactly.',
     ),
   default_role: z
     .enum(ROLES)
@@ -92,9 +95,9 @@ function isIssuer(text: string): boolean {
   return !/[?#\s]/.test(text) && url.username === '' && url.password === '';
 }
 
-/** Whether an issuer is one of Entra ID for every tenant, however it is spelled. */
+/** Whether an issuer is an Entra ID issuer for every tenant, however it is spelled. */
 function isEveryTenant(issuer: string): boolean {
-  const url = URL.parse(issuer); // in small letters, without the port 443
+  const url = URL.parse(issuer); // in lower case, without the port 443
   if (url === null || !ENTRA_HOST.test(url.hostname.replace(/\.$/, ''))) return false;
   const [tenant] = decoded(url.pathname)
     .split(/[/\\]/)
@@ -107,6 +110,6 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    return path; // no server reads it as another name
+    return path; // no server decodes it to another name
   }
 }

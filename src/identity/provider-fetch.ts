@@ -6,12 +6,12 @@ import { userAgent } from '../platform/process/version.ts';
 import { DeadlinePassed } from '../platform/time/deadline.ts';
 import { LoginFailed } from './contract.ts';
 
-/** Maximum time of one request, including its answer, in ms. A person waits for it. */
+/** Maximum time for one request, including its answer, in ms. Short, because a person waits for it. */
 const TIMEOUT_MS = 10_000;
-/** Maximum length of an answer; a longer one is cut off, so that it cannot be parsed. */
+/** Maximum length of an answer, in bytes. A longer answer counts as a failure. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Returns the transport of openid-client: it limits the time and the length of each answer. @throws LoginFailed */
+/** Returns the transport for openid-client, which limits the time and the length of each answer. @throws LoginFailed */
 export function providerFetch(stop: AbortSignal, timeoutMs = TIMEOUT_MS): CustomFetch {
   return async (address, { method, headers, body }) => {
     const url = new URL(address);
@@ -60,7 +60,7 @@ function unreachable({ host }: URL, error: unknown, timeoutMs: number): LoginFai
 function cutOff({ host }: URL): LoginFailed {
   return new LoginFailed(
     'protocol',
-    `The answer of the login provider at ${host} was cut off or is too long.`,
+    `The answer from the login provider at ${host} was cut off or too long.`,
     'Check whether a proxy is in between.',
   );
 }

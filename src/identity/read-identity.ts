@@ -2,9 +2,9 @@ import { isPersonName } from '../platform/options/role.ts';
 import { type Identity, LoginFailed } from './contract.ts';
 import type { OidcOptions } from './options.ts';
 
-/** Maximum groups of a person that leadsync keeps. */
+/** Maximum number of groups that leadsync keeps for a person. */
 const MAX_GROUPS = 500;
-/** Maximum length of a group's name, in characters. A longer one is ignored. */
+/** Maximum length of a group's name, in characters. A group with a longer name is ignored. */
 const MAX_GROUP_LENGTH = 200;
 
 /** Maximum length of a subject, in characters (OpenID Connect Core, section 2). */
@@ -16,8 +16,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 type ClaimNames = Pick<OidcOptions, 'name_claim' | 'groups_claim' | 'group_roles'>;
 
 /**
- * Whether the ID token lacks a claim that the UserInfo endpoint may have: the name, whether an email address that is the name is verified,
- * or the groups if they decide about roles.
+ * Whether the ID token lacks a claim that the UserInfo endpoint may have: the name, `email_verified` if the name is the email address, or the
+ * groups if they decide about roles.
  */
 export function lacksClaims(claims: Claims, { name_claim, groups_claim, group_roles }: ClaimNames): boolean {
   if (claims[name_claim] === undefined) return true;
@@ -26,8 +26,8 @@ export function lacksClaims(claims: Claims, { name_claim, groups_claim, group_ro
 }
 
 /**
- * Returns the claims of the ID token and those that only UserInfo has. The ID token counts first, except that an email address is verified
- * only if no answer says otherwise, and if UserInfo, where it says so, names the same address.
+ * Merges the claims of the ID token and of UserInfo; the ID token takes precedence. If the name is the email address, a statement in either that
+ * the address is not verified takes precedence, and UserInfo cannot confirm the address if it names another one.
  */
 export function withUserInfo(
   claims: Claims,
@@ -41,7 +41,10 @@ export function withUserInfo(
   return isSame ? all : { ...all, email_verified: claims['email_verified'] };
 }
 
-/** Returns the person that the claims name. @throws LoginFailed if there is no usable name, or its email address is not verified */
+/**
+ * Returns the person that the claims name. @throws LoginFailed if there is no usable name, or if the name is an email address that is not
+ * verified
+ */
 export function readIdentity(
   claims: Claims,
   { name_claim, groups_claim }: ClaimNames,
@@ -50,8 +53,8 @@ export function readIdentity(
   if (typeof name !== 'string' || !isPersonName(name))
     throw new LoginFailed(
       'person',
-      `The login provider does not say who you are: the claim ${name_claim} is missing, or is no name of 1 to 200 ASCII characters.`,
-      'Set name_claim of admin.oidc to a claim that it sends, or scopes so that it sends this one.',
+      `The login provider does not say who you are: the claim ${name_claim} is missing, or is not a name of 1 to 200 ASCII characters.`,
+      'In admin.oidc, set name_claim to a claim that the provider sends, or set scopes so that it sends this one.',
     );
   if (
     name_claim === 'email' &&
@@ -60,7 +63,7 @@ export function readIdentity(
   )
     throw new LoginFailed(
       'person',
-      'The login provider says that your email address is not verified, so leadsync does not believe it.',
+      'The login provider says that your email address is not verified, so leadsync does not accept it.',
       'Verify the address at the provider, then log in again.',
     );
   const subject = String(claims['sub']).slice(0, MAX_SUBJECT_LENGTH);
@@ -72,7 +75,7 @@ function isVerified(claim: unknown): boolean {
   return claim === true || claim === 'true';
 }
 
-/** Returns the groups of a claim, which is a list of names or, at some providers, one name. */
+/** Returns the groups in a claim, which is a list of names or, with some providers, a single name. */
 function groupsIn(claim: unknown): readonly string[] {
   return [claim]
     .flat()

@@ -1,7 +1,7 @@
 /** The service's identifier for a lead: an exact 64-bit integer. */
 export type LeadId = bigint;
 
-/** The fields of a lead, under the service's names (section 2 of the service's description). */
+/** The fields of a lead, under the service's names (section 2 of the service's API description). */
 export interface Lead {
   readonly id: LeadId;
   readonly service_name: string;

@@ -1,7 +1,7 @@
 import type { ContentFacts } from './content-facts.ts';
 import type { LeadId } from './lead.ts';
 
-/** An element of a listing that conforms to the service's description. */
+/** An element of a listing that conforms to the service's API description. */
 export interface ListedLead {
   readonly kind: 'lead';
   /** Index in the listing, from 0. */
@@ -15,7 +15,7 @@ export interface ListedLead {
   readonly facts: ContentFacts;
 }
 
-/** An element of a listing that violates the service's description, with the reason. */
+/** An element of a listing that does not match the service's API description, with the reason. */
 export interface RejectedLead {
   readonly kind: 'rejected';
   readonly position: number;

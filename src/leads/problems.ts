@@ -74,7 +74,7 @@ export const PROBLEMS = {
   },
   never_polled: {
     severity: 'warning',
-    means: 'A source was never polled.',
+    means: 'A source has never been polled.',
     alert: false,
     status: true,
     section: 'no-poll',
@@ -88,7 +88,7 @@ export const PROBLEMS = {
   },
   poll_late: {
     severity: 'critical',
-    means: 'A source was not polled when its schedule said so.',
+    means: 'A source was not polled when its schedule required it.',
     alert: false,
     status: true,
     section: 'no-poll',
@@ -124,7 +124,7 @@ export const PROBLEMS = {
   },
   leads_rejected: {
     severity: 'warning',
-    means: "Leads in the last complete listing violate the service's description.",
+    means: "Leads in the last complete listing do not match the service's API description.",
     alert: true,
     status: true,
     section: 'leads-rejected',
@@ -180,7 +180,7 @@ export const PROBLEMS = {
   },
   leads_stuck: {
     severity: 'critical',
-    means: 'Deliveries to a sink are due, but leadsync makes none.',
+    means: 'Deliveries to a sink are due, but leadsync is not attempting them.',
     alert: false,
     status: true,
     section: 'a-lead-is-missing',

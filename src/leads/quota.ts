@@ -1,4 +1,4 @@
-/** How much of a destination's daily limit is used, according to its last answer. Includes the use by other programs with the same account. */
+/** How much of a destination's daily limit is used, according to its last answer. Includes use by other programs with the same account. */
 export interface Quota {
   /** What the destination counts, in its own words: `API requests`, `tokens`. */
   readonly unit: string;

@@ -89,7 +89,7 @@ function variableFault(
 /** What the limits of the CEL package count. */
 const COUNTED: Readonly<Record<string, string>> = {
   maxAstNodes: 'names, values and operators',
-  maxDepth: 'parts inside each other',
+  maxDepth: 'nested parts',
   maxListElements: 'elements in a list',
   maxMapEntries: 'entries in a map',
   maxCallArguments: 'arguments for a function',
@@ -97,12 +97,15 @@ const COUNTED: Readonly<Record<string, string>> = {
 
 function limitFault(summary: string): { message: string; hint: string } {
   const [, limit = '', maximum = ''] = /^Exceeded (max\w+) \((\d+)\)$/.exec(summary) ?? [];
-  return { message: `an expression may have ${maximum} ${COUNTED[limit] ?? 'parts'}`, hint: 'divide it' };
+  return {
+    message: `an expression may have at most ${maximum} ${COUNTED[limit] ?? 'parts'}`,
+    hint: 'split it',
+  };
 }
 
 /** Names of types, for messages. */
 export const TYPE_NAMES: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'text',
   int: 'a whole number',
   uint: 'a whole number',
   double: 'a number',
@@ -123,11 +126,11 @@ function operatorFault(summary: string): { message: string; hint: string } {
   if (operator === '') return { message: summary, hint: '' };
   const types = [one, other];
   const hint = types.every((type) => type === 'string' && operator === 'in')
-    ? 'write a list on the right: slug in ["one", "two"]; to find a text in a text: text.contains("part")'
+    ? 'write a list on the right: slug in ["one", "two"]; to search in text: text.contains("part")'
     : types.includes('google.protobuf.Timestamp')
-      ? 'a time is compared with a time: timestamp("2026-01-01T00:00:00Z")'
+      ? 'compare a time with a time: timestamp("2026-01-01T00:00:00Z")'
       : types.includes('string') && (types.includes('int') || types.includes('double'))
-        ? 'put the number in quotes, or make a text of it: string(…)'
+        ? 'put the number in quotes, or convert it to text: string(…)'
         : '';
   return { message: `${operator} does not take ${left} and ${right}`, hint };
 }
@@ -160,7 +163,7 @@ function overloadFault(summary: string): { message: string; hint: string } {
   if (!receiver && METHODS.includes(name))
     return {
       message: `${name} is a method, not a function`,
-      hint: `write it behind the value: lead.client_name.${name}(…)`,
+      hint: `write it after the value: lead.client_name.${name}(…)`,
     };
   if (CEL_FUNCTIONS.includes(name))
     return { message: `${call.replace(called, name)} does not exist: ${name} takes other types`, hint: '' };

@@ -112,8 +112,8 @@ const FAILURES: Readonly<Record<string, string>> = {
   too_much_effort: 'it calls functions too often for the size of this lead',
   optional_value_missing: 'the optional value is absent',
   field_type_mismatch: 'the value is absent or of another type',
-  no_matching_overload: 'the value has another type than the function takes',
-  no_such_overload: 'the value has another type than the operator takes',
+  no_matching_overload: 'the value has a type that the function does not accept',
+  no_such_overload: 'the value has a type that the operator does not accept',
 };
 
 function scalarOf({ op, args }: Node): Literal | undefined {
@@ -143,7 +143,7 @@ function typeFault(type: string, wanted: 'bool' | 'value', text: string): Expres
     if (type === 'bool' || type === 'dyn') return undefined;
     return {
       ...whole,
-      message: `is ${nameOf(type)}, and must be true or false`,
+      message: `is ${nameOf(type)}, but must be true or false`,
       hint: 'compare it: … == "text"',
     };
   }
@@ -153,7 +153,7 @@ function typeFault(type: string, wanted: 'bool' | 'value', text: string): Expres
     ? `choose one of its fields: ${Object.keys(fields)
         .map((field) => `.${field}`)
         .join(', ')}`
-    : 'make a text, a number, a list or a map of it';
+    : 'convert it to text, a number, a list or a map';
   return { ...whole, message: `is ${nameOf(type)}, which cannot be sent`, hint };
 }
 
@@ -246,7 +246,7 @@ function misuseOf(
     return {
       ...at,
       message: `\`${name}\` is inside ${LOOPS_DEEP} other loops`,
-      hint: `at most ${LOOPS_DEEP} of ${[...LOOPS].join(', ')} may be inside each other`,
+      hint: `at most ${LOOPS_DEEP} of ${[...LOOPS].join(', ')} may be nested`,
     };
   const [zone] = args;
   const isZone = zone?.op === 'value' && typeof zone.args === 'string' && receiver && /^get[A-Z]/.test(name);

@@ -15,7 +15,7 @@ export interface LanguageReference {
 const MORE_NAMES: Readonly<Record<string, string>> = {
   'map<string, string>': 'the first answer to each question, by slug: answers.bedrooms',
   'list<Question>': 'a list of answers, each with .question, .slug and .answer',
-  dyn: "the lead's JSON as received, also fields that are not listed here: raw.?utm.?source",
+  dyn: "the lead's JSON as received, including fields that are not listed here: raw.?utm.?source",
 };
 
 /** The variables and functions of expressions, from the tables that check and evaluate expressions. */

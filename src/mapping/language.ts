@@ -116,7 +116,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   email: {
     usage: 'email(text)',
-    result: 'the email address in lower case; null if the text is none',
+    result: 'the email address in lower case; null if the text is not an email address',
     signatures: ['email(string): dyn'],
     call: () => emailOf,
   },
@@ -128,7 +128,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   answer: {
     usage: 'answer("slug")',
-    result: 'the first answer with that slug; an empty text if there is none',
+    result: 'the first answer with that slug; empty text if there is none',
     signatures: ['answer(string): string'],
     call: (parts) => (slug: string) => parts.lead().questions.find((one) => one.slug === slug)?.answer ?? '',
   },
@@ -153,7 +153,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   like: {
     usage: 'like(text, "pattern")',
-    result: 'whether a regular expression (RE2) matches a part of the text',
+    result: 'whether a regular expression (RE2) matches part of the text',
     signatures: ['like(string, string): bool'],
     fault: ([, pattern]) => {
       if (pattern === undefined) return 'the pattern must be a constant text in double quotes';
@@ -163,7 +163,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   replace: {
     usage: 'replace(text, "old", "new")',
-    result: 'the text with each old part replaced',
+    result: 'the text with every "old" replaced by "new"',
     signatures: ['replace(string, string, string): string'],
     call: () => replaced,
   },
@@ -187,7 +187,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   date: {
     usage: 'date(time, "Australia/Sydney") or date(time, "Australia/Sydney", "dd/MM/yyyy")',
-    result: 'the time there, as a text',
+    result: 'the local time in that time zone, as text',
     signatures: [`date(${TIME}, string): string`, `date(${TIME}, string, string): string`],
     fault: ([, zone, format]) => {
       if (zone !== undefined && !isTimeZone(zone)) return noTimeZone(zone);
@@ -209,7 +209,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
     fault: (_args, { clientKey }) =>
       clientKey
         ? undefined
-        : 'needs a key: set store.client_key, so that nobody can find the text by trying all of them',
+        : 'needs a key: set store.client_key, because without one, the text could be found by brute force',
     call:
       ({ clientKey }) =>
       (text: string) =>
@@ -220,7 +220,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   rotate: {
     usage: 'rotate(["one", "two"], lead.key)',
-    result: 'one of the list, by turns; always the same one for the same lead',
+    result: 'one element of the list; always the same one for the same lead',
     signatures: ['rotate(list, string): dyn'],
     call: () => (list: readonly unknown[], key: string) => {
       if (list.length === 0) return null;
@@ -230,7 +230,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
   },
   lookup: {
     usage: 'lookup("table", key)',
-    result: 'the value in a table of `lookups`; null if it has no such key',
+    result: 'the value in a table of `lookups`; null if the table has no such key',
     signatures: ['lookup(string, string): dyn'],
     fault: ([table], { lookups = {} }) => {
       if (table === undefined || Object.hasOwn(lookups, table)) return undefined;

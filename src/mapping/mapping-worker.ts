@@ -181,11 +181,11 @@ function failed(message: string): MappingEnded {
 }
 
 function busy(): MappingEnded {
-  return failed('Too many expressions wait to be evaluated.');
+  return failed('Too many expressions are waiting to be evaluated.');
 }
 
 function tooSlow(timeoutMs: number): MappingEnded {
-  const hint = 'Use fewer loops inside loops.';
+  const hint = 'Use fewer nested loops.';
   return new MappingEnded(
     `It took longer than ${timeoutMs / 1000} s for this lead and was ended.`,
     hint,
@@ -194,7 +194,7 @@ function tooSlow(timeoutMs: number): MappingEnded {
 }
 
 function tooLarge(): MappingEnded {
-  const hint = 'Make shorter texts and lists.';
+  const hint = 'Produce shorter text and lists.';
   const used = `${MAX_BYTES / 1024 ** 2} MB of memory`;
   return new MappingEnded(`It used more than ${used} for this lead and was ended.`, hint, true);
 }

@@ -13,7 +13,7 @@ const text = (what: string) =>
   });
 
 const expression = (what = 'an expression, as text') =>
-  text(what).min(1, 'must not be empty').max(MAX_EXPRESSION, `may have ${MAX_EXPRESSION} characters`);
+  text(what).min(1, 'must not be empty').max(MAX_EXPRESSION, `may have at most ${MAX_EXPRESSION} characters`);
 
 /** Returns a schema for text that must not contain variables, because the ledger stores the text and messages show it. */
 const plainText = () =>
@@ -29,20 +29,25 @@ function isExact(number: number): boolean {
   return !Number.isInteger(number) || Number.isSafeInteger(number);
 }
 
-const INEXACT = 'has more digits than a number keeps here';
+const INEXACT = 'has more digits than leadsync can keep in a number';
 
 const exactNumber = z
   .number()
   .refine(isExact, `${INEXACT}; put it in quotes, or write { from: "…" } for a whole number`);
 
 const scalar = z.union([plainText(), exactNumber, z.boolean(), z.null()], {
-  error: 'must be a text, a number, true, false or null',
+  error: 'must be text, a number, true, false or null',
 });
 
 const constant = z.strictObject({ value: scalar.describe('A constant.') });
 const rules = {
   from: expression().describe('The expression.'),
-  max: z.int().min(1).max(1_000_000).optional().describe('Maximum characters. A longer text is cut.'),
+  max: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('Maximum number of characters. Longer text is truncated.'),
   invalid: z
     .enum(['refuse', 'drop'])
     .default('refuse')
@@ -71,7 +76,7 @@ function wrongRule(message: string) {
   return ({ input }: { readonly input?: unknown }) => {
     const value = typeof input === 'object' && input !== null && 'value' in input ? input.value : input;
     return Array.isArray(value)
-      ? `${message}; write several texts as one expression: '["one", "other"]'`
+      ? `${message}; write several values as one expression: '["one", "other"]'`
       : message;
   };
 }
@@ -122,8 +127,10 @@ const sample = z.strictObject({
   answers: z
     .record(z.string(), z.union([z.string(), z.array(z.string())]))
     .optional()
-    .describe('The answers, by slug, in place of those of the sample lead. A list repeats the slug.'),
-  raw: exactValues().optional().describe('Fields that the description of the service does not have.'),
+    .describe(
+      'The answers, by slug, in place of those of the sample lead. A list gives several answers with the same slug.',
+    ),
+  raw: exactValues().optional().describe("Fields that the service's API description does not define."),
 });
 
 /** What a test changes in the sample lead. */
@@ -168,7 +175,7 @@ export const mappingOptions = {
       field,
     )
     .refine((fields) => Object.keys(fields).length > 0, 'must not be empty')
-    .refine((fields) => Object.keys(fields).length <= MAX_FIELDS, `may have ${MAX_FIELDS} fields`)
+    .refine((fields) => Object.keys(fields).length <= MAX_FIELDS, `may have at most ${MAX_FIELDS} fields`)
     .superRefine((fields, context) => {
       for (const name of ['where', 'fields', 'tests'].filter((option) => Object.hasOwn(fields, option)))
         context.addIssue({
@@ -185,7 +192,7 @@ export const mappingOptions = {
     })
     .optional()
     .describe(
-      'What the sink gets in place of the lead as received: a value for each field, by an expression.',
+      'The fields that the sink gets instead of the lead as received. An expression computes the value of each field.',
     ),
   region: z
     .string()
@@ -200,7 +207,7 @@ export const mappingOptions = {
     .max(200)
     .optional()
     .describe(
-      'Tests of `where` and `fields`. `validate` runs them, and leadsync does not apply a file with a failing one.',
+      'Tests of `where` and `fields`. `validate` runs them, and leadsync does not apply a configuration with a failing test.',
     ),
 } as const;
 
@@ -221,6 +228,4 @@ export const lookupsOption = z
     z.record(z.string(), plainText()),
   )
   .default({} satisfies Lookups)
-  .describe(
-    'Tables for the function `lookup` of expressions: a value for each key, by the name of the table.',
-  );
+  .describe('Tables for the function `lookup`, by name. Each table maps keys to values.');

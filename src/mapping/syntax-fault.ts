@@ -28,7 +28,7 @@ export function otherSyntax(text: string, wanted: 'bool' | 'value'): ExpressionF
     hint: `for a constant, write { value: ${isPlain(written) ? written : JSON.stringify(written)} }`,
   });
   if (ADDRESS.test(text) || WEB_ADDRESS.test(text)) return fault('an address');
-  return wanted === 'value' && WORDS.test(written) ? fault('a text') : undefined;
+  return wanted === 'value' && WORDS.test(written) ? fault('text') : undefined;
 }
 
 /** Whether YAML reads the text unchanged if it is inside { } without quotes. */
@@ -39,15 +39,15 @@ function isPlain(text: string): boolean {
 function placeholderFault(found: RegExpExecArray, text: string, wanted: 'bool' | 'value'): ExpressionFault {
   const [written, one, other = ''] = found;
   const inside = one ?? other;
-  const alone = `write ${inside} without it`;
-  const joined = `${alone}, and join texts with +: "Dear " + ${inside}`;
+  const alone = `write ${inside} alone`;
+  const joined = `${alone}, and join text with +: "Dear " + ${inside}`;
   const isOfEnvironment = /^[A-Z][A-Z0-9_]*(:.*)?$/.test(inside);
   return {
     start: found.index,
     end: found.index + written.length,
     message: `${one === undefined ? '{{ }}' : '${ }'} has no meaning in an expression`,
     hint: isOfEnvironment
-      ? 'variables of the environment are not replaced here: write the value, in double quotes'
+      ? 'environment variables are not replaced here: write the value, in double quotes'
       : wanted === 'bool' || written === text.trim()
         ? alone
         : joined,
@@ -60,11 +60,11 @@ const OTHERWISE: readonly (readonly [written: RegExp, instead: string])[] = [
   [/[‘’‚‛]/, "this is a typographic quote: type a straight one (')"],
   [/[\u00a0\u2000-\u200f\u202f\u2060\u3000\ufeff]/, 'this is an invisible character: type an ordinary blank'],
   [/^#/, 'for a constant, write { value: … }'],
-  [/\bIN\b/, 'write in in small letters: x in ["a", "b"]'],
+  [/\bIN\b/, 'write in in lower case: x in ["a", "b"]'],
   [/\band\b/i, 'write && for "and"'],
   [/\bor\b/i, 'write || for "or"'],
   [/\bnot\b/i, 'write ! for "not", as in !(a in b)'],
-  [/\b(contains|startsWith|endsWith)\b/, 'write it behind the text: lead.client_name.contains("x")'],
+  [/\b(contains|startsWith|endsWith)\b/, 'write it after the text: lead.client_name.contains("x")'],
   [/\b(is|eq|equals)\b/i, 'write == to compare, != for "not equal"'],
   [/===|=<|<>|(?<![=!<>])=(?!=)/, 'write == to compare, != for "not equal", <= for "at most"'],
   [/&/, 'write && for "and"'],
@@ -89,7 +89,7 @@ const TOKENS: Readonly<Record<string, string>> = {
   GT: '>',
   LT: '<',
   IDENTIFIER: 'a name',
-  STRING: 'a text',
+  STRING: 'text',
   NUMBER: 'a number',
 };
 
@@ -101,7 +101,7 @@ export function syntaxFault(summary: string, text: string, start: number): Expre
   const hint = OTHERWISE.find(([written]) => written.test(here))?.[1] ?? '';
   const at = { start, end: Math.min(start + 1, text.length) };
   if (/\bEOF\b/.test(summary)) return { ...at, message: endMessage(text), hint: '' };
-  if (hint) return { ...at, message: 'this cannot stand here', hint };
+  if (hint) return { ...at, message: 'this is not allowed here', hint };
   const [, expected, got] = /^Expected (\w+), got (\w+)/.exec(summary) ?? [];
   const message =
     expected && got

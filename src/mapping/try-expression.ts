@@ -63,7 +63,7 @@ export function tryExpression(
 const TOO_LONG: TriedExpression = {
   kind: 'fault',
   message: `an expression may have at most ${MAX_EXPRESSION.toLocaleString('en')} characters`,
-  hint: 'divide it',
+  hint: 'split it',
   place: null,
 };
 

@@ -56,8 +56,8 @@ export class StoredTokenUnusable extends Error {
 }
 
 /**
- * Reads the listing. Returns the number of valid leads, and the end of a sentence that says what was read, with a sentence about rejected
- * leads, if any.
+ * Reads the listing. Returns the number of valid leads, and in `read` the text that completes a sentence such as "leadsync read …": the size
+ * of the listing and, if there are any, a sentence about rejected leads.
  */
 async function readListing(
   source: Source,
@@ -79,7 +79,7 @@ async function readListing(
   }
   const broken =
     rejected > 0
-      ? ` ${rejected} of them ${rejected === 1 ? 'violates' : 'violate'} the service's description (${[...reasons].join('; ')}).`
+      ? ` ${rejected} of them ${rejected === 1 ? 'violates' : 'violate'} the service's API description (${[...reasons].join('; ')}).`
       : '';
   return { read: `a listing of ${countOf(listed, 'lead')}.${broken}`, leads: listed - rejected };
 }

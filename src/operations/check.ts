@@ -41,20 +41,24 @@ export interface CheckResult {
     | 'backup'
     | 'alerts'
     | 'login';
-  /** Name of the source, sink, export or alert destination. Empty for `data_dir`, `ledger`, `queue` and `login`, of which there is only one. */
+  /**
+   * Name of the source, sink, export, backup or alert destination. Empty for `data_dir`, `ledger`, `queue` and `login`, of which there is
+   * only one.
+   */
   readonly name: string;
   readonly ok: boolean;
-  /** The finding or the problem in one sentence, without any data of a lead. */
+  /** The finding or the problem in one or more sentences, without lead data. */
   readonly detail: string;
   /** The next step for the operator. Empty if there is nothing to do. */
   readonly hint: string;
 }
 
 /**
- * Checks everything that the configuration names, concurrently. Returns one result for each thing checked: the data directory, the ledger
- * and Redis if there are any, and every source, enabled sink, export, alert destination and the OpenID provider of the pages. Writes nothing to the ledger and delivers
- * nothing. Tests the client credentials even if a token obtained with them is stored. Uses the stored token of a login and renews it if
- * necessary; a stored token that does not match the configuration is a failure and stays unchanged. Stores a new token if none was stored.
+ * Checks everything that the configuration names, concurrently. Returns one result for each thing checked: the data directory; the ledger,
+ * Redis, the heartbeat and the OpenID provider of the pages, if there are any; and every source, enabled sink, export, backup and alert
+ * destination. Writes nothing to the ledger and delivers nothing. Tests the client credentials even if a token obtained with them is
+ * stored. Uses the stored token of a login and renews it if necessary; a stored token that does not match the configuration is a failure
+ * and stays unchanged. Stores a new token if none was stored.
  */
 export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<CheckResult>[] {
   const { redis } = config.queue;
@@ -137,7 +141,7 @@ async function runCheck(
   }
 }
 
-/** A disk with less free space than this counts as full, in bytes. */
+/** Free space below which a disk counts as full, in bytes. */
 const FULL_BYTES = 1024 * 1024;
 
 /** Checks that the data directory is writable or can be created. @throws DataDirUnusable */
@@ -208,7 +212,8 @@ async function checkSink(
     const quota = sink.quota?.();
     const costs = cost ? [describeCost(cost, quota), ...owedPart(name, config, await last, quota)] : [];
     const test =
-      type.shownByTest && `\`leadsync test-sink ${name}\` shows ${type.shownByTest}: a check cannot know it.`;
+      type.shownByTest &&
+      `\`leadsync test-sink ${name}\` shows ${type.shownByTest}; a check cannot find this out.`;
     return ['Deliveries can be made.', ...costs, ...(test ? [test] : [])].join(' ');
   } finally {
     await sink.close();
@@ -216,8 +221,8 @@ async function checkSink(
 }
 
 /**
- * Returns the last declaration. Before the first start there is none: returns what the ledger would know then, with the leads that are
- * listed now; undefined if a listing could not be read.
+ * Returns the last declaration. Before the first start, there is none, so returns what the ledger will know after the first polls,
+ * according to the current listings; undefined if a listing could not be read.
  */
 async function withoutLedger(
   config: Config,
@@ -233,7 +238,7 @@ async function withoutLedger(
   return sources.length < counts.length ? undefined : { sources, sinks: [] };
 }
 
-/** Says what the leads cost that are owed to a sink which is new or back. */
+/** Describes the cost of the leads that are owed to a new or returning sink. Empty if there is no such cost. */
 function owedPart(
   name: string,
   config: Config,

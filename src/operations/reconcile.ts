@@ -5,9 +5,9 @@ import { IdSet } from '../ledger/recording/id-set.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { StoredLead } from '../sinks/sink.ts';
 
-/** Maximum leads per query of the ledger. */
+/** Maximum number of leads per ledger query. */
 const CHUNK = 500;
-/** A delivery that lies further in the future than this, in ms, was made before the clock was set back, and not during the comparison. */
+/** A delivery whose time is further in the future than this, in ms, was made before the clock was set back, and not during the comparison. */
 const AHEAD_MS = 60_000;
 
 /** A lead that the ledger and the sink disagree about. */
@@ -34,7 +34,7 @@ export interface ReconcileResult {
   readonly held: number;
   readonly missing: number;
   readonly foreign: number;
-  /** Leads that the sink holds more than once. Always 0 of files, in which each row is a delivery. */
+  /** Leads that the sink holds more than once. Always 0 for files, in which each row is a delivery. */
   readonly duplicates: number;
 }
 
@@ -66,7 +66,7 @@ export async function reconcile(
   return { delivered, held: rows, missing, foreign, duplicates };
 }
 
-const HELD_TWICE = 'The sink holds it more than once. Delete or merge there what is too much.';
+const HELD_TWICE = 'The sink holds it more than once. Delete or merge the duplicates at the destination.';
 
 async function readHeld(
   held: AsyncIterable<StoredLead>,
@@ -93,7 +93,7 @@ async function readHeld(
   return { rows, foreign, duplicates: duplicates.size };
 }
 
-/** Returns why a lead is foreign; undefined if it is not. An owed lead is not foreign: it may have arrived without acknowledgement. */
+/** Returns why a lead is foreign; undefined if it is not. An owed lead is not foreign, because it may have arrived without acknowledgement. */
 function whyForeign({ lead, erased, delivered, owed }: LeadAtSink): string | undefined {
   if (lead === undefined) return 'The ledger does not know it.';
   if (erased) return 'It was erased.';

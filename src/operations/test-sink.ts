@@ -15,7 +15,7 @@ export interface SinkTestResult extends TestResult {
 
 /**
  * Sends one test event through a configured sink, whether the sink is enabled or not. Does not use the ledger.
- * @throws Error if there is no such sink: the caller must check
+ * @throws Error if the sink does not exist, which the caller must check
  */
 export async function testSink(
   { sinks, clientKey, publicUrl }: Pick<Config, 'sinks' | 'clientKey' | 'publicUrl'>,
@@ -38,7 +38,7 @@ export async function testSink(
   }
 }
 
-/** Returns the test batch with the values of the sink's mapping, whatever `where` says; a sentence if an expression fails for it. */
+/** Returns the test batch with the values from the sink's mapping, whatever `where` says; or a sentence if an expression fails for the test lead. */
 function mapTest(
   batch: Batch,
   { mapping: definition }: SinkConfig,
@@ -50,7 +50,7 @@ function mapTest(
   const mapped = batch.deliveries.map((delivery) => mapDelivery(delivery, { ...batch, mapping }, mappings));
   const failed = mapped.find((one) => 'kind' in one);
   return failed
-    ? `The mapping does not take the test lead, which has no answers of clients. ${failed.reason}`
+    ? `The mapping does not accept the test lead, which contains no client answers. ${failed.reason}`
     : {
         ...batch,
         columns: columnsOf(batch.deliveries, { mapping }, mappings),

@@ -8,7 +8,7 @@ export type FieldColumns = ReadonlyMap<string, MappedType>;
 /** A field of a mapping. */
 export interface Field {
   readonly name: string;
-  /** Its type in the mapping of the batch; undefined if only an earlier mapping of some deliveries had it. */
+  /** Its type in the mapping of the batch; undefined if the field is only in an earlier mapping, from which some of the deliveries come. */
   readonly type: MappedType | undefined;
   /** The type of a column that can hold every value of the batch, including those of an earlier mapping. */
   readonly fitting: MappedType;

@@ -17,9 +17,9 @@ import {
   staleConfig,
 } from './shared-problems.ts';
 
-/** Texts of alerts state no ages, because people read them later and each notice has a line for the start. */
+/** Texts of alerts state no ages, because people read them later and each notice states the start on a line of its own. */
 const ALERT_TEXT = { command: commandInText };
-/** A source counts as silent if, by its history, the probability of so long a time without new leads is less than this. */
+/** Threshold for silence. A source is silent if, judging by its history, a gap as long as the current one is less probable than this. */
 const MAX_SILENCE_PROBABILITY = 1 / 1000;
 /** Time for which `deliveries_dead` holds after the last delivery died, in ms. */
 const RECENTLY_DEAD_MS = 3_600_000;
@@ -95,19 +95,19 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
   ['no_poll', 'has a complete poll again.', noPoll],
   [
     'source_refused',
-    'accepts the login of leadsync again.',
+    "accepts leadsync's login again.",
     ({ name, failure }, afterMs) =>
       isRefused(failure) ? wrong(failedPoll(name, failure, true, ALERT_TEXT), afterMs) : undefined,
   ],
   ['source_silent', 'lists new leads again.', silent],
   [
     'listing_shrunk',
-    'lists its leads again, or has listed as few as now for a week.',
+    'lists its leads again, or has listed only this many for a week.',
     ({ name, listing }, afterMs) => wrong(listing && shrunkListing(name, listing, ALERT_TEXT), afterMs),
   ],
   [
     'leads_rejected',
-    "has no lead that violates the service's description in its last complete listing.",
+    "has no lead that does not match the service's API description in its last complete listing.",
     ({ name, rejected }, afterMs) =>
       counted(wrong(rejectedLeads(name, rejected, ALERT_TEXT), afterMs), rejected),
   ],
@@ -168,7 +168,7 @@ function wrong(
   return found && { since, afterMs, what: found.message, next: found.nextStep };
 }
 
-/** Adds how many things have the problem, so that a notice follows when they are many more. */
+/** Adds the number of affected leads or deliveries, so that another notice follows when the number has grown much. */
 function counted(active: ActiveCondition | undefined, count: number): ActiveCondition | undefined {
   return active && { ...active, count };
 }

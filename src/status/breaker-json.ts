@@ -10,8 +10,8 @@ import { countOf } from '../platform/text/format.ts';
 import type { SinkView } from './status-view.ts';
 
 /**
- * Returns the state of a sink's circuit breaker: its failure rate, at which one the sink is held, how many probes failed, how many batches
- * it gets at a time, and an explanation in sentences without times. Null if leadsync has not run with the sink yet.
+ * Returns the state of a sink's circuit breaker: its failure rate, the limits at which the sink is held, the number of failed probes, the
+ * number of batches it gets at a time, and an explanation in sentences without times. Null if leadsync has not run with the sink yet.
  */
 export function breakerJson({ config, status, state }: SinkView) {
   if (!status) return null;
@@ -50,7 +50,10 @@ function explain(health: SinkHealth, policy: BreakerPolicy, most: number | null)
   return rate === null ? recovery : `${recovery} ${rate}`;
 }
 
-/** Returns why a sink is held. The health does not say so, but has everything by which the circuit breaker decided. */
+/**
+ * Returns why a sink is held. The health does not record which rule of the circuit breaker applied, but contains everything on which the
+ * decision was based.
+ */
 function holdReason(health: SinkHealth, policy: BreakerPolicy): string {
   const { recent, refusals, places, heldSince, renewedAt } = health;
   if (refusals >= REFUSALS_BEFORE_HOLD) return `It is held because it refused ${refusals} leads in a row.`;
@@ -60,7 +63,7 @@ function holdReason(health: SinkHealth, policy: BreakerPolicy): string {
   if (places === undefined && recent.endsWith('-'.repeat(policy.consecutiveFailures)))
     return `It is held because its last ${countOf(policy.consecutiveFailures, 'batch', 'batches')} failed.`;
   if (heldSince && renewedAt && renewedAt >= heldSince)
-    return 'It is held until its destination answers the probe that was asked for.';
+    return 'It is held until its destination answers the requested probe.';
   return 'It is held because its destination asked for a pause.';
 }
 
@@ -74,7 +77,7 @@ function recoveryText(places: number | undefined, most: number | null): string {
   const first = Math.min(places ?? MIN_CONCURRENT_BATCHES, most ?? MIN_CONCURRENT_BATCHES);
   const growth =
     most !== null && first < most ? `, then twice as many with each round of answers, up to ${most}` : '';
-  return `After the first that succeeds it gets ${countOf(first, 'batch', 'batches')} at a time${growth}.`;
+  return `After the first successful probe, it gets ${countOf(first, 'batch', 'batches')} at a time${growth}.`;
 }
 
 function failuresIn(recent: string): number {

@@ -29,7 +29,7 @@ type SinkContext = Pick<ProblemContext, 'now' | 'command' | 'running' | 'queued'
 /** A failing delivery becomes a problem after it has failed for this long, or if its next attempt is this far away, in ms. */
 const TRANSIENT_MS = 60_000;
 const ORDER = { critical: 0, warning: 1 } as const;
-/** Time for which a restored ledger is reported, in ms: long enough to cover a weekend. */
+/** Time for which a restored ledger is reported, in ms. Long enough to cover a weekend. */
 const RESTORED_REPORTED_MS = 3 * 86_400_000;
 
 /** Returns every problem, critical ones first, for the command line, the pages and the API. */
@@ -75,7 +75,7 @@ function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
 
 /** Returns the codes of the problems of one sink, by which pages mark it. */
 export function sinkProblemCodes(sink: SinkView, now: Date): StatusCode[] {
-  // The circumstances decide only the texts.
+  // The context affects only the texts.
   const context = { now, command: commandInText, running: true, queued: false };
   return findSinkProblems(sink, context).map(({ code }) => code);
 }

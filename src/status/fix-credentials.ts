@@ -3,7 +3,7 @@ import type { TextOptions } from './problem.ts';
 
 /**
  * Returns the next step for a sink whose destination answers 401 or 403: the options of the sink that hold secrets, where each secret comes
- * from, and how leadsync learns of a change. `secrets` may contain options of other sinks.
+ * from, and how a change takes effect. `secrets` may contain options of other sinks.
  */
 export function fixCredentials(
   sink: string,
@@ -20,7 +20,7 @@ export function fixCredentials(
     own.some(({ variables }) => variables.length > 0) &&
       'a changed environment variable needs a restart of leadsync',
   ];
-  return `Correct the credentials of the sink, or what the destination allows them: ${options}. To apply: ${applied.filter(Boolean).join('; ')}`;
+  return `Correct the sink's credentials, or their permissions at the destination: ${options}. To apply: ${applied.filter(Boolean).join('; ')}`;
 }
 
 function originOf({ variables, file }: SecretOption): string {

@@ -29,7 +29,7 @@ interface SinkFacts {
   readonly health: SinkHealth;
   readonly pending: number;
   readonly dead: number;
-  /** The options of the configuration that hold secrets, also those of other sinks; undefined if they are not known. */
+  /** The configuration options that hold secrets, including those of other sinks; undefined if they are not known. */
   readonly secrets?: readonly SecretOption[] | undefined;
 }
 
@@ -49,7 +49,7 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
   return problem(
     'sink_held',
     name,
-    `${name} is held${since(heldSince, options)}: ${sentence(heldReason ?? 'no reason was recorded')}`,
+    `${name} ${isSince('held', heldSince, options)}: ${sentence(heldReason ?? 'no reason was recorded')}`,
     `${fix}. Nothing is lost: ${waiting(pending)}. ${again}${sooner}.`,
     `${fix}. Nothing is lost: ${waiting(pending)}. ${again}.`,
   );
@@ -69,7 +69,7 @@ export function pausedSink({ name, health, pending }: SinkFacts, options: TextOp
   return problem(
     'sink_paused',
     name,
-    `${name} is paused${since(pausedSince, options)}: ${sentence(pausedReason || 'no reason was given')}`,
+    `${name} ${isSince('paused', pausedSince, options)}: ${sentence(pausedReason || 'no reason was given')}`,
     `${waiting(pending)}. ${options.command(`resume ${name}`)} resumes it.`,
   );
 }
@@ -98,7 +98,7 @@ function reasonPart(dead: number, most: DeadReason | undefined): string {
   return `. The most frequent reason (${printCount(most.deliveries)}): ${sentence(most.reason)}`;
 }
 
-/** Finds a disk that will be full. */
+/** Finds a disk that has too little free space. */
 export function lowDisk({ freeBytes, minFreeBytes }: DiskSpace): Found {
   if (freeBytes === undefined || freeBytes >= minFreeBytes) return undefined;
   return problem(
@@ -117,11 +117,11 @@ export interface PollFailure {
   readonly hint?: string;
   /** Whether the poll read a part of the listing before it failed. */
   readonly isPartial: boolean;
-  /** Start of the first of the polls that have failed since; undefined if it is the first, or if that is not known. */
+  /** Start of the first poll in the current series of failed polls; undefined if this is the first, or if the start is not known. */
   readonly since?: Date | undefined;
 }
 
-/** Returns the problem of a failed last poll. `isRetried` says whether a running leadsync tries again. */
+/** Returns the problem that the last poll of a source failed. `isRetried` says whether a running leadsync tries again. */
 export function failedPoll(
   name: string,
   failure: PollFailure,
@@ -152,7 +152,10 @@ function sentenceOf(clauses: readonly string[]): string {
   return clauses.length === 0 ? '' : `${clauses.join('; ')}.`;
 }
 
-/** Returns the next step of a failure that needs a specific one, by the clauses about trying now; undefined for other failures. */
+/**
+ * Returns a function that builds the specific next step of a failure from the clauses about trying now; undefined if the failure has no
+ * specific next step.
+ */
 function specificStep(
   code: string,
   name: string,
@@ -179,7 +182,7 @@ function remedy(code: string, name: string, command: TextOptions['command']): st
   return `correct what the message names, then ${command('reload')}`;
 }
 
-/** Finds a listing that has far fewer leads than within the last week. */
+/** Finds a listing that has far fewer leads than it had within the last week. */
 export function shrunkListing(name: string, listing: ListingSize, { command }: TextOptions): Found {
   const before = sizeBeforeFall(listing);
   if (before === undefined) return undefined;
@@ -191,7 +194,7 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
   const end =
     listed === 0 ? 'when the source lists leads again' : 'when the listing recovers, or after a week';
   const step = (gone: string) =>
-    `Check whether this is the right account, and which leads its scope allows. If leadsync reads it as a person who has logged in, ${command(`login ${name}`)} logs one in again. Nothing is removed from the ledger${gone}. This warning ends ${end}.`;
+    `Check whether this is the right account, and which leads its scope allows. If leadsync reads the listing with a person's login, ${command(`login ${name}`)} replaces that login. Nothing is removed from the ledger${gone}. This warning ends ${end}.`;
   const gone = `: ${command('query "SELECT * FROM v_gone_leads"')} and the page Leads show which leads are gone`;
   return problem('listing_shrunk', name, message, step(gone), step(''));
 }
@@ -205,7 +208,7 @@ export function rejectedLeads(name: string, rejected: number, { command }: TextO
   return problem(
     'leads_rejected',
     name,
-    `${name}: ${countOf(rejected, 'lead')} of the last complete listing ${violate} the service's description and ${were} rejected.`,
+    `${name}: ${countOf(rejected, 'lead')} of the last complete listing ${violate} the service's API description and ${were} rejected.`,
     `No sink gets them. ${command('rejected')} shows why. ${remedy}`,
     `No sink gets them. ${remedy}`,
   );
@@ -237,33 +240,33 @@ export function failedFiles(
   return problem(
     code,
     name,
-    `${what} ${name} ${failed}, and ${made ? `the last success was ${made}` : 'it never succeeded'}: ${message}`,
+    `${what} ${name} ${failed}, and ${made ? `the last success was ${made}` : 'it has never succeeded'}: ${message}`,
     `${hint} ${again}${command(words)} runs it now.`,
   );
 }
 
-/** Maximum faults of a configuration in one text. */
+/** Maximum number of configuration faults in one message. */
 const MAX_FAULTS = 3;
 
-/** Returns the problem of a configuration file that is not valid while an earlier configuration stays in force. */
+/** Returns the problem that the configuration file is not valid, while an earlier configuration stays in force. */
 export function staleConfig(stale: StaleConfig, options: TextOptions): Problem {
   const faults = stale.faults.length > 0 ? `: ${stale.faults.slice(0, MAX_FAULTS).join('; ')}` : '.';
   const { command } = options;
   return problem(
     'config_stale',
     null,
-    `leadsync keeps an earlier configuration in force: the file is not valid${since(stale.since, options)}${faults}`,
+    `leadsync keeps an earlier configuration in force: the file ${isSince('invalid', stale.since, options)}${faults}`,
     `${command('validate')} shows every fault; ${command('reload')} applies the file once they are fixed.`,
   );
 }
 
 /** Returns the backlog as a clause: `3 leads wait`. */
 export function waiting(pending: number): string {
-  if (pending === 0) return 'nothing waits';
+  if (pending === 0) return 'no leads wait';
   return `${countOf(pending, 'lead')} ${pending === 1 ? 'waits' : 'wait'}`;
 }
 
-/** Returns ` since …` for text that is read now, and an empty text for an alert, which states the start on a line of its own. */
-function since(at: Date, { now }: TextOptions): string {
-  return now ? ` since ${printMomentAndAge(at, now)}` : '';
+/** Returns `has been STATE since …` for text that is read now, and `is STATE` for an alert, which states the start on a line of its own. */
+function isSince(state: string, at: Date, { now }: TextOptions): string {
+  return now ? `has been ${state} since ${printMomentAndAge(at, now)}` : `is ${state}`;
 }

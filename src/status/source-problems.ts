@@ -27,7 +27,7 @@ type SourceContext = Pick<ProblemContext, 'now' | 'command' | 'running'>;
 
 /** Returns the codes of the problems of one source, by which pages mark it. */
 export function sourceProblemCodes(source: SourceView, now: Date): StatusCode[] {
-  // A page is served by a leadsync that runs.
+  // Pages are available only while leadsync is running.
   return findSourceProblems(source, { now, command: commandInText, running: true }).map(({ code }) => code);
 }
 
@@ -64,7 +64,7 @@ export function findSourceProblems(source: SourceView, context: SourceContext): 
       problem(
         'never_polled',
         name,
-        `${name} was never polled.`,
+        `${name} has never been polled.`,
         context.running ? SEE_LOG : `${context.command('run')} starts the polls.`,
       ),
     ];

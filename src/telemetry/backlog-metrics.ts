@@ -58,7 +58,7 @@ export class BacklogMetrics {
     this.#paused = gauge('leadsync_sink_paused', '1 while the sink is paused.');
     this.#quotaUsed = make.unknownGauge(
       'leadsync_sink_quota_used',
-      "How much of the destination's daily limit is used, as its last answer said; NaN if it reports none.",
+      'How much of its daily limit the destination reported as used in its last answer; NaN if it reports none.',
       by,
       refresh,
     );

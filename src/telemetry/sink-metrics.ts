@@ -25,12 +25,12 @@ export class SinkMetrics {
     const by = { sink: sinks };
     this.#deliveries = make.counter(
       'leadsync_deliveries_total',
-      'Attempted deliveries by outcome, each attempt once. `left_out`: the mapping of the sink left the lead out, without an attempt. `refused` and `unavailable`: leadsync tries again. `dead`: the delivery was given up, whatever the outcome of its last attempt.',
+      'Results of deliveries by outcome; each attempt counts under one outcome. `refused` and `unavailable`: the attempt failed, and leadsync tries again. `dead`: leadsync gave the delivery up; its last attempt counts only here. `left_out`: the mapping of the sink left the lead out, so there was no attempt.',
       { ...by, outcome: OUTCOMES },
     );
     this.#attempts = make.counter(
       'leadsync_attempts_total',
-      'Attempts of deliveries by what the destination did; each attempt counts once, also the last one of a dead delivery.',
+      'Delivery attempts by what the destination did; each attempt counts once, including the last attempt of a dead delivery.',
       { ...by, outcome: ATTEMPT_OUTCOMES },
     );
     this.#batchDuration = make.histogram(
@@ -41,7 +41,7 @@ export class SinkMetrics {
     );
     this.#toDelivery = make.histogram(
       'leadsync_lead_to_delivery_seconds',
-      'Time from the first listing of a new lead to its delivery. Without changes, replays, backfills and leads that existed when their source was first listed.',
+      'Time from the first listing of a new lead to its delivery. Excludes changes, replays, backfills, and leads that existed when their source was first listed.',
       by,
       DELIVERY_SECONDS,
     );
@@ -58,7 +58,7 @@ export class SinkMetrics {
     this.#checks = make.counter('leadsync_sink_check_failures_total', 'Failed checks of a sink.', by);
     this.#holds = make.counter(
       'leadsync_sink_holds_total',
-      'Holds of the sink because its destination does not work. Many in an hour mean that it is flapping.',
+      'Number of times that the sink was held because its destination does not work. Many holds in an hour mean that the destination is flapping.',
       by,
     );
     this.#replaced = make.counter(

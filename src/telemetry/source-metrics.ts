@@ -60,7 +60,7 @@ export class SourceMetrics {
     this.#changed = make.counter('leadsync_leads_changed_total', 'Leads whose content changed.', by);
     this.#rejected = make.counter(
       'leadsync_leads_rejected_total',
-      "Leads rejected because they violate the service's description; every poll counts all of them.",
+      "Leads rejected because they do not match the service's API description; every poll counts all of them.",
       by,
     );
     this.#bytes = make.counter('leadsync_listing_bytes_total', 'Bytes of listings, after decompression.', by);

@@ -184,7 +184,7 @@ describe('the address to come back to', () => {
     const answer = await browser().get('/login/oidc?next=/leads', { host: at });
     expect(answer.status).toBe(400);
     expect(pageOf(answer.text)).toContain(
-      `You opened the pages at http://${at}, and the provider sends people back only to ${url}. Open them there`,
+      `You opened the pages at http://${at}, but the provider sends people back only to ${url}. Open them there`,
     );
     expect(stub.requests).toEqual([]);
     now.publicUrl = `http://${at}`;
@@ -335,7 +335,7 @@ describe('an attacker', () => {
     ['of another issuer', { idToken: { iss: 'https://evil.example' } }, 'it is from another issuer'],
     ['of another login', { idToken: { nonce: 'another' } }, 'it belongs to another login'],
     ['without a nonce', { idToken: { nonce: undefined } }, 'it has no claim nonce'],
-    ['that has expired', { idToken: { exp: Math.floor(Date.now() / 1000) - 120 } }, 'has expired'],
+    ['that has expired', { idToken: { exp: Math.floor(Date.now() / 1000) - 120 } }, 'has already expired'],
     ['from the future', { idToken: { nbf: Math.floor(Date.now() / 1000) + 3_600 } }, 'Set the clocks'],
     ['without a signature', { signature: 'none' }, 'is not valid'],
     ['with the secret as its key', { signature: 'HS256' }, 'is not valid'],
@@ -411,7 +411,7 @@ describe('an attacker', () => {
 describe('a provider that fails', () => {
   test.each([
     ['cancels', { error: 'access_denied' }, 401, 'did not let you in, or you cancelled'],
-    ['has a failure', { error: 'server_error' }, 502, 'has a failure of its own (server_error)'],
+    ['has a failure', { error: 'server_error' }, 502, 'has an internal error (server_error)'],
     ['refuses the request', { error: 'invalid_scope' }, 502, 'Check client_id and scopes'],
     ['sends text', { error: '<b>hunter2</b>' }, 502, "refused leadsync's request. Check"],
   ])('is reported in a sentence: it %s', async (_, fields, status, message) => {

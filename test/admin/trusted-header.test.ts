@@ -48,7 +48,7 @@ test('whoever has no role is told so in a sentence, and sees nothing', async () 
   const answer = await ask(server, '/api/v1/overview', { headers: as('carol') });
   expect(answer.status).toBe(403);
   expect(JSON.parse(answer.text).error.message).toBe(
-    'carol has no role in admin.trusted_header of this leadsync.',
+    "carol has no role: admin.trusted_header in leadsync's configuration gives none.",
   );
   const page = await ask(server, '/', { headers: { ...as('<b>carol'), accept: 'text/html' } });
   expect(page.status).toBe(403);

@@ -161,7 +161,7 @@ it('what depends on the tables and cannot be made anew keeps leads waiting, is n
   await query('ALTER TABLE attempts ADD CONSTRAINT quick CHECK (duration_ms < 100)');
   const error = await sink.deliver(aBatch(1), NEVER).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({
-    message: `This version of leadsync replaces "${schema}".deliveries and "${schema}".attempts by views of the same names, and leadsync cannot keep what depends on the tables: constraint quick on table ${schema}.attempts; materialized view ${schema}.counted.`,
+    message: `This version of leadsync replaces "${schema}".deliveries and "${schema}".attempts with views of the same names, and leadsync cannot keep what depends on the tables: constraint quick on table ${schema}.attempts; materialized view ${schema}.counted.`,
     hint: expect.stringContaining('Drop these objects'),
   });
   expect(await everything()).toEqual(before);

@@ -52,7 +52,7 @@ describe('admin.oidc', () => {
       'lets in the people of every company; name your tenant',
     ],
     [ROLES, 'https://login.microsoftonline.com/organizations/v2.0', 'lets in the people of every company'],
-    ['', undefined, 'nobody would have a role; add roles'],
+    ['', undefined, 'no person would have a role; add roles'],
     ['    roles: { anna@example.com: owner }\n', undefined, 'admin.oidc.roles'],
     [`${ROLES}    scopes: [email]\n`, undefined, 'must contain openid'],
     [`${ROLES}    scopes: ["openid email"]\n`, undefined, 'must be a scope'],
@@ -123,7 +123,7 @@ describe('admin.oidc', () => {
       expect.stringContaining('gives a role to everyone with a Google account'),
     ]);
     expect(warnings(`${ADMIN}  public_url: http://leadsync.example.com\n${oidc(ROLES)}`)).toEqual([
-      expect.stringContaining('can be read on their way'),
+      expect.stringContaining('can be read in transit'),
     ]);
   });
 });

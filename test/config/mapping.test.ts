@@ -103,7 +103,7 @@ test.each<[string, string[], ...string[]]>([
   [
     'several at once',
     ['where: «lead.id', 'fields: { x: «nme(1), y: «lead }'],
-    'sinks.p.where: is a whole number, and must be true or false; compare it: … == "text"',
+    'sinks.p.where: is a whole number, but must be true or false; compare it: … == "text"',
     'sinks.p.fields.x: there is no function nme; did you mean "name"?',
     'sinks.p.fields.y: is a whole lead, which cannot be sent; choose one of its fields: .key, .id, .source, .service_name, .service_slug, .client_name, .client_email, .client_phone_number, .address, .all_details_one_liner, .created_at, .created_text, .questions',
   ],
@@ -115,12 +115,12 @@ test.each<[string, string[], ...string[]]>([
   [
     'a value that begins with !',
     ['where: «!lead.client_email.endsWith("x")'],
-    "YAML does not take this as one text, because it begins with !; put the whole expression in single quotes: '…'",
+    "YAML does not read this as one string, because it begins with !; put the whole expression in single quotes: '…'",
   ],
   [
     'a value that begins with a quote',
     ['fields: ', '  a: «"Dear " + lead.client_name'],
-    "YAML does not take this as one text, because it begins with \"; put the whole expression in single quotes: '…'",
+    "YAML does not read this as one string, because it begins with \"; put the whole expression in single quotes: '…'",
   ],
   [
     'single quotes inside single quotes',
@@ -130,22 +130,22 @@ test.each<[string, string[], ...string[]]>([
   [
     '{{ }} around an expression',
     ['fields:', '  a: «{{lead.client_name}}'],
-    'sinks.p.fields.a: {{ }} has no meaning in an expression; write what is inside without it, and join texts with +',
+    'sinks.p.fields.a: {{ }} has no meaning in an expression; write only what is inside, and join strings with +',
   ],
   [
     '{{ }} in a part of an expression',
     ['where: «{{lead.client_name}} == "x"'],
-    '{{ }} has no meaning in an expression; write what is inside without it, and join texts with +',
+    '{{ }} has no meaning in an expression; write only what is inside, and join strings with +',
   ],
   [
     '${ } inside { }',
     ['fields: { a: «${lead.client_name} }'],
-    '${ } has no meaning in an expression; write what is inside without it, and join texts with +',
+    '${ } has no meaning in an expression; write only what is inside, and join strings with +',
   ],
   [
     'a constant without quotes',
     ['fields:', '  a: «New lead'],
-    'sinks.p.fields.a: this is a text, not an expression; for a constant, write { value: New lead }',
+    'sinks.p.fields.a: this is text, not an expression; for a constant, write { value: New lead }',
   ],
   [
     'a comma inside { }',
@@ -180,7 +180,7 @@ test.each<[string, string[], ...string[]]>([
   [
     'a field that is indented deeper than the one above',
     ['fields:', '  a: «lead.key', '    b: lead.key'],
-    'this key has a value, and the line below is indented deeper; entries of one map or list begin in the same column; what belongs to a key follows a key without a value',
+    'this key has a value, and the line below is indented deeper; entries of one map or list begin in the same column; entries that belong to a key follow a key without a value',
   ],
   [
     'fields that are indented less than the one above',
@@ -195,7 +195,7 @@ test.each<[string, string[], ...string[]]>([
   [
     'an expression that goes on in the column of its key',
     ['fields:', '  a: lead.key +', '  «lead.key'],
-    'the value of the line above goes on here, and is not indented deeper than its key; indent this line by two more spaces',
+    'the value from the line above continues here, but is not indented deeper than its key; indent this line by two more spaces',
   ],
   [
     'fields in the column of `fields`',
@@ -230,8 +230,8 @@ test.each<[string, string[], ...string[]]>([
   [
     'a list in place of an expression',
     ['note: «[a, b]', 'fields: { x: «{ value: [a, b] } }'],
-    `sinks.p.note: must be an expression, { value: … } or { from: …, max: …, invalid: … }; write several texts as one expression: '["one", "other"]'`,
-    `sinks.p.fields.x: must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }; write several texts as one expression: '["one", "other"]'`,
+    `sinks.p.note: must be an expression, { value: … } or { from: …, max: …, invalid: … }; write several values as one expression: '["one", "other"]'`,
+    `sinks.p.fields.x: must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }; write several values as one expression: '["one", "other"]'`,
   ],
   [
     'a table that does not exist',
@@ -287,12 +287,12 @@ test.each<[string, string[], ...string[]]>([
   [
     'hash without a key',
     ['fields: { a: «hash(lead.client_email) }'],
-    'sinks.p.fields.a: `hash`: needs a key: set store.client_key, so that nobody can find the text by trying all of them',
+    'sinks.p.fields.a: `hash`: needs a key: set store.client_key, because without one, the text could be found by brute force',
   ],
   [
     'a constant that would lose digits',
     ['fields: { a: { value: «17841400008460057 }, b: { value: 9007199254740991 }, c: { value: 0.1 } }'],
-    'sinks.p.fields.a.value: has more digits than a number keeps here; put it in quotes, or write { from: "…" } for a whole number',
+    'sinks.p.fields.a.value: has more digits than leadsync can keep in a number; put it in quotes, or write { from: "…" } for a whole number',
   ],
   [
     'a number of a test that would lose digits',
@@ -301,8 +301,8 @@ test.each<[string, string[], ...string[]]>([
       'tests:',
       '  - { name: x, lead: { raw: { a: [1, { b: «17841400008460057 }] } }, gives: { a: «9223372036854775807 } }',
     ],
-    'sinks.p.tests[0].lead.raw.a[1].b: has more digits than a number keeps here; put it in quotes',
-    'sinks.p.tests[0].gives.a: has more digits than a number keeps here; put it in quotes',
+    'sinks.p.tests[0].lead.raw.a[1].b: has more digits than leadsync can keep in a number; put it in quotes',
+    'sinks.p.tests[0].gives.a: has more digits than leadsync can keep in a number; put it in quotes',
   ],
   [
     'a test that fails',

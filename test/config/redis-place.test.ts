@@ -60,7 +60,7 @@ describe('queue.redis', () => {
     ['{ cluster: [redis://r:6379] }', 'queue.redis.cluster[0]: must be an address without a scheme'],
     ['{ cluster: [r:0] }', 'queue.redis.cluster[0]: must be an address without a scheme'],
     ['{ cluster: [r:6379/1] }', 'queue.redis.cluster[0]: must be an address without a scheme'],
-    ['{ url: redis://r, password: p }', 'queue.redis.password: belongs into url'],
+    ['{ url: redis://r, password: p }', 'queue.redis.password: belongs in url'],
     ['{ url: redis://r, tls: true }', 'queue.redis.url: must begin with rediss:// to use tls'],
     ['{ url: rediss://r, tls: false }', 'queue.redis.tls: contradicts url'],
     ['{ url: localhost }', 'queue.redis.url: must be a redis:// or rediss:// address'],

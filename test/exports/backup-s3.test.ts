@@ -45,6 +45,6 @@ test('a bucket that refuses a backup is named, with what to do', async () => {
     stderr: expect.stringMatching(/elsewhere.*\(NoSuchBucket\)/),
   });
   expect((await install.run(['status'])).stdout).toMatch(
-    /Backup nightly failed, and it never succeeded: .*\n.*`leadsync backup nightly.*` runs it now/,
+    /Backup nightly failed, and it has never succeeded: .*\n.*`leadsync backup nightly.*` runs it now/,
   );
 });

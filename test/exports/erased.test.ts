@@ -199,7 +199,7 @@ test('an export whose lock cannot be had counts as not reached, and says where t
   const said = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(said).toMatchObject({ code: 1, stderr: '' });
   expect(said.stdout).toMatch(
-    /NOT REACHED {2}nightly .*exports is not writable for leadsync \(SQLITE_CANTOPEN\)\./,
+    /NOT REACHED {2}nightly .*exports is not writable by leadsync \(SQLITE_CANTOPEN\)\./,
   );
 });
 

@@ -330,7 +330,7 @@ describe('leadsync export', () => {
     const { code, stderr } = await install.run(['export', '--format', 'csv', install.configFile]);
     expect([code, stderr]).toEqual([
       1,
-      `${install.configFile} is there already, and was left as it is.\nName another output.\n`,
+      `${install.configFile} already exists and was left as it is.\nName another output.\n`,
     ]);
   });
 

@@ -81,7 +81,7 @@ test('a second export of the same second leaves the first as it is', async () =>
   const again = await install.run(['export', '--name', 'nightly']);
   expect(again).toMatchObject({ code: 1, stdout: '' });
   expect(again.stderr).toContain(
-    's3://exports/nightly-20261120T100000Z.csv is there already, and was left as it is.',
+    's3://exports/nightly-20261120T100000Z.csv already exists and was left as it is.',
   );
   expect(storage.read('nightly-20261120T100000Z.csv')).toBe(before);
   install.clock.jump(1000);

@@ -225,7 +225,7 @@ describe('an export that fails', () => {
     );
     expect((await install.run(['check'])).stdout).toMatch(/FAILED {2}export nightly: .*out is not a folder/);
     const { stdout } = await install.run(['status']);
-    expect(stdout).toContain('Export nightly failed, and it never succeeded: ');
+    expect(stdout).toContain('Export nightly failed, and it has never succeeded: ');
     expect(stdout).toContain('export --name nightly` runs it now.');
     expect(await install.json('status')).toMatchObject({ exports: [{ export: 'nightly', failures: 1 }] });
     rmSync(join(install.folder, 'out'));
@@ -239,7 +239,7 @@ describe('an export that fails', () => {
     mkdirSync(join(install.folder, 'data', 'exports', 'nightly.lock'), { recursive: true });
     const { code, stderr } = await install.run(['export', '--name', 'nightly']);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/exports is not writable for leadsync \(SQLITE_CANTOPEN\)\.\nAllow the user/);
+    expect(stderr).toMatch(/exports is not writable by leadsync \(SQLITE_CANTOPEN\)\.\nAllow the user/);
   });
 
   test('into a folder that was there and is gone does not make it anew: it may be a mount point', async () => {

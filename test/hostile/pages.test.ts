@@ -37,7 +37,7 @@ describe('the page of the CSV sink is right about', () => {
       expect(row['client_name']).toBe('a\ufffdb');
       expect(row['service_question_answers']).toContain('"a\\ud800b"');
     },
-    'a text that looks like a formula': async () => {
+    'text that looks like a formula': async () => {
       expect((await rowInFile(leadOf('=1+1')))['client_name']).toBe("'=1+1");
       expect((await rowInFile(leadOf('=1+1'), 'keep'))['client_name']).toBe('=1+1');
     },
@@ -47,7 +47,7 @@ describe('the page of the CSV sink is right about', () => {
         '',
       );
     },
-    "a field that the service's description does not mention": async () => {
+    "a field that the service's API description does not mention": async () => {
       const unknown = { unknown: 'not known' };
       const answer = { question: 'Q', slug: 'q', answer: 'A' };
       const row = await rowInFile(
@@ -93,7 +93,7 @@ describe('the page of the PostgreSQL sink is right about', () => {
   const cases: Readonly<Record<string, () => Promise<void>>> = {
     NUL: () => replaces('a\0b'),
     'a lone surrogate': () => replaces(`a${HALF}b`),
-    "a field that the service's description does not mention": async () => {
+    "a field that the service's API description does not mention": async () => {
       const { raw, ...rest } = await inTables(leadWith('"unknown":{"unknown":9007199254740993}'));
       expect(raw).toContain('"unknown":{"unknown":9007199254740993}');
       expect(JSON.stringify(rest)).not.toContain('unknown');
@@ -174,7 +174,7 @@ describe('the page of the webhook sink is right about', () => {
       '[9007199254740993,-0,1e400]',
     ),
     'any key, or a repeated key': sent(leadWith('"__proto__":1,"__proto__":{"a":2}')),
-    "a field that the service's description does not mention": sent(leadWith('"x": [ {} ]')),
+    "a field that the service's API description does not mention": sent(leadWith('"x": [ {} ]')),
     'megabytes of text': sent(leadOf('"'.repeat(3_000_000))),
   };
 

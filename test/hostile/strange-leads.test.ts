@@ -94,7 +94,7 @@ const SET_ASIDE: Readonly<Record<string, (id: number) => string>> = {
   'is 65 MB long, more than max_lead_size allows; leadsync keeps only its beginning': (id) =>
     aLead({ id, client_name: 'x'.repeat(64 * 1024 * 1024) }),
   'client_name: is missing': (id) => aLead({ id }).replace('"client_name"', '"client_name "'),
-  'client_name: must be a text, but is an object': (id) => leadWith(id, '"client_name":{"toString":"x"}'),
+  'client_name: must be text, but is an object': (id) => leadWith(id, '"client_name":{"toString":"x"}'),
   'service_question_answers: must be an array, but is an object': (id) =>
     leadWith(id, '"service_question_answers":{"length":1,"0":{}}'),
   'service_question_answers[0]: must be an object, but is null': (id) =>

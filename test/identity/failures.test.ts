@@ -61,7 +61,7 @@ const FAULTS: readonly [what: string, fault: Fault, reason: string, message: str
     'fails, and says so',
     { tokenError: 'server_error' },
     'unreachable',
-    'failure of its own (server_error)',
+    'overloaded or has an internal error (server_error)',
     'minute',
   ],
   [
@@ -71,7 +71,7 @@ const FAULTS: readonly [what: string, fault: Fault, reason: string, message: str
     'of its own (status 500)',
     'log of the provider',
   ],
-  ['is overloaded', token(503, '<h1>busy', 'text/html'), 'unreachable', 'of its own (status 503)', 'minute'],
+  ['is overloaded', token(503, '<h1>busy', 'text/html'), 'unreachable', 'error (status 503)', 'minute'],
   [
     'limits requests',
     token(429, '{"error":"slow_down"}'),
@@ -101,7 +101,7 @@ const FAULTS: readonly [what: string, fault: Fault, reason: string, message: str
     'has a clock behind',
     { idToken: { exp: NOW - 120 } },
     'token',
-    'has expired already',
+    'has already expired',
     "machine's is ahead",
   ],
   [

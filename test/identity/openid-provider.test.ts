@@ -146,7 +146,7 @@ describe('a provider', () => {
     stub.fault = { discovery: { issuer: 'https://sso.example.com/' } };
     const failure = await failureOf(aProvider(stub).check());
     expect(failure.message).toMatch(/calls itself https:\/\/sso\.example\.com\/, and not http:\/\/127/);
-    expect(failure.hint).toBe('Set admin.oidc.issuer to exactly what the provider writes.');
+    expect(failure.hint).toBe('Set admin.oidc.issuer to exactly the issuer that the provider names.');
   });
 
   test.each([CONFIGURATION, '/token', '/jwks'])(

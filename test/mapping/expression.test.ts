@@ -55,7 +55,7 @@ test.each<[string, string, string, unknown]>([
     'lead.questions.map(q, q)',
     'lead.questions.map(q, q)',
     'is of the type list<Question>, which cannot be sent',
-    'make a text, a number, a list or a map of it',
+    'convert it to text, a number, a list or a map',
   ],
   [
     'phone(lead.address, "Australia")',
@@ -66,8 +66,8 @@ test.each<[string, string, string, unknown]>([
   [
     'lead.service_slug in "plumbing"',
     'lead.service_slug in "plumbing"',
-    'in does not take a text and a text',
-    'write a list on the right: slug in ["one", "two"]; to find a text in a text: text.contains("part")',
+    'in does not take text and text',
+    'write a list on the right: slug in ["one", "two"]; to search in text: text.contains("part")',
   ],
   [
     'date(lead.created_at, "australia/sidney")',
@@ -106,19 +106,19 @@ test.each<[string, string, string, unknown]>([
     'both sides of `:` must have the same type',
     'for a value that may be absent use default(value, instead)',
   ],
-  ['lead.id == 1 and lead.id == 2', 'a', 'this cannot stand here', 'write && for "and"'],
-  ['lead.id == 1 or lead.id == 2', 'o', 'this cannot stand here', 'write || for "or"'],
+  ['lead.id == 1 and lead.id == 2', 'a', 'this is not allowed here', 'write && for "and"'],
+  ['lead.id == 1 or lead.id == 2', 'o', 'this is not allowed here', 'write || for "or"'],
   [
     'lead.service_slug = "x"',
     '=',
-    'this cannot stand here',
+    'this is not allowed here',
     'write == to compare, != for "not equal", <= for "at most"',
   ],
-  ['upper(“x”)', '“', 'this cannot stand here', 'this is a typographic quote: type a straight one (")'],
+  ['upper(“x”)', '“', 'this is not allowed here', 'this is a typographic quote: type a straight one (")'],
   [
     'lead.client_name\u00a0== "x"',
     '\u00a0',
-    'this cannot stand here',
+    'this is not allowed here',
     'this is an invisible character: type an ordinary blank',
   ],
   ['phone(lead.client_phone_number', '', 'a ) is missing at the end', ''],
@@ -145,14 +145,14 @@ test.each<[string, string, string, unknown]>([
   [
     'lead.client_name + 5',
     'lead.client_name + 5',
-    '+ does not take a text and a whole number',
-    'put the number in quotes, or make a text of it: string(…)',
+    '+ does not take text and a whole number',
+    'put the number in quotes, or convert it to text: string(…)',
   ],
   [
     'lead.created_at > "2026-01-01"',
     'lead.created_at > "2026-01-01"',
-    '> does not take a time and a text',
-    'a time is compared with a time: timestamp("2026-01-01T00:00:00Z")',
+    '> does not take a time and text',
+    'compare a time with a time: timestamp("2026-01-01T00:00:00Z")',
   ],
   [
     'lead.created_at.getHours("Sydney")',
@@ -182,59 +182,59 @@ test.each<[string, string, string, unknown]>([
     'trim(lead.client_name)',
     'trim(lead.client_name)',
     'trim is a method, not a function',
-    'write it behind the value: lead.client_name.trim(…)',
+    'write it after the value: lead.client_name.trim(…)',
   ],
-  ['lead.key IN ["a"]', 'I', 'this cannot stand here', 'write in in small letters: x in ["a", "b"]'],
-  ['lead.id == 1 AND lead.id == 2', 'A', 'this cannot stand here', 'write && for "and"'],
-  ['lead.id == 1 OR lead.id == 2', 'O', 'this cannot stand here', 'write || for "or"'],
-  ['NOT lead.id == 1', 'l', 'this cannot stand here', 'write ! for "not", as in !(a in b)'],
+  ['lead.key IN ["a"]', 'I', 'this is not allowed here', 'write in in lower case: x in ["a", "b"]'],
+  ['lead.id == 1 AND lead.id == 2', 'A', 'this is not allowed here', 'write && for "and"'],
+  ['lead.id == 1 OR lead.id == 2', 'O', 'this is not allowed here', 'write || for "or"'],
+  ['NOT lead.id == 1', 'l', 'this is not allowed here', 'write ! for "not", as in !(a in b)'],
   [
     'not(lead.id == 1)',
     'not(lead.id == 1)',
     'there is no function not',
     'write ! for "not", as in !(a in b)',
   ],
-  ['lead.key is null', 'i', 'this cannot stand here', 'write == to compare, != for "not equal"'],
-  ['lead.id == 1 & lead.id == 2', '&', 'this cannot stand here', 'write && for "and"'],
-  ['lead.id == 1 | lead.id == 2', '|', 'this cannot stand here', 'write || for "or"'],
+  ['lead.key is null', 'i', 'this is not allowed here', 'write == to compare, != for "not equal"'],
+  ['lead.id == 1 & lead.id == 2', '&', 'this is not allowed here', 'write && for "and"'],
+  ['lead.id == 1 | lead.id == 2', '|', 'this is not allowed here', 'write || for "or"'],
   [
     'lead.id <> 1',
     '>',
-    'this cannot stand here',
+    'this is not allowed here',
     'write == to compare, != for "not equal", <= for "at most"',
   ],
   [
     '${lead.client_name}',
     '${lead.client_name}',
     '${ } has no meaning in an expression',
-    'write lead.client_name without it',
+    'write lead.client_name alone',
   ],
   [
     '{{ lead.client_name }}',
     '{{ lead.client_name }}',
     '{{ }} has no meaning in an expression',
-    'write lead.client_name without it',
+    'write lead.client_name alone',
   ],
   [
     'Dear ${lead.client_name}',
     '${lead.client_name}',
     '${ } has no meaning in an expression',
-    'write lead.client_name without it, and join texts with +: "Dear " + lead.client_name',
+    'write lead.client_name alone, and join text with +: "Dear " + lead.client_name',
   ],
   [
     'lead.key == ${KEY}',
     '${KEY}',
     '${ } has no meaning in an expression',
-    'variables of the environment are not replaced here: write the value, in double quotes',
+    'environment variables are not replaced here: write the value, in double quotes',
   ],
-  ['New lead', 'New lead', 'this is a text, not an expression', 'for a constant, write { value: New lead }'],
+  ['New lead', 'New lead', 'this is text, not an expression', 'for a constant, write { value: New lead }'],
   [
     "It's new, call!",
     "It's new, call!",
-    'this is a text, not an expression',
+    'this is text, not an expression',
     'for a constant, write { value: "It\'s new, call!" }',
   ],
-  ['new-lead', 'new-lead', 'this is a text, not an expression', 'for a constant, write { value: new-lead }'],
+  ['new-lead', 'new-lead', 'this is text, not an expression', 'for a constant, write { value: new-lead }'],
   [
     'https://example.com/a',
     'https://example.com/a',
@@ -248,7 +248,7 @@ test.each<[string, string, string, unknown]>([
 
 test('a condition must be true or false', () => {
   expect(faultOf('lead.service_slug', 'bool')).toMatchObject({
-    message: 'is a text, and must be true or false',
+    message: 'is text, but must be true or false',
   });
   expect(faultOf('lead.service_slug == "plumbing"', 'bool')).toBeUndefined();
   expect(faultOf('raw.?urgent.orValue(false)', 'bool')).toBeUndefined();
@@ -280,9 +280,9 @@ test('loops may be inside each other twice, not three times', () => {
 
 test('a long or deep expression is refused before it runs', () => {
   expect(faultOf(Array.from({ length: 600 }, () => '1').join(' + '))?.message).toBe(
-    'an expression may have 500 names, values and operators',
+    'an expression may have at most 500 names, values and operators',
   );
   expect(faultOf(`${'('.repeat(100)}1${')'.repeat(100)}`)?.message).toBe(
-    'an expression may have 32 parts inside each other',
+    'an expression may have at most 32 nested parts',
   );
 });

@@ -77,7 +77,7 @@ test('a few expressions wait for another, and too many are refused', async () =>
   const refused = results.filter(({ status }) => status === 'rejected');
   expect(refused).toHaveLength(4);
   expect(refused[0]).toMatchObject({
-    reason: { message: 'Too many expressions wait to be evaluated.', isTooMuch: false },
+    reason: { message: 'Too many expressions are waiting to be evaluated.', isTooMuch: false },
   });
 });
 

@@ -76,7 +76,7 @@ describe('a fault of a sink that writes to people is told with what to do', () =
     [
       'the name of a channel',
       ['type: slack', 'token: xoxb-1', "channel: '#sales'"],
-      '10:15: sinks.p.channel: this cannot stand here; for a constant, write { value: … }',
+      '10:15: sinks.p.channel: this is not allowed here; for a constant, write { value: … }',
     ],
     [
       'an address that is no expression',

@@ -1,4 +1,4 @@
-// The service's description, to the letter: nock replays every answer in it, and compares each request with the method, path, headers and
+// The service's API description, to the letter: nock replays every answer in it, and compares each request with the method, path, headers and
 // body in it. Any other request gets no answer. Broken connections are tested with real servers.
 import { readFileSync } from 'node:fs';
 import nock from 'nock';

@@ -56,7 +56,7 @@ describe('the id of a lead', () => {
     ['1.0', 'must be a positive integer written in digits'],
     ['1e3', 'must be a positive integer written in digits'],
     ['1.5', 'must be a positive integer written in digits'],
-    ['"42"', 'must be an integer, but is a text'],
+    ['"42"', 'must be an integer, but is text'],
     ['null', 'must be an integer, but is null'],
     ['true', 'must be an integer, but is true or false'],
     ['[42]', 'must be an integer, but is an array'],
@@ -88,12 +88,12 @@ describe('the id of a lead', () => {
 
 test.each([
   [{ client_name: undefined }, 'client_name', 'is missing'],
-  [{ client_email: 5 }, 'client_email', 'must be a text, but is a number'],
-  [{ client_address: 'Footscray' }, 'client_address', 'must be an object or null, but is a text'],
+  [{ client_email: 5 }, 'client_email', 'must be text, but is a number'],
+  [{ client_address: 'Footscray' }, 'client_address', 'must be an object or null, but is text'],
   [{ client_address: undefined }, 'client_address', 'is missing'],
   [{ client_address: {} }, 'client_address.friendly_address', 'is missing'],
   [{ service_question_answers: null }, 'service_question_answers', 'must be an array, but is null'],
-  [{ service_question_answers: ['x'] }, 'service_question_answers[0]', 'must be an object, but is a text'],
+  [{ service_question_answers: ['x'] }, 'service_question_answers[0]', 'must be an object, but is text'],
   [
     {
       service_question_answers: [

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { aSource, failureOf, read } from './a-source.ts';
 
-// The service's description does not define its errors. These are forms that services use.
+// The service's API description does not define its errors. These are forms that services use.
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const INVALID_GRANT = '{"error":"invalid_grant"}';

@@ -13,7 +13,7 @@ describe('a refusal of the token endpoint', () => {
         const { error: failure } = await failureOf(aSource(service).source);
         expect(failure.code).toBe('credentials');
         expect(failure.message).toContain(`refuses the request (${error}, `);
-        expect(failure.hint).toContain('Check token_path');
+        expect(failure.hint).toContain("Check the source's token_path");
       }
     },
   );

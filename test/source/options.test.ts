@@ -4,7 +4,7 @@ import { sourceOptions } from '../../src/source/contract/options.ts';
 
 const least = { base_url: 'https://leads.example.com', client_id: 'id', client_secret: 'canary' };
 
-test("an address and a client suffice; the other options default to the service's description", () => {
+test("an address and a client suffice; the other options default to the service's API description", () => {
   const { client_secret, ...options } = sourceOptions.parse(least);
   expect(options).toEqual({
     base_url: 'https://leads.example.com',

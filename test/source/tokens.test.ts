@@ -443,7 +443,7 @@ describe('the token endpoint', () => {
         code: 'credentials',
         message:
           'The token endpoint does not accept the client id or secret (invalid_client, grant client_credentials).',
-        hint: 'Correct client_id and client_secret of the source.',
+        hint: "Correct the source's client_id and client_secret.",
       });
       expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('canary');
       expect(stub.tokenRequests).toBe(1);
@@ -455,7 +455,7 @@ describe('the token endpoint', () => {
     const { error } = await failureOf(aSource(stub, { options: { scope: 'everything' } }).source);
     expect(error).toMatchObject({
       code: 'credentials',
-      hint: 'Correct scope of the source, or leave it out.',
+      hint: "Correct the source's scope, or leave it out.",
     });
   });
 

@@ -183,7 +183,7 @@ describe('judging', () => {
 
   test.each([
     [1, MADE, 'Export nightly failed, and the last success was 2026-11-20 09:00 UTC: No room.'],
-    [7, undefined, 'Export nightly failed 7 times in a row, and it never succeeded: No room.'],
+    [7, undefined, 'Export nightly failed 7 times in a row, and it has never succeeded: No room.'],
   ])('an export that failed %i times is told of with how old the last one is', (times, done, what) => {
     const failed = { at: NOW, message: 'No room.', hint: 'Make room.', retryAt: NOW, times };
     const found = wrongs(anObservation({ exports: [anExport({ done, failed })] }));

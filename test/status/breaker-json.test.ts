@@ -17,7 +17,7 @@ function aView(health: Partial<SinkHealth>, state: SinkView['state'] = 'held'): 
 }
 
 const GROWTH =
-  'After the first that succeeds it gets 2 batches at a time, then twice as many with each round of answers, up to 50.';
+  'After the first successful probe, it gets 2 batches at a time, then twice as many with each round of answers, up to 50.';
 
 test.each<[string, Partial<SinkHealth>, string]>([
   [
@@ -38,7 +38,7 @@ test.each<[string, Partial<SinkHealth>, string]>([
   [
     'its destination asked for a pause',
     { ...held, recent: '++-', places: 8 },
-    'It is held because its destination asked for a pause. No probe has failed yet. After the first that succeeds it gets 8 batches at a time, then twice as many with each round of answers, up to 50.',
+    'It is held because its destination asked for a pause. No probe has failed yet. After the first successful probe, it gets 8 batches at a time, then twice as many with each round of answers, up to 50.',
   ],
 ])('a held sink says that %s', (_, health, explanation) => {
   expect(breakerJson(aView(health))).toMatchObject({

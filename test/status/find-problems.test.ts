@@ -58,7 +58,7 @@ const FILE = '/etc/leadsync/leadsync.yaml';
 test.each([
   [
     401,
-    'Correct the credentials of the sink, or what the destination allows them: `headers.Authorization` (environment variable `CRM_TOKEN`), `secret` (file `/run/secrets/crm`). To apply: `leadsync reload` applies a changed file; a changed environment variable needs a restart of leadsync. Nothing is lost',
+    "Correct the sink's credentials, or their permissions at the destination: `headers.Authorization` (environment variable `CRM_TOKEN`), `secret` (file `/run/secrets/crm`). To apply: `leadsync reload` applies a changed file; a changed environment variable needs a restart of leadsync. Nothing is lost",
     [
       { path: 'sources.main.client_secret', variables: ['OTHER'], file: undefined },
       { path: 'sinks.crm.headers.Authorization', variables: ['CRM_TOKEN'], file: undefined },
@@ -171,8 +171,8 @@ test.each([
   [8_000, 3, '3 leads wait. The next probe is in 8 s; `leadsync resume crm` sends a probe now.'],
   [0, 3, '3 leads wait. The next probe is due now.'],
   [-3 * 3_600_000, 3, '3 leads wait. The next probe is due now.'],
-  [8_000, 0, 'nothing waits. The next lead is the probe.'],
-  [-3 * 3_600_000, 0, 'nothing waits. The next lead is the probe.'],
+  [8_000, 0, 'no leads wait. The next lead is the probe.'],
+  [-3 * 3_600_000, 0, 'no leads wait. The next lead is the probe.'],
 ])('a held sink whose probe is due in %i ms, with %i pending leads: %s', (inMs, pending, next) => {
   const health = { ...HEALTHY, heldSince: now, probeAt: new Date(now.getTime() + inMs) };
   const found = heldSink(aSink({ name: 'crm', health, pending }), { command: commandInText, now });

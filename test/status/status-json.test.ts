@@ -79,7 +79,7 @@ test.each<[string, Partial<SourceView['status']>, string[]]>([
     { lastPoll: { ...polled, status: 'failed', error: 'credentials: It answered 401.' } },
     ['source_refused'],
   ],
-  ['it was never polled', { lastPoll: undefined }, ['never_polled']],
+  ['it has never been polled', { lastPoll: undefined }, ['never_polled']],
 ])('a source has the codes of its problems: %s', (_, more, codes) => {
   const status = { ...known, lastPoll: polled, ...more };
   const view: SourceView = { name: 'main', config: undefined, status, unread: true };

@@ -67,7 +67,7 @@ test('the sentences read as an operator would say them', () => {
     'Sink crm: gave up the erasure of lead 42 of main after 9 attempts. It answered 422. Its answer is not stored, because it can name the person; ask the operator of the destination. Once the cause is fixed: `leadsync retry d1`.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
     'Sink crm works again after 1 h 9 min.',
-    "Source main: rejected 1 lead that violates the service's description: id: It stands there twice; client_name: is missing.",
+    "Source main: rejected 1 lead that does not match the service's API description: id: It stands there twice; client_name: is missing.",
   ]);
 });
 

@@ -25,9 +25,9 @@ import {
 import { noSuchLead, noSuchRejection, noSuchSink, noSuchSource, noSuchVersion } from './not-found.ts';
 import { responses } from './outputs.ts';
 
-/** Maximum size of a body with an expression, whose characters may be escaped. */
+/** Maximum size of a body with an expression, in bytes. Leaves room for escapes. */
 const MAX_EXPRESSION_BYTES = 64 * 1024;
-/** Maximum size of a body with a list of ids. */
+/** Maximum size of a body with a list of ids, in bytes. */
 const MAX_IDS_BYTES = 4 * 1024 * 1024;
 
 const Done = z.object({
@@ -39,7 +39,7 @@ const Requested = z.object({
   source: z.string(),
   poll: z
     .enum(['started', 'running'])
-    .describe('`running`: a poll was in progress, and no other one follows it.'),
+    .describe('`running`: a poll was already in progress, and this request starts no other.'),
 });
 const Tried = z.object({ result: TriedExpression });
 
@@ -54,7 +54,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         operationId: 'findLeads',
         summary: 'Find leads by a part of the name, email address or phone number (personal data)',
         description:
-          'Reads the newest contents first, a bounded number for each answer: continue with `next` as `after` until `next` is null, also after an answer without rows.',
+          'Searches the newest lead versions first, a limited number in each request. Repeat the request with `next` as `after` until `next` is null, even after an answer without rows.',
         tags: ['leads'],
         body: findBody,
         response: responses(FoundLeads),
@@ -221,9 +221,8 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       config: { operation: 'cancelReplays' },
       schema: {
         operationId: 'cancelReplay',
-        summary: 'Skip what replays owe to a sink and is still pending',
-        description:
-          'New and changed leads are not affected, and what is being attempted is not interrupted.',
+        summary: 'Skip the pending deliveries that replays owe to a sink',
+        description: 'New and changed leads are not affected, and attempts in progress are not interrupted.',
         tags: ['sinks'],
         params: sinkPath,
         response: responses(ReplayCancellation, 404),
@@ -303,8 +302,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       schema: {
         operationId: 'reload',
         summary: 'Reload the configuration file',
-        description:
-          'A file that is not valid changes nothing: `applied` is false, and `faults` lists every fault.',
+        description: 'An invalid file changes nothing: `applied` is false, and `faults` lists every fault.',
         tags: ['configuration'],
         response: responses(ReloadResult),
       },

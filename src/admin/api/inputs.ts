@@ -10,7 +10,7 @@ import { RejectedFilter } from '../contract/rejected.ts';
 import { Period } from '../contract/sinks.ts';
 import { Order } from '../contract/values.ts';
 
-/** Inputs of the API: the shapes of the model, parsed from text. Unknown fields are errors. */
+/** Inputs of the API: the shapes in `contract/`, parsed from text. Unknown fields are errors. */
 
 const MAX_ROWS = 200;
 const DEFAULT_ROWS = 50;
@@ -25,7 +25,7 @@ const moment = z
     return z.NEVER;
   })
   .describe(
-    'A time in RFC 3339, such as `2026-11-20T10:00:00Z` (write the `+` of an offset as `%2B` in an address), or an age, counted back from now: `90m`, `12h`, `2d`, `1w`. A time without an offset is in UTC; a date stands for the start of that day in UTC.',
+    'A time in RFC 3339, such as `2026-11-20T10:00:00Z` (write the `+` of an offset as `%2B` in an address), or an age, counted back from now: `90m`, `12h`, `2d`, `1w`. A time without an offset is in UTC; a date means the start of that day in UTC.',
   );
 
 const lead = z
@@ -44,7 +44,7 @@ const ids = z
   .min(1)
   .max(10_000)
   .optional()
-  .describe('Ids of leads and of deliveries. Those that select nothing are ignored.');
+  .describe('Ids of leads and of deliveries. Ids that match nothing are ignored.');
 
 const page = {
   limit: z.coerce
@@ -68,7 +68,7 @@ const leadFilter = { ...LeadSearch.shape, ...moments, lead: lead.optional() };
 export const leadQuery = inOrder(z.strictObject({ ...leadFilter, ...sortedPage }));
 /** Query of `GET /leads/count`: the same filter without paging. */
 export const leadCountQuery = inOrder(z.strictObject(leadFilter));
-/** Body of a search for a person. It is no query, because addresses are logged on their way. */
+/** Body of a search for a person. It is not a query, because servers and proxies log addresses. */
 export const findBody = z.strictObject({
   text: PersonSearch.shape.text.describe(
     "Words of the client's name or email address, or at least four digits of the phone number.",
@@ -142,7 +142,7 @@ export const replayAllBody = orAll(
       left_out: ReplayFilter.shape.left_out.describe(
         'Only leads that the sink does not have because its `where` left them out.',
       ),
-      dry_run: z.boolean().optional().describe('Only counts the leads, and names some of them.'),
+      dry_run: z.boolean().optional().describe('Only counts the leads and names some; sends nothing.'),
       all: z.literal(true).optional().describe('Selects every lead in the ledger.'),
     }),
   ),
@@ -155,7 +155,9 @@ function note() {
     .trim()
     .min(1)
     .max(MAX_NOTE)
-    .describe('Why they are given up. It is stored with the reason; write no personal data in it.');
+    .describe(
+      'Why the deliveries are discarded. The note is stored with the reason; do not write personal data in it.',
+    );
 }
 
 /** Requires a filter or `all`, so that a forgotten field does not select everything. */
@@ -185,7 +187,7 @@ export const replayBody = z.strictObject({ sink: z.string().describe('Sink that 
 export const expressionBody = z
   .strictObject({
     expression: z.string().min(1).describe('An expression, as in `where` and `fields` of a sink.'),
-    sink: z.string().optional().describe('Sink whose `region` applies. If absent, none does.'),
+    sink: z.string().optional().describe('Sink whose `region` applies. If absent, no region applies.'),
     source: z.string().optional().describe('Source of the lead.'),
     lead: lead.optional().describe('Lead id. If absent, the sample lead of `tests`.'),
   })
@@ -200,7 +202,7 @@ export const DEFAULT_PAUSE_REASON = 'paused through the API';
 export const pauseBody = z
   .strictObject({ reason: z.string().trim().min(1).max(200).default(DEFAULT_PAUSE_REASON) })
   .nullish()
-  .describe('Reason of the pause, which pages and commands show.');
+  .describe('Reason for the pause, which pages and commands show.');
 
 interface Times {
   readonly since?: string | undefined;

@@ -5,7 +5,7 @@ export function noSuchLead(source: string, lead: string): never {
   throw new RequestError(
     404,
     'unknown-lead',
-    `Lead ${lead} of ${source} is not in the ledger: no listing so far had it.`,
+    `Lead ${lead} of ${source} is not in the ledger: no listing has contained it so far.`,
     '/api/v1/leads?lead=… searches every source for the id; /api/v1/overview shows when each source was last polled.',
   );
 }

@@ -186,7 +186,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         operationId: 'rejected',
         summary: 'List leads that could not be recorded, without their text',
         description:
-          '`state=open`: those in the last complete listing. `state=gone`: those that it no longer has. `state=resolved`: those that leadsync has recorded since.',
+          '`state=open`: rejected leads in the last complete listing. `state=gone`: rejected leads that are no longer in it. `state=resolved`: leads that leadsync has recorded since.',
         tags: ['leads'],
         querystring: rejectedQuery,
         response: responses(pageOf(RejectedRow)),
@@ -226,8 +226,8 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       config: { operation: 'previewReload' },
       schema: {
         operationId: 'previewReload',
-        summary: 'Every option that a reload would change, with the value in force and that of the file',
-        description: 'Compares secrets as well, and does not show them. Changes nothing.',
+        summary: 'Every option that a reload would change, with the value in force and the value in the file',
+        description: 'Also compares secrets, but does not show them. Changes nothing.',
         tags: ['configuration'],
         response: responses(ReloadPreview),
       },
@@ -242,7 +242,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         operationId: 'audit',
         summary: 'List the audit log, newest first: who did what',
         description:
-          'A filter that matches little can make a page shorter than its limit, even empty, although `next` leads to older lines.',
+          'If a filter matches few lines, a page can be shorter than its limit, or even empty, although `next` leads to older lines.',
         tags: ['watch'],
         querystring: auditQuery,
         response: responses(pageOf(AuditRow)),

@@ -42,7 +42,7 @@
         legend: { show: false },
         cursor: { y: false, points: { show: chart.kind === 'lines' }, drag: { x: false } },
         scales: {
-          // A point stands for the time after it, so the last one needs room.
+          // A point represents the interval that begins at it, so the last one needs room.
           x: { range: (_plot, min, max) => [min, max + chart.stepSeconds] },
           y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] },
         },

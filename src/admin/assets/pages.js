@@ -85,7 +85,7 @@
     showSelection();
   });
 
-  // Live updates: only while the page is visible and nothing is selected. A banner shows that updates fail.
+  // Live updates: only while the page is visible and nothing is selected. A banner appears when updates fail.
 
   function isLive({ ctx }) {
     return ctx?.sourceElement?.id === 'live';
@@ -100,7 +100,7 @@
     const { redirected, status } = event.detail.ctx.response.raw;
     const isEnded = redirected || status === 401 || (status === 403 && isLive(event.detail));
     if (!isEnded) return;
-    // The session has ended, or its person has lost the role: a reload shows the login page, or says why.
+    // The session has ended, or its person has lost the role. A reload shows the login page, or the reason.
     event.preventDefault();
     location.reload();
   });

@@ -4,8 +4,8 @@ import type { Operations } from './operations.ts';
 import { RequestError } from './request-error.ts';
 
 /**
- * The least role that may run each operation. The gate checks it for each route, pages show only what their reader may do, and the API's
- * description names it. An operation that is missing here does not compile.
+ * The minimum role for each operation. The gate checks it for each route, pages offer only what their reader may do, and the API description
+ * names it. If an operation is missing here, the code does not compile.
  */
 const NEEDED_ROLES = {
   overview: 'viewer',
@@ -47,13 +47,13 @@ const NEEDED_ROLES = {
   reload: 'admin',
 } as const satisfies Record<keyof Operations | 'metrics' | 'queues' | 'description', Role>;
 
-/** Something that a role may or may not do. */
+/** Name of an operation that a role may or may not run. */
 export type OperationName = keyof typeof NEEDED_ROLES;
 
 /** The names of all operations, in the order of their roles. */
 export const OPERATION_NAMES = Object.keys(NEEDED_ROLES) as readonly OperationName[];
 
-/** Returns the least role that may run an operation. */
+/** Returns the minimum role that may run an operation. */
 export function neededRole(operation: OperationName): Role {
   return NEEDED_ROLES[operation];
 }
@@ -68,26 +68,31 @@ export function isAllowed(client: Actor | undefined, operation: OperationName): 
   return client !== undefined && includesRole(client.role, neededRole(operation));
 }
 
-/** A person who is logged in and has no role here. */
+/** A person who is logged in but has no role in leadsync. */
 export interface PersonWithoutRole {
   readonly who: string;
-  /** Who has logged the person in: a trusted proxy, or an OpenID provider. */
+  /** What logged the person in: a trusted proxy or an OpenID provider. */
   readonly via: 'proxy' | 'oidc';
 }
 
-/** Returns the error for a person who is logged in and has no role here. */
+/** Returns the error for a person who is logged in but has no role in leadsync. */
 export function noRole({ who, via }: PersonWithoutRole): RequestError {
   if (via === 'proxy')
-    return new RequestError(403, 'role', `${who} has no role in admin.trusted_header of this leadsync.`, '');
+    return new RequestError(
+      403,
+      'role',
+      `${who} has no role: admin.trusted_header in leadsync's configuration gives none.`,
+      '',
+    );
   return new RequestError(
     403,
     'no-role',
-    `You are logged in as ${who}, who has no role in admin.oidc of this leadsync.`,
-    `An administrator can add \`${yamlKey(who)}: viewer\` under \`admin.oidc.roles\` of the configuration, or a group of yours under \`group_roles\`. Groups count from the next login.`,
+    `You are logged in as ${who}, but \`admin.oidc\` in leadsync's configuration gives you no role.`,
+    `An administrator can add \`${yamlKey(who)}: viewer\` under \`admin.oidc.roles\` in the configuration, or one of your groups under \`group_roles\`. A change of your groups takes effect at the next login.`,
   );
 }
 
-/** Returns a text as a key in YAML. */
+/** Returns the text as a YAML key. */
 function yamlKey(text: string): string {
   return /^[a-z][\w.@+-]*$/i.test(text) ? text : JSON.stringify(text);
 }

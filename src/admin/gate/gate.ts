@@ -30,7 +30,7 @@ const WRONG_HOST = new RequestError(
 const OTHER_ORIGIN = new RequestError(
   403,
   'other-origin',
-  'A page of another origin cannot send this request.',
+  'A page from another origin cannot send this request.',
   'If this is a page of leadsync behind a proxy, the proxy must pass the Host header on unchanged.',
 );
 

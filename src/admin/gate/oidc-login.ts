@@ -19,7 +19,7 @@ const LOGIN_COOKIE = 'leadsync_login';
 const NOT_BEGUN =
   'This login did not begin in this browser within the last 10 minutes, or is already over. Log in again.';
 
-/** What the login at an OpenID provider works with. */
+/** Dependencies of the login at an OpenID provider. */
 export interface OidcParts {
   readonly login: () => LoginProvider | undefined;
   readonly access: Access;
@@ -42,7 +42,10 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
   const isOneOfFew = (address: string, what: string) =>
     recorded.waitSeconds(address) === 0 && recorded.add(address, what);
 
-  /** Sends the login page with the failure. Records it, but only the first few of an address, so that nobody can fill the audit log and the log. */
+  /**
+   * Sends the login page with the failure. Records only the first few failures from an address, so that a client cannot flood the audit log and
+   * the log.
+   */
   const refuse = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -68,7 +71,7 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
     const to = ownPath(next);
     if (login === undefined) return reply.redirect('/login', 303);
     const origin = login.publicUrl ?? originOf(request);
-    // The cookie below has to reach the callback, so the login begins where it ends. `here` prevents a loop if a proxy changes the host.
+    // The login must begin at the origin of the callback, which needs the cookie below. `here` prevents a loop if a proxy changes the host.
     if (URL.parse(origin)?.origin !== originOf(request) && here === undefined)
       return reply.redirect(`${origin}${LOGIN_PATH}?here=1&next=${encodeURIComponent(to)}`, 303);
     if (!login.origins.includes(origin))
@@ -120,7 +123,7 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
         sameSite: 'strict',
         lastsMs: SESSION_MS,
       });
-      // Not a redirect: the browser would send no strict cookie with a request that began at another site.
+      // Not a redirect, because a browser sends no strict cookie with a request that began at another site.
       return pages.sendOnward(reply, { title: 'Logged in', link: 'Continue', to: one.next });
     } catch (error) {
       if (error instanceof LoginFailed) return refuse(request, reply, error, state, one.next);
@@ -129,9 +132,9 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
   });
 }
 
-/** Says why no login begins here: the provider would answer an unregistered redirect URI with a page of its own. */
+/** Explains why no login can begin at this origin: the provider would answer the unregistered redirect URI with its own error page. */
 function notRegistered(origin: string, origins: readonly string[]): string {
-  return `You opened the pages at ${origin}, and the provider sends people back only to ${origins.join(' or ')}. Open them there, or set admin.public_url to the address that people use. Behind a proxy, add its address to admin.trusted_proxies and let it send X-Forwarded-Proto.`;
+  return `You opened the pages at ${origin}, but the provider sends people back only to ${origins.join(' or ')}. Open them there, or set admin.public_url to the address that people use. Behind a proxy, add its address to admin.trusted_proxies and configure it to send X-Forwarded-Proto.`;
 }
 
 function statusOf({ reason }: LoginFailed): number {

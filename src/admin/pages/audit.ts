@@ -8,7 +8,7 @@ import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
-/** Adds the page of the audit log: who did what. */
+/** Adds the audit log page, which shows who did what. */
 export const addAudit: AddPage = (app, site) => {
   addList(app, site, '/audit', 'audit', () => ({
     name: 'Audit',
@@ -30,7 +30,7 @@ export const addAudit: AddPage = (app, site) => {
 };
 
 const words = {
-  noMatch: 'No line matches. Person and action are compared as a whole.',
+  noMatch: 'No line matches. Enter the complete name of the person or the action.',
   noneYet: 'The audit log has no lines yet.',
 };
 

@@ -13,7 +13,7 @@ import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf } from './parts/site.ts';
 import { table } from './parts/table.ts';
 
-/** Adds the page of the configuration in force, with the origin of each value. Offers a reload if the file differs from it. */
+/** Adds the page that shows the configuration in force, with the origin of each value. Offers a reload if the file differs. */
 export const addConfiguration: AddPage = (app, site) => {
   app.get('/configuration', { config: { operation: 'configuration' } }, async (request, reply) => {
     const { operations } = site;
@@ -51,7 +51,7 @@ function changes({ options, faults }: ReloadPreview): Content {
   if (options === null)
     return html`<p>The file has faults, so a reload changes nothing:</p>
       <ul>${faults.map((fault) => html`<li><code><bdi>${fault}</bdi></code></li>`)}</ul>`;
-  if (options.length === 0) return html`<p>The file has the values that are in force.</p>`;
+  if (options.length === 0) return html`<p>The values in the file are those in force.</p>`;
   return html`<ul>${options.map(
     ({ path, before, after, restart }) => html`<li>
       <code>${path}</code>: <bdi>${before ?? 'not set'}</bdi> → <bdi>${after ?? 'not set'}</bdi>
@@ -75,7 +75,7 @@ function body(
     </dl>`,
     may('reload') &&
       (isInForce
-        ? html`<p class="hint">The file is what is running, so there is nothing to reload.</p>`
+        ? html`<p class="hint">The file is in force, so there is nothing to reload.</p>`
         : confirmButton('/configuration/reload', 'Reload…', { primary: true })),
     bySection(values).map(([section, of]) => sectionOf(section, of)),
   ];
@@ -92,10 +92,10 @@ type Values = Configuration['values'];
 
 /** The sections of the file whose entries have names. */
 const NAMED = ['sources', 'sinks', 'exports', 'backups'];
-/** Heading of the options that are in no section. */
+/** Heading of the options that belong to no section. */
 const GENERAL = 'General';
 
-/** Returns the values by section, in their order. Each source, sink, export and backup is a section of its own. */
+/** Returns the values by section, in their original order. Each source, sink, export and backup has its own section. */
 function bySection(values: Values): [section: string, values: Values][] {
   return [...Map.groupBy(values, ({ path }) => headingOf(path))];
 }
@@ -106,7 +106,7 @@ function headingOf(path: string): string {
   return NAMED.includes(first) && more.length > 0 ? `${first}.${second}` : first;
 }
 
-/** Returns a section: first the values that were set, and the defaults folded. */
+/** Returns a section: first the values that are set, then the defaults, which are collapsed. */
 function sectionOf(section: string, values: Values): VNode {
   const isDefault = ({ origin }: Values[number]) => origin === 'default';
   const [set, defaults] = [values.filter((value) => !isDefault(value)), values.filter(isDefault)];

@@ -26,7 +26,7 @@ import { type Column, table } from './parts/table.ts';
 type Listed = DeliveryFilter & { readonly order?: Order | undefined };
 type Filter = ParsedFilter<Listed>;
 
-/** Adds the page of deliveries: pending, delivered, dead and skipped. */
+/** Adds the deliveries page, which lists pending, delivered, dead and skipped deliveries. */
 export const addDeliveries: AddPage = (app, site) => {
   addList(app, site, '/deliveries', 'deliveries', () => listPage(site));
   app.post('/deliveries/retry', { config: { operation: 'retry' } }, (request, reply) => {
@@ -136,12 +136,12 @@ function canSelect(): boolean {
 
 const selectColumn: Column<DeliveryRow> = {
   label: 'Select',
-  // A script puts a checkbox for all rows here, which live updates leave unchanged.
+  // A script inserts a checkbox here that selects all rows. Live updates leave it unchanged.
   heading: html`<span data-select-all hx-morph-skip>Select</span>`,
   of: selectBox,
 };
 
-/** Returns a checkbox for a dead, pending or discarded delivery; others cannot be retried. */
+/** Returns a checkbox for a dead, pending or discarded delivery; other deliveries cannot be retried. */
 function selectBox({ delivery_id, lead_id, sink, state, discarded }: DeliveryRow): Content {
   if (state !== 'dead' && state !== 'pending' && !discarded) return null;
   const label = `Select lead ${lead_id} for ${sink}`;
@@ -215,7 +215,7 @@ function retryAsk(words: string, back: string, count = 1) {
   };
 }
 
-/** Asks for a note, and discards the selected deliveries or all dead ones that match the filter of the address. */
+/** Asks for a note, then discards the selected deliveries, or all dead ones that match the filter in the address. */
 async function discard(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const query = queryOf(request);
   const back = withQuery('/deliveries', Object.fromEntries(query));
@@ -263,7 +263,7 @@ function discardAsk(words: string, count: number) {
     consequences:
       'Dead deliveries become skipped and no longer count as dead. Others stay as they are. A retry can bring them back.',
     confirmLabel: `Discard ${words}`,
-    form: html`<p class="field"><label for="note">Note (shown as their reason; no personal data)</label>
+    form: html`<p class="field"><label for="note">Note (shown as the reason; write no personal data)</label>
       <input id="note" name="note" required maxlength=${MAX_NOTE} autocomplete="off" autofocus /></p>`,
   };
 }

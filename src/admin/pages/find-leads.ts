@@ -15,8 +15,8 @@ const ROWS = 50;
 const PATH = '/leads/find';
 
 /**
- * Adds the page that finds leads by the client's name, email address or phone number. Its form posts, so that no address has personal data:
- * addresses are logged on their way and stay in the history of the browser.
+ * Adds the page that finds leads by the client's name, email address or phone number. Its form posts, so that no address contains personal data,
+ * because servers and proxies log addresses and browsers keep them in their history.
  */
 export const addFindLeads: AddPage = (app, site) => {
   app.get(PATH, { config: { operation: 'findLeads' } }, (request, reply) =>
@@ -25,14 +25,14 @@ export const addFindLeads: AddPage = (app, site) => {
   app.post(PATH, { config: { operation: 'findLeads' } }, (request, reply) => find(site, request, reply));
 };
 
-/** Returns the form to find leads by their client. */
+/** Returns the form that finds leads by their client. */
 export function findForm(text = ''): VNode {
   return html`<form class="filter" method="post" action=${PATH} role="search" aria-label="Find a person">
     <p class="field wide">
       <label for="find-text">Name, email address or phone number</label>
       <input id="find-text" name="text" value=${text} required minlength="2" maxlength="200" autocomplete="off" spellcheck=${false}
         aria-describedby="find-hint" />
-      <small id="find-hint" class="hint">A part is enough. The audit log records each reader.</small>
+      <small id="find-hint" class="hint">Part of it is enough. The audit log records each reader.</small>
     </p>
     <p class="buttons"><button class="primary">Find</button></p>
   </form>`;
@@ -76,8 +76,8 @@ function results({ rows, next, searched_until }: FoundLeads, text: string, isOld
   const count = countOf(rows.length, isOlder ? 'older lead' : 'lead');
   const extent =
     next === null
-      ? 'All contents were searched.'
-      : html`Contents recorded since ${moment(searched_until)} were searched.`;
+      ? 'All lead versions were searched.'
+      : html`Only lead versions recorded since ${moment(searched_until)} were searched.`;
   return html`<section aria-label="Results">
     <p role="status">${count}. ${extent}</p>
     ${rows.length > 0 && table({ name: 'Found leads', columns, rows, key: keyOf, empty: null })}
@@ -109,7 +109,7 @@ const columns: readonly Column<Row>[] = [
   { label: 'Version', of: (row) => versionOf(row), number: true },
 ];
 
-/** Returns the version, and, if the lead has a newer one, that this is not how the lead is now. */
+/** Returns the number of the version that matches, with the number of the current version if that is newer. */
 function versionOf({ matched_version: matched, version }: Row): string {
   return matched === version ? String(version) : `${matched} of ${version}`;
 }

@@ -9,7 +9,7 @@ import { renderDocument } from './parts/render-document.ts';
 export interface LoginPage {
   /** Why the last attempt failed, in the syntax of `markup`. Undefined before the first attempt. */
   readonly failure?: string | undefined;
-  /** Whether a token was wrong, so that its form is not folded away again. */
+  /** Whether the last attempt had a wrong token. If so, the token form stays open. */
   readonly isTokenWrong?: boolean;
   /** Path of this server to open after the login. */
   readonly next?: string | undefined;
@@ -57,20 +57,20 @@ function tokenForm(next: string | undefined, isFirst: boolean): VNode {
     ${next && html`<input type="hidden" name="next" value=${next} />`}
     <label for="token">Token</label>
     <input id="token" name="token" type="password" required autofocus=${isFirst} autocomplete="current-password" aria-describedby="hint" />
-    <p id="hint" class="hint">A token of the configuration: <code>admin.token</code>, or your own of <code>admin.tokens</code>.</p>
+    <p id="hint" class="hint">A token from the configuration: <code>admin.token</code>, or your own from <code>admin.tokens</code>.</p>
     <p class="buttons"><button class=${isFirst ? 'primary' : undefined}>Log in</button></p>
   </form>`;
 }
 
-/** Content of a page that goes on to another address. */
+/** Content of a page that opens another address automatically. */
 export interface OnwardPage {
   readonly title: string;
-  /** Text of the link, for browsers that do not go on by themselves. */
+  /** Text of the link, for browsers that do not open the address automatically. */
   readonly link: string;
   readonly to: string;
 }
 
-/** Returns the HTML of a page that goes on to another address by itself, without a script. */
+/** Returns the HTML of a page that opens another address automatically, without a script. */
 export function onwardPage(
   assetAddress: (name: AssetName) => string,
   { title, link, to }: OnwardPage,

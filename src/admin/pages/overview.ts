@@ -15,7 +15,7 @@ import { pollButton } from './poll-now.ts';
 import { sinkBadges, worstFirst } from './sink-state.ts';
 import { failureNote, nextPoll, sourceBadges } from './source-state.ts';
 
-/** Adds the overview: whether leads flow, and every problem. */
+/** Adds the overview, which shows whether leads flow, and every problem. */
 export const addOverview: AddPage = (app, site) => {
   app.get('/', { config: { operation: 'overview' } }, async (request, reply) => {
     const overview = await site.operations.overview();
@@ -62,7 +62,7 @@ function tiles(overview: Overview, now: Date): VNode {
   const { sinks, sources } = overview;
   const pending = sinks.reduce((sum, { pending }) => sum + pending, 0);
   const dead = sinks.reduce((sum, sink) => sum + sink.dead, 0);
-  // The source that was polled longest ago: the others would hide that it is not polled.
+  // The time of the source that was polled longest ago, because a newer time would hide that this source is not being polled.
   const lastPoll = earliest(sources.map((source) => source.last_poll_at));
   const complete = earliest(sources.map((source) => source.last_success_at));
   const oldest = earliest(sinks.map((sink) => sink.oldest_owed_at));
@@ -112,7 +112,7 @@ function speedToLead({ speed_to_lead: speeds, sinks }: Overview, now: Date): VNo
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count: beside the times stand all pending leads of the sink, and how long ago the oldest was owed.</p>
+    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count. The column Pending shows all pending leads of the sink, and how long ago the oldest was owed.</p>
   </section>`;
 }
 
@@ -132,13 +132,13 @@ const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
   },
 ];
 
-/** Returns the median and the 95th percentile, each in a line. */
+/** Returns the median and the 95th percentile, each on its own line. */
 function percentiles(p50: number | null, p95: number | null): Content {
   if (p50 === null || p95 === null) return html`<span class="none">–</span>`;
   return html`p50 ${printSpan(p50 * 1000)}<br />p95 ${printSpan(p95 * 1000)}`;
 }
 
-/** Returns how many deliveries a sink is owed, and since when: percentiles of the delivered ones say nothing of them. */
+/** Returns how many deliveries a sink is owed, and since when, because the percentiles cover only delivered leads. */
 function pendingAt(sinks: readonly SinkOverview[], name: string, now: Date): Content {
   const sink = sinks.find((one) => one.sink === name);
   if (!sink || sink.pending === 0) return 0;

@@ -5,7 +5,10 @@ import { pollAction, withQuery } from './parts/addresses.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, paramOf } from './parts/site.ts';
 
-/** Returns a button that polls a source now, for readers who may. It asks for no confirmation, because a poll changes nothing at the service. */
+/**
+ * Returns a button that polls a source now, for readers who may do so. It asks for no confirmation, because a poll changes nothing at the
+ * service.
+ */
 export function pollButton(source: string): VNode | null {
   if (!may('poll')) return null;
   return html`<form method="post" action=${pollAction(source)} class="actions">
@@ -13,7 +16,7 @@ export function pollButton(source: string): VNode | null {
   </form>`;
 }
 
-/** Adds the action of `pollButton`, which leads to the polls of the source. */
+/** Adds the action of `pollButton`, which then shows the polls of the source. */
 export const addPollNow: AddPage = (app, site) => {
   app.post('/sources/:source/poll', { config: { operation: 'poll' } }, async (request, reply) => {
     const source = paramOf(request, 'source');
@@ -34,5 +37,5 @@ function started(source: string): Notice {
 }
 
 function running(source: string): Notice {
-  return { kind: 'good', text: `A poll of ${source} is in progress, so no other one was started.` };
+  return { kind: 'good', text: `A poll of ${source} is in progress, so no other poll was started.` };
 }

@@ -22,7 +22,7 @@ import { orderField, sortedColumn, withOrder } from './parts/sorting.ts';
 import { type Column, table } from './parts/table.ts';
 import { sourcesOf } from './source-state.ts';
 
-/** Adds the page of the leads that leadsync could not record, and the page of the text of one. */
+/** Adds the page that lists the leads that leadsync could not record, and the page that shows the text of one of them. */
 export const addRejected: AddPage = (app, site) => {
   addList(app, site, '/rejected', 'rejected', async () => ({
     name: 'Rejected',
@@ -51,7 +51,7 @@ export const addRejected: AddPage = (app, site) => {
     if (content === undefined)
       return site.fail(request, reply, {
         title: 'No such rejected lead',
-        what: 'The ledger has no rejected lead of this number.',
+        what: 'The ledger has no rejected lead with this number.',
         next: '`retention` may have removed it.',
         status: 404,
       });
@@ -74,10 +74,10 @@ function shown({ raw, source, path, reason }: RejectedContent): VNode {
 
 const words = {
   noMatch: 'No rejected lead matches.',
-  noneYet: 'No rejected lead is open. Those that are no longer listed or resolved are under State.',
+  noneYet: 'No rejected lead is open. Use State to show those that are no longer listed or are resolved.',
 };
 
-/** The filter of the page, which without a state lists the open ones, as many as the overview counts. */
+/** The filter of the page. Without a state, the page lists the open rejected leads, which are those that the overview counts. */
 const Listed = RejectedFilter.extend({ state: RejectionState.or(z.literal('any')).optional() });
 
 const STATES: Readonly<Record<RejectionState, string>> = {

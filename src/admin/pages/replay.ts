@@ -19,7 +19,7 @@ import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 import { sourcesOf } from './source-state.ts';
 
 const PATH = '/replay';
-/** Maximum ids in the form, whose size is limited. The command line takes more. */
+/** Maximum number of ids in the form, whose size is limited. The command line accepts more. */
 const MAX_IDS = 3_000;
 /** A lead id, or the id of a delivery. */
 const ID = /^(\d{1,19}|[^\s:]+:[^\s:]+:\d{1,19}:[^\s]{1,200})$/;
@@ -31,7 +31,10 @@ const Choice = ReplayFilter.omit({ left_out: true }).extend({
 });
 type Choice = z.infer<typeof Choice>;
 
-/** Adds the page that delivers leads to a sink again: a form, then the number of leads with some of them, then the replay. */
+/**
+ * Adds the page that replays leads to a sink. It first shows a form, then the number of matching leads with a sample of them, and then starts
+ * the replay.
+ */
 export const addReplay: AddPage = (app, site) => {
   app.get(PATH, { config: { operation: 'replayable' } }, async (request, reply) => {
     const fields = await fieldsFor(site);
@@ -83,7 +86,7 @@ async function fieldsFor(site: Site): Promise<readonly Field[]> {
       label: 'State of a delivery to the sink',
       choices: SelectedState.options.map((state) => [state, state] as const),
     },
-    { name: 'reason', label: 'Its reason or HTTP status' },
+    { name: 'reason', label: 'Reason or HTTP status of that delivery' },
   ];
 }
 
@@ -125,21 +128,21 @@ async function replay(
   return site.confirm(request, reply, {
     ...question(sink, totals, which === 'left_out'),
     fields: [...kept, ['ids', ids.join(' ')], once.field()],
-    // An address has no room for the ids, and without them the other fields would select more leads.
+    // The ids are too long for an address, and without them the other fields would select more leads.
     back: replayAddress(ids.length > 0 ? { sink } : Object.fromEntries(kept)),
   });
 }
 
-/** Returns why the choice cannot be carried out; undefined if it can. */
+/** Returns why the replay cannot be carried out; undefined if it can. */
 function faultOf({ sink: _, which, ...conditions }: Choice, ids: readonly string[]): string | undefined {
   const wrong = ids.findIndex((id) => !ID.test(id));
   // Does not repeat the text, which may be anything that was pasted.
-  if (wrong >= 0)
-    return `Id ${printCount(wrong + 1)} of the list is neither a lead id nor the id of a delivery.`;
+  if (wrong >= 0) return `Id ${printCount(wrong + 1)} of the list is neither a lead id nor a delivery id.`;
   if (ids.length > MAX_IDS)
-    return `The list has ${printCount(ids.length)} ids; the page takes ${printCount(MAX_IDS)}.`;
+    return `The list has ${printCount(ids.length)} ids; the page accepts at most ${printCount(MAX_IDS)}.`;
   const hasCondition = ids.length > 0 || Object.values(conditions).some((value) => value !== undefined);
-  if (which === 'all' && hasCondition) return 'Every lead in the ledger, or those that match: not both.';
+  if (which === 'all' && hasCondition)
+    return 'Choose either every lead in the ledger or those that match, not both.';
   if (which === undefined && !hasCondition) return 'Choose leads by a field, or every lead in the ledger.';
   const { since, until, delivered_since, delivered_until } = conditions;
   const isReversed = (from?: string, to?: string) => from !== undefined && to !== undefined && from >= to;

@@ -28,7 +28,7 @@ const pause: Action = {
     question: `Pause ${sink}?`,
     consequences: `leadsync delivers nothing to it until you resume it, even after a restart. Its leads wait${pending > 0 ? `: ${printCount(pending)} now` : ''}.`,
     confirmLabel: 'Pause',
-    form: html`<p class="field"><label for="reason">Reason (shown wherever the sink is shown)</label>
+    form: html`<p class="field"><label for="reason">Reason (shown together with the sink)</label>
       <input id="reason" name="reason" required maxlength=${MAX_REASON} autocomplete="off" autofocus /></p>`,
   }),
   act: async (site, sink, fields) => {
@@ -71,12 +71,12 @@ const resume: Action = {
   },
 };
 
-/** Whether the circuit breaker of a sink is open, also while the sink is paused. */
+/** Whether the circuit breaker of a sink is open, even while the sink is paused. */
 function isHeld({ breaker }: SinkOverview): boolean {
   return breaker !== null && breaker.failed_probes !== null;
 }
 
-/** Returns what happens when the next probe of a held sink is due now. */
+/** Returns what happens if the next probe of a held sink becomes due now. */
 function consequencesOfProbe({ pending, state, next_attempt_at: probeAt }: SinkOverview): Content {
   const others = pending - 1;
   const sent =
@@ -122,7 +122,7 @@ const retry: Action = {
       title,
       question: `Retry ${words} of ${sink}?`,
       consequences:
-        'They are due immediately. Their idempotency keys stay the same unless the mapping has changed. First fix the reasons for which they were given up.',
+        'They are due immediately. Their idempotency keys stay the same unless the mapping has changed. First fix the reasons why they were given up.',
       confirmLabel: `Retry ${words}`,
     };
   },
@@ -146,9 +146,9 @@ const cancelReplay: Action = {
     const words = countOf(replays_pending, 'delivery');
     return {
       title,
-      question: `Cancel what is left of replays to ${sink}: ${words}?`,
+      question: `Cancel the rest of the replays to ${sink}: ${words}?`,
       consequences:
-        'They are skipped. New and changed leads are not affected, what was sent stays sent, and what is being attempted is not interrupted. Deliveries without which the sink would miss a content that it was owed before the replay stay.',
+        'They are skipped. New and changed leads are not affected, what was sent stays sent, and attempts in progress are not interrupted. A delivery stays if the sink would otherwise miss a lead version that it was owed before the replay.',
       confirmLabel: `Cancel ${words}`,
     };
   },
@@ -170,7 +170,7 @@ const cancelReplay: Action = {
 
 const actions = [pause, resume, test, retry, cancelReplay] as const;
 
-/** Adds the actions of sinks. */
+/** Adds the actions on sinks. */
 export const addSinkActions: AddPage = (app, site) => {
   for (const action of actions) addAction(app, site, action);
 };

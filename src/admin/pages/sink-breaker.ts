@@ -28,12 +28,12 @@ export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDeta
       ${isHeld && fact('Failed probes', printCount(probes))}
       ${state === 'held' && fact('Next probe', moment(next))}
     </dl>
-    <p class="hint">Counts batches, the leads that are sent together; the attempts below are one for each lead. A batch fails if the destination does not work:
-      it cannot be reached, or it answers, for example, HTTP 503 or 401. A lead that the destination refuses, for example with HTTP 422, is no failure here.</p>
+    <p class="hint">These figures count batches, which are leads that are sent together. The attempts below are counted for each lead. A batch fails if the destination does not work:
+      it cannot be reached, or it answers, for example, HTTP 503 or 401. A lead that the destination refuses, for example with HTTP 422, does not count as a failure here.</p>
   </section>`;
 }
 
-/** Returns in words when the circuit breaker opens. */
+/** Returns the conditions under which the circuit breaker opens, in words. */
 function holdConditions({
   held_at_failures: failures,
   held_at_attempts: attempts,
@@ -51,7 +51,7 @@ type Hold = SinkDetail['holds'][number];
 
 /** Returns when the sink was held or paused, why, and for how long. */
 export function holdTable({ holds, at }: SinkDetail): VNode {
-  return html`<section><h2>Held and paused <small>the last times</small></h2>${table<Hold>({
+  return html`<section><h2>Held and paused <small>most recent first</small></h2>${table<Hold>({
     name: 'When the sink was held or paused',
     columns: [
       { label: 'Since', of: ({ since }) => moment(since) },

@@ -10,7 +10,7 @@ import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
 import { table } from './parts/table.ts';
 
-/** Maximum characters of a reason in a filter. The filter selects every reason that contains the text. */
+/** Maximum length of a reason in a filter, in characters. The filter selects every reason that contains the text. */
 const MAX_FILTER = 200;
 
 /** Returns the pending deliveries by age. */
@@ -40,7 +40,7 @@ export function backlogTable({ backlog }: SinkDetail): VNode {
 
 type ReasonGroup = SinkDetail['reasons'][number];
 
-/** Returns the dead and the failed deliveries by reason, with links to them and actions on all of a reason. */
+/** Returns the dead and the failed deliveries by reason, with links to the deliveries, and actions on all deliveries with the same reason. */
 export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VNode {
   return html`<section><h2>Dead and failed deliveries by reason</h2>
     ${table<ReasonGroup>({
@@ -60,7 +60,7 @@ export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VN
       key: (row) => `reason-${reasons.indexOf(row)}`,
       empty: 'No delivery is dead or has failed.',
     })}
-    ${!reasons_complete && html`<p class="hint">Counts the newest 5,000 of each state.</p>`}
+    ${!reasons_complete && html`<p class="hint">Counts only 5,000 deliveries of each state.</p>`}
   </section>`;
 }
 

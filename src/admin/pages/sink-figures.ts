@@ -16,8 +16,8 @@ export const DEFAULT_PERIOD: Period = '24h';
 const HOUR_MS = 3_600_000;
 
 /**
- * Whether a sink was held, or failed for the first time in the default period, within the last hour. The default period would then show it in one
- * bar.
+ * Whether a sink was held, or failed for the first time in the default period, within the last hour. The default period would then show the
+ * failure in only one bar.
  */
 export function beganToFailLately({ state, since, at, series }: SinkDetail): boolean {
   if (state === 'held') return since !== null && Date.parse(at) - Date.parse(since) < HOUR_MS;
@@ -28,7 +28,7 @@ export function beganToFailLately({ state, since, at, series }: SinkDetail): boo
 const LABELS: Readonly<Record<Period, string>> = { '1h': '1 hour', '24h': '24 hours', '7d': '7 days' };
 const STEPS: Readonly<Record<Period, string>> = { '1h': '10 minutes', '24h': 'hour', '7d': '6 hours' };
 
-/** Returns what a sink did in a period: the choice of the period, figures, charts, and attempts by status and by reason. */
+/** Returns what a sink has done in a period: a choice of periods, figures, charts, and attempts by status and by reason. */
 export function figures(sink: SinkDetail, now: Date): Content {
   return [
     periodChoice(sink),
@@ -45,7 +45,7 @@ function periodChoice({ sink, period, period_start: since, counted_from: counted
       (one) =>
         html`<a class="button" href=${withQuery(sinkAddress(sink), { period: one })} aria-current=${one === period ? 'true' : undefined}>${LABELS[one]}</a>`,
     )}
-    <span class="hint">Attempts since ${moment(since)}.${isLater && html` None before ${moment(counted)} is counted.`}</span>
+    <span class="hint">Attempts since ${moment(since)}.${isLater && html` Attempts before ${moment(counted)} are not counted.`}</span>
   </nav>`;
 }
 
@@ -62,7 +62,7 @@ function tiles(detail: SinkDetail, now: Date): VNode {
   </dl>`;
 }
 
-/** Returns the time from when leadsync first saw the new leads of the period until they were delivered. */
+/** Returns how long it took to deliver the new leads of the period, counted from when leadsync first saw them. */
 function speedTile({ speed_to_lead: speed }: SinkDetail): VNode {
   const { leads, seen_to_delivered_p50_seconds: p50, seen_to_delivered_p95_seconds: p95 } = speed;
   if (p50 === null || p95 === null) return tile('Speed to lead, p50', '–', 'no new lead delivered');

@@ -8,7 +8,7 @@ import { previewCard } from './lead-previews.ts';
 import { leadAddress, sinkAction, sinkAddress } from './parts/addresses.ts';
 import { markup } from './parts/markup.ts';
 
-/** Maximum leads to choose from. */
+/** Maximum number of leads to choose from. */
 const MAX_LEADS = 20;
 
 /** A lead of a source, as the form names it: `main:4711`. */
@@ -17,13 +17,16 @@ export interface ChosenLead {
   readonly lead: string;
 }
 
-/** Returns the lead that a form named; undefined if the text is not of this form. */
+/** Returns the lead that a form names; undefined if the text does not have this format. */
 export function chosenLead(text: string): ChosenLead | undefined {
   const [, source, lead] = /^([a-z0-9][a-z0-9_-]{0,62}):(\d{1,19})$/.exec(text) ?? [];
   return source === undefined || lead === undefined ? undefined : { source, lead };
 }
 
-/** Returns the choice of a recent lead, those that failed first, with a button that reveals what the sink gets for it and what it answered. */
+/**
+ * Returns a choice of recent leads, with those that failed first, and a button that reveals what the sink gets for the chosen lead and what it
+ * answered.
+ */
 export function hiddenRequest({ sink, recent }: SinkDetail): VNode {
   const action = sinkAction(sink, 'request');
   const failed = recent.filter(({ outcome }) => outcome !== 'delivered');
@@ -67,11 +70,11 @@ export function shownRequest(
   </section>`;
 }
 
-/** Returns why the ledger has no answer to a lead, by its last attempt at the sink; undefined stands for an attempt that is not known. */
+/** Returns why the ledger has no answer to a lead. `last` is the last attempt of the lead at the sink; undefined if it is not known. */
 function whyNoAnswer(last: SinkDetail['recent'][number] | undefined): string {
   if (last === undefined) return 'The ledger has no answer to this lead.';
   if (last.outcome === 'delivered')
-    return 'The ledger has no answer: the last attempt delivered the lead, and the answer to that is kept for a webhook with `store_answers: all` only.';
+    return 'The ledger has no answer: the last attempt delivered the lead, and leadsync keeps the answer to such an attempt only for a webhook with `store_answers: all`.';
   return last.http_status === null
     ? 'The ledger has no answer: the destination gave none to the last attempt, which failed.'
     : `The ledger has only the status of the answer to the last attempt, HTTP ${last.http_status}: the answer had no text, or its text was removed.`;

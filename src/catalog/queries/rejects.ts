@@ -3,7 +3,7 @@ import type { Query } from '../query.ts';
 /** Returns one row for each source, reason and path, with the most frequent first. */
 export const rejects: Query = {
   name: 'rejects',
-  asks: "Which listed elements violate the service's description?",
+  asks: "Which listed elements do not match the service's API description?",
   notes:
     '`open` counts the elements that are still listed with the fault, and `gone` those that the last complete listing no longer has. The others were corrected.',
   parameters: [],

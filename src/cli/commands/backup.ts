@@ -31,10 +31,10 @@ export const command = defineCommand<Options>({
     'leadsync backup nightly',
   ],
   notes:
-    'A backup is one file, named after the time: a checked copy of the ledger, with the journal of erasures, the audit log, the states of alerts and exports, and encrypted tokens. It holds personal data, and only its owner can read it. leadsync may be running; its deliveries do not wait.\nWithout --to, makes the named backup of the configuration now, or all of them; that counts as a scheduled run. The configuration itself and its secrets are not in a backup. `leadsync restore` restores one; docs/backup.md says more.',
+    'A backup is one file, named after the time: a checked copy of the ledger, with the journal of erasures, the audit log, the states of alerts and exports, and encrypted tokens. It holds personal data, and only its owner can read it. leadsync may be running; its deliveries do not wait.\nWithout --to, the command makes the named backup from the configuration now, or all of them; this counts as a scheduled run. The configuration itself and its secrets are not in a backup. `leadsync restore` restores one; docs/backup.md says more.',
   declare: (command) =>
     command
-      .option('--to <place>', 'a folder, which is made if missing, or s3://bucket/folder')
+      .option('--to <place>', 'a folder, which is created if missing, or s3://bucket/folder')
       .option('--keep <n>', 'with --to: the number of newest backups to keep there', readKeep),
   run: async (options, surroundings, [name]) => {
     if (options.to !== undefined && name !== undefined)
@@ -55,7 +55,7 @@ export const command = defineCommand<Options>({
     if (names.length === 0)
       throw usage(
         'The configuration has no backups.',
-        'Add `backups:` to it, or name a place: `leadsync backup --to FOLDER`.',
+        'Add `backups:` to it, or name a folder or bucket: `leadsync backup --to FOLDER`.',
       );
     for (const backup of config.backups)
       if (name === undefined || backup.name === name) await backUpNamed(backup, config, surroundings);
@@ -134,7 +134,7 @@ function report({ name }: ExportConfig, result: ExportResult, { stdout }: Surrou
 
 function readKeep(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1.');
+  throw new InvalidArgumentError('It must be a whole number of 1 or more.');
 }
 
 function usage(message: string, hint: string): CommandFailure {

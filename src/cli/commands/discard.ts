@@ -27,7 +27,7 @@ interface Options extends FilterOptions, IdsOption, ConfirmOptions {
   readonly all?: boolean;
 }
 
-/** A command that changes more deliveries than this asks first. */
+/** Maximum number of deliveries that the command discards without confirmation. */
 const MAX_UNASKED = 100;
 const MAX_NOTE = 200;
 
@@ -39,7 +39,7 @@ export const command = defineCommand<Options>({
     'leadsync discard --ids given-up.txt --note "rung by hand" --dry-run',
   ],
   notes:
-    'The deliveries become skipped and no longer count as dead in status, alerts and metrics. The note, who wrote it and the reason of the failure become their reason, which `leadsync deliveries`, `leadsync trace` and the pages show. Write no personal data in it: retention does not remove the note, only an erasure of the lead does.\nThe content of their leads no longer stays beyond `retention`. A later content of such a lead is delivered as usual.\n`leadsync retry DELIVERY` or `leadsync retry --state discarded` brings them back.\nFor more than 100 deliveries it asks on a terminal, and needs --yes elsewhere.',
+    'The deliveries become skipped and no longer count as dead in status, alerts and metrics. The note, its author and the reason for the failure become their reason, which `leadsync deliveries`, `leadsync trace` and the pages show. Write no personal data in it: retention does not remove the note, only an erasure of the lead does.\nThe ledger no longer keeps the content of their leads beyond `retention`. A later version of such a lead is delivered as usual.\n`leadsync retry DELIVERY` or `leadsync retry --state discarded` makes them due again.\nFor more than 100 deliveries it asks on a terminal, and needs --yes elsewhere.',
   declare: declareOptions,
   run: async (options, surroundings, given) => {
     requireChoice(options, given);
@@ -72,7 +72,7 @@ export const command = defineCommand<Options>({
       stdout.write(`${countOf(n, 'delivery')} ${n === 1 ? 'is' : 'are'} discarded.\n`);
       if (n > 0)
         stderr.write(
-          `${commandFormatter(options, surroundings)('retry --state discarded')}, or with the id of a delivery, brings them back.\n`,
+          `${commandFormatter(options, surroundings)('retry --state discarded')}, or with the id of a delivery, makes them due again.\n`,
         );
       return totals.unmatched.length > 0 ? ExitCode.notDone : ExitCode.done;
     });
@@ -112,7 +112,7 @@ function requireChoice(options: Options, given: readonly string[]): void {
 function noteOf({ note }: Options): string {
   const text = note.trim();
   if (text !== '' && text.length <= MAX_NOTE) return text;
-  throw new CommandFailure(ExitCode.usage, `--note needs a text of 1 to ${MAX_NOTE} characters.`);
+  throw new CommandFailure(ExitCode.usage, `--note needs 1 to ${MAX_NOTE} characters.`);
 }
 
 async function selectionOf(

@@ -107,7 +107,7 @@ function certificateText({ at, leads, erased, places }: Certificate): string {
   const lines = [
     `Erased at ${at.toISOString()}:`,
     ...leads.map(({ source, leadId }) => `  lead ${printable(source)} ${leadId}`),
-    `  ${countOf(versions, 'content')} and ${countOf(rejected, 'rejected lead')} emptied, ${countOf(attempts, 'answer')} removed, ${countOf(skipped, 'delivery')} skipped`,
+    `  ${countOf(versions, 'lead version')} and ${countOf(rejected, 'rejected lead')} emptied, ${countOf(attempts, 'answer')} removed, ${countOf(skipped, 'delivery')} skipped`,
     '',
     ...places.flatMap(({ place, type, reached, what, files, kept }) => [
       `${reached ? 'reached    ' : 'NOT REACHED'}  ${printable(place)}${type === place ? '' : ` (${type})`}: ${printable(what)}`,
@@ -115,7 +115,7 @@ function certificateText({ at, leads, erased, places }: Certificate): string {
       ...(kept ?? []).map((record) => `               ${printable(keptText(record))}`),
     ]),
     '',
-    "Not searched: files of leadsync export, backups of the ledger and of databases, PostgreSQL's WAL and free space, MySQL's binary log and free space, logs of receivers, copies made by others.",
+    "Not searched: files from leadsync export, backups of the ledger and of databases, PostgreSQL's WAL and free space, MySQL's binary log and free space, logs of receivers, copies made by others.",
   ];
   return `${lines.join('\n')}\n`;
 }

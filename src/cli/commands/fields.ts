@@ -10,14 +10,14 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
 import { type Column, table } from '../shell/table.ts';
 
-/** Maximum options of a field that the table shows. */
+/** Maximum number of a field's options that the table shows. */
 const MAX_OPTIONS = 8;
 
 /** `leadsync fields SINK`: lists the fields of a destination, for the option `fields`. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync fields warehouse', "leadsync fields warehouse --json | jq '.[].name'"],
   notes:
-    'The names are those that the option `fields` of the sink takes. Reads the destination and changes nothing. Exit 0, or 69 if the destination cannot be read.',
+    'The option `fields` of the sink accepts these names. Reads the destination and changes nothing. Exit 0, or 69 if the destination cannot be read.',
   declare: (command) => command.option('--json', 'print the fields as JSON, with all options of each'),
   run: async (options, surroundings, [name = '']) => {
     const config = configOf(options, surroundings);
@@ -43,7 +43,7 @@ export const command = defineCommand<{ json?: boolean }>({
       throw new CommandFailure(
         ExitCode.notDone,
         `The destination of ${printable(name)} has no list of fields.`,
-        'A sink of this type takes every name in `fields`.',
+        'A sink of this type accepts any name in `fields`.',
       );
     if (options.json) stdout.write(printJson(fields.map(jsonOf)));
     else stdout.write(printedTable(fields, widthOf(surroundings)));

@@ -12,7 +12,7 @@ import { recordAction } from '../shell/record-action.ts';
 import { firstLine } from '../shell/subject.ts';
 import { table } from '../shell/table.ts';
 
-/** Maximum leads listed. */
+/** Maximum number of leads listed. */
 const MAX_LEADS = 200;
 
 const COLUMNS = [
@@ -28,7 +28,7 @@ const COLUMNS = [
 /** `leadsync find TEXT`: lists the leads of a person, by a part of the name, email address or phone number. */
 export const command = defineCommand<{ source?: string; json?: boolean }>({
   examples: ['leadsync find lovelace', "leadsync find '020 7946'", 'leadsync find - < person.txt'],
-  notes: `Every word must be a part of the client's name or email address, in upper or lower case and with or without accents; or the text is a part of the phone number, in any grouping. Earlier contents of a lead count too.\nThe output is personal data, and the audit log records who searched, without the text. With - the command reads the text from standard input, because arguments appear in the process list and in the shell history. It lists at most ${MAX_LEADS} leads, newest first.`,
+  notes: `Every word must be a part of the client's name or email address, in upper or lower case and with or without accents; or the text is a part of the phone number, in any grouping. Earlier versions of a lead count too.\nThe output is personal data, and the audit log records who searched, without the text. With - the command reads the text from standard input, because arguments appear in the process list and in the shell history. It lists at most ${MAX_LEADS} leads, newest first.`,
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')
@@ -40,7 +40,7 @@ export const command = defineCommand<{ source?: string; json?: boolean }>({
       throw new CommandFailure(
         ExitCode.usage,
         'The text is too short to search for.',
-        'Give at least two letters, or four digits of a phone number.',
+        'Enter at least two letters, or four digits of a phone number.',
       );
     const config = readableConfigOf(options, surroundings);
     await recordAction(config, surroundings, 'find', { source: options.source });

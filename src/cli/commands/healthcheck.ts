@@ -32,7 +32,7 @@ export const command = defineCommand<{ at?: Address }>({
       throw new CommandFailure(
         ExitCode.notDone,
         `leadsync at ${shown} is not healthy: ${fault}.`,
-        `Check whether ${commandFormatter(options, surroundings)('run')} is running, and its log.`,
+        `Check whether ${commandFormatter(options, surroundings)('run')} is running, and read its log.`,
       );
     surroundings.stdout.write(`leadsync at ${shown} answers.\n`);
     return ExitCode.done;

@@ -38,7 +38,7 @@ function nextSteps(file: string, text: string): string {
     `Set its environment variables: ${listed(variablesIn(text))}.`,
     ...sinksToSetUp(text, sinkTypes).map(
       (sink) =>
-        `Make what the destination of ${sink} lacks: \`leadsync setup ${sink} --yes${option}\`; without --yes, it only shows it.`,
+        `Create what the destination of ${sink} lacks: \`leadsync setup ${sink} --yes${option}\`; without --yes, the command only shows what is missing.`,
     ),
     `Check the file with \`leadsync validate${option}\`, and the connections with \`leadsync check${option}\`.`,
     `Start with \`leadsync run${option}\`.`,

@@ -17,7 +17,7 @@ import { recordAction } from '../shell/record-action.ts';
 export const command = defineCommand({
   examples: ['leadsync login main'],
   notes:
-    'Only needed if leads are read on behalf of a person. With client credentials leadsync gets its tokens itself.\nAfter a login, leadsync never reads the source with client credentials: when the login ends, polls fail until a person logs in again. The option `grant` of the source selects one of the two.\nA browser on this machine returns the code to leadsync. Otherwise paste the address of the last page.',
+    'Only needed if leads are read on behalf of a person. With client credentials leadsync gets its tokens itself.\nAfter a login, leadsync never reads the source with client credentials: when the login ends, polls fail until a person logs in again. The option `grant` of the source selects client credentials or a login.\nIf your browser runs on this machine, it returns the authorization code to leadsync. If it runs elsewhere, copy the address of the last page from the browser and paste it here.',
   run: async (options, surroundings, [name = '']) => {
     const config = configOf(options, surroundings);
     const { stdout, stderr, stdin } = surroundings;

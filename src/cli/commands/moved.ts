@@ -17,7 +17,7 @@ export const command = defineCommand({
       if (!(await ledger.forgetOrigin(source)))
         throw new CommandFailure(
           ExitCode.notDone,
-          `${printable(source)} was never polled, so no origin is recorded.`,
+          `${printable(source)} has never been polled, so no origin is recorded.`,
           'Its first poll records the origin of its leads.',
         );
     });

@@ -32,7 +32,7 @@ export const command = defineCommand<Options>({
     'The output contains the personal data of the lead. Secrets are masked; a signature is computed for the current time. The number in a file name is assigned only when the file is written. With --json every character is as it would be sent; otherwise terminal control characters are escaped.',
   declare: (command) =>
     command
-      .requiredOption('--sink <name>', 'the sink that would get it')
+      .requiredOption('--sink <name>', 'the sink that would get the lead')
       .requiredOption('--lead <id>', "the lead's id", readLeadId)
       .option('--source <name>', 'the source, if several sources have a lead with that id')
       .option('--json', 'print the preview as JSON'),

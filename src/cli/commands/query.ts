@@ -58,7 +58,7 @@ export const command = defineCommand<Options>({
       .option('--limit <n>', `maximum rows; default: ${DEFAULT_ROWS} on a terminal, else all`, readCount)
       .option(
         '--set <name=value...>',
-        "the value of :name in the query: a number (25000), a time before now (7d), or text; in SQL quotes always text ('25000')",
+        "the value of :name in the query: a number (25000), a time before now (7d), or text; a value in SQL quotes is always text ('25000')",
       )
       .option('--timeout <seconds>', 'maximum duration', readSeconds, 30)
       .addOption(
@@ -106,7 +106,7 @@ export const command = defineCommand<Options>({
   },
 });
 
-/** Separates a query at the end from the values before it: `--set` takes all words that follow, including the query. */
+/** Separates a query at the end from the values before it, because `--set` takes all words that follow, including the query. */
 function queryAfterValues(words: readonly string[]): { asked: string | undefined; set: readonly string[] } {
   const last = words.at(-1);
   if (last === undefined || /^\w+=/.test(last)) return { asked: undefined, set: words };

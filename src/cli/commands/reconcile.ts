@@ -24,7 +24,7 @@ export const command = defineCommand<Options>({
     'leadsync reconcile --sink warehouse --repair',
   ],
   notes:
-    'Missing leads were delivered according to the ledger, but the sink does not hold them, or holds an older version.\nForeign leads are in the sink, but this ledger never delivered them, or has erased them since. Duplicates are leads that the sink holds more than once; in files, each row is a delivery, so several rows are none. Databases, CRMs, folders and buckets can be compared; webhooks and messages cannot. Exit 0 if no lead is missing, foreign or a duplicate, else 1.',
+    'Missing leads were delivered according to the ledger, but the sink does not hold them, or holds an older version.\nForeign leads are in the sink, but this ledger never delivered them, or has erased them since. Duplicates are leads that the sink holds more than once; in files, each row is a delivery, so several rows with one lead are not duplicates. Databases, CRMs, folders and buckets can be compared; webhooks and messages cannot. Exit 0 if no lead is missing, foreign or a duplicate, else 1.',
   declare: (command) =>
     command
       .requiredOption('--sink <name>', 'the sink to compare')

@@ -26,7 +26,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync restore BACKUP`: verifies a backup, says what follows, and puts it in place. */
+/** `leadsync restore BACKUP`: verifies a backup, describes the consequences, and puts it in place. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync restore',
@@ -36,7 +36,7 @@ export const command = defineCommand<Options>({
     'leadsync restore data/ledger.db.before-schema-9 --yes --replace',
   ],
   notes:
-    'Stop leadsync and its workers first. Without a backup, the command lists those of the configuration. Without --yes it verifies the backup and says what a restore would do; it changes nothing. A ledger with content is replaced only with --replace, and stays next to the restored one under another name.\nExit 0 if the backup was restored, 75 if leadsync or a worker is running, else 1. docs/backup.md says what receivers see afterwards.',
+    'Stop leadsync and its workers first. If you name no backup, the command lists the backups at the configured destinations. Without --yes it verifies the backup and says what a restore would do; it changes nothing. A ledger with content is replaced only with --replace, and stays next to the restored one under another name.\nExit 0 if the backup was restored, 75 if leadsync or a worker is running, else 1. docs/backup.md says what receivers see afterwards.',
   declare: (command) =>
     command
       .option('--yes', 'put the backup in place')
@@ -90,7 +90,7 @@ function notDone({ replaces }: Restored, typed: string, shown: (words: string) =
   );
 }
 
-/** Lists the backups of the configuration at their destinations, newest first. @throws CommandFailure if there is none */
+/** Lists the files of each configured backup at its destination, newest first. @throws CommandFailure if there is none */
 async function listBackups(config: LedgerConfig, { stdout }: Surroundings): Promise<number> {
   if (config.backups.length === 0)
     throw new CommandFailure(
@@ -115,7 +115,7 @@ async function listBackups(config: LedgerConfig, { stdout }: Surroundings): Prom
   if (places.length === 0)
     throw new CommandFailure(
       ExitCode.notDone,
-      'The configured places have no backup.',
+      'There is no backup at the configured destinations.',
       '`leadsync backup` makes one.',
     );
   stdout.write(places.map((place) => `${printable(place)}\n`).join(''));

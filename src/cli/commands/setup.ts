@@ -16,7 +16,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** `leadsync setup SINK`: shows what a destination lacks for the leads of a sink, and makes it with --yes. */
+/** `leadsync setup SINK`: shows what a destination lacks for the leads of a sink, and creates it with --yes. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync setup warehouse',
@@ -27,8 +27,8 @@ export const command = defineCommand<Options>({
     'Changes nothing without --yes, and may be run any number of times. With --print, prints what an administrator has to run instead, and nothing else. Exit 0 if nothing is missing or everything was made or shown, else 69.',
   declare: (command) =>
     command
-      .option('--yes', 'make what is missing')
-      .option('--print', 'print how an administrator makes it without leadsync')
+      .option('--yes', 'create what is missing')
+      .option('--print', 'print how an administrator can create it without leadsync')
       .option('--json', 'print what is missing as JSON'),
   run: async (options, surroundings, [name = '']) => {
     if (options.yes && options.print)

@@ -51,12 +51,12 @@ If the configuration has faults, the status shows everything that can be read, f
     command
       .option('--json', 'print the status as JSON')
       .addOption(
-        new Option('--check', 'print the problems only; exit 0, 1, 2 or 3 by the worst').conflicts('json'),
+        new Option('--check', 'print only the problems; the worst sets the exit code').conflicts('json'),
       )
       .addOption(
         new Option(
           '--period <period>',
-          `with a sink: count attempts of this long (default: ${DEFAULT_PERIOD})`,
+          `with a sink: the period in which attempts are counted (default: ${DEFAULT_PERIOD})`,
         ).choices(periods),
       ),
   run: async (options, surroundings, [sink]) => {
@@ -104,7 +104,7 @@ async function showSink(
   return ExitCode.done;
 }
 
-/** Prints the state for a monitor and returns its exit code, also if the ledger or the configuration cannot be read. */
+/** Prints the state for a monitor and returns the matching exit code, even if the ledger or the configuration cannot be read. */
 async function check(options: Options & GlobalOptions, surroundings: Surroundings): Promise<number> {
   const report = await readStatus(options, surroundings).then(
     ({ sources, sinks, context }) => checkReport(findProblems(sources, sinks, context), context.faults),
@@ -119,7 +119,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
   const config = lenientConfigOf(options, surroundings);
   const faults = (config.faults ?? []).map(formatFault);
   const known = await withLedger(config, surroundings, (ledger) => ledger.status()).catch((error) => {
-    // A fault may hide the path of the ledger. So report the faults before this error, which may only follow from them.
+    // A fault may hide the path of the ledger. So report the faults before this error, which may be only a consequence of them.
     throw faults.length === 0
       ? error
       : new CommandFailure(ExitCode.configuration, faults.join('\n'), explainFailure(error).message);

@@ -20,7 +20,7 @@ export const command = defineCommand<Options>({
     'journalctl -u leadsync -n 2000 -o cat | leadsync support-bundle --log -',
   ],
   notes:
-    "Works whether leadsync is running or not. Files whose content is not available are left out and listed. Of a log it takes only leadsync's own JSON lines, which hold no personal data.",
+    "Works whether leadsync is running or not. Files whose content is not available are left out and listed. From a log, it takes only leadsync's own JSON lines, which hold no personal data.",
   declare: (command) =>
     command
       .option(

@@ -31,7 +31,7 @@ export const command = defineCommand<Options>({
       .option('--source <name>', 'only polls, leads and attempts of this source')
       .option(
         '--show-data',
-        "also show leads' contents and the destinations' answers, which hold personal data",
+        "also show the content of leads and the destinations' answers, which hold personal data",
       )
       .option('--json', 'print one JSON object per line'),
   run: async (options, surroundings) => {

@@ -48,7 +48,7 @@ export const command = defineCommand<Options>({
     'leadsync test --json',
   ],
   notes:
-    'Without --lead and --last, it runs the tests in the configuration and exits with 78 if one fails. With them, it applies `where` and `fields` to leads in the ledger, sends nothing, and exits with 1 if an expression fails for one. Their content is shown with --show-data only. With --watch, it runs the tests again each time the configuration file is saved, until Ctrl-C.',
+    'Without --lead and --last, it runs the tests in the configuration and exits with 78 if one fails. With them, it applies `where` and `fields` to leads in the ledger, sends nothing, and exits with 1 if an expression fails for any of them. It shows their content only with --show-data. With --watch, it runs the tests again each time the configuration file is saved, until Ctrl-C.',
   declare: (command) =>
     command
       .option('--lead <id>', 'apply the mapping to this lead', readLeadId)
@@ -67,7 +67,7 @@ export const command = defineCommand<Options>({
   },
 });
 
-/** Returns the configuration, and the sinks with a mapping, or the one that is named. @throws ConfigError, CommandFailure */
+/** Returns the configuration and the chosen sinks: the named sink, or else every sink with a mapping. @throws ConfigError, CommandFailure */
 function chosenSinks(sink: string | undefined, options: GlobalOptions, { env }: Surroundings) {
   const config = loadConfig(options.config, { sinkTypes, env, ignoreTests: true });
   const names = config.sinks.map(({ name }) => name);
@@ -107,7 +107,7 @@ function refuseUseless({ lead, source, showData, last, watch, json }: Options): 
   throw new CommandFailure(ExitCode.usage, message);
 }
 
-/** Maximum leads of `--last`: their contents are in memory at the same time. */
+/** Maximum number of leads for `--last`. All of them are in memory at the same time. */
 const MOST_LEADS = 10_000;
 
 /** Parses the value of `--last`. @throws InvalidArgumentError */

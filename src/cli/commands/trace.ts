@@ -22,7 +22,7 @@ interface Options {
 export const command = defineCommand<Options>({
   examples: ['leadsync trace 42', 'leadsync trace 42 --source main --show-data', 'leadsync trace 42 --json'],
   notes:
-    'Times are in UTC. The id of a delivery is sink:source:lead:version:hash; its receiver gets the same id. A replay adds :r and its time, and a retry under a changed mapping :m and a number.',
+    'Times are in UTC. The id of a delivery is sink:source:lead:version:hash; its receiver gets the same id. A replay adds :r and its time. A retry under a changed mapping adds :m and a number.',
   declare: (command) =>
     command
       .addArgument(new Argument('<lead>', "the lead's id").argParser(readLeadId))

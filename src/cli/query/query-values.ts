@@ -54,7 +54,7 @@ function namesIn(sql: string): string[] {
 }
 
 /**
- * Reads a value for a user's own SQL, which declares no types. An age becomes a time, a text in SQL quotes becomes that text, and a number
+ * Reads a value for a user's own SQL, which declares no types. An age becomes a time, text in SQL quotes loses the quotes, and a number
  * becomes a number; any other text stays unchanged. SQLite orders every number before every text, so a number bound as text would compare
  * wrongly without an error.
  */

@@ -26,7 +26,7 @@ export async function firstLine(stdin: Surroundings['stdin']): Promise<string> {
 }
 
 /**
- * Parses a subject: digits alone are a lead id, and a text with an `@` is an email address. Everything else must be a phone number, which
+ * Parses a subject: digits alone are a lead id, and a word with an `@` is an email address. Everything else must be a phone number, which
  * begins with `+` or `0`, or contains spaces or punctuation. @throws CommandFailure
  */
 function readSubject(text: string): Subject {

@@ -34,7 +34,7 @@ export interface SupportOptions extends GlobalOptions {
   readonly log?: string;
 }
 
-/** Maximum polls in the bundle. */
+/** Maximum number of polls in the bundle. */
 const MAX_POLLS = 100;
 /** Maximum size of an answer, in bytes. Metrics of hundreds of sinks can be this large. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -81,7 +81,7 @@ export async function supportFiles(
     await file('in-force.json', 'the configuration of the running leadsync, which may differ', () =>
       answerOf(config(), '/api/v1/configuration'),
     ),
-    await file('metrics.prom', 'the answer of /metrics', () => answerOf(config(), '/metrics')),
+    await file('metrics.prom', 'the answer from /metrics', () => answerOf(config(), '/metrics')),
     await file('log.jsonl', 'the end of the log', () => logOf(options.log, stdin)),
   ];
 }
@@ -126,7 +126,7 @@ async function answerOf(config: LedgerConfig, path: string): Promise<string> {
 
 async function logOf(log: string | undefined, stdin: NodeJS.ReadableStream): Promise<string> {
   if (log === undefined)
-    throw new NotAvailable('leadsync logs to standard error; name the file of the log with --log');
+    throw new NotAvailable('leadsync logs to standard error; name the log file with --log');
   const { lines, others } = await readLogTail(log === '-' ? stdin : log).catch(
     (error: NodeJS.ErrnoException) => {
       throw new NotAvailable(`the log cannot be read (${error.code})`);
@@ -134,7 +134,7 @@ async function logOf(log: string | undefined, stdin: NodeJS.ReadableStream): Pro
   );
   if (lines.length === 0)
     throw new NotAvailable(
-      `none of ${others} lines is a JSON log line of leadsync (\`log.format: json\` writes them)`,
+      `none of ${others} lines is a JSON log line from leadsync (\`log.format: json\` writes them)`,
     );
   return `${lines.join('\n')}\n`;
 }

@@ -2,7 +2,7 @@ import type { ActionTotals, ReplayCancellation, ReplayTotals } from '../../ledge
 import { countOf, printCount } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 
-/** Maximum groups, and maximum ids, that are listed. */
+/** Maximum number of groups, and of ids, that are listed. */
 const MAX_LISTED = 10;
 
 /** Returns one line for each group of deliveries that an action would change, the largest first. */
@@ -22,14 +22,14 @@ export function sourcesOf({ groups }: ActionTotals): string[] {
   return [...new Set(groups.map(({ source }) => source))].sort();
 }
 
-/** Returns a note that ids of leads select leads of several sources; undefined if they do not. */
+/** Returns a note if lead ids select leads from several sources; undefined otherwise. */
 export function ambiguityNote(
   isByLeadId: boolean,
   source: string | undefined,
   sources: readonly string[],
 ): string | undefined {
   if (!isByLeadId || source !== undefined || sources.length < 2) return undefined;
-  return `The lead ids select leads of several sources: ${sources.map(printable).join(', ')}. --source selects one.`;
+  return `The lead ids select leads from several sources: ${sources.map(printable).join(', ')}. --source selects one.`;
 }
 
 /** Returns a note about the ids that select nothing; undefined if there are none. */
@@ -58,7 +58,7 @@ export function cancellationText(
     first,
     attempted > 0 && `${countOf(attempted, 'delivery')} ${stay(attempted)}, being attempted or sent in part.`,
     needed > 0 &&
-      `${countOf(needed, 'delivery')} ${stay(needed)}: without ${needed === 1 ? 'it' : 'them'}, the sink would miss a content that it was owed before the replay.`,
+      `${countOf(needed, 'delivery')} ${stay(needed)}: without ${needed === 1 ? 'it' : 'them'}, the sink would miss a lead version that it was owed before the replay.`,
   ]
     .filter(Boolean)
     .join(' ');

@@ -44,7 +44,7 @@ function consequences(recovered: Recovered): string[] {
   return [
     ...(leadsWithoutText > 0
       ? [
-          `The text of ${countOf(leadsWithoutText, 'content')} is lost. The next poll restores the text of every content that is still listed.`,
+          `The text of ${countOf(leadsWithoutText, 'lead version')} is lost. The next poll restores the text of every version that the source still lists.`,
         ]
       : []),
     ...(deliveriesWaiting > 0

@@ -2,7 +2,7 @@ import type { Restored } from '../../operations/restoring/restore.ts';
 import { countOf, printMomentAndAge } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 
-/** Returns what a backup contains, what was done with it or would be, and what follows. */
+/** Describes what a backup contains, what the restore did or would do, and the consequences. */
 export function restoreText(restored: Restored, now: Date): string {
   return [...contentLines(restored, now), ...changeLines(restored), '', ...AFTERWARDS, ''].join('\n');
 }
@@ -14,7 +14,7 @@ function contentLines({ source, contents, manifest }: Restored, now: Date): stri
     : 'a copy of a ledger';
   const polled = lastPollAt
     ? `its last poll began at ${printMomentAndAge(lastPollAt, now)}`
-    : 'it was never polled';
+    : 'it has never been polled';
   const of = sources.length > 0 ? ` of ${printable(sources.join(', '))}` : '';
   return [
     `${source} is ${made}, and is undamaged.`,
@@ -42,11 +42,11 @@ function changeLines({ file, replaces, exchanged, aside, files }: Restored): str
 
 const AFTERWARDS = [
   'After a restore:',
-  '- leadsync does not know what it delivered after the last poll of the backup. It delivers that again, under the same ids, as long as the source still lists it with the same content. Receivers recognise the repeats by the id.',
+  '- leadsync does not know what it delivered after the last poll in the backup. It delivers that again, under the same ids, as long as the source still lists it with the same content. Receivers recognise the repeats by the id.',
   '- Leads that the source listed only between the backup and now are not in the ledger. `leadsync query` on the former ledger shows them.',
-  '- Erased people stay erased: `leadsync run` erases again who is in erased.jsonl. If that file was lost, erase again whom you erased after the backup.',
+  '- Erased people stay erased: `leadsync run` erases everyone in erased.jsonl again. If that file was lost, erase again everyone whom you erased after the backup.',
   '- Requests since the backup are lost: pauses, retries, replays, `forget`. `leadsync status` shows what is paused.',
-  '- A person must log in again where the token is not in the data directory: `leadsync check` shows it.',
+  '- A person must log in again for each source whose token is not in the data directory. `leadsync check` shows which.',
 ];
 
 /** Returns the same as JSON. */

@@ -8,8 +8,8 @@ import type { SinkView } from '../../status/status-view.ts';
 type NoteContext = Pick<ProblemContext, 'now' | 'running' | 'command'>;
 
 /**
- * Returns lines about a sink that explain what it does: when leadsync tries it again, its circuit breaker is open or near it, `where` lets nothing through, `rate` slows it
- * down, a replay is under way, or its destination has a daily limit.
+ * Returns notes about a sink: its next attempt, a circuit breaker that is open or may open, a `where` that lets nothing through, a backlog
+ * that `rate` slows down, a replay in progress, and the daily limit of its destination.
  */
 export function sinkNotes(sink: SinkView, context: NoteContext): string[] {
   return [
@@ -30,7 +30,7 @@ function nextAttemptLines(sink: SinkView, { now, running }: NoteContext): string
   return [`${printable(sink.name)}: next ${sink.state === 'held' ? 'probe' : 'attempt'} ${when}.`];
 }
 
-/** A sink gets a note if this share of its last attempts failed, or if it is held or recovers from a hold. */
+/** Minimum share of failed attempts for a note. A sink that is held or recovers from a hold gets one in any case. */
 const NOTED_RATE = 0.1;
 
 /** Returns a note about the circuit breaker of a sink whose destination fails. */
@@ -43,7 +43,7 @@ function breakerLines(sink: SinkView): string[] {
   return [`${printable(sink.name)}: ${breaker.explanation}`];
 }
 
-/** A backlog gets a note if `rate` makes it take this long, in ms. */
+/** Minimum time, in ms, that `rate` makes a backlog take for a note. */
 const SLOW_MS = 60_000;
 const PERIODS: ReadonlyMap<number, string> = new Map([
   [1_000, 'second'],
@@ -51,7 +51,7 @@ const PERIODS: ReadonlyMap<number, string> = new Map([
   [3_600_000, 'hour'],
 ]);
 
-/** Returns a note about a backlog that `rate` makes wait. The time is a lower bound: batches may also be smaller or fail. */
+/** Returns a note about a backlog that waits because of `rate`. The time is a lower bound: batches may also be smaller or fail. */
 function rateLines({ name, state, config, status }: SinkView, { now }: NoteContext): string[] {
   const { rate, batch } = config ?? {};
   const isWorking = state === 'healthy' || state === 'retrying';
@@ -64,10 +64,10 @@ function rateLines({ name, state, config, status }: SinkView, { now }: NoteConte
   ];
 }
 
-/** A sink gets a note if `where` has left out every lead for this long, in ms. */
+/** Time, in ms, for which `where` must have left out every lead for a note. */
 const ALL_LEFT_OUT_MS = 86_400_000;
 
-/** Returns a note about a sink whose `where` lets nothing through: either nobody asks for its services, or `where` is wrong. */
+/** Returns a note about a sink whose `where` lets nothing through: either no client asks for its services, or `where` is wrong. */
 function leftOutLines({ name, config, status }: SinkView, { now, command }: NoteContext): string[] {
   if (config?.mapping?.where === undefined || !status?.leftOut || status.pending > 0) return [];
   const { leftOut, health } = status;
@@ -76,11 +76,11 @@ function leftOutLines({ name, config, status }: SinkView, { now, command }: Note
   const when = since ? `since the last delivery, ${printAge(since, now)}` : 'so far';
   return [
     `${printable(name)}: \`where\` has left out all leads ${when}: ${printCount(leftOut)}.`,
-    `  If that is not meant, ${command(`test ${name} --last 50`)} shows what it does to the last leads.`,
+    `  If this is not intended, ${command(`test ${name} --last 50`)} shows what \`where\` does to the last leads.`,
   ];
 }
 
-/** Returns a note about the deliveries that replays still owe. */
+/** Returns a note about the pending deliveries of replays. */
 function replayLines({ name, status }: SinkView, { command }: NoteContext): string[] {
   if (!status?.replays) return [];
   return [
@@ -89,7 +89,7 @@ function replayLines({ name, status }: SinkView, { command }: NoteContext): stri
   ];
 }
 
-/** A daily limit that was read longer ago is out of date, in ms. */
+/** Time after which the daily limit that a destination reported is out of date, in ms. */
 const QUOTA_KNOWN_MS = 86_400_000;
 
 /** Returns a note about the daily limit of the destination. */

@@ -43,10 +43,11 @@ export function sinkReport(sink: SinkDetail, options: ReportOptions): string {
 function stateLines(sink: SinkDetail, { now, paint }: ReportOptions): string {
   const { state, breaker, reason, since, next_attempt_at: next } = sink;
   const tone = state in TONES ? TONES[state as keyof typeof TONES] : undefined;
-  const when = since === null ? '' : ` since ${printMomentAndAge(new Date(since), now)}`;
+  const when = since && printMomentAndAge(new Date(since), now);
+  const word = paint(tone, state);
   const why = reason === null ? '' : `: ${printable(reason)}`;
   const lines = [
-    `${sink.sink}${sink.type === null ? '' : ` (${sink.type})`} is ${paint(tone, state)}${when}${why}`,
+    `${sink.sink}${sink.type === null ? '' : ` (${sink.type})`} ${when ? `has been ${word} since ${when}` : `is ${word}`}${why}`,
     breaker?.explanation,
     next === null
       ? undefined
@@ -126,7 +127,7 @@ function backlogTable({ backlog }: SinkDetail, { columns }: ReportOptions): stri
 
 function reasonTable({ reasons, reasons_complete }: SinkDetail, { columns }: ReportOptions): string {
   if (reasons.length === 0) return '';
-  const more = reasons_complete ? '' : 'Counts the newest 5,000 of each state.\n';
+  const more = reasons_complete ? '' : 'Counts only 5,000 deliveries of each state.\n';
   const rows = reasons.map(({ state, reason, deliveries }) => [
     state,
     printCount(deliveries),

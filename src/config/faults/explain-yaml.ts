@@ -1,6 +1,6 @@
 import type { ErrorCode } from 'yaml';
 
-/** What is wrong with a line of YAML. `column` is the 0-based place in the line to show; undefined: where the parser stopped. */
+/** What is wrong with a line of YAML. `column` is the 0-based column to show; if undefined, the column where the parser stopped. */
 interface LineFault {
   readonly message: string;
   readonly hint: string;
@@ -17,7 +17,7 @@ interface Stop {
   readonly below: string;
 }
 
-/** Returns a message about an error of the parser of YAML: most often an expression has characters that YAML takes for its own. */
+/** Returns a message about a YAML parser error. Its usual cause is an expression that contains characters with a meaning in YAML. */
 export function explainYaml(code: ErrorCode, stop: Stop): LineFault {
   const layout = layoutFault(code, stop);
   if (layout) return layout;
@@ -28,10 +28,10 @@ export function explainYaml(code: ErrorCode, stop: Stop): LineFault {
 }
 
 const SAME_COLUMN = 'entries of one map or list begin in the same column';
-/** The end of a line whose value goes on in the next one. */
+/** Matches the end of a line whose value continues on the next line. */
 const GOES_ON = /(:\s*[|>][+-]?|\+|&&|\|\||\?|,|\()\s*$/;
 
-/** Returns the fault of a line that begins in a wrong column; undefined for any other. */
+/** Returns the fault of a line that begins in the wrong column; undefined for any other line. */
 function layoutFault(code: ErrorCode, { line, isAtStart, above, below }: Stop): LineFault | undefined {
   if (code === 'TAB_AS_INDENT' && isIndentedWithTab(below))
     return {
@@ -42,13 +42,13 @@ function layoutFault(code: ErrorCode, { line, isAtStart, above, below }: Stop): 
   if (isKey && columnOfKey(below) > columnOfKey(line) && columnOfKey(line) >= 0)
     return {
       message: 'this key has a value, and the line below is indented deeper',
-      hint: `${SAME_COLUMN}; what belongs to a key follows a key without a value`,
+      hint: `${SAME_COLUMN}; entries that belong to a key follow a key without a value`,
     };
   if (code !== 'MISSING_CHAR' || !isAtStart) return undefined;
   if (columnOfKey(line) >= 0) return { message: WRONG_COLUMN, hint: `${SAME_COLUMN}; close every { and [` };
   if (!GOES_ON.test(above)) return undefined;
   return {
-    message: 'the value of the line above goes on here, and is not indented deeper than its key',
+    message: 'the value from the line above continues here, but is not indented deeper than its key',
     hint: 'indent this line by two more spaces',
   };
 }
@@ -58,7 +58,7 @@ function isIndentedWithTab(line: string): boolean {
   return /^ *\t/.test(line);
 }
 
-/** Returns the column of the key with which a line begins, also behind the hyphen of a list; -1 if it begins with none. */
+/** Returns the column of the key at the start of a line or after the hyphen of a list item; -1 if there is no such key. */
 function columnOfKey(line: string): number {
   const [, before] = /^([ -]*)[\w.$"'][\w.$"'-]*:(\s|$)/.exec(line) ?? [];
   return before === undefined ? -1 : before.length;
@@ -66,7 +66,7 @@ function columnOfKey(line: string): number {
 
 const WRONG_COLUMN = 'the indentation does not match the lines above';
 
-/** Replaces the parser's messages, which may quote the file and so a secret. */
+/** Returns a message in place of the parser's own, which may quote the file and therefore a secret. */
 function messageFor(code: ErrorCode, line: string): [message: string, hint: string] {
   const quotes = line.includes('${') ? 'put a value with ${…} in quotes' : 'put the value in quotes';
   switch (code) {
@@ -98,7 +98,7 @@ function messageFor(code: ErrorCode, line: string): [message: string, hint: stri
   }
 }
 
-/** The faults that an expression causes whose characters YAML takes for its own. */
+/** The parser errors that an expression can cause if it contains characters with a meaning in YAML. */
 const BREAKS_EXPRESSIONS: ReadonlySet<string> = new Set([
   'BLOCK_AS_IMPLICIT_KEY',
   'MULTILINE_IMPLICIT_KEY',
@@ -109,13 +109,13 @@ const BREAKS_EXPRESSIONS: ReadonlySet<string> = new Set([
   'TAG_RESOLVE_FAILED',
 ]);
 
-/** How to write an expression that has characters of YAML. */
+/** How to write an expression that contains characters with a meaning in YAML. */
 export const WHOLE = "put the whole expression in single quotes: '…'";
 
-/** `${…}` with a variable of expressions, or `{{`, as other programs have them. */
+/** Matches the template syntax of other programs: `${…}` around an expression variable, or `{{`. */
 const TEMPLATE = /\$\{\s*(?:lead|answers?|raw|delivery)\b|\{\{/;
 
-/** Returns the fault of a line that looks like an expression which YAML does not take as one text; undefined for any other line. */
+/** Returns the fault of a line that looks like an expression but that YAML does not read as one string; undefined for any other line. */
 function expressionFault(line: string, code: ErrorCode): LineFault | undefined {
   const [, key = '', value = ''] = /^(\s*[^:#]+:\s+)(\S.*)$/.exec(line) ?? [];
   const template = TEMPLATE.exec(value);
@@ -126,7 +126,7 @@ function expressionFault(line: string, code: ErrorCode): LineFault | undefined {
     return { message: 'the single quote here ends the value', hint };
   }
   if (/^(![a-z(]|"[^"]*"\s*[+.=]|[[{].*\]\.)/.test(value)) {
-    const message = `YAML does not take this as one text, because it begins with ${value.charAt(0)}`;
+    const message = `YAML does not read this as one string, because it begins with ${value.charAt(0)}`;
     return { message, hint: WHOLE, column: key.length };
   }
   const inBraces = inBracesFault(line, value, code);
@@ -135,10 +135,10 @@ function expressionFault(line: string, code: ErrorCode): LineFault | undefined {
   return { message: COLON_ENDS, hint: WHOLE, column: key.length };
 }
 
-/** An entry inside { } whose value has no quotes, up to the character that ends the value. Matches in linear time. */
+/** Matches an entry inside { } with an unquoted value, up to the character that ends the value. Runs in linear time. */
 const ENTRY = /(?:[{,]|^)\s*[\w.$-]+:\s+([^\s'"{[&*!|>][^,[\]{}]*)(?=([,[\]{}]))/g;
 
-/** Returns the fault of an expression without quotes inside { } that has a character which ends the value there. */
+/** Returns the fault of an unquoted expression inside { } that contains a character that ends the value. */
 function inBracesFault(line: string, value: string, code: ErrorCode): LineFault | undefined {
   const isInside = value.startsWith('{') || (code === 'MISSING_CHAR' && /[,}]\s*$/.test(value));
   for (const { 0: entry, 1: text = '', 2: end = '', index } of isInside ? line.matchAll(ENTRY) : []) {
@@ -150,11 +150,11 @@ function inBracesFault(line: string, value: string, code: ErrorCode): LineFault 
   return undefined;
 }
 
-/** What YAML does inside { } to an expression such as `phone(lead.client_phone_number, "AU")`. */
+/** Message about an unquoted expression inside { }, such as `phone(lead.client_phone_number, "AU")`. */
 export const COMMA_ENDS = 'inside { } a comma ends a value without quotes';
 const COLON_ENDS = 'YAML takes `: ` as the end of a key';
 
-/** Whether a text has an opening parenthesis that is not closed. */
+/** Whether the text has an opening parenthesis that is not closed. */
 export function isCut(text: string): boolean {
   return text.split('(').length > text.split(')').length;
 }
@@ -162,6 +162,6 @@ export function isCut(text: string): boolean {
 /** Returns the fault of `${` or `{{` around an expression. */
 export function templateFault(opening: string): LineFault {
   const around = opening === '{{' ? '{{ }}' : '${ }';
-  const hint = 'write what is inside without it, and join texts with +';
+  const hint = 'write only what is inside, and join strings with +';
   return { message: `${around} has no meaning in an expression`, hint };
 }

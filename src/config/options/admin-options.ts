@@ -14,7 +14,7 @@ const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 const WRONG_ADDRESS = 'must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off';
 const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
 
-/** Headers that a request has for other reasons. */
+/** Headers that already have another meaning in a request. */
 const TAKEN_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -72,7 +72,7 @@ export const adminOptions = z
       .array(z.string().regex(HOST_NAME, 'must be a host name such as leadsync.example.com, without a port'))
       .default([])
       .describe(
-        'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. IP addresses and `localhost` need no entry. With a `token`, neither do names without a dot and names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
+        'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. IP addresses and `localhost` need no entry. With a `token`, names without a dot and names that are never public (`….local`, `….internal`, `….svc`) need none either. Needs `token`.',
       ),
     public_url: z
       .string()
@@ -80,7 +80,7 @@ export const adminOptions = z
       .transform((text) => new URL(text).origin)
       .optional()
       .describe(
-        'The address at which people open the pages: `https://leadsync.example.com`. Messages about a lead then have a link to its page, and alerts one to the page that shows the problem and one to its section of the runbook.',
+        'The address at which people open the pages: `https://leadsync.example.com`. Messages about a lead then link to its page. Alerts link to the page that shows the problem, and to the section of the runbook about it.',
       ),
     trusted_proxies: z
       .array(z.string().refine(isNetwork, 'must be an IP address or a CIDR block such as 10.0.0.0/8'))
@@ -95,7 +95,7 @@ export const adminOptions = z
           .regex(/^[a-z0-9-]{1,100}$/i, 'must be the name of a header such as X-Forwarded-User')
           .refine(
             (name) => !TAKEN_HEADERS.has(name.toLowerCase()),
-            'has another meaning; choose a header of its own',
+            'has another meaning; choose another header',
           )
           .describe('The header in which the proxy names the person.'),
         roles: z
@@ -109,7 +109,7 @@ export const adminOptions = z
       })
       .optional()
       .describe(
-        'Believes a proxy that logs people in, such as oauth2-proxy or Authelia, who a request is from. Counts only if the request comes from one of `trusted_proxies`; the proxy must remove the header from what clients send.',
+        'Trusts a proxy that logs people in, such as oauth2-proxy or Authelia, to say who a request is from. The header counts only in requests from `trusted_proxies`. The proxy must remove the header from requests that clients send.',
       ),
     oidc: oidcOptions
       .optional()
@@ -134,7 +134,7 @@ function isOrigin(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
 }
 
-/** Whether a text is an IP address or CIDR block. Refuses /0, which would let every client claim any address. */
+/** Whether the text is an IP address or CIDR block. Refuses /0, which would let every client claim any address. */
 function isNetwork(text: string): boolean {
   const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const version = isIP(address);

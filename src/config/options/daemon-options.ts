@@ -7,7 +7,7 @@ import { secret, size } from '../../platform/options/option-types.ts';
 import { adminOptions } from './admin-options.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
-/** Minimum length of a passphrase, in characters. A thief of the files could find a shorter one by brute force, offline. */
+/** Minimum length of a passphrase, in characters. An attacker who has the files could find a shorter one by brute force, offline. */
 const SHORTEST_PASSPHRASE = 16;
 /** Returns the schema of an option of `retention`. */
 function retentionOption(what: string) {
@@ -118,7 +118,7 @@ export const daemonOptions = z.strictObject({
       leads: retentionOption(
         'How long to keep the current content of a lead after its last change. The id stays, so that leadsync does not take the lead for a new one. The lead can no longer be replayed',
       ),
-      versions: retentionOption('How long to keep former contents of a lead after they were first listed'),
+      versions: retentionOption('How long to keep former versions of a lead after they were first listed'),
       attempts: retentionOption(
         "How long to keep attempts of settled deliveries, with the destinations' answers",
       ),

@@ -26,7 +26,7 @@ const retry = z
       .min(0)
       .max(1)
       .default(0.2)
-      .describe('Random variation of each wait, as a fraction of it: 0.2 is up to 20 % more or less.'),
+      .describe('Random variation of each wait, as a fraction of it: 0.2 is up to 20% more or less.'),
   })
   .prefault({})
   .describe(
@@ -49,7 +49,7 @@ const breaker = z
       .max(100)
       .default(DEFAULT_BREAKER.consecutiveFailures)
       .describe(
-        'Also hold it after this many failed batches in a row, if no lead was delivered in the last 5 seconds: for a sink with few leads.',
+        'Also hold the sink after this many failed batches in a row, if it delivered no lead in the last 5 seconds. This is for sinks that get few leads.',
       ),
     max_probe_wait: durationBetween('1s', '1h')
       .prefault(printDuration(DEFAULT_BREAKER.maxProbeWaitMs))
@@ -66,7 +66,7 @@ const MAX_RATE = 10_000;
 const WRONG_RATE = `must be a rate such as 5/s, 100/m or 1000/h, from 1 to ${MAX_RATE}`;
 const MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
-/** Returns the schema of a rate such as `5/s`: a number of batches within a second, minute or hour. */
+/** Returns the schema of a rate such as `5/s`: a number of batches per second, minute or hour. */
 function rate() {
   return z
     .string({ error: WRONG_RATE })
@@ -77,17 +77,17 @@ function rate() {
     }))
     .refine(({ batches }) => batches <= MAX_RATE, WRONG_RATE)
     .describe(
-      'The maximum number of batches that begin within any second (`5/s`), minute (`100/m`) or hour (`1000/h`), for destinations that limit requests. Further requests of one batch are not counted: those for halves of a refused batch, and those to further channels of a digest. Counting starts anew with each start of leadsync. With Redis, the batches that waited for an absent worker, at most `concurrency`, begin at once. Absent: no maximum.',
+      'The maximum number of batches that begin within any second (`5/s`), minute (`100/m`) or hour (`1000/h`), for destinations that limit requests. Further requests for the same batch do not count: those for the halves of a refused batch, and those to further channels of a digest. Counting starts again each time leadsync starts. With Redis, batches that waited for an absent worker, at most `concurrency`, all begin immediately. Absent: no maximum.',
     );
 }
 
-/** The type of the result is the same for every type of sink. */
+/** Returns the option `rate`, with the sink type's default if there is one. Its TypeScript type is the same for every sink type. */
 function rateOption(standard: string | undefined) {
   const option = rate().optional();
   return standard === undefined ? option : (option.prefault(standard) as unknown as typeof option);
 }
 
-/** The retry policy of a failed delivery whose sink was removed from the configuration during the attempt. */
+/** The retry policy for a failed delivery whose sink was removed from the configuration during the attempt. */
 export const DEFAULT_RETRY = policyOf(retry.parse(undefined));
 
 /** Converts the options of `retry` to a policy. */
@@ -162,7 +162,10 @@ export function sinkOptions({ defaults, perLead = {} }: OptionParts) {
 /** The parts of a sink type on which the common options depend. */
 type OptionParts = Pick<SinkType, 'defaults' | 'perLead'>;
 
-/** The type of the result is the same for every type of sink, whose options `perLeadRules` finds by name. */
+/**
+ * Returns the options with a value for each lead. Their names are not in the TypeScript type, which is the same for every sink type;
+ * `perLeadRules` finds the options by name.
+ */
 function perLeadOptions(perLead: NonNullable<SinkType['perLead']>): Record<never, never> {
   const options = Object.entries(perLead).map(([name, { means, required }]) => {
     const option = perLeadOption(means);

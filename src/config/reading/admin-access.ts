@@ -54,13 +54,16 @@ export function checkAdminAccess(admin: Admin, validator: TreeValidator): void {
   if (admin.oidc !== undefined) checkLogin(admin, admin.oidc, validator);
 }
 
-/** Reports an OpenID provider of no use: nobody would have a role, a command no credential, or the provider no address to send people to. */
+/**
+ * Reports an OpenID provider that would be of no use: no person would have a role, commands would have no credential, or the provider would
+ * have no address to send people back to.
+ */
 function checkLogin(admin: Admin, oidc: NonNullable<Admin['oidc']>, validator: TreeValidator): void {
   const { roles, group_roles: groupRoles, default_role: defaultRole } = oidc;
   if (Object.keys({ ...roles, ...groupRoles }).length === 0 && defaultRole === undefined)
     validator.fault(
       ['admin', 'oidc'],
-      'nobody would have a role',
+      'no person would have a role',
       'add roles, such as `roles: { anna@example.com: admin }`, or group_roles or default_role',
     );
   if (commandToken(admin) === undefined)

@@ -23,7 +23,7 @@ export async function findLeads(
       400,
       'text-too-short',
       'The text is too short to search for.',
-      'Give at least two letters, or four digits of a phone number.',
+      'Enter at least two letters, or four digits of a phone number.',
     );
   let before = after === undefined ? undefined : numberOf(after);
   const rows: FoundLead[] = [];

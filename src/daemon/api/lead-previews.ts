@@ -17,7 +17,7 @@ import type { Preview } from '../../sinks/sink.ts';
 import { commandInText } from '../../status/problem.ts';
 import type { Parts } from '../start/compose.ts';
 
-/** What the functions of this file work with. `query` runs one of the `PageQueries`. @throws RequestError */
+/** What the functions in this file need. `query` runs one of the `PageQueries`. @throws RequestError */
 interface PreviewParts {
   readonly parts: Pick<Parts, 'current' | 'clock' | 'rewriteCommands'>;
   readonly mappings: MappingWorker;
@@ -32,8 +32,8 @@ interface LeadName {
 }
 
 /**
- * Returns what each configured sink would get for a lead. Mappings are applied in another process, and one sink is handled after the other,
- * so that deliveries wait at most for the preview of one sink.
+ * Returns what each configured sink would get for a lead. Applies mappings in another process and handles the sinks one after another, so
+ * that deliveries wait for the preview of at most one sink.
  */
 export async function leadPreviews(name: LeadName, context: PreviewParts): Promise<SinkPreviews[]> {
   const previews: SinkPreviews[] = [];
@@ -88,8 +88,8 @@ async function sinkPreviews(
 }
 
 /**
- * Whether a mapping refuses a lead for its size, which it does before it reads the lead: no other process is needed for that. Nor are other
- * previews made of such a lead, because deliveries would wait for the largest for a second.
+ * Whether a lead is so large that every mapping refuses it. A mapping does so before it reads the lead, so that no other process is needed.
+ * For a sink without a mapping, such a lead gets no preview, because deliveries would wait for a second for the largest lead.
  */
 function isLarge({ raw }: Delivery): boolean {
   return raw.length > MAX_LEAD_CHARACTERS;
@@ -103,7 +103,7 @@ function tooLargeNote(sink: string, lead: LeadId): string {
 const NO_CONTENT =
   'The ledger has no content of this lead: it was rejected or erased, or `retention` removed its content.';
 
-/** Returns why the lead of a sink cannot be shown if its mapping was ended. @throws any other error as it is */
+/** Returns why there is no preview if the mapping process ended without a result. @throws any other error unchanged */
 function ended(error: unknown): PreviewResult {
   if (!(error instanceof MappingEnded)) throw error;
   return { withheld: `The mapping could not be shown. ${error.message} ${error.hint}` };
@@ -139,8 +139,8 @@ function cut(text: string): string {
 }
 
 /**
- * Evaluates an expression in another process, for a lead or for the sample lead. `sink` names the sink whose `region` applies, and whose
- * delivery of the lead is the variable `delivery`. @throws RequestError
+ * Evaluates an expression in another process, for a lead or for the sample lead. `sink` names the sink whose `region` applies and to which
+ * the variable `delivery` belongs. @throws RequestError
  */
 export async function tryOnLead(
   request: {
@@ -172,7 +172,7 @@ function sinkNamed(name: string, sinks: readonly SinkConfig[]): SinkConfig {
   throw new RequestError(404, 'unknown-sink', `There is no sink "${name}".`, hint);
 }
 
-/** The name of no sink: the delivery of a lead that is tried without a sink. */
+/** Sink name in the delivery of a lead on which an expression is tried without a sink. */
 const NO_SINK = 'none';
 
 async function deliveryOf(
@@ -186,8 +186,8 @@ async function deliveryOf(
     throw new RequestError(
       404,
       'unknown-lead',
-      `Lead ${lead} of ${source} is not in the ledger: no listing so far had it.`,
-      'Choose one of the last leads, or look for the id under Leads.',
+      `Lead ${lead} of ${source} is not in the ledger: no listing has contained it so far.`,
+      'Choose one of the latest leads, or look for the id under Leads.',
     );
   throw new RequestError(404, 'no-content', NO_CONTENT, 'Choose another lead, or the sample lead.');
 }

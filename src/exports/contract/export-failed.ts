@@ -14,7 +14,7 @@ export class ExportFailed extends Error {
 
 /** Returns the error for an export whose name is taken, because two runs began in the same second. */
 export function nameTaken(place: string, cause?: unknown): ExportFailed {
-  const message = `${place} is there already, and was left as it is.`;
+  const message = `${place} already exists and was left as it is.`;
   return new ExportFailed(message, 'A run that begins in a later second gets a different name.', cause);
 }
 

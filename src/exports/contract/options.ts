@@ -10,7 +10,7 @@ const NAMES = relations.map(({ name }) => name);
 
 const [SHORTEST_MS, LONGEST_MS] = [60_000, 366 * 86_400_000];
 
-/** Options that say when files are made. */
+/** Options that set the schedule of an export or a backup. */
 const scheduleOptions = {
   every: duration()
     .refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, 'must be between 1m and 366d')
@@ -53,7 +53,7 @@ const common = {
     .min(1)
     .optional()
     .describe(
-      'The number of newest exports to keep; leadsync removes older ones. Absent: keeps all. Not with `rows: new`, whose files build on each other.',
+      'The number of newest exports to keep; leadsync removes older ones. Absent: keeps all. Cannot be combined with `rows: new`, whose files build on each other.',
     ),
 };
 
@@ -161,7 +161,7 @@ export type ExportTarget =
 /** The configuration of a scheduled export, or of a scheduled backup, whose `format` is `backup`. */
 export interface ExportConfig {
   readonly name: string;
-  /** None for a backup, which has everything. */
+  /** Empty for a backup, which contains everything. */
   readonly tables: readonly string[];
   readonly format: ExportFormat | typeof BACKUP;
   readonly rows: 'all' | 'new';
@@ -184,7 +184,7 @@ export function backupConfigOf(name: string, options: BackupEntry): ExportConfig
   return { name, tables: [], format: BACKUP, rows: 'all', schedule, keep, target };
 }
 
-/** Returns the configuration of a single backup that no schedule makes. */
+/** Returns the configuration of a single backup outside any schedule. */
 export function oneBackup(target: ExportTarget, keep: number | undefined): ExportConfig {
   return {
     name: 'leadsync',

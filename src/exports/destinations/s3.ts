@@ -31,12 +31,12 @@ const PART_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 2;
 const MOST_PARTS = 10_000;
 const FOLDER_MODE = 0o700;
-/** Errors of an object that the keys may not read, and of an empty one. */
+/** Names of errors for an object that the keys may not read, and for an empty object. */
 const UNREADABLE: ReadonlySet<string> = new Set(['AccessDenied', 'Forbidden', 'InvalidRange']);
 /** Prefix of files that were downloaded for reading. */
 const READ = /^\.read-[0-9a-f-]{36}-/;
 
-/** A bucket of S3-compatible storage as the destination of an export, which is first written to a local folder. */
+/** A bucket in S3-compatible storage as the destination of exports. Each export is first written to a local folder. */
 export class S3 implements Destination {
   readonly #name: string;
   readonly #target: S3Target;
@@ -51,7 +51,7 @@ export class S3 implements Destination {
     this.folder = folder;
   }
 
-  /** Writes an empty object, checks that the storage lists it, and removes it. */
+  /** Writes an empty object, checks that the storage service lists it, and removes it. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#told(signal, async () => {
       await requireRegion(this.#client);
@@ -125,7 +125,7 @@ export class S3 implements Destination {
         let start = Buffer.alloc(0);
         for await (const chunk of Body as Readable) {
           start = Buffer.concat([start, chunk as Buffer]);
-          if (start.length >= bytes) break; // a storage without ranges sends the whole object
+          if (start.length >= bytes) break; // a storage service without ranges sends the whole object
         }
         return start.subarray(0, bytes);
       } catch (error) {
@@ -178,8 +178,9 @@ export class S3 implements Destination {
   }
 
   /**
-   * Checks that the storage lists the objects with their sizes. A web server or a proxy may answer every request with success, and a
-   * storage may change a key, for example remove `..` or a leading `/`. `keep` and `erase` would never find an object with a changed key.
+   * Checks that the storage service lists the objects with their sizes. A web server or a proxy may answer every request with success, and
+   * a storage service may change a key, for example remove `..` or a leading `/`. `keep` and `erase` would never find an object with a
+   * changed key.
    * @throws ExportFailed
    */
   async #requireListed(
@@ -194,7 +195,7 @@ export class S3 implements Destination {
       const what = listed === undefined ? 'does not list it' : `lists ${listed} bytes of ${size}`;
       throw new ExportFailed(
         `${bucketInWords(this.#target)} accepted ${this.nameOf(name)}, but ${what}.`,
-        'Check that `endpoint` is the address of the storage itself, and that the storage does not change keys that begin with `prefix`.',
+        'Check that `endpoint` is the address of the storage service itself, and that the service does not change keys that begin with `prefix`.',
       );
     }
   }
@@ -206,7 +207,7 @@ export class S3 implements Destination {
     await pipeline(Body as Readable, createWriteStream(path, { mode: 0o600 }), { signal });
   }
 
-  /** Removes the local files of a killed run. */
+  /** Removes the local files that a killed run left behind. */
   async #removeStaged(): Promise<void> {
     try {
       for (const name of await readdir(this.folder))
@@ -274,12 +275,12 @@ export class S3 implements Destination {
   }
 }
 
-/** Returns the export of a key: `nightly-20261122T030000Z` for `nightly-20261122T030000Z/leads.parquet`. */
+/** Returns the export to which a key belongs: `nightly-20261122T030000Z` for `nightly-20261122T030000Z/leads.parquet`. */
 function runOf(key: string): string {
   return key.split('/', 1)[0] ?? '';
 }
 
-/** Whether the key has the form of an export's file. A foreign key could point outside the folder that it is downloaded to. */
+/** Whether the key has the form of an export file's key. Any other key could point outside the folder that it is downloaded to. */
 function isNamedBy(run: string, key: string): boolean {
   return key === run || /^\w+\.\w+$/.test(key.slice(run.length + 1));
 }

@@ -27,7 +27,7 @@ export async function writeAtomically(
   path: string,
   make: (temporary: string) => Promise<void>,
 ): Promise<void> {
-  await stat(dirname(path)); // fails if the parent folder is missing: its name may be mistyped
+  await stat(dirname(path)); // fails if the parent folder is missing, because its name may be mistyped
   await refuseTaken(path);
   const temporary = temporaryName(path);
   try {
@@ -36,7 +36,7 @@ export async function writeAtomically(
     await refuseTaken(path);
     await rename(temporary, path);
   } catch (error) {
-    // Do not leave personal data behind. Report the first failure, not one of the removal.
+    // Do not leave personal data behind. Report the first failure, not a failure to remove the files.
     await rm(temporary, { recursive: true, force: true }).catch(() => undefined);
     if (!GONE.includes(codeOf(error))) throw error;
     await stat(dirname(path)); // if the folder is gone, report that
@@ -55,7 +55,7 @@ async function refuseTaken(path: string): Promise<void> {
       throw error;
     },
   );
-  if (taken) throw new PathExists(`${path} is there already, and was left as it is.`);
+  if (taken) throw new PathExists(`${path} already exists and was left as it is.`);
 }
 
 async function syncAll(path: string): Promise<void> {

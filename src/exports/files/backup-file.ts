@@ -18,7 +18,7 @@ import { writeAtomically } from './atomic-write.ts';
 import { carriedFiles, manifestFile } from './attached-files.ts';
 import { ownerMember } from './backup-owner.ts';
 
-/** Which ledger to back up, and where to. */
+/** Which ledger to back up, and where. */
 export interface BackupRequest {
   readonly ledgerFile: string;
   /** Path of the file, which must not exist. */
@@ -27,13 +27,13 @@ export interface BackupRequest {
   readonly at: Date;
 }
 
-/** Space that must be free, as a multiple of the ledger's size: the copy, and the compressed copy. */
+/** Space that must be free, as a multiple of the ledger's size. One part is for the copy, one for the compressed copy. */
 const SPACE_FACTOR = 2;
 
 /**
- * Writes a backup: a copy of the ledger that carries the other files of the data directory, compressed by gzip. Checks the copy for damage,
- * its number of rows, and that the compressed file decompresses to the copy. The daemon may run meanwhile; its writes do not wait. Returns
- * the number of rows by table.
+ * Writes a backup: a copy of the ledger with the other files of the data directory attached, compressed with gzip. Checks that the copy is
+ * undamaged and has all rows, and that the compressed file decompresses to the copy. The daemon may run meanwhile; its writes do not wait.
+ * Returns the number of rows by table.
  * @throws PathExists, TemporaryRemoved, ExportFailed, LedgerError, the error from Node if the disk fails, the signal's reason
  */
 export async function writeBackup(request: BackupRequest, signal: AbortSignal): Promise<RowCounts> {
@@ -44,7 +44,7 @@ export async function writeBackup(request: BackupRequest, signal: AbortSignal): 
     await writeAtomically(output, async (temporary) => {
       await requireSpace(ledgerFile, dirname(output));
       counts = await backUpLedger(ledgerFile, copy, { signal, onCopied: () => undefined });
-      // The files are read after the snapshot, so that the journal of erasures is not older than the ledger.
+      // The files are read after the snapshot, so that the erasure journal is not older than the ledger.
       const manifest = manifestFile({ madeAt: at, leadsync: version });
       attachFiles(copy, [manifest, ...carriedFiles(dirname(ledgerFile))]);
       const ledgerId = await requireSound(copy, counts, signal);
@@ -78,7 +78,7 @@ async function requireSound(copy: string, counts: RowCounts, signal: AbortSignal
   if (damage === undefined && isWhole) return found.ledgerId;
   throw new ExportFailed(
     'The copy of the ledger is damaged, so leadsync discarded it. The earlier backups stay.',
-    '`leadsync check` shows whether the ledger itself is damaged; otherwise check the disk of the backup.',
+    '`leadsync check` shows whether the ledger itself is damaged. If it is not, check the disk to which the backup is written.',
     damage,
   );
 }
@@ -91,12 +91,12 @@ async function compress(copy: string, output: string, ledgerId: string, signal: 
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
   const rest = createWriteStream(output, { flags: 'a' });
   await pipeline(createReadStream(copy), hashing(written), gzip, rest, { signal });
-  await unlink(copy); // before the check, which needs no space, so that a disk without space is free again soon
+  await unlink(copy); // before the check, which needs no space, so that a full disk soon has free space again
   await pipeline(createReadStream(output), createGunzip(), hashing(read).resume(), { signal });
   if (written.digest('hex') === read.digest('hex')) return;
   throw new ExportFailed(
     'The backup could not be read back as it was written, so leadsync discarded it. The earlier backups stay.',
-    'Check the disk: it returned other bytes than were written.',
+    'Check the disk, because it did not return the bytes that were written.',
   );
 }
 

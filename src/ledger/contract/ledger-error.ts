@@ -2,7 +2,7 @@
 export type LedgerErrorCode =
   | 'full' // no space left on the disk
   | 'io' // the disk failed
-  | 'busy' // another process held the ledger for too long
+  | 'busy' // another process kept the ledger locked for too long
   | 'newer' // written by a newer leadsync
   | 'older' // written by an older leadsync, and this process may not upgrade it
   | 'foreign' // not a ledger
@@ -12,7 +12,10 @@ export type LedgerErrorCode =
   | 'name-taken' // a sink cannot be renamed, because another sink has its new name
   | 'unexpected';
 
-/** The ledger cannot do what the caller asked; it recorded nothing of that call, or only chunks before the failure. */
+/**
+ * The ledger could not do what the caller requested. It recorded nothing of that call or, if the call works in chunks, only the chunks before
+ * the failure.
+ */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
   readonly code: LedgerErrorCode;
@@ -33,9 +36,9 @@ export class LedgerError extends Error {
 
 /** The hint for a damaged ledger. */
 export const RECOVER =
-  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger from it. A recent backup may contain more: `leadsync restore` verifies one and says what would follow.';
+  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger from it. A recent backup may contain more: `leadsync restore` verifies a backup and shows what would change.';
 
-/** As `toLedgerError`, but for a read-only connection, which writes only the temporary files of its queries and the shared-memory file. */
+/** Like `toLedgerError`, but for a read-only connection, which writes only the temporary files of its queries and the shared-memory file. */
 export function toReadingError(error: unknown, file: string): LedgerError {
   const code = String((error as { code?: unknown }).code ?? '');
   if (/^SQLITE_(CANTOPEN|READONLY|PERM)/.test(code))

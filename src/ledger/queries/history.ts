@@ -4,7 +4,7 @@ import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts
 import type { Column, Relation } from '../../catalog/relation.ts';
 import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/history.ts';
 
-/** Length after which a chunk ends, in UTF-16 code units. The last row may exceed it, because a lead may be megabytes long. */
+/** Length after which a chunk ends, in UTF-16 code units. The last row of a chunk may take it past this length, possibly by megabytes. */
 const CHUNK_CHARACTERS = 4_000_000;
 
 type Raw = [no: bigint, ...values: (string | bigint | number | null)[]];

@@ -17,7 +17,7 @@ import type { Owing } from '../delivering/owing.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } from './recording-sql.ts';
 
-/** Maximum distinct reasons for rejected leads that a poll reports. */
+/** Maximum number of distinct reasons for rejected leads that a poll reports. */
 const MAX_REASONS = 5;
 
 /** The changes that one chunk makes. If the transaction fails, `#add` undoes them in the state of the poll. */
@@ -39,10 +39,10 @@ interface Addition {
   back: number;
 }
 
-/** A new content of a known lead. */
+/** New content of a known lead. */
 type Content = Pick<ListedLead, 'id' | 'hash' | 'raw' | 'facts'>;
 
-/** Records the elements of a listing: stores new and changed leads, and owes them to sinks. */
+/** Records the elements of a listing: stores new and changed leads, and records them as owed to sinks. */
 export class Recording {
   readonly #clock: Clock;
   readonly #transactions: Transactions;
@@ -56,7 +56,7 @@ export class Recording {
     this.#sql = prepareRecording(db);
   }
 
-  /** Begins blocks up to the first one that is not known, and returns how many. */
+  /** Begins blocks up to the first one that is not known, and returns how many it began. */
   beginKnown(poll: OpenPoll, blocks: readonly BlockHead[]): number {
     const unknown = blocks.findIndex((block) => !poll.blocks.isKnown(block) || !this.beginBlock(poll, block));
     return unknown === -1 ? blocks.length : unknown;
@@ -80,8 +80,9 @@ export class Recording {
   }
 
   /**
-   * Stores the items and owes the leads in one transaction. When the promise resolves, all of them are on disk; if it rejects, none is.
-   * @param block the block that the items are, unless it has begun already
+   * Stores the items, and records their leads as owed, in one transaction. When the promise resolves, all of this is on disk. If it rejects,
+   * none of it is.
+   * @param block the block that consists of the items, unless that block has already begun
    */
   async record(poll: OpenPoll, items: readonly ListedItem[], block?: BlockHead): Promise<RecordCounts> {
     if (block && this.beginBlock(poll, block))
@@ -175,7 +176,7 @@ export class Recording {
     }
   }
 
-  /** Ignores the content of an erased lead. Stores only the hash of a new content, so that the next polls treat that content as known. */
+  /** Ignores the content of an erased lead. Stores only the hash of new content, so that the next polls treat that content as known. */
   #recordErased(poll: OpenPoll, lead: ListedLead, row: LeadRow): void {
     if (row.hash !== lead.hash && !poll.seen.has(row.first_no)) {
       this.#sql.setHash.run(lead.hash, poll.source, lead.id);
@@ -239,8 +240,8 @@ export class Recording {
   }
 
   /**
-   * Whether this content must not be recorded now, although it is valid: it was rejected because a listing contained the lead's id more
-   * than once, with different contents, or it was erased while it was rejected.
+   * Whether this content must not be recorded now, although it is valid: it was rejected because a listing contained the lead's id more than
+   * once, with different content, or its text was erased while it was rejected.
    */
   #isBarred(poll: OpenPoll, lead: ListedLead): boolean {
     return this.#sql.isBarred.get(poll.source, lead.hash) !== undefined;
@@ -250,7 +251,7 @@ export class Recording {
     // The known content wins; if the listing does not contain it, the first content wins. If the last content won, every poll would create
     // a new version.
     const reason =
-      'This id occurs more than once in the listing, with different contents; leadsync recorded one of them.';
+      'This id occurs more than once in the listing, with different content; leadsync recorded only one version.';
     this.#reject(poll, { ...lead, kind: 'rejected', reason, path: 'id' });
   }
 
@@ -308,7 +309,7 @@ function isOld({ createdAtMs }: ContentFacts, before: number): boolean {
   return createdAtMs !== null && createdAtMs < before;
 }
 
-/** Returns the names of the top-level fields in which two texts of a lead differ. Returns null if the earlier content has been removed. */
+/** Returns the names of the top-level fields in which two versions of a lead differ. Returns null if the earlier content has been removed. */
 function changedFields(before: string, after: string): string[] | null {
   const [old, now] = [JSON.parse(before), JSON.parse(after)] as [
     Record<string, unknown>,

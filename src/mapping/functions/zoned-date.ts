@@ -6,7 +6,7 @@ const TOKEN = /yyyy|MMMM|MMM|EEEE|EEE|MM|dd|HH|mm|ss|M|d|H/g;
 /** The format of `date` if none is given. */
 const DEFAULT_DATE_FORMAT = 'yyyy-MM-dd';
 
-/** Whether the text names a time zone: `Australia/Sydney`. */
+/** Whether the text names a time zone, such as `Australia/Sydney`. */
 export function isTimeZone(text: string): boolean {
   try {
     formatterOf(text);

@@ -36,7 +36,7 @@ const HINT =
   'Make sure that the folder exists or can be created, and belongs to the user that leadsync runs as.';
 
 const NO_PERMISSION: DiskFailure = {
-  what: 'is not open to this user',
+  what: 'cannot be opened by this user',
   hint: 'Run this command as the user that leadsync runs as, or as root.',
 };
 /** Meaning of error codes for a command that only checks the lock and writes nothing. */

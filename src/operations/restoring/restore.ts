@@ -72,8 +72,8 @@ export class RestoreRefused extends Error {
 
 /**
  * Verifies a backup and, if `exchange` is set, puts its ledger in place. Keeps the old ledger under another name. Keeps the other files of
- * the data directory, which are newer than the backup's, and adds the missing ones; the erasures of both are merged. If the process dies at
- * any moment, the old ledger or the whole restored one is in place.
+ * the data directory, which are newer than the backup's, and adds the missing ones; the erasures of both are merged. Even if the process
+ * dies, either the old ledger or the complete restored one is in place.
  * @throws DataDirInUse if leadsync or a worker runs; RestoreRefused, ExportFailed, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function restoreLedger(
@@ -118,7 +118,7 @@ export async function restoreLedger(
       return { ...found, exchanged: true, aside, files };
     });
   } finally {
-    removeLedger(target); // unless it was exchanged: it contains personal data
+    removeLedger(target); // unless it was exchanged, because it contains personal data
     held.release();
   }
 }
@@ -128,7 +128,7 @@ function refuseLeftover(source: RestoreSource, target: string): void {
   if (source.kind !== 'file' || !isSameFile(source.path, target)) return;
   throw new RestoreRefused(
     `${nameOfSource(source)} is what an unfinished restore has left behind, and each restore replaces it. It was left as it is.`,
-    'Name the backup that it came from. If there is none, give this file another name first, and name that.',
+    'Name the backup that it came from. If there is none, rename this file first, then restore it under its new name.',
   );
 }
 
@@ -174,13 +174,13 @@ function readBackup(source: RestoreSource, target: string): CopyContents {
     switch (error.code) {
       case 'newer':
         throw new ExportFailed(
-          `${name} was written by a newer leadsync than this one.`,
-          'Install that version and restore it there, or restore a backup from before the upgrade.',
+          `${name} was written by a newer version of leadsync.`,
+          'Install that version and restore the backup with it, or restore a backup from before the upgrade.',
           error,
         );
       case 'foreign':
         throw new ExportFailed(
-          `${name} is not a backup of leadsync.`,
+          `${name} is not a leadsync backup.`,
           'Name a file that `leadsync backup` wrote, or a copy of ledger.db.',
           error,
         );
@@ -204,13 +204,13 @@ function requireOwn(
   const names = sources.map(({ name }) => name);
   if (contents.sources.length > 0 && !contents.sources.some((one) => names.includes(one)))
     throw new RestoreRefused(
-      `${source} has leads of ${contents.sources.join(', ')}, but the configuration has the sources ${names.join(', ')}: it is the backup of another installation.`,
+      `${source} has leads of ${contents.sources.join(', ')}, but the configuration has the sources ${names.join(', ')}, so it comes from another installation.`,
       hint,
     );
   const known = markedLedgers(ledgerFile(dataDir));
   if (known.length > 0 && !known.includes(contents.ledgerId))
     throw new RestoreRefused(
-      `${source} is a backup of another ledger than those that this data directory has had: it is the backup of another installation.`,
+      `${source} is a backup of a ledger that this data directory has never had, so it comes from another installation.`,
       hint,
     );
 }
@@ -244,7 +244,7 @@ function putInPlace(file: string, target: string, now: Date, replaces: boolean):
       return [aside];
     }
   } catch (error) {
-    // The log of an unreadable file cannot be copied into it: keep both as they are.
+    // The write-ahead log of an unreadable file cannot be copied into the file, so keep both as they are.
     if (!(error instanceof LedgerError && UNREADABLE.includes(error.code))) throw error;
   }
   const moved = replaces ? moveAside(file, aside) : setAside(file, now);

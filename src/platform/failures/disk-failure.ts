@@ -13,7 +13,7 @@ const NO_FOLDER: DiskFailure = {
   hint: 'There is a file where a folder has to be: move it away, or set another folder.',
 };
 const NO_RIGHT: DiskFailure = {
-  what: 'is not writable for leadsync',
+  what: 'is not writable by leadsync',
   hint: 'Allow the user that leadsync runs as to list the folder, and to create and write files in it.',
 };
 const FULL: DiskFailure = {
@@ -54,7 +54,7 @@ const KNOWN: Readonly<Record<string, DiskFailure>> = {
     what: 'cannot be written to: too many open files',
     hint: 'Raise the limit (ulimit -n).',
   },
-  ENFILE: { what: 'cannot be written to: too many open files', hint: 'Raise the limit of the system.' },
+  ENFILE: { what: 'cannot be written to: too many open files', hint: "Raise the system's limit." },
   SQLITE_CANTOPEN: NO_RIGHT,
   SQLITE_READONLY: NO_RIGHT,
   SQLITE_FULL: FULL,

@@ -63,7 +63,7 @@ export function isUnreadableSecret(issue: z.core.$ZodIssue): boolean {
 
 const WHY_UNREAD: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  EACCES: 'it is not open to this user',
+  EACCES: 'this user may not read it',
   EISDIR: 'it is a folder',
 };
 

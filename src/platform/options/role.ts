@@ -29,7 +29,7 @@ export interface TrustedHeader {
   readonly defaultRole: Role | undefined;
 }
 
-/** The roles of people whom an OpenID provider logs in. */
+/** The roles of people who log in through an OpenID provider. */
 export interface PersonRoles {
   readonly roles: ReadonlyMap<string, Role>;
   /** The roles of the members of groups. */

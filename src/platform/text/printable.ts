@@ -11,7 +11,7 @@ const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]
  */
 export const INTERPRETED_IN_PAGES = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu;
 
-/** Returns the JSON escape of a character: `\u202e`. A surrogate pair becomes two escapes. */
+/** Returns the JSON escape of a character, such as `\u202e`. A surrogate pair becomes two escapes. */
 export function escaped(character: string): string {
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');

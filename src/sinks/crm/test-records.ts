@@ -1,7 +1,7 @@
 import type { Outcome } from '../../leads/outcome.ts';
 import type { TestResult } from '../sink.ts';
 
-/** Makes the records of a test lead, and deletes them even if making them failed halfway. @throws the first failure */
+/** Creates the records of a test lead, and deletes them even if only some of them were created. @throws the first failure */
 export async function makeAndDelete(
   make: () => Promise<unknown>,
   deleteAll: () => Promise<unknown>,
@@ -15,8 +15,8 @@ export async function makeAndDelete(
   await deleteAll();
 }
 
-/** Returns the result of a test whose lead the destination did not take. */
+/** Returns the result of a test whose lead the destination did not accept. */
 export function notTaken(outcome: Outcome | undefined, destination: string): TestResult {
   const what = outcome && 'reason' in outcome ? outcome.reason : undefined;
-  return { arrived: false, what: what ?? `${destination} did not take it.` };
+  return { arrived: false, what: what ?? `${destination} did not accept it.` };
 }

@@ -12,13 +12,13 @@ import {
   type EarlierFiles,
 } from './drop.ts';
 
-/** How the names of files of leads begin, below the prefix: those of the drop itself, and those of its day folders. */
+/** Beginnings of the names of lead files below the prefix: directly in the drop, and in its day folders. */
 const STARTS = ['leads-', 'day='];
 const FILE_OF_LEADS = /^(?:day=[^/]+\/)?leads-[^/]*$/;
 
 /**
- * The part of a bucket under a prefix as a drop. A file is an object, which leadsync stores in one request, so that no reader sees a part of
- * it. Nothing remains of an interrupted request.
+ * A drop in a bucket, under a prefix. A file is an object, which leadsync stores in one request, so that no reader sees a part of it. Nothing
+ * remains of an interrupted request.
  */
 export class BucketDrop implements Drop {
   readonly #access: BucketAccess;
@@ -94,7 +94,7 @@ export class BucketDrop implements Drop {
     return this.#prefix + name;
   }
 
-  /** Reads the files of leads whose names begin with one of these texts. Throws what `ObjectStore` throws. */
+  /** Reads the lead files whose names begin with one of `starts`. Throws what `ObjectStore` throws. */
   async *#read(
     objects: ObjectStore,
     starts: readonly string[],
@@ -111,7 +111,10 @@ export class BucketDrop implements Drop {
       }
   }
 
-  /** Stores a file unless its name is taken. Returns whether the file is stored, now or before; false if there is another one. */
+  /**
+   * Stores a file unless its name is taken. Returns whether the file is stored, by this request or an earlier one; false if the name belongs
+   * to a file with other content.
+   */
   async #create(objects: ObjectStore, name: string, content: Buffer, sending: Sending): Promise<boolean> {
     const key = this.#keyOf(name);
     return (
@@ -148,7 +151,7 @@ export class BucketDrop implements Drop {
       if (cause instanceof SinkUnavailable) throw cause;
       if (!(cause instanceof DeadlinePassed))
         throw bucketUnavailable(this.#access, cause, { now: clock.now(), unsent });
-      const hint = 'Check the connection to the storage, raise `timeout`, or lower `batch.max`.';
+      const hint = 'Check the connection to the storage service, raise `timeout`, or lower `batch.max`.';
       const message = `Writing to ${this.place} took longer than ${timeoutMs / 1000} s.`;
       throw new SinkUnavailable(message, { hint, unsent, cause });
     }

@@ -17,7 +17,7 @@ const KNOWN: KnownFailures = new Map([
     rights: RIGHTS,
     full: 'Raise its quota, or remove files from it.',
   }),
-  ['EntityTooLarge', ['does not take a file of this size', 'Lower `batch.max`.']],
+  ['EntityTooLarge', ['does not accept a file of this size', 'Lower `batch.max`.']],
   [
     'ConditionalRequestConflict',
     [
@@ -34,7 +34,7 @@ const KNOWN: KnownFailures = new Map([
   ],
 ]);
 
-/** Returns the error for a failure of the bucket of a drop. `unsent` is as in SinkUnavailable. */
+/** Returns the error for a failure of a drop's bucket. `unsent` is as in SinkUnavailable. */
 export function bucketUnavailable(
   bucket: NamedBucket,
   cause: unknown,
@@ -46,7 +46,7 @@ export function bucketUnavailable(
   return new SinkUnavailable(message, { hint, httpStatus, retryAfterMs, unsent, cause });
 }
 
-/** Returns the headers of the answer that an error of the SDK comes from. */
+/** Returns the headers of the answer that caused an SDK error. */
 function headersOf(error: unknown): Readonly<Record<string, string | undefined>> {
   return (error as { $response?: { headers?: Record<string, string> } }).$response?.headers ?? {};
 }

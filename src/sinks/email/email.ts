@@ -20,7 +20,7 @@ import { judgeSmtpError } from './judge-error.ts';
 import { type Mail, mailOf, previewHeaders } from './mail.ts';
 import { emailOptions } from './options.ts';
 
-/** Sends one email per lead. A repeat has the same Message-ID, by which many mailboxes drop it; SMTP itself recognises no repeats. */
+/** Sends one email per lead. A repeat has the same Message-ID, by which many mailboxes drop it; SMTP itself does not recognise repeats. */
 export const email = defineSink({
   type: 'email',
   summary: 'Sends leads by email, through an SMTP server.',
@@ -28,7 +28,7 @@ export const email = defineSink({
   perLead: {
     to: {
       means:
-        'The recipients: an expression that gives one or more addresses, as a text or a list, or `{ value: "sales@example.com" }`.',
+        'The recipients: an expression that gives one or more addresses, as text or as a list, or `{ value: "sales@example.com" }`.',
       required: true,
       fault: (constant) =>
         readAddresses(constant) === undefined
@@ -46,7 +46,7 @@ export const email = defineSink({
     text: { means: 'The whole text. Default: a line for each field.' },
     html: {
       means:
-        'The whole HTML. Put texts of the lead into `html(…)`, which escapes them. Default: a table of the fields.',
+        'The whole HTML. Put text from the lead into `html(…)`, which escapes it. Default: a table of the fields.',
     },
   },
   defaults: {
@@ -91,7 +91,7 @@ class EmailSink implements Sink {
     this.#host = this.#url.host;
   }
 
-  /** Connects and logs in, without sending a mail. */
+  /** Connects and logs in, without sending an email. */
   async check(stop: AbortSignal): Promise<void> {
     const { timeoutMs } = this.#parts;
     try {
@@ -129,7 +129,7 @@ class EmailSink implements Sink {
       };
     const outcome = await this.#send(mail, stop, WITHOUT_LEASE);
     if (outcome.kind === 'refused') return { arrived: false, what: outcome.reason };
-    const what = `${this.#host} accepted the test email to ${mail.to.join(', ')} as ${mail.messageId}. Look into the mailbox, and into its spam folder.`;
+    const what = `${this.#host} accepted the test email to ${mail.to.join(', ')} as ${mail.messageId}. Check the mailbox and its spam folder.`;
     return { arrived: true, what };
   }
 
@@ -163,7 +163,10 @@ class EmailSink implements Sink {
     return mail ? this.#send(mail, stop, under) : NO_RECIPIENT;
   }
 
-  /** Sends an email over a connection of its own. If the server takes it for some recipients, it is delivered. @throws SinkUnavailable */
+  /**
+   * Sends an email over a connection of its own. If the server accepts it for at least one recipient, it counts as delivered.
+   * @throws SinkUnavailable
+   */
   async #send(
     { replyTo, to, ...mail }: Mail,
     stop: AbortSignal,
@@ -200,7 +203,7 @@ class EmailSink implements Sink {
   }
 }
 
-/** Passes a mail on unchanged, after `open`, which runs when the connection and the login are made. If it throws, no mail is sent. */
+/** Passes an email on unchanged. First calls `open`, once the connection and the login are complete. If `open` throws, no email is sent. */
 class Gate extends Transform {
   constructor(open: () => void) {
     super({

@@ -9,7 +9,7 @@ interface Search<Delivery> {
   readonly under: AttemptUnderWay;
   /** Maximum time of one run, in ms. */
   readonly partMs: number;
-  /** A number from 0 up to 1 that differs between attempts. Determines which leads are tried alone. */
+  /** A number from 0 (inclusive) to 1 (exclusive) that differs between attempts. Determines which leads are tried alone. */
   readonly offset: number;
   /** Returns the outcome of a lead that the program does not take while it takes others. */
   readonly refused: (run: FailedRun) => Refused;

@@ -5,18 +5,18 @@ import { SinkUnavailable } from '../sink.ts';
 import type { Acknowledgement } from './program-protocol.ts';
 import type { Run } from './run-program.ts';
 
-/** A run in which the program did not take the leads. Whether a lead or the program is at fault has to be found out. */
+/** A run in which the program did not take the leads. It is not yet known whether a lead or the program is at fault. */
 export interface FailedRun {
   /** What happened, as a clause that follows the name of the program. */
   readonly what: string;
   readonly hint: string;
-  /** The last lines on standard error. May contain text of a lead. */
+  /** The last lines on standard error. May contain text from a lead. */
   readonly answer: string | undefined;
   /** Whether the program itself says that a lead is at fault. */
   readonly blamesLead: boolean;
 }
 
-/** What a run means beside the program itself. */
+/** What is needed to judge a run, besides the run itself. */
 interface RunContext {
   /** The program as the configuration names it. */
   readonly program: string;
@@ -25,16 +25,16 @@ interface RunContext {
   readonly secrets: readonly string[];
 }
 
-/** Exit codes with a meaning of their own: of sysexits.h (BSD), and of shells (POSIX, 2.8.2 Exit Status for Commands). */
+/** Exit codes with a special meaning, from sysexits.h (BSD) and from shells (POSIX, 2.8.2 Exit Status for Commands). */
 const [DATA_ERROR, TRY_LATER, NOT_EXECUTABLE, NOT_FOUND, SIGNALLED] = [65, 75, 126, 127, 128];
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
-/** Maximum characters of standard error that are stored. */
+/** Maximum number of characters of standard error to store. */
 const MAX_ANSWER = 1000;
 
 const SEE = '`leadsync trace LEAD --show-data` shows the end of its standard error.';
 
 /**
- * Returns undefined if the program took the leads.
+ * Judges a run. Returns undefined if the program took the leads.
  * @throws SinkUnavailable if the program as a whole is known to be at fault, or leadsync ended it
  */
 export function judgeRun(
@@ -62,7 +62,7 @@ export function judgeRun(
     );
   if (code === 0 && wants)
     return failed(
-      'ended with exit code 0 and did not write the STATE that it got last to standard output',
+      'ended with exit code 0 and did not write the STATE to standard output',
       `It has to be a Singer target. ${SEE}`,
     );
   if (code === 0) return undefined;

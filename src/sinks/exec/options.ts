@@ -34,26 +34,26 @@ const configValue = z.union(
 /** The options of an exec sink, without those common to every sink. */
 export const execOptions = z.strictObject({
   command: command.describe(
-    'The program and its arguments: `[psql, -f, load.sql]`. A name without a slash is searched for on the `PATH`; a relative path starts at `cwd`. No shell reads it. Other users of the machine can see arguments: put secrets into `env` or `config`.',
+    'The program and its arguments: `[psql, -f, load.sql]`. A name without a slash is searched for on the `PATH`; a relative path starts at `cwd`. No shell interprets the command. Other users of the machine can see arguments: put secrets into `env` or `config`.',
   ),
   speaks: z
     .enum(['jsonl', 'singer'])
     .default('jsonl')
     .describe(
-      'What the program reads from its standard input: `jsonl`, one JSON object per lead and line; or `singer`, the messages SCHEMA, RECORD and STATE for a Singer target. With `singer`, the defaults are `batch: {max: 10000, wait: 5m}` and `timeout: 5m`.',
+      'What the program reads from its standard input: `jsonl`, one line with a JSON object for each lead; or `singer`, the messages SCHEMA, RECORD and STATE for a Singer target. With `singer`, the defaults are `batch: {max: 10000, wait: 5m}` and `timeout: 5m`.',
     ),
   config: z
     .record(z.string(), configValue)
     .transform((config) => new Secret(JSON.stringify(config, revealed)))
     .optional()
     .describe(
-      'The configuration of a Singer target. leadsync writes it to a private file for each start, appends `--config FILE` to the command, and removes the file afterwards. All its texts count as secrets.',
+      'The configuration of a Singer target. leadsync writes it to a private file for each start, appends `--config FILE` to the command, and removes the file afterwards. Every string in it counts as a secret.',
     ),
   env: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/, 'is not the name of an environment variable'), secret())
     .default({})
     .describe(
-      'Environment variables of the program. Their values are secret. Of its own environment, leadsync passes on only PATH, HOME, USER, LOGNAME, LANG, LC_ALL, TZ and TMPDIR.',
+      'Environment variables of the program. Their values are secret. From its own environment, leadsync passes on only PATH, HOME, USER, LOGNAME, LANG, LC_ALL, TZ and TMPDIR.',
     ),
   cwd: z
     .string()
@@ -65,19 +65,19 @@ export const execOptions = z.strictObject({
     .enum(['number', 'string'])
     .default('number')
     .describe(
-      'How ids are written: as a `number` with every digit, or as a `string`, for programs that round whole numbers above 2^53. It does not concern `fields` with `speaks: jsonl`.',
+      'How ids are written: as a `number` with every digit, or as a `string`, for programs that round whole numbers above 2^53. This does not apply to `fields` with `speaks: jsonl`.',
     ),
   max_lead_size: size()
     .prefault('1mb')
     .describe(
-      'Maximum size of the JSON of a lead as received, or of its `fields`. leadsync refuses a larger lead alone.',
+      'Maximum size of the JSON of a lead as received, or of its `fields`. leadsync refuses a larger lead and delivers the rest of the batch.',
     ),
 });
 
 /** The options of an exec sink, validated. */
 export type ExecOptions = z.output<typeof execOptions>;
 
-/** Returns what is wrong with options that are valid one by one. */
+/** Returns what is wrong with the combination of options. */
 export function optionFaults({ config, speaks }: ExecOptions): readonly OptionFault[] {
   if (config === undefined || speaks === 'singer') return [];
   return [
@@ -95,7 +95,7 @@ const QUOTED = /'[^']*'|"(?:\\.|[^"\\])*"/gs;
 /** A pipe, and not `||` or `>|`. */
 const PIPE = /(?<![|>])\|(?!\|)/;
 
-/** Returns a sentence about a pipeline of which the exit code says nothing about its first programs. */
+/** Returns a warning about a shell pipeline whose exit code does not show failures of its earlier programs. */
 export function optionWarnings({ command }: ExecOptions): readonly string[] {
   const isPipeline =
     command.some((part) => SHELL.test(part)) &&
@@ -103,22 +103,22 @@ export function optionWarnings({ command }: ExecOptions): readonly string[] {
     !command.some((part) => part.includes('pipefail'));
   if (!isPipeline) return [];
   return [
-    'The shell in `command` returns the exit code of the last program of a pipeline, so leads count as delivered even if another program of it fails. Use `[bash, -o, pipefail, -c, "…"]`.',
+    'The shell in `command` returns the exit code of the last program of a pipeline, so leads count as delivered even if an earlier program in it fails. Use `[bash, -o, pipefail, -c, "…"]`.',
   ];
 }
 
 /** Names of options and variables whose values are secret. */
 const SECRET_NAME = /pass|pwd|secret|token|key|credential|auth|private/i;
-/** A text that looks random: long, of letters and digits. Masking every short text as well would make words unreadable. */
+/** Text that looks random: long, with letters and digits. If leadsync masked short text as well, it would make words unreadable. */
 const RANDOM = /^(?=.*[A-Za-z])(?=.*\d)\S{16,}$/;
-/** A shorter secret is also part of other words. */
+/** Minimum length of a secret to mask. A shorter one also occurs within other words. */
 const SHORTEST_SECRET = 4;
-/** A shorter line of a secret, such as `{` or `-----`, is not secret alone. */
+/** Minimum length of a line of a secret to mask. A shorter line, such as `{` or `-----`, is not secret by itself. */
 const SHORTEST_LINE = 16;
 
 /**
- * Returns the texts of the options that the program gets and that must not be stored if it writes them to standard error, longest first: one
- * may be the beginning of another.
+ * Returns the secrets in the options, which must not be stored if the program writes them to standard error. Longest first, because one may
+ * be the beginning of another.
  */
 export function secretsOf({ config, env }: ExecOptions): readonly string[] {
   const texts = new Set<string>();
@@ -157,12 +157,12 @@ function decoded(text: string): string {
   }
 }
 
-/** Whether a map is not the file of a secret: if that cannot be read, it is no ordinary map either. */
+/** Whether a map does not have the form `{ file: … }`. Otherwise a map that names an unreadable secret file would pass as an ordinary map. */
 function isNoSecretFile(map: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(map).join() !== 'file';
 }
 
-/** Replaces the secrets in a value for `JSON.stringify`, which has called their `toJSON` already. */
+/** Reveals the secrets in a value, as a replacer for `JSON.stringify`, which has already called their `toJSON`. */
 function revealed(this: unknown, key: string, value: unknown): unknown {
   const original = (this as Readonly<Record<string, unknown>>)[key];
   return original instanceof Secret ? original.reveal() : value;

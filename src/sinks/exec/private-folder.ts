@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
 import { SinkUnavailable } from '../sink.ts';
 
-/** A temporary folder that is open to its owner alone (mode 0700). */
+/** A temporary folder that only its owner can open (mode 0700). */
 export interface PrivateFolder {
   readonly path: string;
   /** Removes the folder with everything in it. */
@@ -22,7 +22,7 @@ export async function makePrivateFolder(): Promise<PrivateFolder> {
       hint: 'Check the system log.',
     };
     throw new SinkUnavailable(`The folder for temporary files, ${tmpdir()}, ${what}.`, {
-      hint: `${hint} The variable TMPDIR of leadsync names another folder.`,
+      hint: `${hint} To use another folder, set leadsync's environment variable TMPDIR.`,
       unsent: true,
       cause,
     });

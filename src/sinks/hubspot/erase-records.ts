@@ -7,10 +7,10 @@ import { readLinkedContacts } from './linked-contacts.ts';
 import { readProperties } from './prepare-account.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
-/** The object of enquiries. */
+/** The object in which HubSpot stores enquiries. */
 export type RecordObject = Exclude<ObjectName, 'contacts'>;
 
-/** The names of objects for people. */
+/** The singular names of objects, for people to read. */
 export const SINGULAR: Readonly<Record<ObjectName, string>> = {
   contacts: 'contact',
   deals: 'deal',
@@ -21,7 +21,7 @@ const RECYCLING = "HubSpot's recycling bin keeps deleted deals and leads for som
 const NOT_MADE = 'leadsync did not make it; its properties `leadsync_…` were emptied';
 const OF_ANOTHER = 'leadsync made it for another lead, which is not erased';
 const UNFOUND =
-  'No contact there has the key of one of these leads. With `object: none`, a contact that leadsync did not make has no key: look for it by the email address or phone number of the person, and empty or delete it by hand.';
+  'No contact in HubSpot has the key of one of these leads. With `object: none`, a contact that leadsync did not make has no key: look for it by the email address or phone number of the person, and empty or delete it by hand.';
 
 interface Erasing {
   readonly api: HubSpotApi;
@@ -33,8 +33,8 @@ interface Erasing {
 }
 
 /**
- * Deletes the records with these keys, contacts for good. Keeps contacts without one of the keys to which a deleted record was linked, and
- * empties leadsync's own properties of those that leadsync did not make. @throws SinkUnavailable
+ * Deletes the records with these keys; contacts permanently. Keeps contacts that were linked to a deleted record but have none of these keys. Of
+ * these contacts, empties leadsync's own properties if leadsync did not create the contact. @throws SinkUnavailable
  */
 export async function eraseRecords(keys: readonly string[], erasing: Erasing): Promise<ErasedRecords> {
   const { api, object, limits, refOf } = erasing;
@@ -53,8 +53,8 @@ export async function eraseRecords(keys: readonly string[], erasing: Erasing): P
 }
 
 /**
- * Deletes the records with these keys. Returns their number by object. After a deletion for good, HubSpot does not take the email address of the
- * contact any more. @throws SinkUnavailable
+ * Deletes the records with these keys. Returns the number of deleted records by object. After a permanent deletion, HubSpot no longer accepts the
+ * email address of the contact. @throws SinkUnavailable
  */
 export async function deleteRecords(
   keys: readonly string[],
@@ -76,8 +76,8 @@ export async function deleteRecords(
 }
 
 /**
- * Returns the names of leadsync's own properties of contacts, except the key. Without the property of the key, HubSpot answers as if no record
- * were there. @throws SinkUnavailable if it does not exist
+ * Returns the names of leadsync's own contact properties, except the key property. Verifies that the key property exists, because without it
+ * HubSpot answers as if no record existed. @throws SinkUnavailable if it does not exist
  */
 async function ownProperties({ api, object, limits }: Erasing): Promise<readonly string[]> {
   const objects = object ? (['contacts', object] as const) : (['contacts'] as const);
@@ -97,7 +97,7 @@ async function ownProperties({ api, object, limits }: Erasing): Promise<readonly
   return own;
 }
 
-/** Returns the contacts without one of these keys to which records with these keys are linked. */
+/** Returns the contacts that are linked to records with these keys but have none of the keys themselves. */
 async function linkedContacts(
   keys: readonly string[],
   object: RecordObject,

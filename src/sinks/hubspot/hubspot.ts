@@ -39,7 +39,7 @@ import { deliver, readRecords, recordInputs, VERBS, writeRecords } from './write
 /** Delivers each lead to HubSpot as a contact for the person and a deal or lead for the enquiry. */
 export const hubspot = defineSink({
   type: 'hubspot',
-  summary: 'Makes a contact and a deal (or lead) in HubSpot for every lead.',
+  summary: 'Creates a deal (or lead) in HubSpot for each lead, and a contact for each new person.',
   options: hubspotOptions,
   fieldFault,
   standardFields,
@@ -73,7 +73,7 @@ ${crmLines(region)}`,
   open: (options, parts) => new HubSpotSink(options, parts),
 });
 
-/** HubSpot's ids of the types of objects, in the addresses of records. */
+/** HubSpot's ids of object types, as they appear in the addresses of records. */
 const TYPE_IDS: Readonly<Record<ObjectName, string>> = { contacts: '0-1', deals: '0-3', leads: '0-136' };
 const OBJECTS: Readonly<Record<HubSpotOptions['object'], RecordObject | undefined>> = {
   deal: 'deals',
@@ -81,7 +81,7 @@ const OBJECTS: Readonly<Record<HubSpotOptions['object'], RecordObject | undefine
   none: undefined,
 };
 
-/** Requests of a batch of new leads: to read and make contacts and deals, and to link them. A lead is made with its link. */
+/** Number of requests for a batch of new leads: to read and create contacts and deals, and to link them. A lead is created together with its link. */
 const REQUESTS: Readonly<Record<HubSpotOptions['object'], number>> = { deal: 5, lead: 4, none: 2 };
 
 /** Where the records of an account are shown. */
@@ -94,11 +94,11 @@ class HubSpotSink implements Sink {
   readonly #options: HubSpotOptions;
   readonly #parts: SinkParts;
   readonly #api: HubSpotApi;
-  /** The object of enquiries; undefined if there are only contacts. */
+  /** The object in which HubSpot stores enquiries; undefined if there are only contacts. */
   readonly #object: RecordObject | undefined;
-  /** Absent without a record per lead: a contact has the key of its first lead only. */
+  /** Absent if there is no record per lead, because a contact has only the key of its first lead. */
   readonly storedLeads?: (stop: AbortSignal) => AsyncIterable<StoredLead>;
-  /** Two batches that read and write the contact of one person at once could both find that it is new. */
+  /** Prevents two batches from writing the same person at the same time: both could find that the contact is new. */
   readonly #contacts = new KeyedMutex();
   #account: Account | undefined;
 
@@ -140,7 +140,7 @@ class HubSpotSink implements Sink {
     return outcomesInOrder(deliveries, enquiries);
   }
 
-  /** Makes the records of the test lead, and deletes them. */
+  /** Creates the records of the test lead, and deletes them. */
   async test({ deliveries }: Batch, stop: AbortSignal): Promise<TestResult> {
     const limits = withoutLease(stop);
     const [enquiry] = enquiriesOf(deliveries, this.#parts);
@@ -153,8 +153,8 @@ class HubSpotSink implements Sink {
     const { outcome } = enquiry;
     if (outcome?.kind !== 'delivered') return notTaken(outcome, 'HubSpot');
     const made = this.#object === undefined ? 'a contact' : `a contact and a ${this.#options.object}`;
-    const withoutEmail = outcome.remark === undefined ? '' : ', without the invented email address';
-    const what = `${this.#api.addressee.origin} took the test lead${withoutEmail}: leadsync made ${made}, and deleted what it made.`;
+    const withoutEmail = outcome.remark === undefined ? '' : ', without its email address';
+    const what = `${this.#api.addressee.origin} accepted the test lead${withoutEmail}: leadsync created ${made}, and deleted what it made.`;
     return { arrived: true, what };
   }
 

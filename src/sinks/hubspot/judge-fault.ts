@@ -5,9 +5,9 @@ import { type HubSpotFault, readBody, readFault } from './read-answer.ts';
 
 /** What a fault of one record means for its lead. */
 export type RecordFault =
-  /** The record exists already: HubSpot names it, or at least the unique value is taken. */
+  /** The record already exists: HubSpot names it, or at least reports that a unique value is taken. */
   | { readonly kind: 'existing'; readonly id: string | undefined }
-  /** HubSpot takes the contact without its email address; `refused` is what the fault means for any other record. */
+  /** HubSpot may accept the contact without its email address; `refused` is what the fault means for any other record. */
   | { readonly kind: 'wrong-email'; readonly refused: Refused }
   /** The record was deleted after leadsync had read it. */
   | { readonly kind: 'gone' }
@@ -22,18 +22,18 @@ export interface Addressee {
   readonly origin: string;
 }
 
-/** Codes of a property that say nothing about the value: every lead would have the same fault. */
+/** Codes of property errors that do not blame the value of the lead: every lead would have the same fault. */
 const OF_MAPPING = /^(PROPERTY_DOESNT_EXIST|READ_ONLY_VALUE|INVALID_OWNER_ID)$/;
-/** Properties whose values an administrator sets up and a mapping chooses: a value that is none is no lead's fault. */
+/** Properties whose options an administrator defines and a mapping selects. If a value is not an option, the lead is not at fault. */
 const OF_ACCOUNT = /^(pipeline|dealstage|hs_pipeline|hs_pipeline_stage|lifecyclestage|hs_lead_status)$/;
 const OF_UNIQUE_VALUE = /UNIQUE|DUPLICATE/;
-/** The unique properties by which leadsync finds records: another record that has the value is the one to write to. */
+/** The unique properties by which leadsync finds records. If another record already has the value, leadsync writes to that record. */
 const FINDS_RECORDS = /^(email|leadsync_key)$/;
 /** Maximum characters of an answer that are stored. */
 const MAX_ANSWER = 1_000;
-/** How long leadsync sends nothing once the requests of the day are used up, in ms. */
+/** Time for which leadsync sends nothing once the requests of the day are used up, in ms. */
 export const DAILY_WAIT_MS = 3_600_000;
-/** The waits that HubSpot's limits ask for, in ms (https://developers.hubspot.com/docs/api/usage-details). */
+/** Wait for each of HubSpot's limits, in ms (https://developers.hubspot.com/docs/api/usage-details). */
 const LIMIT_WAITS: Readonly<Record<string, number>> = {
   TEN_SECONDLY_ROLLING: 10_000,
   SECONDLY: 1_000,
@@ -41,8 +41,8 @@ const LIMIT_WAITS: Readonly<Record<string, number>> = {
 };
 const NO_KEY =
   'HubSpot has no property `leadsync_key` with unique values, by which leadsync recognises its records.';
-const DAY_USED_UP = 'The limit of the account for this day is used up.';
-/** How long HubSpot locks a record, in ms. */
+const DAY_USED_UP = "The account's daily limit is used up.";
+/** Time for which HubSpot locks a record, in ms. */
 const LOCK_MS = 2_000;
 
 /** Returns what the fault of one record of a batch means. `answer` is the text to store. */
@@ -88,7 +88,7 @@ export function blamesRecords({ httpStatus }: Answer): boolean {
   return httpStatus === 400 || httpStatus === 409;
 }
 
-/** Returns the failure that the answer to a whole request means. `path` is that of the request. */
+/** Returns the failure that the answer to a whole request means. `path` is the path of the request. */
 export function requestFailure(answer: Answer, path: string, { sink, origin }: Addressee): SinkUnavailable {
   const { httpStatus, retryAfterMs } = answer;
   const body = readBody(answer);
@@ -114,7 +114,7 @@ export function requestFailure(answer: Answer, path: string, { sink, origin }: A
         )
       : failure(
           `${name} does not have the object ${object}.`,
-          'The plan of the account may not include it: choose another `object`.',
+          'The plan of the account might not include it: choose another `object`.',
         );
   };
   switch (httpStatus) {
@@ -131,7 +131,11 @@ export function requestFailure(answer: Answer, path: string, { sink, origin }: A
     case 404:
       return notFound(path);
     case 423:
-      return failure(`${name} is changing the record for somebody else.`, 'leadsync tries again.', LOCK_MS);
+      return failure(
+        `${name} has locked the record because of another change.`,
+        'leadsync tries again.',
+        LOCK_MS,
+      );
     case 429:
       return failure(
         `${name} allows no more requests now${fault.policy === undefined ? '' : ` (limit ${shown(fault.policy)})`}.`,
@@ -177,14 +181,14 @@ export function withoutRequestsLeft({ origin }: Addressee, waitMs: number): Sink
 
 /** Returns the failure of a record that the answer to its request does not name. */
 export function unnamed({ origin }: Addressee, httpStatus: number): SinkUnavailable {
-  return new SinkUnavailable(`HubSpot at ${origin} does not say what became of the record.`, {
+  return new SinkUnavailable(`HubSpot at ${origin} did not report what happened to the record.`, {
     hint: 'leadsync sends it again; HubSpot recognises it by its key.',
     httpStatus,
     mayHaveArrived: true,
   });
 }
 
-/** Returns an answer as it is stored. */
+/** Returns the part of an answer that leadsync stores. */
 export function storedAnswer({ text }: Answer): string | undefined {
   return text?.slice(0, MAX_ANSWER).toWellFormed();
 }
@@ -193,7 +197,7 @@ function listed(properties: HubSpotFault['properties']): string {
   return properties.map(({ name, code }) => `\`${shown(name)}\` (${shown(code)})`).join(', ');
 }
 
-/** Returns a name or code of HubSpot as it may be shown: an answer could have anything in place of it. */
+/** Returns a name or code from HubSpot if it is safe to show. An answer could contain anything in its place. */
 function shown(text: string): string {
   return /^[\w.:, -]{1,100}$/.test(text) ? text : 'an unknown name';
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret } from '../../platform/options/option-types.ts';
 import type { StandardField } from '../sink.ts';
 
-/** Visible ASCII without spaces, as a header needs it. */
+/** Visible ASCII without spaces, as a header requires. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 /** The options of a hubspot sink, without those common to every sink. */
@@ -10,25 +10,25 @@ export const hubspotOptions = z.strictObject({
   token: secret()
     .refine((token) => TOKEN.test(token.reveal()), 'must be a service key such as pat-…, in one line')
     .describe(
-      'The service key of the HubSpot account (`pat-…`), or the token of a private app. Its scopes: read and write for contacts and for the object, also of their schemas for `leadsync setup`.',
+      'The service key of the HubSpot account (`pat-…`), or the token of a private app. It needs the scopes to read and write contacts and the records of `object`, and for `leadsync setup` also their schemas.',
     ),
   object: z
     .enum(['deal', 'lead', 'none'])
     .default('deal')
     .describe(
-      'The record that HubSpot gets for each lead, linked with the contact: a `deal`, a `lead` (Sales Hub), or `none`, so that there is only the contact.',
+      'The record that leadsync creates in HubSpot for each lead and links to the contact: a `deal`, a `lead` (Sales Hub), or `none`, so that there is only the contact.',
     ),
   overwrite: z
     .enum(['never', 'empty', 'always'])
     .default('empty')
     .describe(
-      'Which properties of a record that HubSpot already has are written: `empty` ones, `always` all, or `never` any. It concerns the contact of a known person, and with `events: [created, updated]` also the deal.',
+      'Which properties of an existing record leadsync writes: only `empty` ones, `always` all, or `never` any. Applies to the contact of a known person, and with `events: [created, updated]` also to the deal.',
     ),
   standard_fields: z
     .boolean()
     .default(true)
     .describe(
-      'Whether the sink has the fields that suit a new account, which `fields` extends and replaces one by one. `false`: only `fields`.',
+      'Whether the sink starts with the standard fields for a new HubSpot account. Each entry in `fields` adds a field or replaces one. `false`: the sink has only `fields`.',
     ),
   api_url: z
     .string()
@@ -55,7 +55,7 @@ function isAddress(value: string): boolean {
 /** Maximum characters of a text in HubSpot. */
 const MAX_TEXT = 65_536;
 
-/** The fields of contacts. */
+/** The standard fields of contacts. */
 const CONTACT_FIELDS: Readonly<Record<string, StandardField>> = {
   email: { from: 'email(lead.client_email)' },
   firstname: { from: 'name(lead.client_name).first', max: MAX_TEXT },
@@ -66,15 +66,15 @@ const CONTACT_FIELDS: Readonly<Record<string, StandardField>> = {
 };
 
 /**
- * The client as typed in this enquiry, then the answers. A known contact may keep another phone number or address, so the record of the enquiry has
- * them too. The phone number comes first: a text that is too long loses its end.
+ * The client's details as typed in this enquiry, then the answers. A known contact may keep another phone number or address, so the record of the
+ * enquiry contains them too. The phone number comes first, because a text that is too long loses its end.
  */
 const ENQUIRY_TEXT =
   '([["Phone", lead.client_phone_number], ["Email", lead.client_email], ["Name", lead.client_name], ["Address", lead.address]]' +
   '.filter(pair, pair[1] != "").map(pair, pair[0] + ": " + pair[1])' +
   ' + lead.questions.map(q, q.question + ": " + q.answer)).join("\\n")';
 
-/** The fields that tell where an enquiry comes from and what it says. */
+/** The standard fields for the origin and the text of an enquiry. */
 const ENQUIRY_FIELDS: Readonly<Record<string, StandardField>> = {
   leadsync_service: { from: 'lead.service_name', max: MAX_TEXT },
   leadsync_source: { from: 'lead.source' },
@@ -84,7 +84,7 @@ const ENQUIRY_FIELDS: Readonly<Record<string, StandardField>> = {
 
 const TITLE: StandardField = { from: 'lead.service_name + ": " + lead.client_name', max: 255 };
 
-/** Returns the fields that suit a new account. */
+/** Returns the standard fields for a new account. */
 export function standardFields(
   { object, standard_fields: isOn }: HubSpotOptions,
   region: string | undefined,

@@ -12,13 +12,13 @@ import type { RecordInput } from './match-results.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 import { isFault, outcomeOf } from './write-contacts.ts';
 
-/** The request that makes a record. An upsert is safe to repeat, but takes no associations. */
+/** The request that creates a record. An upsert is safe to repeat, but accepts no associations. */
 export const VERBS = { deals: 'upsert', leads: 'create' } as const;
 
-/** The type of the association from a lead to its contact; a lead cannot be made without one. */
+/** The type of the association from a lead to its contact; a lead cannot be created without a contact. */
 const LEAD_TO_CONTACT = { associationCategory: 'HUBSPOT_DEFINED', associationTypeId: 578 };
 
-const DELETED = 'Somebody has deleted the record in HubSpot, so leadsync does not update it.';
+const DELETED = 'The record was deleted in HubSpot, so leadsync does not update it.';
 
 interface Writing {
   readonly overwrite: Overwrite;
@@ -27,7 +27,7 @@ interface Writing {
   readonly refOf: (record: HubSpotRecord) => DestinationRecord;
 }
 
-/** Reads which deals or leads HubSpot has already, by the keys of the leads. @throws SinkUnavailable */
+/** Reads the deals or leads that HubSpot already has, by the keys of the leads. @throws SinkUnavailable */
 export async function readRecords(
   api: HubSpotApi,
   object: Exclude<ObjectName, 'contacts'>,
@@ -45,8 +45,8 @@ export async function readRecords(
 }
 
 /**
- * Makes or updates the deal or lead of each enquiry, links it with the contact unless people may have changed the link, and sets the outcome of the
- * enquiry. A record is made only if HubSpot has none with the key of the lead.
+ * Creates or updates the deal or lead of each enquiry, links it to the contact unless people may have changed the link, and sets the outcome of
+ * the enquiry. Creates a record only if HubSpot has none with the key of the lead.
  * @throws SinkUnavailable
  */
 export async function writeRecords(
@@ -76,7 +76,7 @@ export async function writeRecords(
     ...(await api.write(object, 'update', updates, { limits, keyOf: ({ id }) => id })),
     ...(await api.write(object, VERBS[object], recordInputs(object, created), { limits, keyOf })),
   ]);
-  const links = object === 'deals' ? linksOf(await unlinked(api, open, limits), written) : []; // a lead is made with its link
+  const links = object === 'deals' ? linksOf(await unlinked(api, open, limits), written) : []; // a lead is created with its link
   const faults = await api.associate(object, links, limits);
   for (const enquiry of open.filter(({ outcome }) => outcome === undefined)) {
     const result = written.get(enquiry.key);
@@ -89,7 +89,7 @@ export async function writeRecords(
   }
 }
 
-/** Sets the outcome of an enquiry that needs nothing more. */
+/** Marks an enquiry as delivered, with its remarks. */
 export function deliver(
   enquiry: Enquiry,
   ref: DestinationRecord | undefined,
@@ -98,7 +98,7 @@ export function deliver(
   enquiry.outcome = deliveredAs(ref, [...enquiry.remarks, ...remarks]);
 }
 
-/** Returns the inputs that make the records of enquiries. Without a contact yet, the id of the contact is a word in square brackets. */
+/** Returns the inputs that create the records of enquiries. If the contact does not exist yet, `[contact]` stands for its id. */
 export function recordInputs(
   object: keyof typeof VERBS,
   enquiries: readonly Enquiry[],
@@ -115,8 +115,8 @@ export function recordInputs(
 }
 
 /**
- * Returns the enquiries whose deal has to be linked with the contact: each new one, and one that an earlier attempt may have made without linking
- * it. Leaves alone the links of a deal that is updated or replayed, and of one that has any contact, because people may have changed them.
+ * Returns the enquiries whose deal has to be linked to the contact: each new deal, and each deal that an earlier attempt may have created without
+ * a link. Leaves out deals that are updated or replayed and deals that have any contact, because people may have changed the links.
  * @throws SinkUnavailable
  */
 async function unlinked(
@@ -133,7 +133,7 @@ async function unlinked(
   );
 }
 
-/** Whether a delivery may follow an attempt that ended between making the deal and linking it. */
+/** Whether a delivery may follow an attempt that ended between creating the deal and linking it. */
 function mayBeUnlinked({ event, replay, mayHaveArrived = false }: Delivery): boolean {
   return mayHaveArrived || (event === 'created' && !replay);
 }

@@ -24,11 +24,11 @@ export interface LoginFacts {
   readonly username: string | undefined;
 }
 
-/** Error codes that blame a record (https://kafka.apache.org/protocol#protocol_error_codes). */
+/** Error codes that mean that a record is at fault (https://kafka.apache.org/protocol#protocol_error_codes). */
 const REFUSED: Readonly<Record<string, string>> = {
   MESSAGE_TOO_LARGE: 'Raise `max.message.bytes` of the topic, then use `leadsync retry`.',
   RECORD_LIST_TOO_LARGE: 'Raise `segment.bytes` of the topic, then use `leadsync retry`.',
-  INVALID_RECORD: 'The log of the broker says which rule the record breaks, such as that of a schema.',
+  INVALID_RECORD: "The broker's log says which rule the record breaks, for example a schema.",
 };
 
 /** Codes after which the brokers may have the records: a leader writes them before it waits for the other replicas. */
@@ -54,7 +54,7 @@ const STALE = new Set([
 
 type Hint = (place: Place, login: LoginFacts) => string;
 
-const TEMPORARY: Hint = () => 'This usually passes by itself: a broker restarts, or leadership moves.';
+const TEMPORARY: Hint = () => 'This is usually transient: a broker is restarting, or leadership is moving.';
 const REPLICAS: Hint = ({ topic }) =>
   `Check that the brokers run, and \`min.insync.replicas\` of the topic: kafka-topics.sh --describe --topic ${topic}`;
 const WRITE: Hint = ({ topic }, { username }) =>
@@ -62,7 +62,7 @@ const WRITE: Hint = ({ topic }, { username }) =>
 
 const HINTS: Readonly<Record<string, Hint>> = {
   UNKNOWN_TOPIC_OR_PARTITION: ({ topic }) =>
-    `Create it (kafka-topics.sh --create --topic ${topic}), or set \`create: true\`. A topic that leadsync must not describe looks missing too.`,
+    `Create it (kafka-topics.sh --create --topic ${topic}), or set \`create: true\`. A topic that leadsync is not allowed to describe looks missing too.`,
   TOPIC_AUTHORIZATION_FAILED: WRITE,
   CLUSTER_AUTHORIZATION_FAILED: (place, login) =>
     `${WRITE(place, login)} To create topics, the user needs the operation Create too.`,
@@ -74,7 +74,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
   REQUEST_TIMED_OUT: REPLICAS,
   NOT_ENOUGH_REPLICAS: REPLICAS,
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: REPLICAS,
-  KAFKA_STORAGE_ERROR: () => 'The disk of the broker has failed or is full: see its log.',
+  KAFKA_STORAGE_ERROR: () => "The broker's disk has failed or is full: see the broker's log.",
   INVALID_TIMESTAMP: () =>
     'The time of this machine differs too much from that of the broker: correct the clock, or `message.timestamp.after.max.ms` of the topic.',
   UNSUPPORTED_COMPRESSION_TYPE: () => 'Choose another `compression`.',
@@ -119,8 +119,8 @@ export function isStale(code: string): boolean {
 }
 
 /**
- * Returns an error of the client as the failure of a call to a broker. An error of the network itself is returned as it is, for the caller
- * to describe.
+ * Converts an error from the Kafka client or the network to the failure of a call to a broker. Returns any other error unchanged, for the
+ * caller to describe.
  */
 export function callFailure(origin: string, error: unknown, login: LoginFacts): unknown {
   if (error instanceof SinkUnavailable) return error;
@@ -154,7 +154,7 @@ function isOfClient(error: Error): boolean {
   return error instanceof GenericError || error instanceof MultipleErrors || isOfBuffer;
 }
 
-/** A server without TLS may wait for the rest of a handshake that it takes for a request. */
+/** A server without TLS may wait for the rest of a handshake that it mistakes for a request. */
 function tooLate({ tls }: LoginFacts): Words {
   const port = tls ? ' and whether the port uses TLS' : '';
   return ['did not answer in time', `Check whether the broker hangs${port}, or raise \`timeout\`.`];
@@ -163,7 +163,10 @@ const NO_TLS: Words = ['closed the connection during the TLS handshake', 'Check 
 const NEEDS_TLS: Words = ['requires TLS', 'Set `tls: true`.'];
 const NO_KAFKA: Words = ['does not answer as Kafka does', 'Check host and port in `brokers`.'];
 
-/** A broker closes the connection without a word if it expects TLS or a login, and if it gets a request that it does not accept. */
+/**
+ * Returns the hint for a closed connection. A broker closes it without an error if it expects TLS or a login, or if it gets a request that it
+ * does not accept.
+ */
 function closed({ tls, username }: LoginFacts): string {
   const missing = [tls ? '' : '`tls: true`', username ? '' : '`username` and `password`'].filter(Boolean);
   const login = missing.length === 0 ? '' : ` The port may need ${missing.join(', or ')}.`;
@@ -183,7 +186,7 @@ function loginFailure(errors: readonly Error[], code: string | undefined): Words
   return ['does not accept the login', 'Correct `username`, `password` and `sasl`.'];
 }
 
-/** Returns the mechanisms that a broker offers, as far as they can be names of mechanisms (RFC 4422, section 3.1). */
+/** Returns the SASL mechanisms that a broker offers. Omits values that are not valid mechanism names (RFC 4422, section 3.1). */
 function mechanismsOf(error: Error): readonly string[] {
   const response: unknown = error instanceof MultipleErrors ? error['response'] : undefined;
   const names = (response as { readonly mechanisms?: unknown } | undefined)?.mechanisms;

@@ -17,7 +17,7 @@ import { isTopic, type KafkaOptions, kafkaOptions, optionFaults, optionWarnings 
 import { recordOf } from './record.ts';
 import type { Item } from './write-records.ts';
 
-/** Writes one record per lead. Kafka recognises no repeats of another process: consumers do, by the header `webhook-id`. */
+/** Writes one record per lead. Kafka does not recognise repeats from another process; consumers recognise them by the header `webhook-id`. */
 export const kafka = defineSink({
   type: 'kafka',
   summary: 'Writes leads as records to a Kafka topic, in order for each lead.',
@@ -25,7 +25,7 @@ export const kafka = defineSink({
   perLead: {
     topic_by: {
       means:
-        'The topic of each lead, by an expression: `"leads." + lead.service_slug`. A lead for which it has no value goes to `topic`, and so does every `erased` event.',
+        'An expression for the topic of each lead: `"leads." + lead.service_slug`. A lead for which the expression has no value goes to `topic`, and so does every `erased` event.',
       fault: () => 'must be an expression; the name of one topic goes into `topic`',
     },
   },
@@ -54,7 +54,7 @@ export const kafka = defineSink({
 
 const NO_TOPIC: Refused = {
   kind: 'refused',
-  reason: 'The expression of `topic_by` gives no name of a topic for this lead.',
+  reason: 'The expression `topic_by` gives no valid topic name for this lead.',
   unsent: true,
 };
 
@@ -128,7 +128,7 @@ class KafkaSink implements Sink {
     return writeRecords(await this.#cluster.get(), items, { stop, under, timeoutMs, now: clock.now() });
   }
 
-  /** Returns the record of a lead with its topic; undefined if `topic_by` gives a text that cannot be the name of a topic. */
+  /** Returns the record of a lead with its topic; undefined if the value of `topic_by` is not a valid topic name. */
   #itemOf(delivery: Delivery, traceparent: string | undefined, kind?: EventKind): Item | undefined {
     const topic = mappedText(delivery.perLead?.get('topic_by')) || this.#options.topic;
     if (!isTopic(topic)) return undefined;

@@ -24,7 +24,7 @@ export function readBrokers(text: string): readonly BrokerAddress[] | undefined 
   return brokers.every((broker) => broker !== undefined) ? brokers : undefined;
 }
 
-/** Whether a text can be the name of a topic. */
+/** Whether the text is a valid topic name. */
 export function isTopic(text: string): boolean {
   return TOPIC.test(text);
 }
@@ -49,7 +49,9 @@ export const kafkaOptions = z.strictObject({
     .min(1)
     .max(10_000)
     .optional()
-    .describe('The number of partitions of a topic that leadsync creates. Default: that of the brokers.'),
+    .describe(
+      'The number of partitions of a topic that leadsync creates. Default: the number that the brokers are configured with.',
+    ),
   tombstones: z
     .boolean()
     .default(false)
@@ -59,7 +61,7 @@ export const kafkaOptions = z.strictObject({
   compression: z
     .enum(['none', 'gzip', 'snappy', 'lz4', 'zstd'])
     .default('none')
-    .describe('How records are compressed on their way to the brokers and there.'),
+    .describe('How records are compressed, in transit and on the brokers.'),
   tls: z.boolean().default(false).describe('Whether to connect with TLS.'),
   tls_ca: secret()
     .optional()
@@ -79,7 +81,7 @@ export const kafkaOptions = z.strictObject({
 /** The options of a kafka sink after validation. */
 export type KafkaOptions = z.output<typeof kafkaOptions>;
 
-/** Returns what is wrong with the options together. */
+/** Returns what is wrong with the combination of options. */
 export function optionFaults(options: KafkaOptions, perLead: ReadonlySet<string>): readonly OptionFault[] {
   const { create, partitions, tls, tls_certificate, tls_key, username, password, tombstones } = options;
   const faults: OptionFault[] = [];
@@ -100,13 +102,13 @@ export function optionFaults(options: KafkaOptions, perLead: ReadonlySet<string>
   if (tombstones && perLead.has('topic_by'))
     faults.push({
       option: 'tombstones',
-      message: 'cannot remove records from the topics of `topic_by`: of an erased lead only the id is left',
+      message: 'cannot remove records from the topics of `topic_by`: only the id of an erased lead is left',
       hint: 'remove `tombstones` or `topic_by`',
     });
   return faults;
 }
 
-/** Returns a warning if leads, and a password, cross the network unencrypted. */
+/** Returns a warning if leads, and possibly the password, cross the network unencrypted. */
 export function optionWarnings({ brokers, tls, sasl, password }: KafkaOptions): readonly string[] {
   if (tls || (readBrokers(brokers) ?? []).every(({ host }) => isLoopback(host))) return [];
   const what = password && sasl === 'plain' ? 'leads and the password' : 'leads';

@@ -202,7 +202,7 @@ class Sender {
   ): Delivered | Refused {
     if (answer === undefined)
       throw new SinkUnavailable(
-        `${hostAndPort(leader)} did not say what became of the records for topic ${topic}, partition ${partition}.`,
+        `${hostAndPort(leader)} did not report what happened to the records for topic ${topic}, partition ${partition}.`,
         { hint: 'Check whether a proxy answers in place of Kafka.', mayHaveArrived: true },
       );
     if (answer.code === 'NONE') {

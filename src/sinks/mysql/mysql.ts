@@ -45,13 +45,13 @@ const mysqlOptions = z.strictObject({
     .regex(/^[A-Za-z0-9_]{0,40}$/, 'must have up to 40 letters, digits or _')
     .default('')
     .describe(
-      'What the names of the tables `leads` and `lead_answers` begin with. For a database that has tables of these names already.',
+      'Prefix for the names of the tables `leads` and `lead_answers`. Use it if the database already has tables with these names.',
     ),
   raw: z
     .boolean()
     .default(false)
     .describe(
-      'Whether `_leadsync_raw` has the JSON of every lead as received. If not, only of leads with anything that no other column holds, which halves the size of `leads`.',
+      'Whether `_leadsync_raw` holds the JSON of every lead as received. If not, it holds the JSON only of leads with something that no other column holds, which halves the size of `leads`.',
     ),
 });
 
@@ -198,7 +198,7 @@ class MysqlSink implements Sink {
     return this.#database.close();
   }
 
-  /** Whether the table exists. Does not create it, because that would create one in a wrong database if `url` is misspelt. */
+  /** Whether the table exists. Does not create it, because that would create one in the wrong database if `url` is misspelt. */
   async #hasLeads(signal: AbortSignal): Promise<boolean> {
     const missing = await this.#database.read(signal, (session) => missingTables(session, this.#tables));
     return !missing.includes(this.#tables.leads);

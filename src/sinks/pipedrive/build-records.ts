@@ -11,20 +11,20 @@ export interface FieldLookup {
   get(owner: FieldOwner, name: string): AccountField | undefined;
 }
 
-/** The values of a record as Pipedrive takes them, by their names in requests. */
+/** The values of a record as Pipedrive accepts them, by their names in requests. */
 export interface Parts {
   readonly own: Readonly<Record<string, unknown>>;
   /** By the codes of custom fields. */
   readonly custom: Readonly<Record<string, unknown>>;
 }
 
-/** Values that fit, and the fields of which Pipedrive has no such option. */
+/** Values that fit their fields, and the names of fields that have no option for the value. */
 interface Built {
   readonly parts: Parts;
   readonly noOption: readonly string[];
 }
 
-/** The fields of a company that was not asked: a custom field has its name in square brackets in place of its code. */
+/** Looks up fields without a request to Pipedrive. The code of a custom field is a placeholder: its name in square brackets. */
 export const namedFields: FieldLookup = {
   get: (owner, name) =>
     ownField(owner, name) ?? {
@@ -37,14 +37,14 @@ export const namedFields: FieldLookup = {
     },
 };
 
-/** The object of enquiries. */
+/** The object in which Pipedrive stores enquiries. */
 export type RecordOwner = Exclude<PipedriveOptions['object'], 'none'>;
 
 /** Maximum characters of the list of a person's enquiries, and of a person's name. */
 const MAX_ENQUIRIES = 65_000;
 const MAX_NAME = 255;
 
-/** Makes the bodies of requests from what a mapping made of leads. */
+/** Builds the bodies of requests from mapped leads. */
 export class RecordBuilder {
   readonly #fields: FieldLookup;
   readonly #to: Addressee;
@@ -101,7 +101,7 @@ export class RecordBuilder {
       if ('noOption' in result) noOption.push(fieldName(owner, name));
       else if ('leftOut' in result) remarks.push(`${shown} was left out: ${result.leftOut}.`);
       else (field.isCustom ? custom : own)[field.code] = result.value;
-      if ('isCut' in result) remarks.push(`${shown} was cut, as it was too long.`);
+      if ('isCut' in result) remarks.push(`${shown} was cut because it was too long.`);
     }
     return { parts: { own, custom }, noOption };
   }
@@ -125,7 +125,7 @@ export class RecordBuilder {
   }
 }
 
-/** Returns the values of several enquiries as one. Of two values of a field the newer one stays if it may overwrite, otherwise the older one. */
+/** Merges the values of several enquiries. If they have different values for a field, the newest wins with `always`, otherwise the oldest. */
 export function merged(parts: readonly Parts[], overwrite: Overwrite): Parts {
   const ordered = overwrite === 'always' ? parts : parts.toReversed();
   const all = ordered.map(({ own, custom }) => [own, custom] as const);
@@ -135,7 +135,7 @@ export function merged(parts: readonly Parts[], overwrite: Overwrite): Parts {
   };
 }
 
-/** Returns a list of keys with those of enquiries, without the oldest if there are too many. */
+/** Returns a list of keys with the keys of the enquiries added. Drops the oldest keys if the list becomes too long. */
 export function withKeys(held: string, enquiries: readonly Pick<Enquiry, 'key'>[]): string {
   const keys = new Set([...keysIn(held), ...enquiries.map(({ key }) => key)]);
   let text = [...keys].join('\n');
@@ -148,7 +148,7 @@ export function keysIn(held: unknown): readonly string[] {
   return typeof held === 'string' ? held.split('\n').filter((key) => key !== '') : [];
 }
 
-/** Returns the body of a request for a lead, which has custom fields beside its own. */
+/** Returns the body of a request for a lead, in which custom fields are beside Pipedrive's own. */
 export function leadBody({ own, custom }: Parts): Readonly<Record<string, unknown>> {
   const flat = Object.entries(custom).map(([code, value]) => spread(code, value));
   return Object.assign({}, own, ...flat);
@@ -179,7 +179,7 @@ export function noteContent(enquiry: Enquiry): string {
   return `<p>${lines}</p><p>leadsync ${source}</p>`;
 }
 
-/** Returns the text of the note of an enquiry, with what its person does not hold; empty if there is nothing to write. */
+/** Returns the text of an enquiry's note, including the values that the person does not have; empty if there is nothing to write. */
 export function noteText({ note, unheld }: Pick<Enquiry, 'note' | 'unheld'>): string {
   if (unheld.length === 0) return note;
   const lines = unheld.map(({ label, text }) => `${label}: ${text}`);
@@ -187,7 +187,7 @@ export function noteText({ note, unheld }: Pick<Enquiry, 'note' | 'unheld'>): st
   return note === '' ? details : `${note}\n\n${details}`;
 }
 
-/** Returns what in the content of a note says that it is that of an enquiry. */
+/** Returns a pattern that recognises the note of an enquiry by its content. */
 export function noteMark({ key }: Pick<Enquiry, 'key'>): RegExp {
   const text = escaped(key).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   return new RegExp(`leadsync (?:<a [^>]*>)?${text}<`);
@@ -201,12 +201,12 @@ function escaped(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Returns an email address or phone number as the first of a person. */
+/** Returns an email address or phone number as the primary one of a person. */
 export function contact(value: unknown): { value: unknown; primary: boolean; label: string } {
   return { value, primary: true, label: 'work' };
 }
 
-/** A person has to have a name. */
+/** Returns the name of a person, which Pipedrive requires: the mapped name, else the email address or the key of the first lead. */
 function nameOf(name: unknown, email: string | undefined, [first]: readonly Enquiry[]): string {
   if (typeof name === 'string' && name.trim() !== '') return name;
   return email ?? `Lead ${first?.key}`.slice(0, MAX_NAME);

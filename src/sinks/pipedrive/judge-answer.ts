@@ -6,11 +6,11 @@ import type { FieldOwner } from './options.ts';
 import { readBody, readFault } from './read-answer.ts';
 import { DAILY_WAIT_MS } from './token-budget.ts';
 
-/** Why Pipedrive does not take one record. */
+/** Why Pipedrive does not accept a record. */
 export type RecordFault =
-  /** Pipedrive takes the person without the email address; `refused` is what the fault means otherwise. */
+  /** Pipedrive may accept the person without the email address; `refused` is what the fault means otherwise. */
   | { readonly kind: 'wrong-email'; readonly refused: Refused }
-  /** The record was deleted, archived or merged, or that with which a new one is linked. */
+  /** The record, or the record to which a new one is linked, was deleted, archived or merged. */
   | { readonly kind: 'gone'; readonly refused: Refused }
   | Refused;
 
@@ -20,7 +20,7 @@ export interface Addressee {
   readonly sink: string;
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Returns the name of a field by its code, as a mapping has it. Pipedrive's own fields of several objects have the same code. */
+  /** Returns the name in `fields` of the field with this code. Several objects can have a Pipedrive field with the same code. */
   nameOf(code: string, owner?: FieldOwner): string | undefined;
   /** Whether a field of the mapping has the same value for every lead. */
   isConstant(name: string): boolean;
@@ -31,14 +31,12 @@ const OWNERS = ['person', 'lead', 'deal'] as const satisfies readonly FieldOwner
 const MAX_ANSWER = 1_000;
 /** The window of the burst limit, in ms. */
 const BURST_MS = 2_000;
-/** How long Cloudflare may block a client that kept on sending, in ms; documented nowhere. */
+/** Time for which Cloudflare may block a client that keeps sending requests, in ms. Not documented. */
 const BLOCK_MS = 3_600_000;
 const TOKEN_HINT =
   'Put a valid API token into `token`: Pipedrive shows it under Personal preferences, API. A new token ends the old one.';
 
-/**
- * Returns what an answer means that is no success. @throws SinkUnavailable for whatever the next lead would meet as well
- */
+/** Returns what an unsuccessful answer means for the record. @throws SinkUnavailable for a fault that the next lead would also have */
 export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addressee): RecordFault {
   const { httpStatus } = answer;
   const body = readBody(answer);
@@ -84,14 +82,14 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
       throw failure(`${name} does not accept the token.`, TOKEN_HINT);
     case 402:
       throw failure(
-        `The company at ${to.origin} is not open: it does not pay.`,
-        'Let its administrator see to the billing in Pipedrive.',
+        `The company at ${to.origin} is closed because its subscription is not paid.`,
+        'Ask its administrator to check the billing in Pipedrive.',
       );
     case 403:
       if (isPage)
         throw failure(
           `Cloudflare blocks leadsync at ${to.origin}.`,
-          'It does so after requests over the limit, also of other programs. leadsync sends nothing for an hour.',
+          'It does so after too many requests, including those of other programs. leadsync sends nothing for an hour.',
           BLOCK_MS,
         );
       if (fault.code.startsWith('feature_capping'))
@@ -119,7 +117,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
           ? `The company at ${to.origin} has used up its daily API tokens.`
           : `${name} allows no more requests now.`,
         isDay
-          ? 'leadsync asks again in an hour. More seats or another plan bring more tokens.'
+          ? 'leadsync asks again in an hour. More seats or another plan give the company more tokens.'
           : 'leadsync waits; other programs may use the same limit.',
         isDay ? DAILY_WAIT_MS : (answer.retryAfterMs ?? (resetMs > 0 ? resetMs : BURST_MS)),
       );
@@ -138,7 +136,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
       );
 }
 
-/** Returns an answer as it is stored. */
+/** Returns the part of an answer that leadsync stores. */
 function storedAnswer({ text }: Answer): string | undefined {
   return text?.slice(0, MAX_ANSWER).toWellFormed();
 }
@@ -158,7 +156,7 @@ function nameIn(
   return parameter === undefined ? undefined : nameOf(parameter, owner);
 }
 
-/** Returns a word of Pipedrive as it may be shown: an answer could have anything in place of it. */
+/** Returns a word from an answer if it is safe to show. An answer could contain anything in its place. */
 function safe(word: string): string {
   return /^\w{1,60}$/.test(word) ? word : 'an unknown name';
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret } from '../../platform/options/option-types.ts';
 import type { StandardField } from '../sink.ts';
 
-/** Visible ASCII without spaces, as a header needs it. */
+/** Visible ASCII without spaces, as a header requires. */
 const TOKEN = /^[\x21-\x7e]+$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
@@ -19,38 +19,38 @@ export const pipedriveOptions = z.strictObject({
   token: secret()
     .refine((token) => TOKEN.test(token.reveal()), 'must be an API token of Pipedrive, in one line')
     .describe(
-      'The API token of a user: in Pipedrive under Personal preferences, API. What leadsync makes belongs to this user.',
+      'The API token of a user, which Pipedrive shows under Personal preferences, API. The records that leadsync creates belong to this user.',
     ),
   object: z
     .enum(['lead', 'deal', 'none'])
     .default('lead')
     .describe(
-      'The record that Pipedrive gets for each lead, linked with the person: a `lead` in the leads inbox, a `deal`, or `none`, so that there is only the person.',
+      'The record that leadsync creates in Pipedrive for each lead and links to the person: a `lead` in the leads inbox, a `deal`, or `none`, so that there is only the person.',
     ),
   note: z
     .boolean()
     .default(true)
     .describe(
-      'Whether the answers of the client become a note, which costs 10 tokens for each lead. `false`: they are in the field `leadsync_answers`.',
+      'Whether leadsync writes the answers of the client as a note, which costs 10 tokens for each lead. `false`: it writes them to the field `leadsync_answers`.',
     ),
   overwrite: z
     .enum(['never', 'empty', 'always'])
     .default('empty')
     .describe(
-      'Which fields of a record that Pipedrive already has are written: `empty` ones, `always` all, or `never` any. It concerns a known person, and with `events: [created, updated]` also the lead or deal.',
+      'Which fields of an existing record leadsync writes: only `empty` ones, `always` all, or `never` any. Applies to a known person, and with `events: [created, updated]` also to the lead or deal.',
     ),
   daily_tokens: z
     .int()
     .min(1)
     .optional()
     .describe(
-      'How many tokens the company has a day, if Pipedrive does not say so in its answers: 30,000 per seat with Lite, 60,000 with Growth, 150,000 with Premium, 210,000 with Ultimate.',
+      'Number of API tokens that the company has per day, if Pipedrive does not report it in its answers: 30,000 per seat with Lite, 60,000 with Growth, 150,000 with Premium, 210,000 with Ultimate.',
     ),
   standard_fields: z
     .boolean()
     .default(true)
     .describe(
-      'Whether the sink has the fields that suit a new company, which `fields` extends and replaces one by one. `false`: only `fields`.',
+      'Whether the sink starts with the standard fields for a new Pipedrive company. Each entry in `fields` adds a field or replaces one. `false`: the sink has only `fields`.',
     ),
 });
 
@@ -67,23 +67,23 @@ function isDomain(value: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
 }
 
-/** The field of a person or enquiry with the key of the lead that made it. */
+/** The field of a person, lead or deal for the key of the lead for which it was created. */
 export const KEY = 'leadsync_key';
-/** The field of a person with the keys of all enquiries, written before each of them. */
+/** The field of a person for the keys of all enquiries. leadsync writes each key before it creates the lead or deal. */
 export const ENQUIRIES = 'leadsync_enquiries';
-/** The field with the address of the lead's page. */
+/** The field for the address of the lead's page. */
 export const URL_FIELD = 'leadsync_url';
-/** The field of a person with the email address as the client typed it. */
+/** The field of a person for the email address as the client typed it. */
 export const AS_TYPED = 'leadsync_email_as_typed';
 /** The name under which a mapping writes the note of an enquiry. */
 export const NOTE = 'note';
 
 const ANSWERS = 'lead.questions.map(q, q.question + "\\n" + q.answer).join("\\n\\n")';
-/** Maximum characters of a note's text: Pipedrive takes 100,000, in which characters of HTML count several times. */
+/** Maximum characters of a note's text: Pipedrive accepts 100,000 characters of HTML, in which an escaped character counts several times. */
 const MAX_NOTE = 30_000;
 const MAX_TEXT = 65_535;
 
-/** Returns the fields that suit a new company. */
+/** Returns the standard fields for a new company. */
 export function standardFields(
   { object, note, standard_fields: isOn }: Pick<PipedriveOptions, 'object' | 'note' | 'standard_fields'>,
   region: string | undefined,
@@ -114,7 +114,7 @@ export function standardFields(
   return { ...person, ...Object.fromEntries(prefixed) };
 }
 
-/** Returns why a field cannot be one of Pipedrive, as a phrase; undefined if it can. */
+/** Returns why a name cannot be that of a Pipedrive field, as a phrase; undefined if it can. */
 export function fieldFault(name: string): string | undefined {
   const [first = '', second, ...rest] = name.split('.');
   if (second !== undefined && !/^(lead|deal)$/.test(first))

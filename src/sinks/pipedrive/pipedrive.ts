@@ -38,7 +38,7 @@ import { EnquiryWriter } from './write-enquiries.ts';
 /** Delivers each lead to Pipedrive as a person for the client and a lead or deal for the enquiry. */
 export const pipedrive = defineSink({
   type: 'pipedrive',
-  summary: 'Makes a person and a lead (or deal) in Pipedrive for every lead.',
+  summary: 'Creates a lead (or deal) in Pipedrive for each lead, and a person for each new client.',
   options: pipedriveOptions,
   fieldFault,
   standardFields,
@@ -51,9 +51,9 @@ export const pipedrive = defineSink({
   }),
   defaults: {
     events: ['created'], // people edit the records
-    batchMax: 10, // after a cut, leadsync has to look for each lead of the batch
+    batchMax: 10, // after an interruption, leadsync has to search for each lead of the batch
     batchWaitMs: 0,
-    concurrency: 1, // two processes could make two persons of one client
+    concurrency: 1, // two processes could create two persons for one client
     timeoutMs: 60_000,
   },
   setup: {
@@ -78,17 +78,17 @@ class PipedriveSink implements Sink {
   readonly #parts: SinkParts;
   readonly #api: PipedriveApi;
   readonly #finder: PersonFinder;
-  /** Two attempts of this process write to a person one after the other. */
+  /** Ensures that two attempts of this process do not write to a person at the same time. */
   readonly #turns = new KeyedMutex();
   /** Undefined until they are read, and after an answer that does not fit them. */
   #fields: AccountFields | undefined;
-  /** The names of fields for messages, also after `#fields` was forgotten. */
+  /** The last fields that were read. Messages take the names of fields from them, even after `#fields` was discarded. */
   #lastFields: AccountFields | undefined;
-  /** The fields with which the constants of the mapping were verified. */
+  /** The fields against which the constants of the mapping were verified. */
   #verified: AccountFields | undefined;
-  /** The fields of the last batch that have the same value for every lead. */
+  /** The fields that have the same value for every lead, according to the mapping of the last batch. */
   #constants: ReadonlySet<string> = new Set();
-  /** Whether the answers of Pipedrive have the custom fields of a new lead. */
+  /** Whether Pipedrive's answers contain the custom fields of a new lead. */
   #hasEcho = true;
 
   constructor(options: PipedriveOptions, parts: SinkParts) {
@@ -135,7 +135,7 @@ class PipedriveSink implements Sink {
     return outcomesInOrder(deliveries, enquiriesOf(persons));
   }
 
-  /** Makes the records of the test lead, and deletes them. */
+  /** Creates the records of the test lead, and deletes them. */
   async test({ deliveries, columns = [] }: Batch, stop: AbortSignal): Promise<TestResult> {
     const { object } = this.#options;
     const persons = personsOf(deliveries, object, this.#parts);
@@ -148,7 +148,7 @@ class PipedriveSink implements Sink {
     const [outcome] = enquiriesOf(persons).map((enquiry) => enquiry.outcome);
     if (outcome?.kind !== 'delivered') return notTaken(outcome, 'Pipedrive');
     const made = object === 'none' ? 'a person' : `a person and a ${object}`;
-    const what = `${this.#options.domain} took the test lead: leadsync made ${made}, and deleted what it made.`;
+    const what = `${this.#options.domain} accepted the test lead: leadsync created ${made}, and deleted what it made.`;
     return {
       arrived: true,
       what: [what, outcome.remark, this.#api.budget.describe(this.#tokensOfLead)].filter(Boolean).join(' '),
@@ -210,9 +210,7 @@ class PipedriveSink implements Sink {
     };
   }
 
-  /**
-   * Sets the outcomes of enquiries. Those of persons who were not tried have none. @throws SinkUnavailable if nothing was sent to Pipedrive
-   */
+  /** Sets the outcomes of enquiries. Enquiries of persons who were not tried get none. @throws SinkUnavailable if nothing was sent to Pipedrive */
   async #write(
     persons: readonly Person[],
     {
@@ -263,7 +261,7 @@ class PipedriveSink implements Sink {
     return this.#fields;
   }
 
-  /** Reads the fields again for the next batch, unless Pipedrive never answers with them. */
+  /** Makes the next batch read the fields again, unless Pipedrive's answers never contain them. */
   #suspectFields(hasEcho: boolean): void {
     if (hasEcho || this.#hasEcho) this.#fields = undefined;
     this.#hasEcho = hasEcho;
@@ -275,19 +273,19 @@ class PipedriveSink implements Sink {
     return { api: this.#api, fields, finder: this.#finder, object: this.#options.object, limits };
   }
 
-  /** Deletes what a test made. What it made without an answer is found by its key. */
+  /** Deletes what a test created. Finds records whose answer was lost by their keys. */
   async #undo(persons: readonly Person[], limits: Limits): Promise<void> {
     const leads = persons.flatMap(({ enquiries }) => enquiries.map(({ newest }) => newest));
     await eraseLeads(leads, await this.#storeTools(limits.stop));
   }
 }
 
-/** Returns the tokens that a lead of a new person costs with these options. */
+/** Returns the number of tokens that a lead of a new person costs with these options. */
 function costOf({ object, note, standard_fields: hasFields }: PipedriveOptions): number {
   return tokensOfLead(object, note && hasFields);
 }
 
-/** Whether an outcome may come from fields that have changed in Pipedrive. */
+/** Whether an outcome may be due to fields that have changed in Pipedrive. */
 function isOfFields(outcome: Outcome | undefined): boolean {
   if (outcome?.kind === 'refused') return true;
   return outcome?.kind === 'unavailable' && [undefined, 400, 422].includes(outcome.httpStatus);

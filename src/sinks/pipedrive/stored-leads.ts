@@ -12,7 +12,7 @@ import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
 import { idOf, type Json, objectOf } from './read-answer.ts';
 import { refOf } from './write-enquiries.ts';
 
-/** What the stored leads of a company are read with. */
+/** What is needed to read the stored leads of a company. */
 export interface StoreTools {
   readonly api: PipedriveApi;
   readonly fields: AccountFields;
@@ -21,11 +21,11 @@ export interface StoreTools {
   readonly limits: Limits;
 }
 
-const RECYCLING = 'An administrator can restore what was deleted there for 30 days.';
+const RECYCLING = 'An administrator can restore the deleted records in Pipedrive for 30 days.';
 
 const REMOVE = { lead: calls.deleteLead, deal: calls.deleteDeal };
 
-/** Returns the leads that a company has from leadsync. Reads lists: a search would miss the newest. @throws SinkUnavailable */
+/** Returns the leads that a company has from leadsync. Reads lists, because a search would miss the newest leads. @throws SinkUnavailable */
 export async function* storedLeads({ api, fields, object, limits }: StoreTools): AsyncIterable<StoredLead> {
   const keys = object === 'none' ? personKeys(api, fields, limits) : recordKeys(api, object, fields, limits);
   for await (const key of keys) {
@@ -36,8 +36,8 @@ export async function* storedLeads({ api, fields, object, limits }: StoreTools):
 }
 
 /**
- * Returns the leads of the persons with this email address or phone number, or the lead with this id. A person into whom another was merged has
- * the leads of both, but the keys of one. @throws SinkUnavailable
+ * Returns the leads of the persons with this email address or phone number, or the lead with this id. After a merge, the remaining person has the
+ * leads of both persons, but the keys of only one. @throws SinkUnavailable
  */
 export async function findPerson(
   subject: Subject,
@@ -62,8 +62,8 @@ export async function findPerson(
 }
 
 /**
- * Deletes the leads, deals and notes of these leads, and the persons whom leadsync made for them and who have no other enquiry. Of other
- * persons, takes away the keys, and empties leadsync's own fields if no other enquiry is left. @throws SinkUnavailable
+ * Deletes the leads, deals and notes that belong to these leads, and the persons whom leadsync created for them and who have no other enquiry.
+ * Removes the keys from other persons, and empties leadsync's own fields there if no other enquiry is left. @throws SinkUnavailable
  */
 export async function eraseLeads(leads: readonly LeadKey[], tools: StoreTools): Promise<ErasedRecords> {
   const { api, fields, finder, object, limits } = tools;
@@ -85,7 +85,7 @@ export async function eraseLeads(leads: readonly LeadKey[], tools: StoreTools): 
     }
     await erasure.removePerson(held, id, keys);
   }
-  // The person of a record may be deleted or merged, and the record may have another person.
+  // The person of a record may have been deleted or merged, and the record may now belong to another person.
   if (object !== 'none' && left.size > 0)
     for await (const [key, record] of allRecords(api, object, fields, limits))
       if (left.has(key)) await erasure.removeRecord(record);
@@ -93,12 +93,12 @@ export async function eraseLeads(leads: readonly LeadKey[], tools: StoreTools): 
   return erasure.result;
 }
 
-/** Deletes records, and notes what became of each. */
+/** Deletes records, and records what became of each. */
 class Erasure {
   readonly #tools: StoreTools;
   readonly #deleted: Record<string, number> = {};
   readonly #kept: KeptRecord[] = [];
-  /** The persons of the records that were deleted. */
+  /** Ids of the persons to which the deleted records were linked, except persons that were handled themselves. */
   readonly #persons = new Set<string>();
 
   constructor(tools: StoreTools) {
@@ -116,7 +116,7 @@ class Erasure {
     await this.#delete(REMOVE[object], id, object);
   }
 
-  /** Deletes a person whom leadsync made, or else takes the keys from the person's list. */
+  /** Deletes a person whom leadsync created and who has no other enquiry. Otherwise removes the keys from the person. */
   async removePerson(held: Json, id: string, keys: ReadonlySet<string>): Promise<void> {
     const { api, fields, finder, object, limits } = this.#tools;
     this.#persons.delete(id);
@@ -151,12 +151,12 @@ class Erasure {
     }
     const why =
       remaining.length > 0
-        ? `it has ${countOf(remaining.length, 'other enquiry')} of leadsync; the keys of these leads were taken from it`
+        ? `it has ${countOf(remaining.length, 'other enquiry')} from leadsync; the keys of these leads were removed from it`
         : 'leadsync did not make it; its fields `leadsync_…` were emptied';
     this.#kept.push({ ...refOf(api.addressee, 'person', id), why });
   }
 
-  /** Names the persons who had a record without its key: leadsync does not know whether they are the person to erase. */
+  /** Adds the persons who had a record but not its key to the kept records, because leadsync does not know whether they are the person to erase. */
   async nameOthers(): Promise<void> {
     const { api, limits } = this.#tools;
     const why =

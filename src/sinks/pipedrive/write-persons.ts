@@ -237,7 +237,7 @@ export function refusedBy(fault: RecordFault): NonNullable<Enquiry['outcome']> {
 
 /** Returns the failure of a record that the answer does not name. */
 export function unnamed({ addressee }: PipedriveApi, what: string): SinkUnavailable {
-  return new SinkUnavailable(`Pipedrive at ${addressee.origin} does not say what became of ${what}.`, {
+  return new SinkUnavailable(`Pipedrive at ${addressee.origin} did not report what happened to ${what}.`, {
     hint: 'leadsync looks before it sends the lead again.',
     mayHaveArrived: true,
   });

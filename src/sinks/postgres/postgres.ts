@@ -51,17 +51,17 @@ const postgresOptions = z.strictObject({
     .union([z.literal(false), duration()], { error: 'must be a duration such as 10s, or false' })
     .prefault('10s')
     .describe(
-      'How often leadsync copies polls, deliveries, attempts, versions and rejected leads there, on a separate connection. `false` turns the mirror off.',
+      'How often leadsync copies polls, deliveries, attempts, versions and rejected leads to this schema, on a separate connection. `false` turns the mirror off.',
     ),
   raw: z
     .boolean()
     .default(false)
     .describe(
-      'Whether `_leadsync_raw` has the JSON of every lead as received. If not, only of leads with anything that no other column holds, which halves the size of `leads`.',
+      'Whether `_leadsync_raw` holds the JSON of every lead as received. If not, it holds the JSON only of leads with something that no other column holds, which halves the size of `leads`.',
     ),
 });
 
-/** Keeps one row per lead in tables that leadsync creates. Can list its leads, find and erase a person, and hold the mirror. */
+/** Keeps one row per lead in tables that leadsync creates. Can list its leads, find and erase a person, and contain the mirror. */
 export const postgres = defineSink({
   type: 'postgres',
   summary: 'Keeps the current content of every lead in PostgreSQL tables.',
@@ -173,7 +173,7 @@ class PostgresSink implements Sink {
   }
 
   /**
-   * Returns the rows to store. Leaves out the lead's JSON if the other columns hold everything that it has.
+   * Returns the rows to store. Unless the option `raw` is on, omits the lead's JSON if the other columns hold everything in it.
    * @throws DoesNotFit if a field does not fit its column
    */
   #rowsOf(deliveries: readonly Delivery[], columns: FieldColumns): MappedRow[] {

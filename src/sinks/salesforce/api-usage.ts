@@ -2,12 +2,12 @@ import type { Quota } from '../../leads/quota.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { DAILY_WAIT_MS } from './judge-answer.ts';
 
-/** What the limit of 24 hours counts. */
+/** The unit of the 24-hour limit. */
 export const DAILY_UNIT = 'API requests';
 /** `api-usage=123/100000` in the header `Sforce-Limit-Info`. */
 const USAGE = /\bapi-usage=(\d+)\/(\d+)/;
 
-/** The API requests of an org in the last 24 hours, by all of its programs, as its answers tell them. */
+/** The number of API requests that all programs of an org made in the last 24 hours, according to the org's answers. */
 export class ApiUsage {
   readonly #clock: Clock;
   #last: (Quota & { readonly atMs: number }) | undefined;
@@ -29,7 +29,7 @@ export class ApiUsage {
     };
   }
 
-  /** Returns for how many ms leadsync sends nothing because the org has no requests left; 0 if it has some. */
+  /** Returns the time for which leadsync still sends nothing because the org has no requests left, in ms; 0 if it has some. */
   waitMs(): number {
     if (this.#last === undefined || this.#last.used < this.#last.limit) return 0;
     return Math.max(0, this.#last.atMs + DAILY_WAIT_MS - this.#clock.monotonicMs());
@@ -46,6 +46,6 @@ export class ApiUsage {
   describe(): string | undefined {
     if (this.#last === undefined) return undefined;
     const { used, limit } = this.#last;
-    return `The org has used ${used} of its ${limit} API requests of 24 hours.`;
+    return `The org has used ${used} of the ${limit} API requests that it may make in 24 hours.`;
   }
 }

@@ -5,17 +5,18 @@ import type { LeadFields } from './lead-fields.ts';
 import { KEY, URL_FIELD } from './options.ts';
 import type { ExistingLead } from './read-leads.ts';
 
-/** What the lead that a duplicate rule found gets of an enquiry. */
+/** What leadsync writes from an enquiry to the lead that a duplicate rule found. */
 interface Filling {
   readonly changes: Values;
   /** What the operator should know, in sentences. */
   readonly remark: string;
 }
 
-const FOUND = 'A duplicate rule found the person: leadsync filled that lead and made no other.';
+const FOUND =
+  'A duplicate rule found the person: leadsync filled the lead that the rule found, and created no other.';
 /**
- * Returns what the lead that a duplicate rule found gets of an enquiry. Values of which the lead has others are added to its description, once, so
- * that the phone number of the second enquiry is not lost.
+ * Returns what to write from an enquiry to the lead that a duplicate rule found. Values that differ from those of the lead are added to its
+ * description, once, so that the phone number of a second enquiry, for example, is not lost.
  */
 export function fillMatch(
   enquiry: Enquiry,
@@ -24,7 +25,7 @@ export function fillMatch(
 ): Filling {
   const held = heldValues(match.values, fields);
   const { [URL_FIELD]: url, ...values } = enquiry.values;
-  // The key stays that of the lead that was there first.
+  // If the lead already has a key, it keeps it.
   const own = changesOf(
     held,
     { [KEY]: enquiry.key, ...(url === undefined ? {} : { [URL_FIELD]: url }) },
@@ -60,13 +61,13 @@ export function fillMatch(
   };
 }
 
-/** Returns what `overwrite: never` means for a lead that gets only these fields of leadsync's own. */
+/** Returns the remark for `overwrite: never`, where leadsync writes only these fields of its own to the lead. */
 function remarkOnNever(names: readonly string[]): string {
   const what = names.length === 0 ? 'nothing' : `only ${names.map((name) => `\`${name}\``).join(' and ')}`;
   return `A duplicate rule found the person: with \`overwrite: never\`, leadsync wrote ${what} of the enquiry into that lead.`;
 }
 
-/** Returns a sentence about the values of which the lead has others. */
+/** Returns a sentence about the fields in which the lead has a value other than the enquiry's. */
 function remarkOn(names: readonly string[], what: string): string {
   if (names.length === 0) return '';
   return `It has other values in ${names.join(', ')}: those of this enquiry ${what}.`;

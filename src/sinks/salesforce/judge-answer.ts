@@ -12,7 +12,7 @@ export interface Addressee {
 
 /** Maximum characters of an answer that are stored. */
 const MAX_ANSWER = 1_000;
-/** The daily limit counts the last 24 hours, and Salesforce does not say when it allows requests again. */
+/** Time for which leadsync sends nothing once the requests of 24 hours are used up, in ms. Salesforce does not say when it allows requests again. */
 export const DAILY_WAIT_MS = 3_600_000;
 /** The wait after too many long requests at the same time, in ms. */
 const CONCURRENT_WAIT_MS = 60_000;
@@ -20,15 +20,15 @@ const CONCURRENT_WAIT_MS = 60_000;
 const CHECK_DOMAIN = 'Check `domain`, and whether a proxy answers in place of Salesforce.';
 const STATUS = 'See https://status.salesforce.com.';
 const PERMIT =
-  'Give the user of the app a permission set or profile that allows to read, create and edit leads.';
+  'Give the user of the app a permission set or profile that allows reading, creating and editing leads.';
 
-/** What an operator learns about an org without requests left. */
+/** The message and the hint for an org that has no requests left. */
 const USED_UP = [
-  'allows no more API requests now: the org has used those of 24 hours',
-  'Setup, Company Information shows the usage. The leads wait.',
+  'allows no more API requests now: the org has used up its requests for 24 hours',
+  'In Salesforce, open Setup > Company Information to see the usage. The leads wait until the org allows requests again.',
 ] as const;
 
-/** What the token endpoint says in place of a token (RFC 6749, section 5.2, and words of Salesforce), and the operator's next step. */
+/** The error codes of the token endpoint (RFC 6749, section 5.2, and Salesforce's own), with their meaning and the operator's next step. */
 const LOGIN_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   invalid_client_id: [
     'does not know the app',
@@ -69,7 +69,10 @@ export function loginFailure(answer: Answer, origin: string): SinkUnavailable {
   });
 }
 
-/** Returns the failure that an answer to a whole request means. `permit` is the operator's next step if the user of the app may not do it. */
+/**
+ * Returns the failure that an answer to a whole request means. `permit` is the operator's next step if the user of the app is not permitted to
+ * make the request.
+ */
 export function requestFailure(
   answer: Answer,
   { sink, origin }: Addressee,
@@ -121,7 +124,7 @@ export function requestFailure(
       );
     case 'INSUFFICIENT_ACCESS':
     case 'INSUFFICIENT_ACCESS_OR_READONLY':
-      return failure('does not allow this to the user of the app', permit);
+      return failure('does not allow the user of the app to do this', permit);
     case 'GONE':
       return failure(
         'no longer has the version of the API that leadsync uses',
@@ -132,12 +135,12 @@ export function requestFailure(
   }
 }
 
-/** Returns the operator's next step after an answer that is none of the API. */
+/** Returns the operator's next step after an unexpected answer. */
 function strange(httpStatus: number): string {
   return httpStatus >= 500 ? `${STATUS} ${CHECK_DOMAIN}` : CHECK_DOMAIN;
 }
 
-/** Returns the failure of a user of the app who may not write leads, or not even see them. */
+/** Returns the failure for a user of the app who may not write leads, or may not even see them. */
 export function withoutPermission(origin: string, mayRead: boolean): SinkUnavailable {
   const what = mayRead ? 'create and edit leads' : 'see leads';
   return new SinkUnavailable(`The user of the app may not ${what} in Salesforce at ${origin}.`, {
@@ -159,7 +162,7 @@ export function withoutRequestsLeft(origin: string, waitMs: number): SinkUnavail
 /** Whether an answer refuses a whole request because of a value in it, so that other records might be accepted. */
 export function blamesValue(answer: Answer): boolean {
   const [error] = readErrors(answer);
-  // With the same code, Salesforce refuses a body that is no JSON at all.
+  // Salesforce uses the same code for a body that is not JSON at all.
   return (
     answer.httpStatus === 400 &&
     error?.code === 'JSON_PARSER_ERROR' &&
@@ -167,12 +170,12 @@ export function blamesValue(answer: Answer): boolean {
   );
 }
 
-/** Returns an answer as it is stored. */
+/** Returns the part of an answer that leadsync stores. */
 export function storedAnswer({ text }: Pick<Answer, 'text'>): string | undefined {
   return text?.slice(0, MAX_ANSWER).toWellFormed();
 }
 
-/** Returns a name or code of Salesforce as it may be shown: an answer could have anything in place of it. */
+/** Returns a name or code from Salesforce if it is safe to show. An answer could contain anything in its place. */
 export function shown(text: string): string {
   return /^\w{1,100}$/.test(text) ? text : 'an unknown name';
 }

@@ -6,14 +6,17 @@ import type { SalesforceError } from './read-answer.ts';
 
 /** What the errors of one record mean for its lead. */
 export type RecordFault =
-  /** Values without which Salesforce may take the lead: in `wrong`, the fields with an email address that is none, or a number without room. */
+  /**
+   * Salesforce may accept the lead without some of its values. `wrong` contains the fields with an invalid email address or a number out of
+   * range.
+   */
   | {
       readonly kind: 'bad-values';
       readonly wrong: readonly string[];
       readonly isTooLong: boolean;
       readonly refused: Refused;
     }
-  /** A duplicate rule found the person. Salesforce names the records in the answer to a single record alone. */
+  /** A duplicate rule found the person. Salesforce names the records that the rule found only in the answer to a request for a single record. */
   | { readonly kind: 'duplicate'; readonly matches: SalesforceError['matches']; readonly refused: Refused }
   | { readonly kind: 'converted' }
   /** The lead is in the recycle bin. */
@@ -23,15 +26,16 @@ export type RecordFault =
 
 const SETUP = 'setup';
 const NOT_SEEN =
-  'Another request has just made the lead, or the user of the app may not see it: then let the user view all leads.';
+  'Another request has just created the lead, or the user of the app may not see it. In that case, let the user view all leads.';
 const VALUE = 'Correct the value in `fields`, then run `leadsync retry`.';
 
-/** The codes of a fault that every lead would have, or that passes, with the operator's next step. */
+/** The codes of transient faults and of faults that every lead would have, with the operator's next step. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   UNABLE_TO_LOCK_ROW: '',
   STORAGE_LIMIT_EXCEEDED: 'The storage of the org is full: delete records, or buy more.',
-  INSERT_UPDATE_DELETE_NOT_ALLOWED_DURING_MAINTENANCE: 'Salesforce maintains the org: the leads wait.',
-  REQUEST_RUNNING_TOO_LONG: 'Triggers and flows of the org take long: set a smaller `batch.max`.',
+  INSERT_UPDATE_DELETE_NOT_ALLOWED_DURING_MAINTENANCE:
+    'Salesforce is doing maintenance on the org: the leads wait.',
+  REQUEST_RUNNING_TOO_LONG: 'Triggers and flows in the org take too long: set a smaller `batch.max`.',
   TERRITORY_REALIGN_IN_PROGRESS: '',
   UNKNOWN_EXCEPTION: 'See https://status.salesforce.com.',
   PROCESSING_HALTED: '',
@@ -46,23 +50,24 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   DUPLICATE_EXTERNAL_ID: `Mark the field \`${KEY}\` in Salesforce as unique, and delete the duplicates.`,
 };
 
-/** The operator's next step for codes that refuse one lead. */
+/** The operator's next step for codes that refuse a single lead. */
 const REFUSED: Readonly<Record<string, string>> = {
   REQUIRED_FIELD_MISSING: 'Give the field a value in `fields`, then run `leadsync retry`.',
   FIELD_CUSTOM_VALIDATION_EXCEPTION: 'A validation rule of the org refuses it: change the rule, or `fields`.',
   INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST: 'Add the value to the picklist, or map to one that it has.',
-  CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY: 'A trigger of the org failed: its developer has to see to it.',
-  CANNOT_EXECUTE_FLOW_TRIGGER: 'A flow of the org failed: its developer has to see to it.',
-  DUPLICATES_DETECTED: 'A duplicate rule of the org finds the person already: see `duplicates`.',
-  ENTITY_IS_DELETED: 'Somebody has deleted the lead.',
+  CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY: 'A trigger in the org failed: its developer has to fix it.',
+  CANNOT_EXECUTE_FLOW_TRIGGER: 'A flow in the org failed: its developer has to fix it.',
+  DUPLICATES_DETECTED:
+    'A duplicate rule of the org found an existing record of this person: see the option `duplicates`.',
+  ENTITY_IS_DELETED: 'The lead was deleted.',
 };
 
-/** Codes of triggers and flows, which carry faults of all kinds. */
+/** Codes of errors in triggers and flows, which can have any cause. */
 const OF_TRIGGERS: ReadonlySet<string> = new Set([
   'CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY',
   'CANNOT_EXECUTE_FLOW_TRIGGER',
 ]);
-/** Faults in the message of a trigger that pass. */
+/** Transient faults, as a trigger's error message names them. */
 const PASSING = /UNABLE_TO_LOCK_ROW|Too many SOQL queries/;
 /** Codes of values that the lead can do without. */
 const WRONG: ReadonlySet<string> = new Set(['INVALID_EMAIL_ADDRESS', 'NUMBER_OUTSIDE_VALID_RANGE']);
@@ -99,9 +104,9 @@ export function judgeRecord(errors: readonly SalesforceError[], to: Addressee): 
   return refused;
 }
 
-/** Returns the failure of a record of which the answer does not say what became of it. */
+/** Returns the failure of a record if the answer did not report what happened to it. */
 export function unnamed({ origin }: Addressee, httpStatus: number): SinkUnavailable {
-  return new SinkUnavailable(`Salesforce at ${origin} does not say what became of the lead.`, {
+  return new SinkUnavailable(`Salesforce at ${origin} did not report what happened to the lead.`, {
     hint: 'leadsync asks for it by its key before it sends it again.',
     httpStatus,
     mayHaveArrived: true,
@@ -110,7 +115,8 @@ export function unnamed({ origin }: Addressee, httpStatus: number): SinkUnavaila
 
 function isUnavailable({ code, message, fields }: SalesforceError): boolean {
   if (OF_TRIGGERS.has(code)) return PASSING.test(message);
-  // Two requests stored the lead at the same time. Of another unique field, the value is at fault: only the message tells.
+  // For the key field, two requests stored the lead at the same time. For another unique field, the lead's value is at fault. Only the field
+  // names or the message tell the two apart.
   if (code === 'DUPLICATE_VALUE') return fields.includes(KEY) || message.includes(KEY);
   return Object.hasOwn(UNAVAILABLE, code);
 }

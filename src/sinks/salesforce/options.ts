@@ -5,7 +5,7 @@ import type { StandardField } from '../sink.ts';
 /** Visible ASCII without spaces. */
 const CREDENTIAL = /^[\x21-\x7e]+$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
-/** An id of Salesforce: 15 characters, or 18 with a checksum. */
+/** A Salesforce id: 15 characters, or 18 with a checksum. */
 const ID = /^[0-9A-Za-z]{15}(?:[0-9A-Za-z]{3})?$/;
 
 /** The options of a salesforce sink, without those common to every sink. */
@@ -19,7 +19,7 @@ export const salesforceOptions = z.strictObject({
     )
     .transform((url) => new URL(url).origin)
     .describe(
-      'The My Domain address of the org: `https://NAME.my.salesforce.com`, of a sandbox `https://NAME--SANDBOX.sandbox.my.salesforce.com`. `login.salesforce.com` gives no token for client credentials.',
+      'The My Domain address of the org: `https://NAME.my.salesforce.com`, or for a sandbox `https://NAME--SANDBOX.sandbox.my.salesforce.com`. `login.salesforce.com` gives no token for client credentials.',
     ),
   client_id: z
     .string()
@@ -34,19 +34,19 @@ export const salesforceOptions = z.strictObject({
     .enum(['never', 'empty', 'always'])
     .default('empty')
     .describe(
-      'Which fields of a lead that Salesforce already has are written: `empty` ones, `always` all, or `never` any. It concerns `events: [created, updated]` and `duplicates: update`. A lead that comes again as created fills empty fields at most.',
+      'Which fields of an existing lead in Salesforce leadsync writes: only `empty` ones, `always` all, or `never` any. Applies to `events: [created, updated]` and `duplicates: update`. If a lead is delivered again as created, leadsync fills empty fields at most.',
     ),
   duplicates: z
     .enum(['save', 'refuse', 'update'])
     .default('refuse')
     .describe(
-      'What happens to a lead of which a duplicate rule of the org says that it is there already: `save` it all the same, as far as the rule allows, `refuse` it, or `update` the lead that the rule found.',
+      'What happens to a lead for which a duplicate rule of the org finds an existing record: `save` it anyway, if the rule allows that, `refuse` it, or `update` the lead that the rule found.',
     ),
   converted: z
     .enum(['new', 'refuse'])
     .default('new')
     .describe(
-      'What happens with `duplicates: update` to a lead of a person whom a duplicate rule finds only as a contact or as a lead that is converted: `new` makes a lead of its own, as far as the rule allows, `refuse` refuses it.',
+      'With `duplicates: update`, what happens to a lead if a duplicate rule finds the person only as a contact or as a converted lead: `new` creates a lead, if the rule allows that; `refuse` refuses the lead.',
     ),
   assignment: z
     .union(
@@ -57,13 +57,13 @@ export const salesforceOptions = z.strictObject({
     )
     .optional()
     .describe(
-      'Who gets a new lead: with `true` the active assignment rule of the org decides, with the id of a rule that one, with `false` none. Default: `true`, unless `fields` has `OwnerId`, which a rule would replace. Updates never change the owner.',
+      'Which assignment rule decides who owns a new lead: `true` for the active rule of the org, the id of a rule for that rule, or `false` for none. Default: `true`, unless `fields` has `OwnerId`, which a rule would replace. Updates never change the owner.',
     ),
   standard_fields: z
     .boolean()
     .default(true)
     .describe(
-      'Whether the sink has the fields that suit a new org, which `fields` extends and replaces one by one. `false`: only `fields`.',
+      'Whether the sink starts with the standard fields for a new Salesforce org. Each entry in `fields` adds a field or replaces one. `false`: the sink has only `fields`.',
     ),
 });
 
@@ -77,18 +77,18 @@ function isDomain(value: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
 }
 
-/** Whether an address is a common login page, or that of the pages that people work with. */
+/** Whether an address is that of a login page for all orgs, or of the pages in which people work. */
 function isOfNoOrg(value: string): boolean {
   const host = URL.parse(value)?.hostname ?? '';
   return /^(?:login|test)\.salesforce\.com$|\.lightning\.force\.com$/.test(host);
 }
 
-/** The field with the key of the lead, by which leadsync recognises what it made. */
+/** The field for the key of the lead, by which leadsync recognises the leads that it created. */
 export const KEY = 'Leadsync_Key__c';
-/** The field with the address of the lead's page. */
+/** The field for the address of the lead's page. */
 export const URL_FIELD = 'Leadsync_Url__c';
 
-/** Returns the fields that suit a new org. */
+/** Returns the standard fields for a new org. */
 export function standardFields(
   { standard_fields: isOn }: Pick<SalesforceOptions, 'standard_fields'>,
   region: string | undefined,
@@ -103,7 +103,7 @@ export function standardFields(
     LastName: { from: 'name(lead.client_name).last' },
     Email: { from: 'email(lead.client_email)' },
     Phone: { from: phone },
-    // Not State and Country: with picklists for them, an org refuses free text there.
+    // Not State and Country, because an org that has picklists for them refuses free text there.
     Street: { from: 'lead.address' },
     Description: { from: 'lead.all_details_one_liner' },
     Leadsync_Service__c: { from: 'lead.service_name' },
@@ -116,7 +116,7 @@ export function standardFields(
   };
 }
 
-/** Returns why a name cannot be a field of a lead in Salesforce, as a phrase; undefined if it can. */
+/** Returns why a name cannot be that of a Lead field in Salesforce, as a phrase; undefined if it can. */
 export function fieldFault(name: string): string | undefined {
   if (!/^[A-Za-z]\w*$/.test(name))
     return 'is no field of Salesforce: write its API name, such as `LeadSource` or `Rooms__c`';

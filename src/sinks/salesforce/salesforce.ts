@@ -36,7 +36,7 @@ import { collection, MAX_RECORDS, saveHeaders, UPSERT } from './write-records.ts
 /** Delivers each lead to Salesforce as a record of the object Lead. */
 export const salesforce = defineSink({
   type: 'salesforce',
-  summary: 'Makes a lead in Salesforce for every lead.',
+  summary: 'Creates a lead in Salesforce for each lead.',
   options: salesforceOptions,
   fieldFault,
   standardFields,
@@ -114,7 +114,7 @@ class SalesforceSink implements Sink {
     return outcomesInOrder(deliveries, enquiries);
   }
 
-  /** Makes the test lead, and deletes it. */
+  /** Creates the test lead, and deletes it. */
   async test({ deliveries }: Batch, stop: AbortSignal): Promise<TestResult> {
     const limits = withoutLease(stop);
     const [enquiry] = enquiriesOf(deliveries, this.#parts);
@@ -122,7 +122,7 @@ class SalesforceSink implements Sink {
     if (!(await this.#fieldsFor([enquiry], limits)).mayDelete)
       return {
         arrived: false,
-        what: 'The user of the app may not delete leads, so that the test lead would stay in Salesforce: leadsync did not make it. Let the user delete leads, which `leadsync erase` needs too.',
+        what: 'The user of the app may not delete leads, so the test lead would stay in Salesforce. leadsync therefore did not create it. Allow the user to delete leads; `leadsync erase` needs that too.',
       };
     // Not `update`: the lead that a rule finds is not leadsync's to delete.
     const duplicates = this.#options.duplicates === 'refuse' ? 'refuse' : 'save';
@@ -132,7 +132,7 @@ class SalesforceSink implements Sink {
     );
     const { outcome } = enquiry;
     if (outcome?.kind !== 'delivered') return notTaken(outcome, 'Salesforce');
-    const what = `${this.#options.domain} took the test lead: leadsync made it and deleted it again.`;
+    const what = `${this.#options.domain} accepted the test lead: leadsync created it and deleted it again.`;
     return {
       arrived: true,
       what: [what, outcome.remark, this.#api.usage.describe()].filter(Boolean).join(' '),
@@ -198,7 +198,7 @@ class SalesforceSink implements Sink {
     if (enquiries.some(({ outcome }) => outcome?.kind === 'unavailable')) this.#api.forgetFields();
   }
 
-  /** Returns the fields of leads, which include those of the enquiries. @throws SinkUnavailable if the org lacks one */
+  /** Returns the fields of leads. Verifies that they include those of the enquiries. @throws SinkUnavailable if the org lacks one */
   async #fieldsFor(enquiries: readonly Enquiry[], limits: CallLimits): Promise<LeadFields> {
     const names = new Set(enquiries.flatMap((enquiry) => Object.keys(newRecord(enquiry))));
     const lackingIn = (fields: LeadFields) => [...names].filter((name) => !fields.canWrite(name));
@@ -214,7 +214,10 @@ class SalesforceSink implements Sink {
     return fields;
   }
 
-  /** A rule would replace the owner that the mapping gives a lead. */
+  /**
+   * Returns the headers of a request that creates leads. By default, they turn off the assignment rule if the mapping gives a lead its owner,
+   * because the rule would replace that owner.
+   */
   #headersFor(
     enquiries: readonly Enquiry[],
     duplicates = this.#options.duplicates,

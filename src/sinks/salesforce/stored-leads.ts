@@ -13,7 +13,7 @@ const CONVERTED_TO = {
 const RECYCLING =
   "Salesforce's recycle bin keeps deleted leads for 15 days, unless an administrator empties it.";
 const UNFOUND =
-  'Some of these leads are not there, or the user of the app may not see them. What `duplicates: update` wrote into another lead has no key either: look for the person by email address or phone number, and empty or delete by hand what you find.';
+  'Some of these leads are not in Salesforce, or the user of the app may not see them. What `duplicates: update` wrote into another lead has no key either: look for the person by email address or phone number, and empty or delete by hand what you find.';
 
 /** Returns the leads that an org has from leadsync, in bounded memory. @throws SinkUnavailable */
 export async function* storedLeads(api: SalesforceApi, limits: Limits): AsyncIterable<StoredLead> {
@@ -26,8 +26,8 @@ export async function* storedLeads(api: SalesforceApi, limits: Limits): AsyncIte
 }
 
 /**
- * Moves the leads with these keys to the recycle bin, and names what people have converted them to, which stays. `mayBeElsewhere` tells whether
- * enquiries can be in leads without their keys. @throws SinkUnavailable
+ * Moves the leads with these keys to the recycle bin, and names the records that people converted them to, which stay. `mayBeElsewhere` says
+ * whether enquiries may have been written to leads that do not have their keys. @throws SinkUnavailable
  */
 export async function eraseLeads(
   api: SalesforceApi,
@@ -44,7 +44,7 @@ export async function eraseLeads(
       const id = values[name];
       if (typeof id !== 'string') continue;
       const url = `${api.addressee.origin}/${id}`;
-      kept.set(id, { object, id, url, why: 'somebody converted a lead to it' });
+      kept.set(id, { object, id, url, why: 'a lead was converted to it' });
     }
   const lead = await deleteLeads(api, keys, limits);
   return {
@@ -71,7 +71,7 @@ export async function deleteLeads(
   return deleted;
 }
 
-/** Without the field, Salesforce answers as it does for a lead that is not there. @throws SinkUnavailable */
+/** Verifies that the key field exists, because without it Salesforce answers as if the lead did not exist. @throws SinkUnavailable */
 async function requireKeyField(api: SalesforceApi, limits: Limits): Promise<void> {
   if ((await api.fields(limits, true)).get(KEY) !== undefined) return;
   throw new SinkUnavailable(`Salesforce has no field \`${KEY}\` by which leadsync could find the leads.`, {

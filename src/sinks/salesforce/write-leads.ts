@@ -24,19 +24,19 @@ import {
 } from './write-records.ts';
 
 const CONVERTED = 'The lead has been converted in Salesforce, so leadsync does not change it.';
-const DELETED = 'Somebody has deleted the lead in Salesforce, so leadsync does not update it.';
+const DELETED = 'The lead was deleted in Salesforce, so leadsync does not update it.';
 const UNFOUND =
-  'No lead in Salesforce has the key of this one: it was deleted or merged, or a duplicate rule found the person, so that leadsync filled another lead. leadsync does not update that.';
+  'No lead in Salesforce has the key of this one: it was deleted or merged, or a duplicate rule found the person and leadsync filled another lead. leadsync does not update that lead.';
 const NEW =
-  'A duplicate rule found the person, but no lead that is open, so leadsync made a new one (`converted: new`).';
+  'A duplicate rule found the person, but no open lead, so leadsync created a new one (`converted: new`).';
 
-/** Updates leave the owner alone, and make no duplicate. */
+/** The headers of an update: it keeps the owner, and Salesforce saves it even if a duplicate rule alerts. */
 const UPDATE_HEADERS = saveHeaders(false, true);
 
 /**
- * Makes or updates the lead of each enquiry, and sets the outcome of the enquiry. Reads the leads by their keys first, so that a lead that comes
- * again does not overwrite what people wrote.
- * @throws SinkUnavailable if Salesforce cannot be used; enquiries with a certain outcome have it
+ * Creates or updates the lead of each enquiry, and sets the outcome of the enquiry. Reads the leads by their keys first, so that a repeated lead
+ * does not overwrite what people wrote.
+ * @throws SinkUnavailable if Salesforce cannot be used; an enquiry whose outcome is certain then has that outcome
  */
 export class LeadWriter {
   readonly #api: SalesforceApi;
@@ -57,7 +57,7 @@ export class LeadWriter {
       ...options
     }: Pick<SalesforceOptions, 'overwrite' | 'duplicates' | 'converted'> & {
       readonly limits: CallLimits;
-      /** The headers of a request that makes leads. */
+      /** The headers of a request that creates leads. */
       readonly headers: Readonly<Record<string, string>>;
     },
   ) {
@@ -79,7 +79,7 @@ export class LeadWriter {
     for (let open = enquiries; open.length > 0; ) open = await this.#writeOnce(open);
   }
 
-  /** Writes enquiries. Returns those of which Salesforce does not take a value, without that value. */
+  /** Writes enquiries. Returns those with a value that Salesforce does not accept, after that value was left out or cut. */
   async #writeOnce(enquiries: readonly Enquiry[]): Promise<readonly Enquiry[]> {
     const faults: [Enquiry, RecordFault][] = [];
     const settle = (enquiry: Enquiry, written: Written) => {
@@ -95,7 +95,7 @@ export class LeadWriter {
     return again;
   }
 
-  /** Returns the leads to make and those to change. Sets the outcome of every other enquiry. */
+  /** Returns the leads to create and the leads to change. Sets the outcome of every other enquiry. */
   #plan(enquiries: readonly Enquiry[]): readonly [Writing<Enquiry>[], Writing<Enquiry>[]] {
     const creates: Writing<Enquiry>[] = [];
     const updates: Writing<Enquiry>[] = [];
@@ -119,7 +119,7 @@ export class LeadWriter {
     return changesOf(held, enquiry.values, overwriteOf(enquiry, this.#options.overwrite));
   }
 
-  /** Whether the enquiry is to be sent once more, without the value at fault. Sets its outcome if not. */
+  /** Whether to send the enquiry again, without the value at fault. Sets its outcome if not. */
   async #canRepair(enquiry: Enquiry, fault: RecordFault): Promise<boolean> {
     const existing = this.#existing.get(enquiry.key);
     if (!('kind' in fault)) enquiry.outcome = outcomeOf(fault);
@@ -136,7 +136,7 @@ export class LeadWriter {
     return false;
   }
 
-  /** Whether the enquiry has other values now: without an address that is none, or cut to a length that has changed. */
+  /** Leaves out the values that are wrong, and cuts values to the present lengths of their fields. Returns whether that changed the enquiry. */
   async #leaveOut(
     enquiry: Enquiry,
     { wrong, isTooLong }: Extract<RecordFault, { readonly kind: 'bad-values' }>,
@@ -151,7 +151,7 @@ export class LeadWriter {
     return JSON.stringify(enquiry.values) !== before;
   }
 
-  /** Writes to the lead that a duplicate rule found, or makes another one if that is none that is open. */
+  /** Writes to the open lead that a duplicate rule found. If it found none, creates a lead or refuses the enquiry. */
   async #writeToMatch(
     enquiry: Enquiry,
     fault: Extract<RecordFault, { readonly kind: 'duplicate' }>,
@@ -182,7 +182,7 @@ export class LeadWriter {
     await writeRecords(this.#api, UPDATE, [writing], how, settle);
   }
 
-  /** Returns the first of the leads that a duplicate rule found and that are not converted; undefined if there is none. */
+  /** Returns the first lead that a duplicate rule found and that is not converted; undefined if there is none. */
   async #openLead(enquiry: Enquiry, matches: SalesforceError['matches']): Promise<ExistingLead | undefined> {
     const keys = matches.flatMap(({ object, id }) => (object === 'Lead' ? [id] : []));
     const names = [KEY, ...this.#names([enquiry])];
@@ -191,7 +191,10 @@ export class LeadWriter {
     return [...found.values()].find(({ isConverted }) => !isConverted);
   }
 
-  /** Makes the lead of a person whom Salesforce has as a contact or as a converted lead alone, unless it is to be refused. */
+  /**
+   * Creates the lead of a person whom Salesforce has only as a contact or a converted lead. Refuses the enquiry with `converted: refuse`, or if a
+   * rule blocks it.
+   */
   async #writeBesideMatches(
     enquiry: Enquiry,
     { matches, refused }: Extract<RecordFault, { readonly kind: 'duplicate' }>,
@@ -205,7 +208,7 @@ export class LeadWriter {
       }
     }
     const ids = matches.map(({ object, id }) => `${object} ${id}`).join(', ');
-    const reason = `${refused.reason} It found no lead that is open: ${ids === '' ? 'none that the user of the app may see' : ids}.`;
+    const reason = `${refused.reason} It found no open lead: ${ids === '' ? 'none that the user of the app may see' : ids}.`;
     enquiry.outcome = { ...refused, reason };
   }
 

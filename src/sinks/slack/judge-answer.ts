@@ -2,7 +2,7 @@ import type { DestinationRecord, Refused } from '../../leads/outcome.ts';
 import type { Answer } from '../api-server.ts';
 import { SinkUnavailable } from '../sink.ts';
 
-/** An answer of Slack's Web API (https://docs.slack.dev/apis/web-api/). */
+/** An answer from Slack's Web API (https://docs.slack.dev/apis/web-api/). */
 export interface ApiAnswer {
   readonly ok: boolean;
   readonly error?: unknown;
@@ -25,11 +25,11 @@ export class WrongChannel {
   }
 }
 
-/** Maximum characters of an answer that are stored. */
+/** Maximum number of characters of an answer to store. */
 const MAX_ANSWER = 1_000;
 
-const CHANNEL = 'It is the channel of these leads alone: correct `channel` or the channel in Slack.';
-/** Errors that blame the channel. A channel is chosen for each lead, so a wrong one must not stop the others. */
+const CHANNEL = 'Only the leads for this channel are affected: correct `channel`, or the channel in Slack.';
+/** Errors that mean that the channel is at fault. A channel is chosen for each lead, so a wrong channel must not stop the other leads. */
 const WRONG_CHANNEL: Readonly<Record<string, string>> = {
   channel_not_found: `There is no such channel, or it is private and the app is not a member. ${CHANNEL}`,
   not_in_channel: `The app is not a member of the channel: /invite it there. ${CHANNEL}`,
@@ -42,7 +42,7 @@ const WRONG_CHANNEL: Readonly<Record<string, string>> = {
   messages_tab_disabled: `The person cannot get messages from the app. ${CHANNEL}`,
 };
 
-/** Errors that blame the message. */
+/** Errors that mean that the message is at fault. */
 const WRONG_MESSAGE =
   /^(msg_too_long|msg_blocks_too_long|invalid_blocks|invalid_blocks_format|no_text|too_many_attachments|metadata_too_large|invalid_metadata\w*|invalid_payload|invalid_attachments|missing_text_or_fallback_or_attachments)$/;
 
@@ -58,7 +58,7 @@ const HINTS: Readonly<Record<string, string>> = {
   token_revoked: `The token was revoked. ${TOKEN}`,
   token_expired: `The token has expired. ${TOKEN}`,
   missing_scope:
-    'Add the scope chat:write to the Slack app and install it again. For channels that the app is no member of, also chat:write.public.',
+    'Add the scope chat:write to the Slack app and install it again. For channels that the app is not a member of, also add chat:write.public.',
   ratelimited: 'Slack allows about one message per second and channel: lower `rate`, or use `batch`.',
   rate_limited: 'Slack allows about one message per second and channel: lower `rate`, or use `batch`.',
   team_access_not_granted: 'Install the Slack app in the workspace.',
@@ -76,7 +76,7 @@ const HINTS: Readonly<Record<string, string>> = {
   user_not_found: `The webhook writes to a person who was removed. ${WEBHOOK}`,
 };
 
-/** Returns the answer of the Web API; undefined if the body is not in its form, such as the page of a proxy. */
+/** Parses an answer from the Web API. Returns undefined if the body does not have the form of one, for example if it is a page from a proxy. */
 export function readApiAnswer({ text }: Answer): ApiAnswer | undefined {
   try {
     const body: unknown = JSON.parse(text ?? '');
@@ -88,7 +88,7 @@ export function readApiAnswer({ text }: Answer): ApiAnswer | undefined {
   }
 }
 
-/** Returns what an answer of `chat.postMessage` means. `refOf` names the message that Slack created. */
+/** Returns what an answer from `chat.postMessage` means. `refOf` names the message that Slack created. */
 export function judgePosted(
   origin: string,
   answer: Answer,
@@ -101,14 +101,14 @@ export function judgePosted(
   return judgeError(origin, answer, String(body.error ?? 'no error'));
 }
 
-/** Returns the failure that an answer of another method of the Web API means. */
+/** Returns the failure that an answer from another Web API method means. */
 export function apiFailure(origin: string, answer: Answer): SinkUnavailable {
   const body = readApiAnswer(answer);
   if (body === undefined || body.ok) return notAsSlack(origin, answer);
   return unavailable(origin, answer, String(body.error ?? 'no error'));
 }
 
-/** Returns what the answer of an incoming webhook means: one word of plain text. */
+/** Returns what the answer from an incoming webhook means. The answer is one word of plain text. */
 export function judgeWebhook(origin: string, answer: Answer): Judged {
   const { httpStatus } = answer;
   const word = (answer.text ?? '').trim();
@@ -134,7 +134,7 @@ function unavailable(origin: string, answer: Answer, error: string): SinkUnavail
   const isUnknown = UNKNOWN.has(error) || httpStatus >= 500;
   const standard = isUnknown
     ? 'See https://slack-status.com.'
-    : 'Look up the error among those of the method at https://docs.slack.dev.';
+    : "Look up the error in the method's documentation at https://docs.slack.dev.";
   return new SinkUnavailable(`${origin} answered ${shown(error)} (HTTP ${httpStatus}).`, {
     hint: (Object.hasOwn(HINTS, error) ? HINTS[error] : undefined) ?? standard,
     httpStatus,
@@ -145,7 +145,7 @@ function unavailable(origin: string, answer: Answer, error: string): SinkUnavail
   });
 }
 
-/** An answer that says nothing, whatever its status: the page of a proxy, or JSON that broke off. Slack may have the message. */
+/** Returns the failure for an answer that is not Slack's, whatever its status: a page from a proxy, or truncated JSON. Slack may have the message. */
 function notAsSlack(origin: string, answer: Answer): SinkUnavailable {
   const { httpStatus, retryAfterMs } = answer;
   return new SinkUnavailable(`${origin} answered HTTP ${httpStatus}, and not as Slack does.`, {
@@ -158,7 +158,7 @@ function notAsSlack(origin: string, answer: Answer): SinkUnavailable {
   });
 }
 
-/** Returns an error's code as it may be shown: an answer could have anything in place of it. */
+/** Returns an error code if it is safe to show, because an answer could have anything in its place. */
 function shown(error: string): string {
   return /^\w{2,60}$/.test(error) ? error : 'an unknown error';
 }

@@ -9,7 +9,7 @@ import { apiFailure, type Judged, judgePosted, readApiAnswer } from './judge-ans
 import type { Payload } from './message.ts';
 import type { SlackTransport } from './slack-transport.ts';
 
-/** Errors of a search that a later attempt would get as well: the app may not read the channel. */
+/** Errors of a search that a later attempt would also get: the app may not read the channel. */
 const NOT_ALLOWED = new Set([
   'missing_scope',
   'not_in_channel',
@@ -22,17 +22,17 @@ const NOT_ALLOWED = new Set([
   'unknown_method',
 ]);
 
-/** Who the token is, as `auth.test` says. */
+/** Whose token it is, according to `auth.test`. */
 export interface TokenFacts {
-  /** The address of the workspace, without a slash at its end; undefined if Slack does not say it. */
+  /** The address of the workspace, without a trailing slash; undefined if Slack does not report it. */
   readonly teamUrl: string | undefined;
   /** `leadsync in Example Ltd`, without secrets. */
   readonly who: string;
-  /** What the token may do; undefined if Slack does not say it. */
+  /** What the token may do; undefined if Slack does not report it. */
   readonly scopes: readonly string[] | undefined;
 }
 
-/** Slack's Web API with a bot token: leadsync chooses the channel and can look for its own messages. */
+/** Slack's Web API with a bot token: leadsync chooses the channel and can search for its own messages. */
 export class SlackApi implements SlackTransport {
   readonly origin: string;
   readonly #base: URL;
@@ -47,7 +47,7 @@ export class SlackApi implements SlackTransport {
     this.#server = new ApiServer(this.origin, parts);
   }
 
-  /** Asks Slack who the token is. @throws SinkUnavailable if the token cannot write */
+  /** Asks Slack whose token it is. @throws SinkUnavailable if the token cannot write */
   async check(stop: AbortSignal): Promise<TokenFacts> {
     const limits = { stop, confirmLease: () => undefined };
     const { answer, header } = await this.#ask('auth.test', {}, limits);
@@ -58,7 +58,7 @@ export class SlackApi implements SlackTransport {
     this.#teamUrl =
       typeof url === 'string' && /^https?:\/\/[\w.:-]+\/?$/.test(url) ? url.replace(/\/$/, '') : undefined;
     if (scopes && !scopes.includes('chat:write'))
-      throw new SinkUnavailable(`${this.origin} accepts the token, which may not write messages.`, {
+      throw new SinkUnavailable(`${this.origin} accepts the token, but the token may not write messages.`, {
         hint: 'Add the scope chat:write to the Slack app and install it again.',
         unsent: true,
       });
@@ -83,7 +83,7 @@ export class SlackApi implements SlackTransport {
     return judgePosted(this.origin, answer, (channel, ts) => this.#refOf(channel, ts));
   }
 
-  /** Returns the messages that a channel has about deliveries; undefined if the app may not read the channel. @throws SinkUnavailable */
+  /** Returns the messages about deliveries in a channel; undefined if the app may not read the channel. @throws SinkUnavailable */
   async find(
     channel: string,
     deliveries: readonly Delivery[],
@@ -125,14 +125,14 @@ export class SlackApi implements SlackTransport {
     return `${this.#base.pathname.replace(/\/$/, '')}/${method}`;
   }
 
-  /** The address of a message is that of its workspace, which `check` learns. */
+  /** Returns the reference to a message. It has an address only after `check` has learnt that of the workspace. */
   #refOf(channel: string, ts: string): DestinationRecord {
     const url = this.#teamUrl && `${this.#teamUrl}/archives/${channel}/p${ts.replace('.', '')}`;
     return { object: 'message', id: `${channel}/${ts}`, url };
   }
 }
 
-/** A request that only reads delivers nothing, whatever its answer. */
+/** Returns the failure of a request that only reads, marked as unsent, because such a request delivers nothing. */
 function unsent({ message, hint, answer, httpStatus, retryAfterMs, gone }: SinkUnavailable): SinkUnavailable {
   return new SinkUnavailable(message, { hint, answer, httpStatus, retryAfterMs, gone, unsent: true });
 }

@@ -23,7 +23,7 @@ import { channelId, optionFaults, slackOptions } from './options.ts';
 import { SlackApi } from './slack-api.ts';
 import type { SlackTransport } from './slack-transport.ts';
 
-/** Posts one message per lead, or a digest per batch and channel. Slack recognises no repeats, but with a token leadsync can look for them. */
+/** Posts one message per lead, or a digest per batch and channel. Slack does not recognise repeats, but with a token leadsync can search for them. */
 export const slack = defineSink({
   type: 'slack',
   summary: 'Posts leads to Slack channels, as messages from which a salesperson can ring back.',
@@ -73,7 +73,7 @@ interface Item extends Entry {
 
 const NO_CHANNEL: Refused = {
   kind: 'refused',
-  reason: 'The expression of `channel` gives no id of a channel, such as C0123456789, for this lead.',
+  reason: 'The expression `channel` gives no channel id, such as C0123456789, for this lead.',
   unsent: true,
 };
 
@@ -141,7 +141,9 @@ class SlackSink implements Sink {
         `${this.#way.origin} posted the test message${facts ? ` of ${facts.who} to ${channel}` : ''}.`,
         ...(canSearch
           ? []
-          : ['The app has no scope channels:history: if an answer is lost, a message may come twice.']),
+          : [
+              'The app lacks the scope channels:history, so leadsync cannot check whether it has posted a message. If an answer is lost, the message may arrive twice.',
+            ]),
       ].join(' '),
     };
   }
@@ -172,8 +174,8 @@ class SlackSink implements Sink {
   }
 
   /**
-   * Returns the messages to post, and the outcomes of the leads that need none: those without a channel, and those whose message is there
-   * already. @throws SinkUnavailable if Slack cannot be asked now
+   * Returns the messages to post, and the outcomes of the leads that need none: those without a channel, and those whose message is already
+   * in the channel. @throws SinkUnavailable if Slack cannot be asked now
    */
   async #plan(
     { deliveries }: Batch,
@@ -233,14 +235,14 @@ class SlackSink implements Sink {
     return { delivery, channel, mayRepeat, message: leadMessage(delivery, { title, isTest, leadUrl }) };
   }
 
-  /** Returns the channel of a lead; undefined if its expression gives none. An incoming webhook has one channel without a name. */
+  /** Returns the channel for a lead; undefined if the expression gives none. An incoming webhook has one channel without a name. */
   #channelOf({ perLead }: Delivery): string | undefined {
     if (!this.#api) return '';
     return channelId(perLead?.get('channel'));
   }
 }
 
-/** Returns the outcomes of messages of which the first failed and the others were not tried. */
+/** Returns the outcomes for messages of which the first failed and the others were not tried. */
 function failedOutcomes(messages: readonly (readonly Item[])[], error: SinkUnavailable): Outcome[] {
   const failed = error.toOutcome();
   return messages.flatMap((items, index) =>

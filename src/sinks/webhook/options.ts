@@ -55,7 +55,7 @@ export const webhookOptions = z.strictObject({
     .enum(['failed', 'all'])
     .default('failed')
     .describe(
-      'Which answers of the receiver the ledger keeps with the attempt, each up to 1,000 characters: those of `failed` attempts, or `all`, such as the id of the record that the receiver made. They may hold personal data. `trace --show-data` and the page of the lead show them.',
+      "Which answers from the receiver the ledger stores with the attempt, up to 1,000 characters each: those to `failed` attempts, or `all`, for example to keep the id of the record that the receiver created. Answers may contain personal data. `trace --show-data` and the lead's page show them.",
     ),
 });
 

@@ -1,5 +1,5 @@
 /**
- * Converts an answer from the token endpoint to the form that openid-client reads (RFC 6749, sections 5.1 and 5.2). The service's description
+ * Converts an answer from the token endpoint to the form that openid-client reads (RFC 6749, sections 5.1 and 5.2). The service's API description
  * specifies neither the status of a token answer nor the form of an error, and services differ in both.
  */
 export function toTokenResponse(status: number, received: Headers, text: string): Response {

@@ -167,7 +167,7 @@ export class TokenEndpoint {
       if (error instanceof SourceError) throw error;
       if (deadline.aborted) {
         throw new SourceError('unreachable', `${SUBJECT} at ${new URL(url).host} did not answer in time.`, {
-          hint: 'If the service is always this slow, raise timeout of the source.',
+          hint: "If the service is always this slow, raise the source's timeout.",
         });
       }
       throw unreachable(SUBJECT, url, error);
@@ -209,13 +209,13 @@ function cutOff(url: string, httpStatus: number): SourceError {
   return new SourceError('protocol', message, { hint: ENDS_EARLY, httpStatus });
 }
 
-const CHECK_PATH = 'Check base_url and token_path of the source.';
+const CHECK_PATH = "Check the source's base_url and token_path.";
 
 /** Returns the error for a missing token endpoint. The usual cause is a `base_url` that already ends in the path that another option appends. */
 function notThere({ base_url, token_path }: SourceOptions): SourceError {
   const asked = base_url + token_path;
   return new SourceError('protocol', `There is no token endpoint at ${asked} (404).`, {
-    hint: 'Correct base_url of the source, which must not end in the path of the listing, or token_path.',
+    hint: "Correct the source's base_url, which must not end in the path of the listing, or its token_path.",
     httpStatus: 404,
   });
 }

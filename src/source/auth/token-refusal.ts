@@ -24,7 +24,7 @@ const CLIENT_REFUSED: ReadonlySet<string | undefined> = new Set(['invalid_client
 const PASSING: ReadonlySet<SourceErrorCode> = new Set(['rate-limited', 'server']);
 
 /**
- * Whether the service refused the refresh token. Any 4xx status counts, whatever the error code, because the service's description defines no errors.
+ * Whether the service refused the refresh token. Any 4xx status counts, whatever the error code, because the service's API description defines no errors.
  */
 export function refusesToken(error: unknown): error is SourceError {
   if (!(error instanceof SourceError) || PASSING.has(error.code)) return false;
@@ -80,7 +80,7 @@ function describe(oauthError: string | undefined, httpStatus: number, grant: str
   const named = oauthError ?? `status ${httpStatus}`;
   const message = `The token endpoint ${what} (${named}, grant ${grant}).`;
   if (grant === 'refresh_token' && oauthError && GRANT_NOT_ALLOWED.has(oauthError)) {
-    const toAllow = `Have the service allow this client the grant refresh_token: leadsync keeps the stored login and tries it again. Or run \`leadsync login ${source}\`.`;
+    const toAllow = `Have the service allow this client to use the grant refresh_token: leadsync keeps the stored login and tries it again. Or run \`leadsync login ${source}\`.`;
     return { code: 'login-needed', message, hint: toAllow } as const;
   }
   return { code, message, hint };
@@ -99,7 +99,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   invalid_client: {
     code: 'credentials',
     what: 'does not accept the client id or secret',
-    hint: 'Correct client_id and client_secret of the source.',
+    hint: "Correct the source's client_id and client_secret.",
   },
   invalid_grant: {
     code: 'credentials',
@@ -119,7 +119,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   invalid_scope: {
     code: 'credentials',
     what: 'does not grant the requested scope',
-    hint: 'Correct scope of the source, or leave it out.',
+    hint: "Correct the source's scope, or leave it out.",
   },
   temporarily_unavailable: {
     code: 'server',
@@ -136,7 +136,7 @@ function refusalOf(oauthError: string | undefined): Refusal | undefined {
 const UNNAMED: Refusal = {
   code: 'credentials',
   what: 'refuses the request',
-  hint: 'Check token_path, client_id and client_secret of the source.',
+  hint: "Check the source's token_path, client_id and client_secret.",
 };
 
 /** Returns the refusal in an error from openid-client, which has two forms; undefined for other failures. */

@@ -63,13 +63,13 @@ export const sourceOptions = z.strictObject({
     .enum(['none', 'link', 'page'])
     .default('none')
     .describe(
-      'How the service paginates the listing: `none`, one answer has every lead; `link`, each answer names the next page in its Link header; `page`, a page number in the query, until a page is empty.',
+      'How the service paginates the listing. `none`: one answer contains every lead. `link`: each answer names the next page in its Link header. `page`: leadsync requests numbered pages until a page is empty.',
     ),
   page_parameter: z
     .string()
     .min(1, 'must not be empty')
     .default('page')
-    .describe('The query parameter of the page number; used with `pagination: page`.'),
+    .describe('The query parameter for the page number; used with `pagination: page`.'),
   timeout: duration()
     .refine((ms) => ms > 0, 'must be more than 0')
     .prefault('30s')

@@ -40,7 +40,7 @@ function tooLate(deadlineMs: number): SourceError {
     'incomplete',
     `leadsync could not read the whole listing in ${deadlineMs / 1000} s.`,
     {
-      hint: 'If the listing is always this long or slow, raise deadline of the source.',
+      hint: "If the listing is always this long or slow, raise the source's deadline.",
     },
   );
 }

@@ -77,7 +77,7 @@ export function unreachable(subject: string, url: string, error: unknown): Sourc
   const code = codeOf(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return new SourceError('unreachable', `${subject} at ${host} did not answer in time.`, {
-      hint: 'If the service is always this slow, raise timeout of the source.',
+      hint: "If the service is always this slow, raise the source's timeout.",
       cause: error,
     });
   }

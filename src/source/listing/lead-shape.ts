@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * A lead as the service's description specifies it (section 2), checked as far as leadsync relies on it. Every field is required and must have its
+ * A lead as the service's API description specifies it (section 2), checked as far as leadsync relies on it. Every field is required and must have its
  * type; unknown fields are allowed everywhere. `created_at` is the only field whose format is checked here, because leadsync computes times from it.
  * Text that people typed, such as an email address or a phone number, is never a reason to reject a lead. The id is checked separately, digit by
  * digit.
@@ -31,14 +31,14 @@ export function kindOf(value: unknown): string {
 }
 
 const KINDS: Partial<Record<string, string>> = {
-  string: 'a text',
+  string: 'text',
   number: 'a number',
   boolean: 'true or false',
   object: 'an object',
 };
 
 function text() {
-  return z.string({ error: mustBe('a text') });
+  return z.string({ error: mustBe('text') });
 }
 
 function mustBe(expected: string) {

@@ -59,7 +59,7 @@ function faultOf(response: ServiceAnswer, conditional: boolean): SourceError | u
   }
   if (httpStatus === 403) {
     return new SourceError('forbidden', 'This client may not read the listing (403).', {
-      hint: 'The token lacks a scope, or the account lacks a permission: check scope of the source, and the account at the service.',
+      hint: "The token lacks a scope, or the account lacks a permission: check the source's scope, and the account at the service.",
       httpStatus,
     });
   }
@@ -74,7 +74,7 @@ function faultOf(response: ServiceAnswer, conditional: boolean): SourceError | u
     );
   }
   return new SourceError('protocol', `The listing answers with status ${httpStatus} instead of 200.`, {
-    hint: 'Check base_url and leads_path of the source.',
+    hint: "Check the source's base_url and leads_path.",
     httpStatus,
   });
 }

@@ -25,7 +25,7 @@ export const sourceEvents = {
   'poll-started': eventKind<{ source: string; poll: number }>({
     level: 'debug',
     fields: ['source', 'poll'],
-    message: ({ source, poll }) => `Source ${source}: poll ${poll} starts.`,
+    message: ({ source, poll }) => `Source ${source}: poll ${poll} has started.`,
   }),
 
   'poll-progress': eventKind<{
@@ -102,7 +102,7 @@ export const sourceEvents = {
     level: 'warn',
     fields: ['source', 'poll', 'rejected', 'reasons'],
     message: ({ source, rejected, reasons }) =>
-      `Source ${source}: rejected ${count(rejected, 'lead')} that ${rejected === 1 ? 'violates' : 'violate'} the service's description: ${reasons.map(withoutStop).join('; ')}.`,
+      `Source ${source}: rejected ${count(rejected, 'lead')} that ${rejected === 1 ? 'violates' : 'violate'} the service's API description: ${reasons.map(withoutStop).join('; ')}.`,
   }),
 
   'token-renewed': eventKind<{ source: string; grant: string; expiresAt: Date | undefined }>({

@@ -211,7 +211,7 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
         failed_probes: 41,
         concurrency: 1,
         explanation:
-          'It is held because 18 of its last 20 batches failed. 41 probes have failed since. After the first that succeeds it gets 2 batches at a time, then twice as many with each round of answers, up to 10.',
+          'It is held because 18 of its last 20 batches failed. 41 probes have failed since. After the first successful probe, it gets 2 batches at a time, then twice as many with each round of answers, up to 10.',
       }),
       oldest_owed_at: before(38 * MINUTE),
       next_attempt_at: before(-23_000),

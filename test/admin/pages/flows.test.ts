@@ -471,7 +471,7 @@ describe('Playground', () => {
       'drop',
       'warehouse',
     ]);
-    expect(await page.locator('main').innerText()).toMatch(/lead\.client_phone_number\s+a text/);
+    expect(await page.locator('main').innerText()).toMatch(/lead\.client_phone_number\s+text/);
     expect(await page.locator('main').innerText()).toContain('the email address in lower case');
     expect(faults).toEqual([]);
   });
@@ -739,7 +739,7 @@ describe('Configuration', () => {
     await page.getByText('1 option changed and not yet in force').waitFor();
     expect(await button.count()).toBe(1);
     operations.preview = { ...operations.preview, options: [] };
-    await page.getByText('The file is what is running').waitFor();
+    await page.getByText('The file is in force, so there is nothing to reload').waitFor();
     expect(await button.count()).toBe(0);
     const stale = { since: operations.now.toISOString(), faults: ['leadsync.yaml:1:1: unexpected'] };
     operations.config = { ...operations.config, stale };

@@ -159,7 +159,7 @@ describe('every page', () => {
     const html = await answer.text();
     expect(html).toContain('<bdi>Client 48196</bdi>');
     expect(html).not.toMatch(/(?:href|action)="[^"]*text=/);
-    expect(/Search older leads|All contents were searched/.exec(html)?.[0]).toBe('Search older leads');
+    expect(/Search older leads|All lead versions were searched/.exec(html)?.[0]).toBe('Search older leads');
     const after = /name="after" value="(\d+)"/.exec(html)?.[1] ?? '';
     const older = await (await post('/leads/find', { text: '4', after })).text();
     expect(older.includes('found-main-48196')).toBe(false);
@@ -195,7 +195,7 @@ describe('the page of a sink', () => {
       '11 of its last 100 batches failed. It is held when 18 of the last 20 fail.',
       'Failure rate 11 % of the last 100 batches',
       'Held as soon as 18 of the last 20 batches failed; 5 batches in a row failed, and no lead was delivered for 5 s; 5 leads in a row were refused; or the destination asks for a pause',
-      'A lead that the destination refuses, for example with HTTP 422, is no failure here.',
+      'A lead that the destination refuses, for example with HTTP 422, does not count as a failure here.',
       /Success rate [\d.]+ % [\d,]+ of [\d,]+ attempts/,
       'Speed to lead, p50 410 ms p95 1.9 s, of 214 new leads',
       'Duration of a batch, p50 139 ms p95 812 ms',
@@ -264,7 +264,7 @@ describe('the page of a sink', () => {
     const text = await textOf('/sinks/warehouse?period=1h');
     expect(text).toContain('Held since');
     expect(text).toContain(
-      '41 probes have failed since. After the first that succeeds it gets 2 batches at a time',
+      '41 probes have failed since. After the first successful probe, it gets 2 batches at a time',
     );
     expect(text).toContain('Failure rate before the hold 19 % of the last 100 batches');
     expect(text).toContain('Concurrent batches 1 now, grows to 10');
@@ -528,7 +528,7 @@ describe('a replay of many', () => {
     [{ sink: 'crm' }, 'Choose leads by a field, or every lead in the ledger.'],
     [
       { sink: 'crm', which: 'all', lead: '48196' },
-      'Every lead in the ledger, or those that match: not both.',
+      'Choose either every lead in the ledger or those that match, not both.',
     ],
     [{ sink: 'crm', ids: '48196 <b>Ada</b>' }, 'Id 2 of the list is neither a lead id'],
     [{ sink: 'crm', ids: Array.from({ length: 3_001 }, (_, at) => at).join(' ') }, 'The list has 3,001 ids'],
@@ -734,7 +734,7 @@ describe('actions', () => {
     const sinks = await (await ask('/sinks')).text();
     expect(sinks).toContain('<dt>Left of replays</dt><dd>1,234</dd>');
     const question = await (await post('/sinks/crm/cancel-replay')).text();
-    expect(question).toContain('Cancel what is left of replays to crm: 1,234 deliveries?');
+    expect(question).toContain('Cancel the rest of the replays to crm: 1,234 deliveries?');
     expect(operations.actions).toEqual([]);
     await post('/sinks/crm/cancel-replay', { sure: 'yes' });
     expect(operations.actions).toEqual(['cancel replays crm']);

@@ -156,7 +156,7 @@ describe('leadsync backup', () => {
     [['backup', '--keep', '2'], 2, /--keep needs --to/],
     [['backup', '--to', ''], 2, /--to is empty/],
     [['backup', '--to', 's3:/x'], 2, /not the address of a bucket/],
-    [['backup', '--to', 'x', '--keep', '0'], 2, /whole number from 1/],
+    [['backup', '--to', 'x', '--keep', '0'], 2, /whole number of 1 or more/],
     [['backup', '--to', '/proc/x'], 1, /\/proc\/x/],
   ])('explains %j', async (args, code, stderr) => {
     const install = await anInstall();
@@ -317,7 +317,7 @@ describe('leadsync restore', () => {
         writeFileSync(backup, 'hello');
         return backup;
       },
-      /is not a backup of leadsync\.\nName a file that `leadsync backup` wrote/,
+      /is not a leadsync backup\.\nName a file that `leadsync backup` wrote/,
     ],
     [
       'is another file that was compressed',
@@ -325,7 +325,7 @@ describe('leadsync restore', () => {
         writeFileSync(backup, gzipSync('hello'));
         return backup;
       },
-      /is not a backup of leadsync/,
+      /is not a leadsync backup/,
     ],
     [
       'is longer than its ledger, and would fill the disk',
@@ -334,7 +334,7 @@ describe('leadsync restore', () => {
         writeFileSync(backup, gzipSync(Buffer.concat([plain, Buffer.alloc(20_000_000)])));
         return backup;
       },
-      /is damaged: it is longer than its ledger/,
+      /is damaged: it contains data after the end of the ledger/,
     ],
     [
       'is cut in half',
@@ -360,7 +360,7 @@ describe('leadsync restore', () => {
         edit(backup, (db) => db.pragma('user_version = 99'));
         return backup;
       },
-      /was written by a newer leadsync than this one\.\nInstall that version/,
+      /was written by a newer version of leadsync\.\nInstall that version/,
     ],
     [
       'comes from another installation with other sources',
@@ -378,7 +378,7 @@ describe('leadsync restore', () => {
         edit(backup, (db) => db.exec("UPDATE _ledger SET id = 'another'"));
         return backup;
       },
-      /backup of another ledger than those that this data directory has had/,
+      /backup of a ledger that this data directory has never had/,
     ],
   ];
 

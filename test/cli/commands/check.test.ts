@@ -114,7 +114,7 @@ describe('leadsync check', () => {
     const stub = await aService();
     stub.misbehave({ listing: 'broken-leads' });
     const { stdout } = await new Install({ sources: sourceAt(stub), sinks: drop }).run(['check']);
-    expect(stdout).toMatch(/source main: .*violate the service's description/);
+    expect(stdout).toMatch(/source main: .*do not match the service's API description/);
   });
 
   test('leaves disabled sinks alone', async () => {

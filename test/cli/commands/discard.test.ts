@@ -50,7 +50,7 @@ describe('leadsync discard', () => {
     ]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '2 deliveries are discarded.\n' });
     expect(stderr).toContain(
-      '`leadsync retry --state discarded`, or with the id of a delivery, brings them back.',
+      '`leadsync retry --state discarded`, or with the id of a delivery, makes them due again.',
     );
     expect((await install.run(['status'])).stdout).not.toContain('dead delivery');
     const said = `discarded by ${userInfo().username}: <b>rung</b> by hand [2J. Dead before: The CRM refuses the lead (422).`;
@@ -114,8 +114,8 @@ describe('leadsync discard', () => {
   test.each([
     [['discard', '--note', 'n'], '--all selects every dead delivery of every sink.'],
     [['discard', '--all'], "required option '--note <text>' not specified"],
-    [['discard', '--all', '--note', ' '], '--note needs a text of 1 to 200 characters.'],
-    [['discard', '--all', '--note', 'x'.repeat(201)], '--note needs a text of 1 to 200 characters.'],
+    [['discard', '--all', '--note', ' '], '--note needs 1 to 200 characters.'],
+    [['discard', '--all', '--note', 'x'.repeat(201)], '--note needs 1 to 200 characters.'],
     [['discard', '--sink', 'cmr', '--note', 'n'], 'did you mean "crm"'],
     [['discard', '--all', '--sink', 'crm', '--note', 'n'], '--all selects everything'],
     [['discard', '--reason', ' ', '--note', 'n'], '--reason needs a text or an HTTP status.'],
@@ -181,7 +181,7 @@ describe('leadsync replay', () => {
       expect(stdout).toContain('Dry run: ');
       if (action === 'replay')
         expect(stderr).toBe(
-          'The lead ids select leads of several sources: main, south. --source selects one.\n',
+          'The lead ids select leads from several sources: main, south. --source selects one.\n',
         );
     }
     expect(await install.run(['replay', '--sink', 'crm', '--lead', '1'])).toMatchObject({

@@ -40,7 +40,9 @@ test('erases, and certifies what was reached, what was not, and which files stil
   expect(stdout).toContain('lead main 1\n');
   expect(stdout).not.toContain('main 2');
   expect(stdout).not.toMatch(/ada@|Ada Secret/);
-  expect(stdout).toContain('1 content and 0 rejected leads emptied, 0 answers removed, 1 delivery skipped');
+  expect(stdout).toContain(
+    '1 lead version and 0 rejected leads emptied, 0 answers removed, 1 delivery skipped',
+  );
   expect(stdout).toMatch(/reached {6}ledger: Erased and overwritten/);
   expect(stdout).toMatch(/reached {6}crm \(webhook\): None of these leads was sent there\.\n/);
   expect(stdout).toMatch(/NOT REACHED {2}drop \(csv\): .*\n +\S+leads-20261120T100000\.000Z-b1\.csv\n/);

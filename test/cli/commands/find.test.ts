@@ -42,7 +42,7 @@ test('says that nobody was found, and what is too short, without the text', asyn
   });
   expect(await install.run(['find', 'g'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Give at least two letters, or four digits of a phone number.'),
+    stderr: expect.stringContaining('Enter at least two letters, or four digits of a phone number.'),
   });
   expect(await install.run(['find', 'ada', '--source', 'mian'])).toMatchObject({ code: 2 });
 });

@@ -71,7 +71,7 @@ describe('setup', () => {
     const { install } = await anInstall({}, { limits: 'free' });
     await install.run(['setup', 'crm', '--yes']);
     expect((await install.run(['check'])).stdout).toMatch(
-      /sink crm: Deliveries can be made\. Up to 100 new leads at once cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\. `leadsync test-sink crm` shows whether the key may write: a check cannot know it\.\n/,
+      /sink crm: Deliveries can be made\. Up to 100 new leads at once cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\. `leadsync test-sink crm` shows whether the key may write; a check cannot find this out\.\n/,
     );
   });
 

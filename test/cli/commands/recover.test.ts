@@ -47,7 +47,7 @@ test('says what it would recover, and changes nothing, without --yes', async () 
   expect(stdout).toMatch(
     /The recovered ledger has 118 leads \(3 erased\), 4 sinks, and deliveries: \d+ pending, /,
   );
-  expect(stdout).toMatch(/The text of \d+ contents is lost/);
+  expect(stdout).toMatch(/The text of \d+ lead versions is lost/);
   expect(stderr).toMatch(/^Nothing was changed\.\n`leadsync recover --yes` replaces/);
   expect(readFileSync(file).equals(before)).toBe(true);
   expect(files()).toEqual(['ledger.db']);

@@ -84,7 +84,7 @@ describe('leadsync retry', () => {
     const { install, ledger } = await twoDead();
     await ledger.pause('crm', 'moving house');
     const { stderr } = await install.run(['retry', '--sink', 'crm']);
-    expect(stderr).toContain('crm is paused since 2026-11-20T10:00:00Z (0 s ago): moving house');
+    expect(stderr).toContain('crm has been paused since 2026-11-20T10:00:00Z (0 s ago): moving house');
     expect(stderr).toContain('`leadsync resume crm` resumes it');
   });
 

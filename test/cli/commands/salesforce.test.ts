@@ -89,12 +89,12 @@ describe('setup', () => {
     [
       'fields',
       ({ settings }) => Object.assign(settings, { mayCustomize: false }),
-      'does not allow this to the user of the app.',
+      'does not allow the user of the app to do this.',
     ],
     [
       'permission sets',
       ({ settings }) => Object.assign(settings, { mayManagePermissions: false }),
-      'does not allow this to the user of the app.',
+      'does not allow the user of the app to do this.',
     ],
   ])('whose user may not make %s names the permissions, and the other way', async (_, forbid, message) => {
     const { stub, install } = await anInstall();
@@ -171,13 +171,13 @@ describe('an operator who put in something wrong', () => {
       'user who may not see leads',
       ({ settings }) => Object.assign(settings, { leadAccess: 'none' }) && {},
       'The user of the app may not see leads in Salesforce at ',
-      'Give the user of the app a permission set or profile that allows to read, create and edit leads.',
+      'Give the user of the app a permission set or profile that allows reading, creating and editing leads.',
     ],
     [
       'user who may only read leads',
       ({ settings }) => Object.assign(settings, { leadAccess: 'read' }) && {},
       'The user of the app may not create and edit leads in Salesforce at ',
-      'Give the user of the app a permission set or profile that allows to read, create and edit leads.',
+      'Give the user of the app a permission set or profile that allows reading, creating and editing leads.',
     ],
     [
       'address behind a proxy',
@@ -242,7 +242,9 @@ describe('a test event', () => {
     for (let n = 0; n < 2; n += 1) {
       const { code, stdout } = await install.run(['test-sink', 'crm']);
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('deleted it again') });
-      expect(stdout).toMatch(/The org has used \d+ of its 100000 API requests of 24 hours\./);
+      expect(stdout).toMatch(
+        /The org has used \d+ of the 100000 API requests that it may make in 24 hours\./,
+      );
     }
     stub.misbehave({ upsert: 'server-error-after-storing', times: 1 });
     expect((await install.run(['test-sink', 'crm'])).code).not.toBe(0);
@@ -298,8 +300,8 @@ describe('reconcile', () => {
     const { code, stdout } = await install.run(['reconcile', '--sink', 'crm']);
     expect(code).toBe(1);
     expect(stdout.split('\n')).toEqual([
-      'duplicate  main 2: The sink holds it more than once. Delete or merge there what is too much.',
-      'duplicate  main 3: The sink holds it more than once. Delete or merge there what is too much.',
+      'duplicate  main 2: The sink holds it more than once. Delete or merge the duplicates at the destination.',
+      'duplicate  main 3: The sink holds it more than once. Delete or merge the duplicates at the destination.',
       'crm: 3 leads delivered, 6 held, 0 missing, 0 foreign, 2 duplicates.',
       '',
     ]);

@@ -23,7 +23,7 @@ describe('leadsync status --check', () => {
     await ledger.pause('drop', 'moving house');
     const { code, stdout } = await install.running().run(['status', '--check']);
     expect(code).toBe(1);
-    expect(stdout.split('\n')[0]).toMatch(/^WARNING: drop is paused/);
+    expect(stdout.split('\n')[0]).toMatch(/^WARNING: drop has been paused/);
     expect(stdout).toContain('leadsync resume drop');
   });
 
@@ -38,7 +38,7 @@ describe('leadsync status --check', () => {
       'CRITICAL: No leadsync is running on this data directory, so nothing is polled or delivered. (and 2 more problems)',
     );
     expect(stdout).toMatch(/^crm: 1 dead delivery/m);
-    expect(stdout).toMatch(/^drop is paused/m);
+    expect(stdout).toMatch(/^drop has been paused/m);
   });
 
   test('exits with 1 when the file of a running leadsync has faults, and lists them', async () => {

@@ -25,7 +25,7 @@ describe('leadsync status SINK', () => {
     const { stdout, code } = await (await aHeldSink()).run(['status', 'crm']);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      'crm (webhook) is held since 2026-11-20T10:00:00Z (3 min ago): The CRM does not answer.',
+      'crm (webhook) has been held since 2026-11-20T10:00:00Z (3 min ago): The CRM does not answer.',
     );
     expect(stdout).toContain('It is held because 18 of its last 20 batches failed. No probe has failed yet.');
     expect(stdout).toContain(
@@ -80,7 +80,7 @@ describe('leadsync status SINK', () => {
     expect(stdout).toContain('drop (csv) is healthy\n');
     expect(stdout).toMatch(/^No attempt since 2026-11-19T10:10:00Z/m);
     writeFileSync(install.configFile, 'wacth: true\n', { flag: 'a' });
-    expect((await install.run(['status', 'crm'])).stdout).toContain('is held since');
+    expect((await install.run(['status', 'crm'])).stdout).toContain('has been held since');
   });
 
   test.each([

@@ -60,7 +60,7 @@ describe('leadsync status', () => {
     install.clock.jump(86_400_000);
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain('drop: `where` has left out all leads since the last delivery, 24 h ago: 2.');
-    expect(stdout).toContain('`leadsync test drop --last 50` shows what it does to the last leads.');
+    expect(stdout).toContain('`leadsync test drop --last 50` shows what `where` does to the last leads.');
     expect(await install.json('status')).toMatchObject({
       sinks: [{ sink: 'drop', left_out_since_delivered: 2 }, {}],
     });
@@ -72,7 +72,9 @@ describe('leadsync status', () => {
     await attemptDue(ledger, 'crm', install.clock, () => unavailable);
     install.clock.jump(180_000);
     const { stdout } = await install.run(['status']);
-    expect(stdout).toContain('crm is held since 2026-11-20T10:00:00Z (3 min ago): The CRM does not answer.');
+    expect(stdout).toContain(
+      'crm has been held since 2026-11-20T10:00:00Z (3 min ago): The CRM does not answer.',
+    );
     expect(stdout).toContain('Nothing is lost: 30 leads wait. The next probe is due now.');
   });
 
@@ -141,7 +143,7 @@ describe('leadsync status', () => {
     await ledger.pause('crm', 'moving house');
     install.clock.jump(7_200_000);
     const { stdout } = await install.run(['status']);
-    expect(stdout).toContain('crm is paused since 2026-11-20T10:00:00Z (2 h ago): moving house');
+    expect(stdout).toContain('crm has been paused since 2026-11-20T10:00:00Z (2 h ago): moving house');
     expect(stdout).toContain('1 lead waits. `leadsync resume crm` resumes it.');
   });
 
@@ -177,11 +179,11 @@ describe('leadsync status', () => {
     const shown = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
     expect(shown.stdout).toContain(`not ready: ${reason}`);
     expect(shown.stdout).toContain(
-      'leadsync keeps an earlier configuration in force: the file is not valid since 2026-11-20T09:59:00Z (60 s ago): leadsync.yaml:3:1: this is wrong\n  `leadsync validate` shows every fault',
+      'leadsync keeps an earlier configuration in force: the file has been invalid since 2026-11-20T09:59:00Z (60 s ago): leadsync.yaml:3:1: this is wrong\n  `leadsync validate` shows every fault',
     );
     writeFileSync(install.configFile, `${readFileSync(install.configFile, 'utf8')}wacth: true\n`);
     const faulty = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
-    expect(faulty.stdout).toContain('is not valid since 2026-11-20T09:59:00Z (60 s ago).\n');
+    expect(faulty.stdout).toContain('has been invalid since 2026-11-20T09:59:00Z (60 s ago).\n');
     expect(faulty.stdout).toMatch(
       /has 1 fault\. The running leadsync keeps [^\n]*\n[^\n]*unknown key "wacth"/,
     );
@@ -406,7 +408,7 @@ describe('leadsync status', () => {
     const install = new Install({ sources: { main: source }, sinks: {} });
     await install.ledger();
     expect((await install.run(['status'])).stdout).toContain(
-      'main was never polled.\n  `leadsync run` starts the polls.',
+      'main has never been polled.\n  `leadsync run` starts the polls.',
     );
     await install.listed(1);
     expect((await install.run(['status'])).stdout).toMatch(/^main .* -$/m);

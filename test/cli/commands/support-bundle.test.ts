@@ -45,7 +45,7 @@ describe('leadsync support-bundle', () => {
     ]);
     for (const name of ['in-force.json', 'metrics.prom'])
       expect(stdout).toMatch(new RegExp(`^${name} +LEFT OUT: admin\\.listen is off$`, 'm'));
-    expect(stdout).toMatch(/^log\.jsonl +LEFT OUT: leadsync logs to standard error; name the file/m);
+    expect(stdout).toMatch(/^log\.jsonl +LEFT OUT: leadsync logs to standard error; name the log file/m);
     expect(stdout.startsWith(read('CONTENTS.txt'))).toBe(true);
     expect(JSON.parse(read('ledger.json'))).toMatchObject({
       sqlite: expect.stringMatching(/^\d+\.\d+/),
@@ -112,7 +112,7 @@ describe('leadsync support-bundle', () => {
 
   test.each([
     ['a log that is not there', ['--log', '/nowhere/leadsync.log'], /log cannot be read \(ENOENT\)/],
-    ['a log of another form', ['--log', '/dev/null'], /none of 0 lines is a JSON log line of leadsync/],
+    ['a log of another form', ['--log', '/dev/null'], /none of 0 lines is a JSON log line from leadsync/],
   ])('goes without %s, and says so', async (_, args, words) => {
     const install = new Install();
     await install.listed(1);

@@ -113,7 +113,7 @@ describe('leadsync top --once', () => {
       /^leadsync \S+ {2}NOT RUNNING .*\n\nNo leadsync is running on this data directory/,
     );
     expect(stdout).toContain('crm: 1 dead delivery: It says no.');
-    expect(stdout).toContain('drop is paused since');
+    expect(stdout).toContain('drop has been paused since');
   });
 
   test.each([80, 40, 20])('fits a terminal of %i columns, whatever the sinks are called', async (columns) => {

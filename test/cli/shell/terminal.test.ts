@@ -54,7 +54,9 @@ describe('init at a terminal', () => {
     await answer('', '[none]:');
     terminal.type('AU\r');
     expect(await terminal.ended).toBe(0);
-    expect(terminal.text).toContain('2. Make what the destination of crm lacks: `leadsync setup crm --yes`;');
+    expect(terminal.text).toContain(
+      '2. Create what the destination of crm lacks: `leadsync setup crm --yes`;',
+    );
     expect(parse(readFileSync(file, 'utf8')).sinks).toEqual({
       crm: { type: 'hubspot', token: '${HUBSPOT_TOKEN}', backfill: false, region: 'AU' },
     });
@@ -148,7 +150,7 @@ describe('colours', () => {
     const { written, text } = await shown({ TERM: 'xterm-256color' });
     const [red, yellow, end] = [31, 33, 39].map((code) => `\u001b[${code}m`);
     expect(written).toContain(`${red}No leadsync is running`);
-    expect(written).toContain(`${yellow}drop is paused`);
+    expect(written).toContain(`${yellow}drop has been paused`);
     expect(written).toContain(`${yellow}paused${end}`);
     expect(written).toContain(`${red}2${end}`);
     expect(text).toMatch(/^crm {3}webhook {2}healthy {10}0 {8}0 {5}2 /m);
@@ -158,7 +160,7 @@ describe('colours', () => {
     'are absent with %o',
     async (env) => {
       const { written } = await shown(env);
-      expect(written).toContain('drop is paused');
+      expect(written).toContain('drop has been paused');
       expect(written).not.toContain('\u001b[3');
     },
   );

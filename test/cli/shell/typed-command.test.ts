@@ -79,8 +79,10 @@ test('a checkout names the command as npm runs it there', () => {
 test('every command that a text tells people to type stands between backticks, where it can be rewritten', async () => {
   const help = (await new Install().run(['--help'])).stdout;
   const commands = [...help.matchAll(/^ {2}([a-z][a-z-]+) /gm)].map((match) => match[1] ?? '');
-  // Not in examples, which help rewrites, nor in a page's <code> and where it is no command: `files of leadsync export`.
-  const typed = new RegExp(`(?<![\`'"&|(] ?|top |-n \\d+ |of |a |<code>)leadsync (${commands.join('|')})\\b`);
+  // Not in examples, which help rewrites, nor in a page's <code> and where it is no command: `files from leadsync export`.
+  const typed = new RegExp(
+    `(?<![\`'"&|(] ?|top |-n \\d+ |of |from |a |<code>)leadsync (${commands.join('|')})\\b`,
+  );
   const strays = [...readFiles(ROOT, 'src')].flatMap(([path, text]) =>
     withoutComments(text)
       .split('\n')

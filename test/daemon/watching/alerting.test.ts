@@ -125,7 +125,7 @@ test('an export that cannot be made is told of once, and so is that it is made a
   await start();
   await until('it is told', () => told().length === 1);
   expect(told()[0]).toMatch(
-    /^\*leadsync: export fails \(nightly\)\*\nExport nightly failed.*, and it never succeeded: /,
+    /^\*leadsync: export fails \(nightly\)\*\nExport nightly failed.*, and it has never succeeded: /,
   );
   expect(told()[0]).toContain('`leadsync export --name nightly` runs it now.');
   expect(told()[0]).toContain('See docs/operating.md#export-fails');

@@ -267,7 +267,7 @@ describe('the folder', () => {
     const error = await failure(
       openCsv({ directory }, { ...disk, probeFolder: failing('EACCES') }).check(NEVER),
     );
-    expect(error.message).toBe(`The folder ${directory} is not writable for leadsync (EACCES).`);
+    expect(error.message).toBe(`The folder ${directory} is not writable by leadsync (EACCES).`);
   });
 
   test('loses the temporary files of attempts that were killed, and no others', async () => {

@@ -154,7 +154,7 @@ describe('the fields of a mapping', () => {
     const batch = batchOf([{ name: 'price', type: 'double' }], mapped(3, { price: 0.5 }));
     const error = await failure(open().deliver(batch, NEVER));
     expect(error.message).toMatch(
-      /`price` of .*`leads` has the type date, and its field has the type double\.$/,
+      /`price` of .*`leads` has the type date, but its field has the type double\.$/,
     );
     expect(error.unsent).toBe(true);
     expect((await failure(open().check(NEVER, batch.columns))).message).toBe(error.message);

@@ -104,8 +104,8 @@ test.each<[string, (stub: PipedriveStub) => unknown, string, string]>([
   [
     'the company does not pay',
     (stub) => Object.assign(stub.settings, { accountOpen: false }),
-    'is not open: it does not pay.',
-    'Let its administrator see to the billing in Pipedrive.',
+    'is closed because its subscription is not paid.',
+    'Ask its administrator to check the billing in Pipedrive.',
   ],
   [
     'another program answers',

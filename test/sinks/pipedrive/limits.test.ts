@@ -117,7 +117,7 @@ test('check and a test lead tell what the daily API tokens are worth', async () 
   const { stub, open } = await limited({ plan: 'growth' });
   const { what } = await open().test(testBatch('sink', new Date()), NEVER);
   expect(what).toMatch(
-    /A lead of a new person costs 45 tokens: the company's 60000 tokens a day are 1333 leads, and the \d+ that are left today \d+\.$/,
+    /A lead of a new person costs 45 tokens: the company's 60000 tokens a day allow 1333 leads, and the \d+ that are left today allow \d+\.$/,
   );
   stub.useUpTokens(70);
   const checked = open().check(NEVER);

@@ -169,7 +169,7 @@ describe('persons and enquiries', () => {
     expect(outcome).toMatchObject({
       kind: 'delivered',
       remark:
-        '`lead.rooms` was left out: it takes a number. `lead.due` was left out: it takes a date. `lead.short` was cut, as it was too long.',
+        '`lead.rooms` was left out: it takes a number. `lead.due` was left out: it takes a date. `lead.short` was cut because it was too long.',
     });
     const [lead] = stub.records.leads;
     expect(lead?.value).toEqual({ amount: 100, currency: 'EUR' });
@@ -324,7 +324,7 @@ describe('the way back', () => {
         {
           object: 'person',
           id: String(kept?.id),
-          why: 'it has 1 other enquiry of leadsync; the keys of these leads were taken from it',
+          why: 'it has 1 other enquiry from leadsync; the keys of these leads were removed from it',
         },
       ],
     });

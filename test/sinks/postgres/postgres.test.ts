@@ -302,7 +302,7 @@ describe('the schema', () => {
       async () => open().storedLeads?.(NEVER)[Symbol.asyncIterator]().next(),
     ]) {
       const error = await failure(work());
-      expect(error.message).toContain('(schema 1000; this one knows');
+      expect(error.message).toContain('(schema version 1000; this one supports');
       expect(error.hint).toContain('Install');
     }
   });
@@ -385,7 +385,7 @@ describe('a database that cannot be used', () => {
     );
     const person = { leads: [{ source: 'main', leadId: 42n }], rejected: [] };
     const { message, hint } = await failure(Promise.resolve(sink.erase?.(person, NEVER)));
-    expect(message).toContain("refused a statement of leadsync's own (SQLSTATE P0001");
+    expect(message).toContain("refused one of leadsync's own statements (SQLSTATE P0001");
     expect(hint).toContain('trigger');
   });
 

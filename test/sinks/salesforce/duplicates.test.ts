@@ -126,7 +126,7 @@ describe('duplicate rules', () => {
       stub.change(String(leads()[0]?.Id), { IsConverted: true });
       const [outcome] = await deliver(second);
       expect(outcome?.kind).toBe(kind);
-      if (kind === 'delivered') expect(remark(outcome)).toContain('made a new one');
+      if (kind === 'delivered') expect(remark(outcome)).toContain('created a new one');
       else expect(reason(outcome)).toContain(`Lead ${leads()[0]?.Id}`);
       expect(kinds(await deliver(second))).toEqual([kind]);
       expect(leads()).toHaveLength(count);

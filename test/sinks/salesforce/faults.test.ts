@@ -128,7 +128,7 @@ describe('an administrator', () => {
       expect(key?.what).toBe('field `Leadsync_Key__c` of Lead (Text, external ID, unique)');
       expect(key?.how).toContain('<unique>true</unique>');
       expect(missing.at(-1)?.how).toContain('<field>Lead.Leadsync_Key__c</field>');
-      await expect(key?.make(NEVER)).rejects.toThrow('does not allow this to the user of the app');
+      await expect(key?.make(NEVER)).rejects.toThrow('does not allow the user of the app to do this');
     } finally {
       await sink.close();
       await stub.close();
@@ -214,6 +214,6 @@ describe('the requests of 24 hours', () => {
   test('are told by a test event', async () => {
     const { sink } = await scene();
     const { what } = await sink.test(testBatch('sink', new Date(0)), NEVER);
-    expect(what).toMatch(/The org has used \d+ of its 100000 API requests of 24 hours\.$/);
+    expect(what).toMatch(/The org has used \d+ of the 100000 API requests that it may make in 24 hours\.$/);
   });
 });

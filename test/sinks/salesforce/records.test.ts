@@ -188,7 +188,7 @@ test('an erasure names what people converted a lead to, which stays', async () =
         object: 'contact',
         id: ConvertedContactId,
         url: `${stub.url}/${ConvertedContactId}`,
-        why: 'somebody converted a lead to it',
+        why: 'a lead was converted to it',
       },
     ],
   });

@@ -103,7 +103,7 @@ describe('between the two requests of a lead', () => {
     await org.deliver(1);
     const outcomes = await deliverWhile(org, ({ usage }) => usage.use(1_000), [2, 3]);
     expectWaiting(outcomes);
-    expect(reason(outcomes[0])).toContain('the org has used those of 24 hours');
+    expect(reason(outcomes[0])).toContain('the org has used up its requests for 24 hours');
     expect(org.sink.quota?.()).toMatchObject({ used: 1_000, limit: 1_000 });
     clock.jump(DAY_MS + 60_000);
     expect(kinds(await org.deliver(2, 3))).toEqual(['delivered', 'delivered']);

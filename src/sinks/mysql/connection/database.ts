@@ -8,7 +8,7 @@ import { Pool } from './pool.ts';
 import type { Session } from './session.ts';
 import { inTransaction, type TransactionOptions } from './transaction.ts';
 
-/** Maximum tries of a transaction that fails with a deadlock or the timeout of a lock. */
+/** Maximum number of tries for a transaction that fails with a deadlock or a lock timeout. */
 const TRIES = 2;
 
 type Mode = TransactionOptions['mode'];
@@ -29,7 +29,7 @@ export class Database {
     this.name = quoted(address.database);
     this.#timeoutMs = timeoutMs;
     this.#account = `'${address.user.replaceAll("'", "''")}'@'%'`;
-    // A little longer than the deadline of a transaction, which has the better message.
+    // A little longer than the transaction's deadline, whose error message is better.
     this.#pool = new Pool(address, concurrency, timeoutMs + 1_000);
   }
 
@@ -37,14 +37,14 @@ export class Database {
     return this.#pool.close();
   }
 
-  /** The account as `GRANT` names it: as the server named it last, else as `url` does. */
+  /** The account in the form that `GRANT` takes: as the server last reported it, otherwise from `url`. */
   get account(): string {
     return this.#account;
   }
 
   /** Runs work that contains no lead. A refusal therefore means that the sink as a whole cannot work. @throws SinkUnavailable */
   async runOrThrow(mode: Mode, stop: AbortSignal, work: Work): Promise<void> {
-    const refused = await this.run(mode, stop, work, "a statement of leadsync's own");
+    const refused = await this.run(mode, stop, work, "one of leadsync's own statements");
     if (!refused) return;
     throw new SinkUnavailable(refused.reason, {
       hint: "Check leadsync's tables for triggers and constraints that are not leadsync's, and check the server's log.",

@@ -5,7 +5,7 @@ import { NotWritten } from '../../not-written.ts';
 import { SinkUnavailable } from '../../sink.ts';
 import { TooLarge } from '../sql/statement-rows.ts';
 
-/** The meaning of an error: the lead is refused, the database is unavailable, or `again`: an immediate retry may work. */
+/** What an error means: the lead is refused, the database is unavailable, or an immediate retry may work (`again`). */
 export type Judged = Refused | SinkUnavailable | 'again';
 
 /** What a database is called in messages, and in statements that an administrator runs. */
@@ -14,11 +14,14 @@ export interface Called {
   readonly where: string;
   /** The database, quoted as in SQL. */
   readonly database: string;
-  /** The account as `GRANT` names it. */
+  /** The account in the form that `GRANT` takes. */
   readonly account: string;
 }
 
-/** An error of the server (MySQL manual, "Error Message Elements"). mysql2 names the errors of MariaDB by MySQL's list, so names say nothing. */
+/**
+ * An error from the server (MySQL manual, "Error Message Elements"). Error names are unreliable, because mysql2 names MariaDB's errors by
+ * MySQL's list.
+ */
 interface ServerError extends Error {
   readonly errno: number;
   readonly sqlState: string;
@@ -27,13 +30,13 @@ interface ServerError extends Error {
 /** Data exceptions, integrity constraints, WITH CHECK OPTION, and SIGNAL in a trigger. */
 const REFUSED = /^(22|23|44|45)/;
 /**
- * Errors about a value to which MySQL gives the general SQLSTATE HY000 or 42000: a character that the column's character set lacks, a cut value, a
- * row that is too large for a page, WITH CHECK OPTION, and CHECK.
+ * Errors about a value to which MySQL gives the general SQLSTATE HY000 or 42000: a character that the column's character set lacks, a
+ * truncated value, a row that is too large for a page, WITH CHECK OPTION, and CHECK.
  */
 const REFUSED_ERRORS: ReadonlySet<number> = new Set([1265, 1366, 1118, 1369, 3819]);
 /**
- * Deadlock or serialization failure, by SQLSTATE and by number, the timeout of a lock, a row that changed since it was read, and a table that
- * somebody altered in the middle of the transaction.
+ * Deadlock or serialization failure (by SQLSTATE and by number), lock timeout, a row that changed after it was read, and a table that was
+ * altered during the transaction.
  */
 const AGAIN_STATE = '40001';
 const AGAIN_ERRORS: ReadonlySet<number> = new Set([1020, 1205, 1213, 1412, 1615]);
@@ -52,10 +55,10 @@ const MEANINGS: Readonly<Record<number, string>> = {
   1644: 'a trigger signalled an error',
 };
 
-/** The tables' rights that leadsync needs in all: to create and migrate them, to write leads, and to erase them. */
+/** All the rights that leadsync needs on the tables: to create and migrate them, and to write and erase leads. */
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX';
 
-/** Hints by number of error. */
+/** Hints by error number. */
 const HINTS: Readonly<Record<number, string | ((called: Called) => string)>> = {
   1040: 'Raise max_connections on the server, or lower `concurrency`.',
   1044: grant,
@@ -75,7 +78,7 @@ const HINTS: Readonly<Record<number, string | ((called: Called) => string)>> = {
   1226: 'Raise the limits of the account on the server.',
   1227: grant,
   1290: 'Set `url` to the primary: this server is read-only.',
-  1364: 'Give that column, which is not of leadsync, a default value, or allow NULL in it.',
+  1364: 'Give that column, which leadsync did not create, a default value, or allow NULL in it.',
   1370: grant,
   1665: 'Set binlog_format to ROW or MIXED on the server.',
   1698: 'Check the user and password in `url`, and the authentication plugin of the account.',
@@ -91,7 +94,7 @@ function grant({ database, account }: Called): string {
   return `Run as an administrator: GRANT ${RIGHTS} ON ${database}.* TO ${account}`;
 }
 
-/** Failures of the connection that mysql2 names itself. The messages contain no values. */
+/** Connection failures for which mysql2 has codes of its own. The messages contain no values. */
 const CONNECTION: Readonly<Record<string, { what: string; hint: string }>> = {
   PROTOCOL_CONNECTION_LOST: {
     what: 'closed the connection',
@@ -107,11 +110,11 @@ const CONNECTION: Readonly<Record<string, { what: string; hint: string }>> = {
   },
 };
 
-/** Returns what an error of the server or of the connection means; `what` names the statement or lead. Does not interpret the message. */
+/** Returns what an error from the server or the connection means; `what` names the statement or lead. Does not interpret the message. */
 export function judgeError(called: Called, error: unknown, what: string): Judged {
   const { where } = called;
   if (error instanceof NotWritten) {
-    const reason = `${where} did not write the lead to ${error.table} and reported no error: a trigger on that table changes its key, or another unique key already has one of its values. Change the trigger, or drop that key.`;
+    const reason = `${where} did not write the lead to ${error.table} and reported no error: a trigger on that table changes the lead's key, or another unique key already has one of the lead's values. Change the trigger, or drop that key.`;
     return { kind: 'refused', reason };
   }
   if (error instanceof TooLarge) return { kind: 'refused', reason: error.message, unsent: true };
@@ -149,7 +152,7 @@ function connectionFailure(where: string, error: unknown): SinkUnavailable {
   return new SinkUnavailable(`${where} ${what}.`, { hint, cause: error });
 }
 
-/** Whether the server sent the error. The numbers of errors of the system are negative. */
+/** Whether the server sent the error. System errors have negative numbers. */
 function isOfServer(error: unknown): error is ServerError {
   return (
     error instanceof Error &&

@@ -1,6 +1,6 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2';
 
-/** A row of a result. Whole numbers above 2^53 and times are text. */
+/** A row of a result. BIGINT and DECIMAL values are strings, and so are times and JSON. */
 export type Row = Readonly<Record<string, string | number | null>>;
 
 /** A value of a statement. Whole numbers are text, so that the server reads every digit. */

@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<MappedType, string>> = {
   json: 'json',
 };
 
-/** Which types of columns hold the values of a field, as the server spells them. Older servers add the width of a number. */
+/** Column types, as the server spells them, with the type of field that they can hold. Older servers add the display width of a number. */
 const HOLDERS: readonly (readonly [RegExp, MappedType])[] = [
   [/^tinyint\(1\)$/, 'boolean'],
   [/^bigint(\(\d+\))?$/, 'bigint'],
@@ -30,10 +30,10 @@ const HOLDERS: readonly (readonly [RegExp, MappedType])[] = [
 
 /** Maximum length of a column's name (MySQL manual, "Identifier Length Limits"). */
 const MAX_NAME = 64;
-/** Names that InnoDB keeps for itself (MySQL manual, "InnoDB Limits", and "InnoDB Full-Text Indexes"). */
+/** Names that InnoDB reserves (MySQL manual, "InnoDB Limits", and "InnoDB Full-Text Indexes"). */
 const RESERVED: ReadonlySet<string> = new Set(['db_row_id', 'db_trx_id', 'db_roll_ptr', 'fts_doc_id']);
 
-/** Returns why a field cannot be a column of `leads`; undefined if it can. MySQL does not tell upper from lower case in names of columns. */
+/** Returns why a field cannot be a column of `leads`; undefined if it can. MySQL ignores case in column names. */
 export function fieldFault(name: string): string | undefined {
   const key = name.toLowerCase();
   if (Object.hasOwn(leadColumns, key)) return 'is a column that leadsync writes itself';
@@ -45,8 +45,8 @@ export function fieldFault(name: string): string | undefined {
 }
 
 /**
- * Adds the columns that fields lack to `leads`, and returns the columns of all fields. Never drops or changes a column.
- * @throws SinkUnavailable if a column cannot hold its field, or the error of the server
+ * Adds a column to `leads` for each field that has none, and returns the columns of all fields. Never drops or changes a column.
+ * @throws SinkUnavailable if a column cannot hold its field, or the error from the server
  */
 export async function addColumns(
   session: Session,
@@ -64,7 +64,7 @@ export async function addColumns(
   return heldBy(leads, fields, found);
 }
 
-/** The numbers of the errors that a column exists, and that a right is missing. */
+/** Error numbers: the column already exists, and a right is missing. */
 const COLUMN_EXISTS = 1060;
 const NO_RIGHT = 1142;
 
@@ -74,7 +74,7 @@ async function addMissing(session: Session, leads: OwnTable, missing: readonly F
   } catch (error) {
     if (numberOf(error) === NO_RIGHT) throw needsOwner(leads, missing);
     if (numberOf(error) !== COLUMN_EXISTS) throw error;
-    // Another process adds the columns of the same mapping.
+    // Another process is adding the columns of the same mapping.
     const left = withoutColumn(missing, await columnsOf(session, leads));
     if (left.length === missing.length) throw error;
     if (left.length > 0) await addMissing(session, leads, left);
@@ -83,7 +83,7 @@ async function addMissing(session: Session, leads: OwnTable, missing: readonly F
 
 /**
  * Verifies that every field has a column that can hold it, or that this user may add one. Changes nothing.
- * @throws SinkUnavailable, or the error of the server
+ * @throws SinkUnavailable, or the error from the server
  */
 export async function checkColumns(
   session: Session,
@@ -93,7 +93,7 @@ export async function checkColumns(
   requireDistinct(fields);
   const found = await columnsOf(session, leads);
   const missing = withoutColumn(fields, found);
-  // A statement without a change verifies the right to make one.
+  // An ALTER TABLE without changes verifies the right to alter the table.
   if (missing.length > 0)
     await session.define(`ALTER TABLE ${leads.sql}`).catch((error: unknown) => {
       throw numberOf(error) === NO_RIGHT ? needsOwner(leads, missing) : error;
@@ -111,7 +111,7 @@ function numberOf(error: unknown): unknown {
 
 function needsOwner(leads: OwnTable, missing: readonly Field[]): SinkUnavailable {
   return new SinkUnavailable(
-    `This user may not add columns to ${leads.sql}, which lacks columns for fields.`,
+    `${leads.sql} lacks columns for fields, and this user may not add columns to it.`,
     {
       hint: `Run as an administrator: ${addStatement(leads, missing)}`,
     },
@@ -127,7 +127,7 @@ export interface MissingColumn {
   readonly how: string;
 }
 
-/** Returns the fields that have no column. If the table does not exist, these are all. */
+/** Returns the fields that have no column. If the table does not exist, returns all fields. */
 export async function missingColumns(
   session: Session,
   leads: OwnTable,
@@ -173,7 +173,7 @@ function withoutColumn(fields: readonly Field[], found: readonly FoundColumn[]):
   return fields.filter(({ name }) => !keys.has(name.toLowerCase()));
 }
 
-/** @throws SinkUnavailable if two fields would be one column */
+/** @throws SinkUnavailable if two fields would have the same column */
 function requireDistinct(fields: readonly Field[]): void {
   const byKey = Map.groupBy(fields, ({ name }) => name.toLowerCase());
   const same = [...byKey.values()].find(({ length }) => length > 1);
@@ -181,7 +181,7 @@ function requireDistinct(fields: readonly Field[]): void {
   throw new SinkUnavailable(
     `The fields ${same.map(({ name }) => `\`${name}\``).join(' and ')} are one column to MySQL.`,
     {
-      hint: 'Give one of them another name: MySQL does not tell upper from lower case.',
+      hint: 'Give one of them another name, because MySQL ignores case in column names.',
     },
   );
 }
@@ -199,7 +199,7 @@ function requireType({ sql }: OwnTable, { name, type }: Field, found = ''): Mapp
   if (held !== undefined && (type === undefined || held === type || held === 'text' || isWider(held, type)))
     return held;
   throw new SinkUnavailable(
-    `The column ${quoted(name)} of ${sql} has the type ${found}, and its field has the type ${typeName(type ?? 'text')}.`,
+    `The column ${quoted(name)} of ${sql} has the type ${found}, but its field has the type ${typeName(type ?? 'text')}.`,
     {
       hint: `Give the field another name, or make the column text, which holds every value: ALTER TABLE ${sql} MODIFY ${quoted(name)} ${TYPES.text}`,
     },

@@ -8,9 +8,9 @@ import { conditionsFor, keyOf, type LeadRef, rowsOfLeads } from './rows-of-leads
 const COLUMNS = ['source', 'lead_id', 'position', 'question', 'slug', 'answer'];
 
 /**
- * Writes the answers of leads inside the transaction that wrote the leads, which has their rows locked, and removes those that a former
- * content had beyond them.
- * @throws SinkUnavailable if the table has an answer twice, or the error of the server
+ * Writes the answers of leads, and removes surplus answers from earlier versions. Runs inside the transaction that wrote the leads, which has
+ * locked their rows.
+ * @throws SinkUnavailable if the table has an answer twice, or the error from the server
  */
 export async function writeAnswers(
   session: Session,
@@ -55,7 +55,7 @@ export async function writeAnswers(
     );
 }
 
-/** @throws SinkUnavailable if an answer is there twice */
+/** @throws SinkUnavailable if the table has an answer twice */
 async function requireOnce(session: Session, table: string, leads: readonly LeadRef[]): Promise<void> {
   const twice = await rowsOfLeads(
     session,
@@ -67,14 +67,17 @@ async function requireOnce(session: Session, table: string, leads: readonly Lead
   if (twice.length > 0) throw lostKey(table);
 }
 
-/** Returns the failure that a lead or an answer is there twice: somebody dropped the key while leads were written. */
+/** Returns the error for a table that has a lead or an answer twice, because its unique key was dropped while leads were written. */
 export function lostKey(table: string): SinkUnavailable {
   return new SinkUnavailable(`${table} has lost its unique key: leadsync was about to write a row twice.`, {
-    hint: 'Nothing was written. The next attempt, and `leadsync check`, have the statement that adds the key.',
+    hint: 'Nothing was written. `leadsync check` and the error of the next attempt show the statement that adds the key.',
   });
 }
 
-/** Removes the answers of leads that have more rows than answers. Asks first: to delete nothing locks gaps that other writers need. */
+/**
+ * Removes the answers of leads that have more rows than answers. Reads first, because a DELETE without matches locks gaps that other writers
+ * need.
+ */
 async function removeSurplus(
   session: Session,
   table: string,

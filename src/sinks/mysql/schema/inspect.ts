@@ -5,10 +5,10 @@ import type { OwnTable } from './own-tables.ts';
 
 /** A column of a table, as the server describes it. */
 export interface FoundColumn {
-  /** In lower case: MySQL compares names of columns so. */
+  /** The name in lower case, because MySQL ignores case in column names. */
   readonly key: string;
   readonly name: string;
-  /** Its type in full: `varchar(20)`. `json` also for the text with a check that MariaDB makes of it. */
+  /** The full type, such as `varchar(20)`. `json` also in MariaDB, which stores JSON as text with a check. */
   readonly type: string;
 }
 
@@ -26,7 +26,7 @@ export async function columnsOf(session: Session, { stored }: OwnTable): Promise
   });
 }
 
-/** Returns the columns that MariaDB checks to be JSON. */
+/** Returns the columns whose values MariaDB checks for valid JSON. */
 async function jsonColumns(session: Session, table: string): Promise<ReadonlySet<string>> {
   const rows = await session.rows(
     `SELECT CONSTRAINT_NAME AS name FROM information_schema.CHECK_CONSTRAINTS
@@ -37,7 +37,7 @@ async function jsonColumns(session: Session, table: string): Promise<ReadonlySet
 }
 
 /**
- * Verifies that a table that exists is leadsync's: its columns, its key, and that it has transactions. Returns whether it exists.
+ * Returns whether a table exists. If it does, verifies that it is leadsync's: that it has the columns and the key, and supports transactions.
  * @throws SinkUnavailable with the statement that corrects the table
  */
 export async function requireOwn(session: Session, table: OwnTable): Promise<boolean> {
@@ -79,7 +79,7 @@ function lacksColumns(
   const isOurs = [...names].some((name) => name.startsWith('_leadsync_'));
   if (!isOurs && table.name === 'leads')
     return new SinkUnavailable(`${table.sql} is a table that leadsync did not create.`, {
-      hint: `Set \`prefix\` to begin the names of leadsync's tables with something else, or rename that table: RENAME TABLE ${table.sql} TO ${table.sql.slice(0, -1)}_old\``,
+      hint: `Set \`prefix\` to give leadsync's tables other names, or rename that table: RENAME TABLE ${table.sql} TO ${table.sql.slice(0, -1)}_old\``,
     });
   const columns = missing.map((name) => `ADD COLUMN ${quoted(name)} ${table.columns[name]}`);
   return new SinkUnavailable(`${table.sql} lacks columns that leadsync writes: ${missing.join(', ')}.`, {

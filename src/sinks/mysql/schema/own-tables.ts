@@ -21,18 +21,18 @@ export interface OwnTables {
   readonly answers: OwnTable;
 }
 
-/** Columns whose comments in the catalogue are about other stores. */
+/** Comments for columns whose descriptions in the catalog are about other stores. */
 const COMMENTS: Readonly<Record<string, string>> = {
   _leadsync_synced_at: 'When leadsync last wrote this row.',
   _leadsync_last_listed_at:
-    'The latest time at which this table knows that the lead was listed: that of this content.',
+    'The latest time at which this table knows that the lead was listed: when this content was first listed.',
   _leadsync_raw:
     "The lead's JSON as received; if _leadsync_replaced is true, with U+FFFD in place of NUL and lone surrogates. Null if the other columns hold everything that the lead has, unless the sink has `raw: true`. Personal data.",
 };
 /** Columns that may be null. */
 const NULLABLE: ReadonlySet<string> = new Set(['client_address', '_leadsync_raw', '_leadsync_original']);
 
-/** Indexes for the questions that everybody asks: what came when, of which service, and what changed since. */
+/** Indexes for the most common queries: which leads came when, for which service, and what has changed since. */
 const INDEXES = {
   leads: [
     'KEY leads_created_at (created_at)',
@@ -43,7 +43,7 @@ const INDEXES = {
   lead_answers: ['KEY lead_answers_slug (slug(64))'],
 } as const;
 
-/** Returns the tables in a database, which is quoted; their names begin with `prefix`. */
+/** Returns the tables in a database. `database` is quoted, and the names of the tables begin with `prefix`. */
 export function ownTables(database: string, prefix: string): OwnTables {
   const table = (name: OwnTable['name'], columns: OwnTable['columns'], key: OwnTable['key']): OwnTable => {
     const stored = `${prefix}${name}`;

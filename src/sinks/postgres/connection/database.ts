@@ -6,7 +6,7 @@ import { type SinkParts, SinkUnavailable } from '../../sink.ts';
 import { type Judged, judgeError } from './judge-error.ts';
 import { inTransaction, type TransactionOptions } from './transaction.ts';
 
-/** Maximum tries of a transaction that fails with a serialization failure or deadlock. */
+/** Maximum number of tries for a transaction that fails with a serialization failure or a deadlock. */
 const TRIES = 2;
 /** Maximum time for connections to close, in ms. */
 const CLOSE_MS = 1_000;
@@ -30,14 +30,14 @@ export class Database {
       const pool = new pg.Pool({
         connectionString: address,
         max: connections,
-        // A little longer than the deadline of a transaction, which has the better message.
+        // A little longer than the transaction's deadline, whose error message is better.
         connectionTimeoutMillis: timeoutMs + 1_000,
         application_name: userAgent,
         keepAlive: true,
       });
-      // The pool replaces an idle connection that breaks. For any other, the next query on it reports the error. The server can end a
-      // connection in the same packet in which it accepts it, so the listener is there before anybody has the connection: without one,
-      // Node.js would end the process.
+      // The pool replaces an idle connection that breaks. For any other connection, the next query reports the error. The server can accept
+      // and end a connection in the same packet, so the listener is added before any caller gets the connection. Without a listener, Node.js
+      // would end the process.
       pool.on('connect', (client) => client.on('error', () => undefined));
       return pool.on('error', () => undefined);
     });
@@ -59,7 +59,7 @@ export class Database {
     work: Work,
     timeoutMs: number = this.#timeoutMs,
   ): Promise<void> {
-    const refused = await this.run(mode, stop, work, "a statement of leadsync's own", timeoutMs);
+    const refused = await this.run(mode, stop, work, "one of leadsync's own statements", timeoutMs);
     if (!refused) return;
     throw new SinkUnavailable(refused.reason, {
       hint: "Check leadsync's tables for triggers, rules and constraints that are not leadsync's, and check the server's log.",
@@ -124,7 +124,7 @@ export class Database {
   }
 }
 
-/** Returns the host and port without user and password, because log lines contain them. */
+/** Returns the host and port for log lines, without the user and password. */
 function hostOf(address: string): string {
   const url = new URL(address);
   return url.host || url.searchParams.get('host') || 'its default address';

@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<MappedType, string>> = {
   time: 'timestamptz',
   json: 'jsonb',
 };
-/** The type of the values of a column, by the name that the catalogue of PostgreSQL has for it. */
+/** Type of a column's values, by the name of the column's type in PostgreSQL's catalogue. */
 const MAPPED_TYPES: ReadonlyMap<string, MappedType> = new Map([
   ...Object.entries(TYPES).map(([type, name]) => [name, type as MappedType] as const),
   ['timestamp with time zone', 'time'],
@@ -29,7 +29,7 @@ export function typeName(type: MappedType): string {
 /** Maximum length of a column's name in bytes (PostgreSQL manual, "Identifiers and Key Words"). */
 const MAX_NAME_BYTES = 63;
 
-/** Columns that every table of PostgreSQL has (manual, "System Columns"). */
+/** Columns that every PostgreSQL table has (manual, "System Columns"). */
 const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
 
 /** Returns why a field cannot be a column of `leads`; undefined if it can. */
@@ -41,8 +41,8 @@ export function fieldFault(name: string): string | undefined {
 }
 
 /**
- * Adds the columns that fields lack to `leads`, inside the caller's transaction, and returns the columns of all fields. Never drops or
- * changes a column.
+ * Adds a column to `leads` for each field that has none, inside the caller's transaction, and returns the columns of all fields. Never drops
+ * or changes a column.
  * @throws SinkUnavailable if a column has a type that cannot hold its field, if this user may not add a column, or if the table is full
  */
 export async function addColumns(
@@ -94,7 +94,7 @@ export interface MissingColumn {
   readonly how: string;
 }
 
-/** Returns the fields that have no column. `tableExists` is false if no column exists yet. */
+/** Returns the fields that have no column. `tableExists` is false if the table does not exist yet. */
 export async function missingColumns(
   client: ClientBase,
   schema: string,
@@ -137,15 +137,18 @@ function addStatement(table: string, missing: readonly Field[]): string {
 /** Maximum columns of a table (PostgreSQL manual, "PostgreSQL Limits"). */
 const MAX_COLUMNS = 1_600;
 
-/** @throws SinkUnavailable if this user may not add the missing columns, or if the table does not take them */
+/** @throws SinkUnavailable if this user may not add the missing columns, or if the table would have too many columns */
 function requireAddable(table: string, missing: readonly Field[], { isOwner, used }: Inspected): void {
   if (!isOwner)
-    throw new SinkUnavailable(`This user does not own ${table}, which lacks columns for fields.`, {
-      hint: `Run as its owner: ${addStatement(table, missing)}`,
-    });
+    throw new SinkUnavailable(
+      `${table} lacks columns for fields, and this user may not add them, because it does not own the table.`,
+      {
+        hint: `Run as its owner: ${addStatement(table, missing)}`,
+      },
+    );
   if (used + missing.length <= MAX_COLUMNS) return;
   throw new SinkUnavailable(
-    `${table} has ${used} of the ${MAX_COLUMNS} columns that PostgreSQL allows, with dropped ones, and lacks ${missing.length} for fields.`,
+    `${table} has ${used} of the ${MAX_COLUMNS} columns that PostgreSQL allows, including dropped ones, and lacks ${missing.length} for fields.`,
     {
       hint: 'Use fewer fields: a map or a list of several values needs only one column. Or set `schema` to a new one: `leadsync replay` fills it.',
     },
@@ -158,7 +161,7 @@ function requireType(table: string, { name, type }: Field, found = ''): MappedTy
   if (held !== undefined && (type === undefined || held === type || held === 'text' || isWider(held, type)))
     return held;
   throw new SinkUnavailable(
-    `The column ${quoted(name)} of ${table} has the type ${found}, and its field has the type ${TYPES[type ?? 'text']}.`,
+    `The column ${quoted(name)} of ${table} has the type ${found}, but its field has the type ${TYPES[type ?? 'text']}.`,
     {
       hint: `Give the field another name, or make the column text, which holds every value: ALTER TABLE ${table} ALTER COLUMN ${quoted(name)} TYPE text`,
     },
@@ -175,7 +178,7 @@ interface Inspected {
   /** The type of each column, by its name. */
   readonly types: ReadonlyMap<string, string>;
   readonly isOwner: boolean;
-  /** The number of columns, with dropped ones, which count for the maximum. */
+  /** Number of columns, including dropped ones, which count towards the maximum. */
   readonly used: number;
 }
 

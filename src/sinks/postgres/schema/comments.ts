@@ -42,7 +42,7 @@ const LEAN = {
     columns: {
       ledger_no: 'Number of the ledger in this schema.',
       ledger: 'The id of the ledger.',
-      lost: 'Whether the rows are from a ledger that was lost: the ledger of that id no longer contains them.',
+      lost: 'Whether this ledger was lost: the ledger that now has its id does not contain these rows.',
     },
   },
   _sink_names: {
@@ -67,8 +67,8 @@ const LEAN = {
       content: 'The first 32 bits of the hash of the content.',
       replay:
         'When the replay was requested, in milliseconds since 1970; null if the delivery is not a replay.',
-      delivered_from: 'When the attempt that delivered it began; null if that is first_attempt_at.',
-      attempt_no: 'Number of the attempt that delivered it; null if unknown.',
+      delivered_from: 'When the attempt that delivered the lead began; null if that is first_attempt_at.',
+      attempt_no: 'Number of the attempt that delivered the lead; null if unknown.',
       duration_ms: 'How long that attempt took, in milliseconds.',
       http_status: 'HTTP status of the answer to that attempt; null for destinations without HTTP.',
       delivery_id: 'Identifies the delivery; null if the other columns determine the id.',
@@ -93,7 +93,7 @@ const LEAN = {
       lead_id: 'With source: the lead.',
       hash: 'Hash of the content: equal texts have equal hashes.',
       replaced: 'Whether raw has U+FFFD for NUL or a lone surrogate.',
-      raw: "The JSON of a content that is not the lead's present one in leads. Personal data.",
+      raw: "The JSON of a version whose content is not the lead's current one in leads. Personal data.",
       original: 'The JSON exactly as received; null unless replaced is true. Personal data.',
     },
   },

@@ -106,7 +106,7 @@ async function restoreViews(
 function inTheWay(schema: string, tables: readonly string[], names: readonly string[]): SinkUnavailable {
   const what = `${tables.map((table) => `"${schema}".${table}`).join(' and ')}`;
   return new SinkUnavailable(
-    `This version of leadsync replaces ${what} by views of the same names, and leadsync cannot keep what depends on the tables: ${names.join('; ')}.`,
+    `This version of leadsync replaces ${what} with views of the same names, and leadsync cannot keep what depends on the tables: ${names.join('; ')}.`,
     {
       hint: 'Drop these objects, start leadsync, and create them again over the views once it has delivered. Leads wait until then.',
     },

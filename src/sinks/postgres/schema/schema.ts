@@ -45,7 +45,7 @@ export async function migrate(client: ClientBase, schema: string, appliedBy: str
 interface MissingSchema {
   /** What is missing, as a phrase. */
   readonly what: string;
-  /** The SQL that makes it and grants this user the rights to use it. The owner of the schema or of the database runs it. */
+  /** The SQL that creates what is missing and grants this user the rights to use it. The owner of the schema or of the database runs it. */
   readonly how: string;
 }
 
@@ -85,7 +85,7 @@ export async function missingSchema(
   };
 }
 
-/** Returns SQL without the blanks and the semicolon at its ends. */
+/** Returns SQL without surrounding blanks and without the final semicolon. */
 function trimmed(sql: string): string {
   return sql.trim().replace(/;$/, '');
 }
@@ -143,7 +143,7 @@ async function inspect(client: ClientBase, schema: string): Promise<Found> {
 /** @throws SinkUnavailable if one of the names that leadsync is about to create is taken */
 async function requireFree(client: ClientBase, schema: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
-  // The name of a table is also that of a type. PostgreSQL renames conflicting array types by itself.
+  // The name of a table is also the name of a type. PostgreSQL renames conflicting array types by itself.
   const { rows } = await client.query(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2)
     UNION ALL SELECT typname FROM pg_type WHERE typnamespace = to_regnamespace($1) AND typname = ANY ($2) AND typcategory <> 'A' LIMIT 1`,
@@ -164,7 +164,7 @@ async function appliedVersion(client: ClientBase, schema: string): Promise<numbe
   );
   const { version } = rows[0];
   if (version <= migrations.length) return version;
-  const known = `schema ${version}; this one knows ${migrations.length}`;
+  const known = `schema version ${version}; this one supports ${migrations.length}`;
   throw new SinkUnavailable(`A newer leadsync created the tables in "${schema}" (${known}).`, {
     hint: 'Install that newer leadsync, or set `schema` to another name.',
   });
@@ -181,7 +181,7 @@ const MIGRATIONS_TABLE = `
 /** A required right: the kind of object, the privilege, the object as a SQL expression, and the object as GRANT names it. */
 type Right = readonly [kind: string, right: string, object: string, shown: string];
 
-/** @throws SinkUnavailable with the first right that the user lacks */
+/** @throws SinkUnavailable, which names the first right that the user lacks */
 async function requireRights(client: ClientBase, needed: readonly Right[]): Promise<void> {
   for (const [kind, right, object, shown] of needed) {
     const { rows } = await client.query(`SELECT has_${kind}_privilege(${object}, $1) AS held`, [right]);

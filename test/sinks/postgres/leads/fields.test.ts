@@ -174,7 +174,7 @@ describe('the fields of a mapping', () => {
       open().deliver(batchOf([{ name: 'price', type: 'double' }], mapped(3, { price: 0.5 })), NEVER),
     );
     expect(`${error.message} ${error.hint}`).toMatch(
-      /"price" of .*leads has the type numeric, and its field has the type double precision\. .*ALTER TABLE .* ALTER COLUMN "price" TYPE text/,
+      /"price" of .*leads has the type numeric, but its field has the type double precision\. .*ALTER TABLE .* ALTER COLUMN "price" TYPE text/,
     );
     expect(error.unsent).toBe(true);
   });
