@@ -331,4 +331,45 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'The files of admin/ itself assemble the server; begin at server.ts.',
     },
   },
+  'admin/pages': {
+    parts: {
+      imports: [],
+      because: 'admin/pages/parts/ is what pages are made of; it must not know any page.',
+    },
+    lists: {
+      imports: ['parts'],
+      because:
+        'admin/pages/lists/ filters, sorts and turns the pages of any list; it must not know what is listed.',
+    },
+    sources: {
+      imports: ['parts', 'lists'],
+      because: 'admin/pages/sources/ shows polls and what they rejected; it must not know any lead or sink.',
+    },
+    deliveries: {
+      imports: ['parts', 'lists', 'sources'],
+      because:
+        'admin/pages/deliveries/ lists deliveries and asks for replays; it must not know the pages of leads and sinks.',
+    },
+    leads: {
+      imports: ['parts', 'lists', 'sources', 'deliveries'],
+      because: 'admin/pages/leads/ finds and shows leads; it must not know the pages of sinks.',
+    },
+    sinks: {
+      imports: ['parts', 'lists', 'deliveries', 'leads'],
+      because: 'admin/pages/sinks/ shows sinks; it must not know the page on which problems stand.',
+    },
+    overview: {
+      imports: ['parts', 'lists', 'sources', 'sinks'],
+      because: 'admin/pages/overview/ shows what is wrong and links to it; no other page may depend on it.',
+    },
+    audit: {
+      imports: ['parts', 'lists'],
+      because: 'admin/pages/audit/ shows who did what; it must not know how it was done.',
+    },
+    '.': {
+      imports: ['parts', 'lists', 'sources', 'deliveries', 'leads', 'sinks', 'overview', 'audit'],
+      because:
+        'The files of admin/pages/ itself are pages of one file each, and register.ts, which adds every page.',
+    },
+  },
 };

@@ -138,7 +138,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'pages mask the data of a lead until a user reveals it',
     without: 'anyone who passes a screen reads personal data, and nobody knows',
-    file: 'src/admin/pages/lead.ts',
+    file: 'src/admin/pages/leads/lead.ts',
     text: 'show(site, request, reply, {})',
     instead:
       "site.operations.reveal(paramOf(request, 'source'), paramOf(request, 'lead')).then((content) => show(site, request, reply, content ? { content: shownContent(content) } : {}))",

@@ -1,12 +1,12 @@
 import { html } from 'htm/preact';
 import { LOG_COLUMNS, LogFilter, type LogLine } from '../contract/log.ts';
 import type { Page, PageRequest } from '../contract/operations.ts';
+import type { Field } from './lists/filters.ts';
+import { addList } from './lists/list-page.ts';
+import { emptyText } from './lists/pager.ts';
 import { badge } from './parts/badge.ts';
 import { breakable } from './parts/breakable.ts';
-import type { Field } from './parts/filters.ts';
-import { addList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
-import { emptyText } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DeliveryRow } from '../../../src/admin/contract/deliveries.ts';
-import { leadSummary } from '../../../src/admin/pages/lead-summary.ts';
+import { leadSummary } from '../../../src/admin/pages/leads/lead-summary.ts';
 import { aWorld } from './a-world.ts';
 
 /** Builds deliveries from texts such as `crm dead`, newest first. `retried` is a pending one whose last attempt failed. */

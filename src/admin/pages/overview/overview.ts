@@ -1,0 +1,211 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { countOf, printCount, printSpan } from '../../../platform/text/format.ts';
+import type { Overview, SinkOverview } from '../../contract/overview.ts';
+import { sinkAddress, withQuery } from '../parts/addresses.ts';
+import { chart } from '../parts/chart.ts';
+import type { Content } from '../parts/content.ts';
+import { markup } from '../parts/markup.ts';
+import { ago } from '../parts/moment.ts';
+import type { AddPage } from '../parts/site.ts';
+import { type Column, table } from '../parts/table.ts';
+import { sinkBadges, worstFirst } from '../sinks/sink-state.ts';
+import { pollButton } from '../sources/poll-now.ts';
+import { failureNote, nextPoll, sourceBadges } from '../sources/source-state.ts';
+import { backupSection, exportSection } from './exports.ts';
+import { problemList } from './overview-problems.ts';
+
+/** Adds the overview, which shows whether leads flow, and every problem. */
+export const addOverview: AddPage = (app, site) => {
+  app.get('/', { config: { operation: 'overview' } }, async (request, reply) => {
+    const overview = await site.operations.overview();
+    return site.show(request, reply, {
+      title: 'Overview',
+      name: 'Overview',
+      ownHeading: true,
+      live: body(overview),
+      chart: true,
+    });
+  });
+};
+
+function body(overview: Overview): Content {
+  const now = new Date(overview.at);
+  return [
+    html`<h1>${sentence(overview)}</h1>`,
+    problemList(overview),
+    html`<section><h2>Sinks</h2>${sinkTable(worstFirst(overview), now)}</section>`,
+    tiles(overview, now),
+    html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview, now)}</div>`,
+    exportSection(overview.exports, now),
+    backupSection(overview.backups, now),
+    html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
+    html`<p class="hint version">leadsync ${overview.version}</p>`,
+  ];
+}
+
+/** Returns the overall state in one sentence. */
+function sentence({ healthy: isHealthy, problems, sources, sinks }: Overview): string {
+  const critical = problems.filter(({ severity }) => severity === 'critical').length;
+  const others = problems.length - critical;
+  const warnings = countOf(others, 'warning');
+  if (critical > 0) return `${countOf(critical, 'critical problem')}${others > 0 ? ` and ${warnings}` : ''}.`;
+  if (others > 0) return `Leads flow, with ${warnings}.`;
+  if (!isHealthy) return 'There is a problem.';
+  if (sources.every((source) => source.last_success_at === null))
+    return 'No problems. No listing is complete yet.';
+  const healthy = sinks.filter(({ state }) => state === 'healthy').length;
+  return `No problems: leadsync polls ${countOf(sources.length, 'source')} and delivers to ${countOf(healthy, 'sink')}.`;
+}
+
+function tiles(overview: Overview, now: Date): VNode {
+  const { sinks, sources } = overview;
+  const pending = sinks.reduce((sum, { pending }) => sum + pending, 0);
+  const dead = sinks.reduce((sum, sink) => sum + sink.dead, 0);
+  // The time of the source that was polled longest ago, because a newer time would hide that this source is not being polled.
+  const lastPoll = earliest(sources.map((source) => source.last_poll_at));
+  const complete = earliest(sources.map((source) => source.last_success_at));
+  const oldest = earliest(sinks.map((sink) => sink.oldest_owed_at));
+  const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
+  return html`<dl class="tiles">
+    ${tile('Last poll', ago(lastPoll, now), complete ? html`last complete listing ${ago(complete, now)}` : 'no complete listing yet')}
+    ${tile('New leads, last 24 hours', printCount(day), html`<a href=${withQuery('/leads', { since: '24h' })}>See leads</a>`)}
+    ${tile('Pending now', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
+    ${tile('Dead now', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up, neither retried nor discarded' : 'none is given up', dead > 0)}
+  </dl>`;
+}
+
+function tile(label: string, value: Content, more: Content, bad = false): VNode {
+  return html`<div><dt>${label}</dt><dd class=${bad && 'dead'}>${value}<small>${more}</small></dd></div>`;
+}
+
+function leadsPerHour({ leads_per_hour: hours }: Overview): VNode {
+  const points = hours.map(({ hour, leads }) => [Date.parse(hour) / 1000, leads]);
+  const all = hours.reduce((sum, { leads }) => sum + leads, 0);
+  const most = Math.max(0, ...hours.map(({ leads }) => leads));
+  const summary = `${countOf(all, 'new lead')} in the last 48 hours, at most ${printCount(most)} per hour`;
+  return html`<section>
+    <h2>Leads per hour</h2>
+    ${chart({
+      id: 'chart',
+      label: `New leads per hour: ${summary}`,
+      kind: 'bars',
+      unit: 'leads',
+      stepSeconds: 3600,
+      series: [{ name: 'new leads', tone: 'accent' }],
+      points,
+    })}
+    <p class="hint">${summary}.</p>
+  </section>`;
+}
+
+function speedToLead({ speed_to_lead: speeds, sinks }: Overview, now: Date): VNode {
+  return html`<section>
+    <h2>Speed to lead</h2>
+    ${table({
+      name: 'Speed to lead',
+      columns: [
+        ...speedColumns,
+        { label: 'Pending', of: ({ sink }) => pendingAt(sinks, sink, now), number: true },
+      ],
+      rows: speeds,
+      key: ({ sink }) => `speed-${sink}`,
+      empty: 'No lead from the last 24 hours has been delivered yet.',
+    })}
+    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count. The column Pending shows all pending leads of the sink, and how long ago the oldest was owed.</p>
+  </section>`;
+}
+
+const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
+  { label: 'Sink', of: ({ sink }) => sink },
+  { label: 'Measured', of: ({ leads }) => printCount(leads), number: true },
+  {
+    label: 'From first seen',
+    of: (speed) => percentiles(speed.seen_to_delivered_p50_seconds, speed.seen_to_delivered_p95_seconds),
+    number: true,
+  },
+  {
+    label: 'From created',
+    of: (speed) =>
+      percentiles(speed.created_to_delivered_p50_seconds, speed.created_to_delivered_p95_seconds),
+    number: true,
+  },
+];
+
+/** Returns the median and the 95th percentile, each on its own line. */
+function percentiles(p50: number | null, p95: number | null): Content {
+  if (p50 === null || p95 === null) return html`<span class="none">–</span>`;
+  return html`p50 ${printSpan(p50 * 1000)}<br />p95 ${printSpan(p95 * 1000)}`;
+}
+
+/** Returns how many deliveries a sink is owed, and since when, because the percentiles cover only delivered leads. */
+function pendingAt(sinks: readonly SinkOverview[], name: string, now: Date): Content {
+  const sink = sinks.find((one) => one.sink === name);
+  if (!sink || sink.pending === 0) return 0;
+  const { pending, oldest_owed_at: oldest } = sink;
+  return html`<a href=${withQuery('/deliveries', { sink: name, state: 'pending' })}>${printCount(pending)}</a>
+    ${oldest && html`<small class="until">oldest ${ago(oldest, now)}</small>`}`;
+}
+
+function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
+  return table({
+    name: 'Sinks',
+    columns: [
+      { label: 'Sink', of: ({ sink }) => html`<a href=${sinkAddress(sink)}>${sink}</a>` },
+      {
+        label: 'State',
+        of: (sink) => [sinkBadges(sink), sink.reason && html` <small>${markup(sink.reason)}</small>`],
+        text: true,
+      },
+      { label: 'Pending', of: ({ pending }) => printCount(pending), number: true },
+      { label: 'Oldest', of: (sink) => ago(sink.oldest_owed_at, now, '–'), number: true },
+      { label: 'Retrying', of: ({ retrying }) => printCount(retrying), number: true },
+      {
+        label: 'Dead',
+        of: ({ dead }) => html`<span class=${dead > 0 && 'dead'}>${printCount(dead)}</span>`,
+        number: true,
+      },
+      { label: 'Delivered, total', of: ({ delivered }) => printCount(delivered), number: true },
+      { label: 'Last delivered', of: (sink) => ago(sink.last_delivered_at, now), number: true },
+    ],
+    rows: sinks,
+    key: ({ sink }) => `sink-${sink}`,
+    empty: 'No sink is configured, so leads are recorded but not delivered.',
+  });
+}
+
+function sourceTable({ sources }: Overview, now: Date): VNode {
+  return table({
+    name: 'Sources',
+    columns: [
+      { label: 'Source', of: ({ source }) => html`<a href=${withQuery('/polls', { source })}>${source}</a>` },
+      {
+        label: 'Last poll',
+        of: (source) => [sourceBadges(source), failureNote(source, now)],
+        text: true,
+      },
+      { label: 'Last polled', of: (source) => ago(source.last_poll_at, now), number: true },
+      { label: 'Last complete', of: (source) => ago(source.last_success_at, now), number: true },
+      { label: 'Next poll', of: (source) => nextPoll(source, now), number: true },
+      { label: 'Listed', of: (source) => printCount(source.leads_listed), number: true },
+      { label: 'Leads known', of: ({ leads }) => printCount(leads), number: true },
+      {
+        label: 'Rejected',
+        of: ({ source, leads_rejected }) =>
+          html`<a href=${withQuery('/rejected', { source, state: 'open' })}>${printCount(leads_rejected)}</a>`,
+        number: true,
+      },
+      { label: 'Actions', of: ({ source }) => pollButton(source) },
+    ],
+    rows: sources,
+    key: ({ source }) => `source-${source}`,
+    empty: 'No source is configured.',
+  });
+}
+
+function earliest(times: readonly (string | null)[]): string | undefined {
+  return times
+    .filter((time) => time !== null)
+    .sort()
+    .at(0);
+}

@@ -1,0 +1,77 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { printCount, printSpanRange } from '../../../platform/text/format.ts';
+import { may } from '../../contract/rights.ts';
+import type { SinkDetail } from '../../contract/sinks.ts';
+import { withQuery } from '../parts/addresses.ts';
+import { badge } from '../parts/badge.ts';
+import { confirmAllButton } from '../parts/confirmation.ts';
+import type { Content } from '../parts/content.ts';
+import { markup } from '../parts/markup.ts';
+import { table } from '../parts/table.ts';
+
+/** Maximum length of a reason in a filter, in characters. The filter selects every reason that contains the text. */
+const MAX_FILTER = 200;
+
+/** Returns the pending deliveries by age. */
+export function backlogTable({ backlog }: SinkDetail): VNode {
+  return html`<section><h2>Backlog by age</h2>${table({
+    name: 'Pending deliveries by age',
+    columns: [
+      {
+        label: 'Owed for',
+        of: (group) =>
+          printSpanRange(
+            group.from_seconds * 1000,
+            group.to_seconds === null ? undefined : group.to_seconds * 1000,
+          ),
+      },
+      {
+        label: 'Pending',
+        of: ({ deliveries, at_least }) => `${at_least ? 'at least ' : ''}${printCount(deliveries)}`,
+        number: true,
+      },
+    ],
+    rows: backlog.filter(({ deliveries }) => deliveries > 0),
+    key: (group) => `age-${group.from_seconds}`,
+    empty: 'Nothing is pending.',
+  })}</section>`;
+}
+
+type ReasonGroup = SinkDetail['reasons'][number];
+
+/** Returns the dead and the failed deliveries by reason, with links to the deliveries, and actions on all deliveries with the same reason. */
+export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VNode {
+  return html`<section><h2>Dead and failed deliveries by reason</h2>
+    ${table<ReasonGroup>({
+      name: 'Dead and failed deliveries by reason',
+      columns: [
+        { label: 'State', of: ({ state }) => badge(state) },
+        {
+          label: 'Deliveries',
+          of: (group) =>
+            html`<a href=${withQuery('/deliveries', filterOf(sink, group))}>${printCount(group.deliveries)}</a>`,
+          number: true,
+        },
+        { label: 'Reason', of: ({ reason }) => html`<bdi>${markup(reason)}</bdi>`, text: true },
+        { label: 'Actions', of: (group) => reasonActions(sink, group) },
+      ],
+      rows: reasons,
+      key: (row) => `reason-${reasons.indexOf(row)}`,
+      empty: 'No delivery is dead or has failed.',
+    })}
+    ${!reasons_complete && html`<p class="hint">Counts only 5,000 deliveries of each state.</p>`}
+  </section>`;
+}
+
+function filterOf(sink: string, { state, reason }: ReasonGroup): Record<string, string> {
+  return { sink, state, reason: reason.slice(0, MAX_FILTER).trim() };
+}
+
+function reasonActions(sink: string, group: ReasonGroup): Content {
+  const filter = filterOf(sink, group);
+  return html`<div class="actions">
+    ${may('retry') && confirmAllButton(withQuery('/deliveries/retry', filter), 'Retry…')}
+    ${may('discard') && group.state === 'dead' && confirmAllButton(withQuery('/deliveries/discard', filter), 'Discard…')}
+  </div>`;
+}

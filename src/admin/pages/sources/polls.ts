@@ -1,0 +1,123 @@
+import { html } from 'htm/preact';
+import type { z } from 'zod';
+import { printBytes, printCount, printSpan } from '../../../platform/text/format.ts';
+import type { Overview } from '../../contract/overview.ts';
+import { POLL_COLUMNS, PollFilter, type PollRow } from '../../contract/polls.ts';
+import { type Field, sourceField } from '../lists/filters.ts';
+import { addList, type ListPage } from '../lists/list-page.ts';
+import { emptyText } from '../lists/pager.ts';
+import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
+import { goneLeadsAddress, withQuery } from '../parts/addresses.ts';
+import { breakable } from '../parts/breakable.ts';
+import type { Content } from '../parts/content.ts';
+import { moment } from '../parts/moment.ts';
+import type { AddPage, Site } from '../parts/site.ts';
+import { type Column, table } from '../parts/table.ts';
+import { pollButton } from './poll-now.ts';
+import { failureNote, nextPoll, pollBadges, sourceBadges, sourcesOf } from './source-state.ts';
+
+const Listed = withOrder(PollFilter);
+type Listed = z.infer<typeof Listed>;
+
+/** Adds the page that lists polls and their results. */
+export const addPolls: AddPage = (app, site) => {
+  addList(app, site, '/polls', 'polls', async () => listPage(site, await sourcesOf(site)));
+};
+
+function listPage(
+  { operations }: Site,
+  { sources, at }: Pick<Overview, 'sources' | 'at'>,
+): ListPage<Listed, PollRow> {
+  return {
+    name: 'Polls',
+    path: '/polls',
+    noun: 'poll',
+    fields: [sourceField(sources), statusField, orderField],
+    schema: Listed,
+    rows: ({ order, ...filter }, page) => operations.polls(filter, { ...page, order }),
+    columns: POLL_COLUMNS,
+    intro: ({ filter }) => sourceTable(sources, filter?.source, new Date(at)),
+    body: (filtered, polls) =>
+      table({
+        name: 'Polls',
+        columns: columns.map((column) =>
+          column.label === 'Started' ? sortedColumn(column, '/polls', filtered) : column,
+        ),
+        rows: polls.rows,
+        key: keyOf,
+        empty: emptyText(filtered, polls, words),
+      }),
+  };
+}
+
+/** Returns the state of all sources or, if the filter names a source, of that one, with the time of the next poll. */
+function sourceTable(sources: Overview['sources'], only: string | undefined, now: Date): Content {
+  const shown = sources.filter(({ source }) => only === undefined || source === only);
+  if (shown.length === 0) return null;
+  return html`<section>${table({
+    name: 'Sources',
+    columns: [
+      { label: 'Source', of: ({ source }) => html`<a href=${withQuery('/polls', { source })}>${source}</a>` },
+      {
+        label: 'Last poll',
+        of: (source) => [sourceBadges(source), failureNote(source, now)],
+        text: true,
+      },
+      { label: 'Next poll', of: (source) => nextPoll(source, now) },
+      {
+        label: 'Leads',
+        of: ({ source }) =>
+          html`<a href=${goneLeadsAddress(source)}>Show leads that ${source} no longer lists</a>`,
+      },
+      { label: 'Actions', of: ({ source }) => pollButton(source) },
+    ],
+    rows: shown,
+    key: ({ source }) => `source-${source}`,
+    empty: null,
+  })}</section>`;
+}
+
+const words = { noMatch: 'No poll matches.', noneYet: 'No poll has started yet.' };
+
+const statusField: Field = {
+  name: 'status',
+  label: 'Status',
+  choices: PollFilter.shape.status.unwrap().options.map((status) => [status, status] as const),
+};
+
+const columns: readonly Column<PollRow>[] = [
+  { label: 'Poll', of: (poll) => poll.poll_id, number: true },
+  { label: 'Source', of: ({ source }) => source },
+  { label: 'Started', of: (poll) => moment(poll.started_at) },
+  { label: 'Status', of: pollBadges },
+  {
+    label: 'Duration',
+    of: (poll) => (poll.duration_ms === null ? '–' : printSpan(poll.duration_ms)),
+    number: true,
+  },
+  { label: 'Listed', of: listedIn, number: true },
+  { label: 'New', of: (poll) => highlight(poll.leads_new), number: true },
+  { label: 'Changed', of: (poll) => highlight(poll.leads_changed), number: true },
+  { label: 'Rejected', of: (poll) => highlight(poll.leads_rejected), number: true },
+  { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : printBytes(bytes)), number: true },
+  { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
+  { label: 'Error', of: ({ error }) => error && html`<bdi>${breakable(error)}</bdi>`, text: true },
+];
+
+/**
+ * Returns how many leads a poll listed; a dash for a failed or running poll that has counted none, because that does not mean that the listing
+ * is empty.
+ */
+function listedIn({ status, leads_listed }: PollRow) {
+  const isEmpty = leads_listed === 0 && (status === 'failed' || status === 'running');
+  return isEmpty ? html`<span class="none">–</span>` : printCount(leads_listed);
+}
+
+/** Highlights a count above 0, because most polls find nothing. */
+function highlight(count: number) {
+  return count === 0 ? html`<span class="none">0</span>` : html`<strong>${printCount(count)}</strong>`;
+}
+
+function keyOf({ poll_id }: PollRow): string {
+  return `poll-${poll_id}`;
+}

@@ -1,0 +1,84 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { printAge, printCount, sentence } from '../../../platform/text/format.ts';
+import type { Overview, SourceOverview } from '../../contract/overview.ts';
+import type { PollRow } from '../../contract/polls.ts';
+import { may } from '../../contract/rights.ts';
+import { badge } from '../parts/badge.ts';
+import { breakable } from '../parts/breakable.ts';
+import type { Content } from '../parts/content.ts';
+import { moment } from '../parts/moment.ts';
+import type { Site } from '../parts/site.ts';
+
+/**
+ * Returns the result of the last poll of a source and the problems of the source as labels. A source with a problem has no green label, so that no
+ * page contradicts the list of problems.
+ */
+export function sourceBadges({
+  last_poll_status: status,
+  problems,
+  leads_rejected,
+}: SourceOverview): Content {
+  return badges(status, [
+    ...problems.flatMap(markOf),
+    ...(problems.includes('leads_rejected')
+      ? [badge('rejected', `${printCount(leads_rejected)} rejected`)]
+      : []),
+  ]);
+}
+
+/** Returns the result of a poll and its problems as labels. */
+export function pollBadges({ status, problems }: PollRow): Content {
+  return badges(status, problems.flatMap(markOf));
+}
+
+/** Returns the label of a problem that concerns polls. A failed poll gets none, because its status already says so. */
+function markOf(code: string): VNode[] {
+  const words = MARKS[code];
+  return words === undefined ? [] : [badge(words)];
+}
+
+const MARKS: Readonly<Record<string, string>> = {
+  never_polled: 'never polled',
+  source_removed: 'removed',
+  source_refused: 'refused',
+  poll_late: 'late',
+  listing_shrunk: 'shrunk',
+};
+
+/** Poll statuses that mean that everything is well. */
+const WELL: readonly string[] = ['success', 'unchanged'];
+
+function badges(status: string | null, marks: readonly VNode[]): Content {
+  const isLeftOut = status === null || (marks.length > 0 && WELL.includes(status));
+  return [...(isLeftOut ? [] : [badge(status)]), ...marks].flatMap((mark) => [mark, ' ']);
+}
+
+/**
+ * Returns why the last poll of a source failed, since when its polls have failed, and what *Poll now* does about it; null if the last poll did
+ * not fail.
+ */
+export function failureNote({ error, failing_since: since, ...source }: SourceOverview, now: Date): Content {
+  if (since === null) return null;
+  const otherwise = source.next_poll_at === null ? '' : ['; the next poll is ', nextPoll(source, now)];
+  return html`<small class="until"><bdi>${breakable(sentence(error ?? ''))}</bdi> Polls have failed since ${moment(since)}${may('poll') && ['. ', html`<em>Poll now</em>`, ' requests the listing immediately']}${otherwise}.</small>`;
+}
+
+/** Returns when a source is polled next. */
+export function nextPoll(
+  { next_poll_at: at, last_poll_status: last }: Pick<SourceOverview, 'next_poll_at' | 'last_poll_status'>,
+  now: Date,
+): Content {
+  if (at === null) return last === 'running' ? 'running' : '–';
+  return new Date(at) > now
+    ? html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`
+    : 'due';
+}
+
+/**
+ * Returns the sources, and the time of their state. Returns no sources if the overview fails, because a list is useful without them, and its
+ * page says that the state is unknown.
+ */
+export async function sourcesOf({ operations }: Site): Promise<Pick<Overview, 'sources' | 'at'>> {
+  return operations.overview().catch(() => ({ sources: [], at: new Date().toISOString() }));
+}
