@@ -57,10 +57,15 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
     shell: {
       imports: [],
       because:
-        'cli/shell/ is what every command has of its terminal and its options; it must not know any command.',
+        'cli/shell/ is what every command has of its terminal, its failures and its exit; it must not know any command.',
+    },
+    arguments: {
+      imports: ['shell'],
+      because:
+        'cli/arguments/ reads what several commands are given: filters, ids, times, names; it must not know any command.',
     },
     running: {
-      imports: ['shell'],
+      imports: ['shell', 'arguments'],
       because: 'cli/running/ asks the leadsync that runs; it must not know what for.',
     },
     views: {
@@ -68,7 +73,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'cli/views/ turns what is known into text; it must not know where that comes from.',
     },
     query: {
-      imports: ['shell'],
+      imports: ['shell', 'arguments'],
       because: 'cli/query/ answers SQL in a process of its own; it must not know any other command.',
     },
     init: {
@@ -85,11 +90,21 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
         'cli/completion/ writes scripts for shells from the tree of commands; it must not load any of them.',
     },
     commands: {
-      imports: ['shell', 'running', 'views', 'query', 'init', 'support-bundle', 'completion', '.'],
+      imports: [
+        'shell',
+        'arguments',
+        'running',
+        'views',
+        'query',
+        'init',
+        'support-bundle',
+        'completion',
+        '.',
+      ],
       because: 'A command is a file of cli/commands/; it must not import another command.',
     },
     '.': {
-      imports: ['shell', 'completion', 'commands'],
+      imports: ['shell', 'arguments', 'completion', 'commands'],
       because: 'The files of cli/ itself find the command and run it; begin at command-line.ts.',
     },
   },

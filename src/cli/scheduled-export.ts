@@ -1,10 +1,10 @@
 import { exportOnce } from '../operations/scheduled-exports.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
 import { printable } from '../platform/text/printable.ts';
+import { requireName } from './arguments/names.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
-import { requireName } from './shell/names.ts';
 import { recordAction } from './shell/record-action.ts';
 
 /** Runs a configured export now, whether leadsync is running or not. The run counts as a scheduled one. @throws CommandFailure */

@@ -110,7 +110,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a person can be named on standard input',
     without: 'the process list and the shell history show whose data is erased',
-    file: 'src/cli/shell/subject.ts',
+    file: 'src/cli/arguments/subject.ts',
     text: "given === '-' ? await firstLine(stdin) : given",
     instead: 'given',
     tests: ['test/cli/commands/erase.test.ts'],

@@ -9,12 +9,12 @@ import { exportOnce } from '../../operations/scheduled-exports.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printBytes } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { targetOf } from '../shell/backup-place.ts';
+import { targetOf } from '../arguments/backup-place.ts';
+import { requireName } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, exportStatesOf, readableConfigOf, type Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 
 interface Options {

@@ -1,7 +1,7 @@
+import { requireName, sinkNames, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sinkNames, sinkNotInLedger } from '../shell/names.ts';
 import { cancellationText } from '../views/action-text.ts';
 
 /** `leadsync cancel-replay SINK`: skips the pending deliveries of a sink's replays. */

@@ -7,6 +7,16 @@ import { printable, printJson } from '../../platform/text/printable.ts';
 import { type BatchWait, batchWaits } from '../../status/batch-wait.ts';
 import { deliveryJson } from '../../status/record-json.ts';
 import { allSinks, type SinkState, type SinkView } from '../../status/status-view.ts';
+import {
+  declareDelivered,
+  declareFilter,
+  declareReason,
+  type FilterOptions,
+  filterOf,
+  readLimit,
+  requireOrder,
+} from '../arguments/filter.ts';
+import { requireName, sinkNames, sourceNames } from '../arguments/names.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -20,16 +30,6 @@ import {
   withLedger,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import {
-  declareDelivered,
-  declareFilter,
-  declareReason,
-  type FilterOptions,
-  filterOf,
-  readLimit,
-  requireOrder,
-} from '../shell/filter.ts';
-import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
 import { table } from '../shell/table.ts';
 import { recordPhrase } from '../views/record-phrase.ts';
 

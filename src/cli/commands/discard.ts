@@ -1,11 +1,6 @@
 import type { Command } from 'commander';
 import type { ActionFilter } from '../../ledger/contract/ledger-queries.ts';
 import { countOf } from '../../platform/text/format.ts';
-import { defineCommand } from '../shell/command.ts';
-import { CommandFailure } from '../shell/command-failure.ts';
-import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
-import { commandFormatter, ledgerConfigOf, type Surroundings, withLedger } from '../shell/context.ts';
-import { ExitCode } from '../shell/exit-code.ts';
 import {
   declareFilter,
   declareIds,
@@ -16,9 +11,14 @@ import {
   type IdsOption,
   refuseAllWithSelection,
   requireOrder,
-} from '../shell/filter.ts';
-import { readIds } from '../shell/ids.ts';
-import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
+} from '../arguments/filter.ts';
+import { readIds } from '../arguments/ids.ts';
+import { requireName, sinkNames, sourceNames } from '../arguments/names.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
+import { commandFormatter, ledgerConfigOf, type Surroundings, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 import { personOf } from '../shell/record-action.ts';
 import { ambiguityNote, groupLines, sourcesOf, unmatchedNote } from '../views/action-text.ts';
 

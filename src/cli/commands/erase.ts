@@ -8,13 +8,13 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import type { KeptRecord } from '../../sinks/sink.ts';
+import { requireName, sourceNames } from '../arguments/names.ts';
+import { subjectOf } from '../arguments/subject.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sourceNames } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
-import { subjectOf } from '../shell/subject.ts';
 
 interface Options {
   readonly source?: string;

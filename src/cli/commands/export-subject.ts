@@ -1,10 +1,10 @@
 import { printJson } from '../../platform/text/printable.ts';
+import { requireName, sourceNames } from '../arguments/names.ts';
+import { subjectOf } from '../arguments/subject.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sourceNames } from '../shell/names.ts';
-import { subjectOf } from '../shell/subject.ts';
 
 /** `leadsync export-subject LEAD|EMAIL|PHONE`: prints everything that the ledger holds about a person. */
 export const command = defineCommand<{ source?: string }>({

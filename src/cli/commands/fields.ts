@@ -3,11 +3,11 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import type { DestinationField } from '../../sinks/destination.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
+import { requireName } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, widthOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName } from '../shell/names.ts';
 import { type Column, table } from '../shell/table.ts';
 
 /** Maximum number of a field's options that the table shows. */

@@ -3,13 +3,13 @@ import type { FoundLead, FoundLeads, PersonSearch } from '../../ledger/contract/
 import { countOf, printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { foundLeadJson } from '../../status/record-json.ts';
+import { requireName, sourceNames } from '../arguments/names.ts';
+import { firstLine } from '../arguments/subject.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { readableConfigOf, widthOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sourceNames } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
-import { firstLine } from '../shell/subject.ts';
 import { table } from '../shell/table.ts';
 
 /** Maximum number of leads listed. */

@@ -1,11 +1,11 @@
 import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
+import { requireName, sinkNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sinkNames } from '../shell/names.ts';
 
 /** `leadsync forget SINK`: skips the pending deliveries of a sink that was removed from the configuration. */
 export const command = defineCommand<ConfirmOptions>({

@@ -1,6 +1,6 @@
 import { hostAndPort } from '../../platform/http/address.ts';
+import { type Address, readAddress } from '../arguments/address.ts';
 import { askDaemon, type DaemonTarget, daemonTarget, reachable } from '../running/ask-daemon.ts';
-import { type Address, readAddress } from '../shell/address.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, readableConfigOf } from '../shell/context.ts';

@@ -6,11 +6,11 @@ import { printMoment } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { LoggedIn, Login } from '../../source/auth/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
+import { requireName } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 
 /** `leadsync login SOURCE`: logs a person in with the authorization code grant, and stores the tokens. */

@@ -1,9 +1,9 @@
 import { printable } from '../../platform/text/printable.ts';
+import { requireName, sourceNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sourceNames } from '../shell/names.ts';
 
 /** `leadsync moved SOURCE`: confirms that a source's service has moved to a new address, and still lists the same leads. */
 export const command = defineCommand({

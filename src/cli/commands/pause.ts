@@ -1,9 +1,9 @@
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
+import { requireName, sinkNames, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sinkNames, sinkNotInLedger } from '../shell/names.ts';
 
 /** `leadsync pause SINK`: stops deliveries to a sink until the sink is resumed, even across restarts. */
 export const command = defineCommand<{ reason: string }>({

@@ -6,12 +6,12 @@ import { hostAndPort } from '../../platform/http/address.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
 import { lastPollJson } from '../../status/status-json.ts';
+import { requireName } from '../arguments/names.ts';
 import { askDaemon, type DaemonTarget, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, readableConfigOf, type ShowCommand, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { countsOf } from '../views/sync-result.ts';
 

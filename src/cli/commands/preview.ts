@@ -6,14 +6,14 @@ import { mapOne } from '../../mapping/map-delivery.ts';
 import { notOwed, previewNote, preview as previewOf } from '../../operations/preview.ts';
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { Preview } from '../../sinks/sink.ts';
+import { readLeadId } from '../arguments/filter.ts';
+import { requireName, sourceNames } from '../arguments/names.ts';
+import { unknownLead } from '../arguments/unknown-lead.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, configOf, type ShowCommand, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { readLeadId } from '../shell/filter.ts';
-import { requireName, sourceNames } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
-import { unknownLead } from '../shell/unknown-lead.ts';
 
 interface Options {
   readonly sink: string;

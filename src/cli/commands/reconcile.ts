@@ -4,11 +4,11 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printCount } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
+import { requireName, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, configOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sinkNotInLedger } from '../shell/names.ts';
 
 interface Options {
   readonly sink: string;

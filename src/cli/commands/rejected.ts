@@ -3,12 +3,12 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { RejectionState, StoredRejection } from '../../ledger/contract/page-rows.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { readLimit } from '../arguments/filter.ts';
+import { requireName, sourceNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { readableConfigOf, type Surroundings, widthOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { readLimit } from '../shell/filter.ts';
-import { requireName, sourceNames } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { table } from '../shell/table.ts';
 

@@ -3,17 +3,6 @@ import type { LeadChoice, ReplayTotals } from '../../ledger/contract/ledger-cont
 import type { SelectedState } from '../../ledger/contract/ledger-queries.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { defineCommand } from '../shell/command.ts';
-import { CommandFailure } from '../shell/command-failure.ts';
-import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
-import {
-  commandFormatter,
-  ledgerConfigOf,
-  type ShowCommand,
-  type Surroundings,
-  withLedger,
-} from '../shell/context.ts';
-import { ExitCode } from '../shell/exit-code.ts';
 import {
   declareDelivered,
   declareFilter,
@@ -25,9 +14,20 @@ import {
   type IdsOption,
   refuseAllWithSelection,
   requireOrder,
-} from '../shell/filter.ts';
-import { readIds } from '../shell/ids.ts';
-import { requireName, sinkNames, sinkNotInLedger, sourceNames } from '../shell/names.ts';
+} from '../arguments/filter.ts';
+import { readIds } from '../arguments/ids.ts';
+import { requireName, sinkNames, sinkNotInLedger, sourceNames } from '../arguments/names.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
+import {
+  commandFormatter,
+  ledgerConfigOf,
+  type ShowCommand,
+  type Surroundings,
+  withLedger,
+} from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 import { ambiguityNote, unmatchedNote } from '../views/action-text.ts';
 import { reportWaitingSinks } from '../views/waiting-sinks.ts';
 

@@ -5,7 +5,7 @@ import { openDestination } from '../../exports/destinations/open-destination.ts'
 import { type Restored, RestoreRefused, restoreLedger } from '../../operations/restoring/restore.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import { sourceOf } from '../shell/backup-place.ts';
+import { sourceOf } from '../arguments/backup-place.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {

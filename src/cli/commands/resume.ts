@@ -1,9 +1,9 @@
 import type { SinkStatus } from '../../ledger/contract/status-rows.ts';
 import { countOf } from '../../platform/text/format.ts';
+import { requireName, sinkNames, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sinkNames, sinkNotInLedger } from '../shell/names.ts';
 
 /** `leadsync resume SINK`: ends a pause, or makes the next probe of a held sink due now. */
 export const command = defineCommand({

@@ -5,6 +5,19 @@ import type { ActionFilter, DeliveryFilter } from '../../ledger/contract/ledger-
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
+import {
+  declareFilter,
+  declareIds,
+  declareReason,
+  type FilterOptions,
+  filterOf,
+  hasSelection,
+  type IdsOption,
+  refuseAllWithSelection,
+  requireOrder,
+} from '../arguments/filter.ts';
+import { readIds } from '../arguments/ids.ts';
+import { requireName, sinkNames, sourceNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, canAnswer, confirmAction } from '../shell/confirm.ts';
@@ -16,19 +29,6 @@ import {
   withLedger,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import {
-  declareFilter,
-  declareIds,
-  declareReason,
-  type FilterOptions,
-  filterOf,
-  hasSelection,
-  type IdsOption,
-  refuseAllWithSelection,
-  requireOrder,
-} from '../shell/filter.ts';
-import { readIds } from '../shell/ids.ts';
-import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
 import { ambiguityNote, groupLines, sourcesOf, unmatchedNote } from '../views/action-text.ts';
 import { reportWaitingSinks } from '../views/waiting-sinks.ts';
 

@@ -3,11 +3,11 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { MissingPart } from '../../sinks/destination.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
+import { requireName } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 
 interface Options {

@@ -8,6 +8,7 @@ import { findProblems } from '../../status/find-problems.ts';
 import { activityRequest, type Period, periods, sinkDetail } from '../../status/sink-detail.ts';
 import { statusJson, verdictJson } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
+import { requireName, sinkNames } from '../arguments/names.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -26,7 +27,6 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { explainFailure } from '../shell/failure.ts';
-import { requireName, sinkNames } from '../shell/names.ts';
 import { checkReport, unknownReport } from '../views/check-report.ts';
 import { sinkReport } from '../views/sink-report.ts';
 import { type ReportContext, statusReport } from '../views/status-report.ts';

@@ -2,10 +2,10 @@ import { followLedger } from '../../operations/follow-ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printableLines } from '../../platform/text/printable.ts';
+import { requireName, sinkNames, sourceNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { feedJson, feedLine, isAbout, isShown } from '../views/feed-entry.ts';
 

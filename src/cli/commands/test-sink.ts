@@ -1,10 +1,10 @@
 import { testSink as test } from '../../operations/test-sink.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { requireName } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { requireName } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 
 /** `leadsync test-sink SINK`: sends one test event. */

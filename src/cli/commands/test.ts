@@ -11,16 +11,16 @@ import { type MappingTrial, tryMapping } from '../../operations/try-mapping.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
+import { readLeadId } from '../arguments/filter.ts';
+import { requireName } from '../arguments/names.ts';
+import { unknownLead } from '../arguments/unknown-lead.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, type GlobalOptions, type Surroundings, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { readLeadId } from '../shell/filter.ts';
-import { requireName } from '../shell/names.ts';
 import { newestLeads } from '../shell/newest-leads.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { repeatOnSave } from '../shell/repeat-on-save.ts';
-import { unknownLead } from '../shell/unknown-lead.ts';
 
 interface Options {
   readonly lead?: LeadId;

@@ -2,14 +2,14 @@ import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/contract/status-rows.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { readLeadId } from '../arguments/filter.ts';
+import { requireName, sourceNames } from '../arguments/names.ts';
+import { unknownLead } from '../arguments/unknown-lead.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, readableConfigOf, widthOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { readLeadId } from '../shell/filter.ts';
-import { requireName, sourceNames } from '../shell/names.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { table } from '../shell/table.ts';
-import { unknownLead } from '../shell/unknown-lead.ts';
 import { recordPhrase } from '../views/record-phrase.ts';
 
 interface Options {

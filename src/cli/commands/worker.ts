@@ -1,7 +1,7 @@
 import type { Config } from '../../config/contract/config.ts';
 import { readWithStamp } from '../../daemon/watching/watch-config.ts';
 import { isLoopback } from '../../platform/http/address.ts';
-import { type Address, readAddress } from '../shell/address.ts';
+import { type Address, readAddress } from '../arguments/address.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf } from '../shell/context.ts';

@@ -1,10 +1,10 @@
 import type { Parameter, Query } from '../../catalog/query.ts';
 import type { QueryValue, QueryValues } from '../../ledger/extraction/run-sql.ts';
 import { printable } from '../../platform/text/printable.ts';
+import { readLeadId } from '../arguments/filter.ts';
+import { isAge, readMoment } from '../arguments/moment.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { readLeadId } from '../shell/filter.ts';
-import { isAge, readMoment } from '../shell/moment.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -4,7 +4,7 @@ import { readAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { hostAndPort } from '../../platform/http/address.ts';
 import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import type { StaleConfig } from '../../status/problem.ts';
-import type { Address } from '../shell/address.ts';
+import type { Address } from '../arguments/address.ts';
 
 /**
  * Maximum time that a command waits for an answer from the running leadsync, in ms. Longer than leadsync takes to answer `/readyz`, even if

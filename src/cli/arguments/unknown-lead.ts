@@ -1,7 +1,7 @@
 import type { LeadId } from '../../leads/lead.ts';
-import { CommandFailure } from './command-failure.ts';
-import type { ShowCommand } from './context.ts';
-import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import type { ShowCommand } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 
 /** Returns the failure for a lead that is not in the ledger. */
 export function unknownLead(lead: LeadId, source: string | undefined, command: ShowCommand): CommandFailure {

@@ -1,9 +1,9 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { ExportTarget } from '../../exports/contract/options.ts';
 import type { RestoreSource } from '../../exports/restore-source.ts';
-import { CommandFailure } from './command-failure.ts';
-import type { Surroundings } from './context.ts';
-import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import type { Surroundings } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 
 /** Matches an address of S3-compatible storage: the bucket, and the rest of the key. */
 const ADDRESS = /^s3:\/\/([^/]+)(?:\/(.*))?$/;

@@ -4,9 +4,9 @@ import type { SelectedIds } from '../../ledger/contract/ledger-queries.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { countOf, printCount } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { CommandFailure } from './command-failure.ts';
-import type { Surroundings } from './context.ts';
-import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import type { Surroundings } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 
 /** Maximum number of ids in a list. */
 const MAX_IDS = 10_000;

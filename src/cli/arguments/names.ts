@@ -2,9 +2,9 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
-import { CommandFailure } from './command-failure.ts';
-import type { ShowCommand } from './context.ts';
-import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import type { ShowCommand } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 
 /** Returns every sink that a command may name: those in the configuration and those in the ledger. */
 export function sinkNames(config: LedgerConfig, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {

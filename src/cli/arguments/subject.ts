@@ -1,7 +1,7 @@
 import type { Subject } from '../../leads/person.ts';
-import { CommandFailure } from './command-failure.ts';
-import type { Surroundings } from './context.ts';
-import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import type { Surroundings } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from './filter.ts';
 
 /** Number of characters after which reading from standard input stops: more than any email address has. */
