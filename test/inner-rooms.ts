@@ -282,7 +282,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
     },
     '.': {
       imports: ['contract', 'destinations', 'files'],
-      because: 'The files of exports/ itself make one export from end to end; begin at run-export.ts.',
+      because: 'The files of exports/ itself make one export from end to end; begin at start-export-process.ts.',
     },
   },
   platform: {

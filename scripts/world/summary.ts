@@ -1,4 +1,4 @@
-import { printSpan } from '../../src/platform/text/format.ts';
+import { printSpan } from '../../src/platform/text/human-readable.ts';
 import { type Comparison, compare, isExact } from '../showcase/comparison.ts';
 import type { ToldNotice } from './alert-receiver.ts';
 import type { Destination } from './destinations.ts';

@@ -1,4 +1,4 @@
-import { printCount, printMinute } from '../platform/text/format.ts';
+import { printCount, printMinute } from '../platform/text/human-readable.ts';
 import type { Condition } from './condition.ts';
 import type { Notice } from './notice.ts';
 

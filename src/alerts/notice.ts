@@ -1,5 +1,5 @@
 import { PROBLEMS, runbookOf, runbookUrlOf } from '../leads/problems.ts';
-import { printMinute, printSpan } from '../platform/text/format.ts';
+import { printMinute, printSpan } from '../platform/text/human-readable.ts';
 import { blanked } from '../platform/text/printable.ts';
 import type { Condition } from './condition.ts';
 

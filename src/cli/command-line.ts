@@ -29,7 +29,7 @@ export async function commandLine(
   } catch (error) {
     // Commander has already printed its message. Its own exit code for wrong usage is 1.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
-    const { explainFailure } = await import('./shell/failure.ts'); // imported late: it loads the errors of every room
+    const { explainFailure } = await import('./shell/explain-failure.ts'); // imported late: it loads the errors of every room
     const failure = explainFailure(error);
     surroundings.stderr.write(`${printableLines(failure.message)}\n`);
     return failure.exitCode;

@@ -1,4 +1,4 @@
-import { ABOUT_COMMANDS } from './about-commands.ts';
+import { ABOUT_COMMANDS } from './help-commands.ts';
 import type { CompleteCommand } from './shell/command.ts';
 
 /** A command's entry in the list of commands, and how to load the command. */

@@ -1,4 +1,4 @@
-import { rightsOfOthers } from '../platform/files/others-rights.ts';
+import { rightsOfOthers } from '../platform/files/rights-of-others.ts';
 import { isPlainHttp } from '../platform/http/address.ts';
 import { sourceWarnings } from '../source/contract/options.ts';
 import type { Config } from './contract/config.ts';

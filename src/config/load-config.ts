@@ -1,5 +1,5 @@
-import { rightsOfOthers } from '../platform/files/others-rights.ts';
 import { readRegularFile, UnreadableFile } from '../platform/files/regular-file.ts';
+import { rightsOfOthers } from '../platform/files/rights-of-others.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import type { Config, ConfigValue, LedgerConfig, SecretOption } from './contract/config.ts';
 import { inEffect } from './effective-values.ts';

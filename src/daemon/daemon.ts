@@ -8,8 +8,8 @@ import { exportOnSchedule, reportExports } from '../operations/scheduled-exports
 import { Closers } from '../platform/process/closers.ts';
 import { processMemory } from '../platform/process/memory.ts';
 import { version } from '../platform/process/version.ts';
-import { Loops } from './joints/loops.ts';
 import type { PollFailure } from './joints/poll.ts';
+import { Loops } from './joints/restarting-loops.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/compose.ts';
 import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
 import { Installation } from './units/running-units.ts';

@@ -6,7 +6,7 @@ import { BullmqWorkers } from './bullmq-workers.ts';
 import { type AttemptBatch, type CarriedSink, type Carrier, CarrierUnavailable } from './carrier.ts';
 import type { RedisPlace } from './options.ts';
 import type { QueueAdapters } from './queue-adapters.ts';
-import { writeMarker } from './queue-marker.ts';
+import { writeMarker } from './queue-owner.ts';
 import { LEADS_WAIT, type RedisFailure, redisFailure } from './redis-failure.ts';
 import { RedisLink } from './redis-link.ts';
 import { RunningAttempts } from './running-attempts.ts';

@@ -4,8 +4,8 @@ import { LockHeld } from '../platform/files/lock.ts';
 import { ExportFailed } from './contract/export-failed.ts';
 import { openDestination } from './destinations/open-destination.ts';
 import { lockExport } from './export-lock.ts';
-import { makeExport } from './make-export.ts';
-import { type ExportJob, type ExportResult, targetOf } from './run-export.ts';
+import { makeExport } from './export-to-destination.ts';
+import { type ExportJob, type ExportResult, targetOf } from './start-export-process.ts';
 
 // The process that an export runs in. It receives its job as a message, sends the result, and ends with its parent process.
 

@@ -5,7 +5,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { LoginFailed } from './contract.ts';
-import { invalidToken } from './explain-token.ts';
+import { invalidToken } from './explain-id-token.ts';
 
 /** What leadsync was doing when a request failed: `login` exchanges the code and verifies the ID token. */
 type Step = 'discovery' | 'login' | 'userinfo';

@@ -1,5 +1,5 @@
 import type { MappedType, MappedValue } from '../leads/mapped-fields.ts';
-import { countOf } from '../platform/text/format.ts';
+import { countOf } from '../platform/text/human-readable.ts';
 
 /** Returns the kind of a value, without its content: `text of 12 characters`. `type` is the type of its field. */
 export function outlineOf(value: MappedValue, type?: MappedType): string {

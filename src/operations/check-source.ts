@@ -1,6 +1,6 @@
 import type { Config, SourceConfig } from '../config/contract/config.ts';
 import type { LastDeclaration } from '../ledger/contract/declared.ts';
-import { countOf } from '../platform/text/format.ts';
+import { countOf } from '../platform/text/human-readable.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';

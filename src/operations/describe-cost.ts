@@ -1,5 +1,5 @@
 import type { LeadCost, Quota } from '../leads/quota.ts';
-import { countOf, printCount } from '../platform/text/format.ts';
+import { countOf, printCount } from '../platform/text/human-readable.ts';
 import type { BackfillCost } from './plan.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { countOf } from '../platform/text/format.ts';
+import { countOf } from '../platform/text/human-readable.ts';
 import { didYouMean } from '../platform/text/suggest.ts';
 import { describeBackfill } from './describe-cost.ts';
 import type { BackfillCost, Plan, PlannedExport, PlannedSink, PlannedSource, Routing } from './plan.ts';

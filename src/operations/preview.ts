@@ -4,7 +4,7 @@ import type { MappedFields } from '../leads/mapped-fields.ts';
 import type { Upcoming } from '../ledger/contract/status-rows.ts';
 import { textOf } from '../mapping/definition.ts';
 import { isMapped, type MappedOne } from '../mapping/map-delivery.ts';
-import { printMomentAndAge } from '../platform/text/format.ts';
+import { printMomentAndAge } from '../platform/text/human-readable.ts';
 import { printable } from '../platform/text/printable.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Preview } from '../sinks/sink.ts';

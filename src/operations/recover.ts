@@ -1,11 +1,11 @@
 import type { LedgerConfig } from '../config/contract/config.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
-import { recoveredFile, removeLedger } from '../ledger/database/leftovers.ts';
+import { recoveredFile, removeLedger } from '../ledger/database/leftover-files.ts';
 import type { Recovered } from '../ledger/recovery/build.ts';
 import { exchangeLedger, stateOf } from '../ledger/recovery/replace-ledger.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';
-import { printStamp } from '../platform/text/format.ts';
+import { printStamp } from '../platform/text/human-readable.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { isLedgerMissing } from './opening/new-ledger.ts';
 import { DataDirInUse, holdDataDir, ledgerFile } from './opening/open-ledger.ts';

@@ -2,9 +2,9 @@ import { describeExport, differingOptions } from '../config/changes/compare-conf
 import { backOffMs } from '../delivery/retry-policy.ts';
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
-import { type ExportJob, type ExportResult, runExport } from '../exports/run-export.ts';
 import { removeStagedOfOthers } from '../exports/staged-files.ts';
-import { nextBeat } from '../platform/time/beat.ts';
+import { type ExportJob, type ExportResult, runExport } from '../exports/start-export-process.ts';
+import { nextBeat } from '../platform/time/aligned-sleep.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { dueAt } from '../status/export-view.ts';
 import type { Emit } from '../telemetry/events.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'undici';
 import { post, type Response } from '../platform/http/post.ts';
 import { readRetryAfter } from '../platform/http/retry-after.ts';
-import { OnDemand } from '../platform/process/on-demand.ts';
+import { OnDemand } from '../platform/process/lazy-resource.ts';
 import { reachServer } from './reach-server.ts';
 import { type SinkParts, SinkUnavailable } from './sink.ts';
 

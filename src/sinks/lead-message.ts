@@ -2,7 +2,7 @@ import type { Delivery } from '../leads/delivery.ts';
 import { readLead } from '../leads/lead.ts';
 import { mappedText } from '../leads/mapped-fields.ts';
 import { readTime } from '../leads/read-time.ts';
-import { printMinute } from '../platform/text/format.ts';
+import { printMinute } from '../platform/text/human-readable.ts';
 import { escaped, INTERPRETED_IN_PAGES } from '../platform/text/printable.ts';
 import type { SinkParts } from './sink.ts';
 

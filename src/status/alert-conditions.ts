@@ -1,6 +1,6 @@
 import type { ActiveCondition, Evaluation } from '../alerts/alert-tracker.ts';
 import type { Condition, Limits } from '../alerts/condition.ts';
-import { countOf, printSpan } from '../platform/text/format.ts';
+import { countOf, printSpan } from '../platform/text/human-readable.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import type { FileRuns } from './export-view.ts';
 import type { Observation, ObservedSink, ObservedSource } from './observation.ts';
@@ -15,7 +15,7 @@ import {
   rejectedLeads,
   shrunkListing,
   staleConfig,
-} from './shared-problems.ts';
+} from './problem-checks.ts';
 
 /** Texts of alerts state no ages, because people read them later and each notice states the start on a line of its own. */
 const ALERT_TEXT = { command: commandInText };

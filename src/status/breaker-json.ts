@@ -6,7 +6,7 @@ import {
   MIN_CONCURRENT_BATCHES,
 } from '../leads/breaker-policy.ts';
 import { REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
-import { countOf } from '../platform/text/format.ts';
+import { countOf } from '../platform/text/human-readable.ts';
 import type { SinkView } from './status-view.ts';
 
 /**

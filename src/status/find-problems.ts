@@ -1,5 +1,5 @@
 import type { StatusCode } from '../leads/problems.ts';
-import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/format.ts';
+import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/human-readable.ts';
 import { type ExportView, runsOf } from './export-view.ts';
 import {
   commandInText,
@@ -18,7 +18,7 @@ import {
   pausedSink,
   staleConfig,
   waiting,
-} from './shared-problems.ts';
+} from './problem-checks.ts';
 import { findSourceProblems } from './source-problems.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 

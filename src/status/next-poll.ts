@@ -1,3 +1,4 @@
+import type { PollSchedule } from '../config/contract/config.ts';
 import { nextCronTime } from './cron-times.ts';
 import type { SourceView } from './status-view.ts';
 
@@ -13,4 +14,31 @@ export function nextPollAt({ config, status }: SourceView, retryAt?: Date): Date
   return 'everyMs' in poll
     ? new Date(last.startedAt.getTime() + poll.everyMs)
     : nextCronTime(poll, last.startedAt);
+}
+
+/** The last search through a source's schedule. */
+interface Search {
+  readonly schedule: PollSchedule;
+  readonly lastMs: number;
+  readonly found: Date;
+}
+
+/** The latest time that a Date can have, for a schedule that never makes another poll due. */
+const NEVER = new Date(8_640_000_000_000_000);
+
+/** Finds when the next poll of each source is due. Searching a cron expression is slow, so it is searched only once after each complete poll. */
+export class NextPolls {
+  readonly #searches = new Map<string, Search>();
+
+  /** Returns when the first poll after the last complete one (`last`) is due, which may be in the past. */
+  after(source: string, schedule: PollSchedule, last: Date): Date {
+    const before = this.#searches.get(source);
+    if (before?.schedule === schedule && before.lastMs === last.getTime()) return before.found;
+    const found =
+      'everyMs' in schedule
+        ? new Date(last.getTime() + schedule.everyMs)
+        : (nextCronTime(schedule, last) ?? NEVER);
+    this.#searches.set(source, { schedule, lastMs: last.getTime(), found });
+    return found;
+  }
 }

@@ -2,7 +2,7 @@ import { sizeBeforeFall } from '../leads/listing-fall.ts';
 import type { StatusCode } from '../leads/problems.ts';
 import type { StoredPoll } from '../ledger/contract/page-rows.ts';
 import type { PollRow } from '../ledger/contract/status-rows.ts';
-import { printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
+import { printLength, printMoment, printMomentAndAge } from '../platform/text/human-readable.ts';
 import { nextPollAfter } from './cron-times.ts';
 import { readPollError } from './poll-error.ts';
 import {
@@ -14,7 +14,7 @@ import {
   problem,
   SEE_LOG,
 } from './problem.ts';
-import { failedPoll, rejectedLeads, shrunkListing } from './shared-problems.ts';
+import { failedPoll, rejectedLeads, shrunkListing } from './problem-checks.ts';
 import type { SourceView } from './status-view.ts';
 
 /** Maximum duration of a poll, in ms: the default `deadline` plus a margin. */

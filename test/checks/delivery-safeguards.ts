@@ -357,7 +357,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'a lead whose content is gone is skipped at a new sink, but its next content is owed',
     without:
       'if retention had removed the content of a lead, the lead never arrives at a sink that was added later, even if its content changes',
-    file: 'src/ledger/delivering/newest-content.ts',
+    file: 'src/ledger/delivering/superseding.ts',
     text: "if (isMissed && sink.events.includes('created'))",
     instead: 'if (!last)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -414,7 +414,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a rate counts the batches of the last period',
     without: 'a backfill sends more requests than its destination allows, and is refused',
-    file: 'src/daemon/joints/pace.ts',
+    file: 'src/daemon/joints/batch-rate.ts',
     text: 'return this.#rate.batches - this.#claimedAt.length;',
     instead: 'return this.#rate.batches;',
     tests: ['test/daemon/joints/dispatching.test.ts'],

@@ -128,7 +128,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'a delivery that may have arrived keeps its id and content',
     without: 'a sink that does not subscribe to updates gets one lead twice, as two new leads',
-    file: 'src/ledger/delivering/newest-content.ts',
+    file: 'src/ledger/delivering/superseding.ts',
     text: 'AND (o.unsure_at IS NULL OR (+:unsure AND',
     instead: 'AND (1 OR o.unsure_at IS NULL OR (+:unsure AND',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -202,7 +202,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'a lead that was left out is owed as new when it changes',
     without: 'a lead that comes to belong to a sink never reaches it',
-    file: 'src/ledger/delivering/newest-content.ts',
+    file: 'src/ledger/delivering/superseding.ts',
     text: 'return isLeftOut(last) && this.#sql.maybeArrived.get(source, id, sinkNo) === undefined;',
     instead: 'return false;',
     tests: ['test/ledger/sqlite-ledger.test.ts'],

@@ -69,7 +69,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'run checks the ledger for damage after it starts',
     without: 'a damaged page is noticed when it is needed, which may be never',
-    file: 'src/ledger/ledger-of.ts',
+    file: 'src/ledger/ledger-from-engine.ts',
     text: "await inspectFile(file, 'quick', signal)",
     instead: 'await Promise.resolve<ReturnType<typeof inspectFile> | undefined>(undefined)',
     tests: ['test/faults/ledger/ledger-damaged.test.ts'],

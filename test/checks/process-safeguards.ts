@@ -109,7 +109,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync notices that an older copy was written over the ledger',
     without: 'nobody learns that the ledger was set back, and it uses its numbers twice under one id',
-    file: 'src/ledger/database/high-water-mark.ts',
+    file: 'src/ledger/database/older-copy-mark.ts',
     text: "return typeof marked === 'number' && marked > lastPoll;",
     instead: 'return marked === -lastPoll;',
     tests: ['test/ledger/sqlite-faults.test.ts', 'test/faults/ledger/ledger-lost.test.ts'],

@@ -21,7 +21,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a backup is not added to those of another installation',
     without: 'of two installations that share a folder or a bucket, each removes the backups of the other',
-    file: 'src/exports/make-export.ts',
+    file: 'src/exports/export-to-destination.ts',
     text: 'if (owner === undefined || own.includes(owner)) continue;',
     instead: 'if (owner !== null) continue;',
     tests: ['test/exports/shared-place.test.ts'],
@@ -157,7 +157,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'the start removes an unfinished recovered ledger',
     without: 'the copy that a killed recovery made stays on the disk, where no erasure reaches it',
-    file: 'src/ledger/database/leftovers.ts',
+    file: 'src/ledger/database/leftover-files.ts',
     text: '    removeLedger(recoveredFile(ledger));',
     instead: '    recoveredFile(ledger);',
     tests: ['test/operations/recover.test.ts'],

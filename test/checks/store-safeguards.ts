@@ -21,7 +21,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a changed lead reads only its own deliveries',
     without: 'a changed lead reads the whole backlog of each sink, and everything else waits',
-    file: 'src/ledger/delivering/newest-content.ts',
+    file: 'src/ledger/delivering/superseding.ts',
     text: 'FROM _versions v CROSS JOIN _deliveries o ON',
     instead: 'FROM _versions v JOIN _deliveries o ON',
     tests: ['test/ledger/plans.test.ts'],
@@ -38,7 +38,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     name: 'an export notices that its temporary file is gone',
     without:
       'if the temporary file is removed during an export, the export lacks its first rows and counts as complete',
-    file: 'src/exports/files/export.ts',
+    file: 'src/exports/files/export-tables.ts',
     text: '{ flag: constants.O_WRONLY | constants.O_APPEND }',
     instead: '{ mode: FILE_MODE }',
     tests: ['test/exports/removed.test.ts'],
@@ -47,7 +47,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     name: 'an export of several files has all of them',
     without:
       'a file that is removed before the others are written is missing, and the export counts as complete',
-    file: 'src/exports/files/export.ts',
+    file: 'src/exports/files/export-tables.ts',
     text: 'for (const file of created) await stat(file);',
     instead: '',
     tests: ['test/exports/removed.test.ts'],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkRedis } from '../../src/delivery/check-redis.ts';
 import type { RedisPlace } from '../../src/delivery/options.ts';
-import { readMarker } from '../../src/delivery/queue-marker.ts';
+import { readMarker } from '../../src/delivery/queue-owner.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import { type PrivateRedis, startRedis } from '../support/servers/private-redis.ts';
 import { startCluster, type TestCluster } from '../support/servers/redis-cluster.ts';

@@ -14,7 +14,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
-import { type ExportRequest, exportTables } from '../../src/exports/files/export.ts';
+import { type ExportRequest, exportTables } from '../../src/exports/files/export-tables.ts';
 import { exportedRows } from '../../src/exports/files/read-export.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { version } from '../../src/platform/process/version.ts';

@@ -6,7 +6,7 @@ import { tempDir } from '../support/files/temp-dir.ts';
 /** Opens files until there are no more to be had, then runs an export, and lives on for a moment. */
 const program = (folder: string) => `
   import { openSync } from 'node:fs';
-  import { runExport } from ${JSON.stringify(join(import.meta.dirname, '../../src/exports/run-export.ts'))};
+  import { runExport } from ${JSON.stringify(join(import.meta.dirname, '../../src/exports/start-export-process.ts'))};
   const target = { type: 'directory', directory: ${JSON.stringify(folder)} };
   const config = { name: 'nightly', tables: ['leads'], format: 'csv', rows: 'all', schedule: { everyMs: 1 }, keep: undefined, target };
   const run = { ledgerFile: 'ledger.db', at: new Date(), since: undefined, first: true };

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { brokenRules, violationsOf } from '../../src/ledger/database/ledger-rules.ts';
+import { brokenRules, violationsOf } from '../../src/ledger/database/consistency-rules.ts';
 
 /** Checks what must hold in a ledger's file whatever happened to its process. Returns one sentence per fault. */
 export function faultsOf(file: string): string[] {

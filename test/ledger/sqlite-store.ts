@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
-import { ledgerOf } from '../../src/ledger/ledger-of.ts';
+import { ledgerOf } from '../../src/ledger/ledger-from-engine.ts';
 import { openEngine, openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { engineProxy } from '../../src/ledger/thread/engine-proxy.ts';
 import { serveCalls } from '../../src/ledger/thread/serve-engine.ts';

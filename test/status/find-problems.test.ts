@@ -4,7 +4,7 @@ import type { PollRow } from '../../src/ledger/contract/status-rows.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
 import { findProblems } from '../../src/status/find-problems.ts';
 import { commandInText } from '../../src/status/problem.ts';
-import { heldSink } from '../../src/status/shared-problems.ts';
+import { heldSink } from '../../src/status/problem-checks.ts';
 import { findSourceProblems } from '../../src/status/source-problems.ts';
 import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
 

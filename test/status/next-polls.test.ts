@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NextPolls } from '../../src/status/next-polls.ts';
+import { NextPolls } from '../../src/status/next-poll.ts';
 
 const at = (time: string) => new Date(`2026-11-${time}:00.000Z`);
 const office = { cron: '*/5 9-17 * * 1-5', timezone: 'UTC' };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
+import { MOMENT_FORMS, momentOf } from '../../platform/time/parse-moment.ts';
 import { AuditFilter } from '../contract/audit.ts';
 import { DeliveryFilter, ReplayFilter } from '../contract/deliveries.ts';
 import { LeadSearch, PersonSearch } from '../contract/leads.ts';

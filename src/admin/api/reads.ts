@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { printCount } from '../../platform/text/format.ts';
+import { printCount } from '../../platform/text/human-readable.ts';
 import { AuditRow } from '../contract/audit.ts';
 import { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import { DeliveryRow } from '../contract/deliveries.ts';

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import type { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import type { ReloadResult } from '../contract/operations.ts';
 import { may } from '../contract/rights.ts';
@@ -8,10 +8,10 @@ import { breakable } from './parts/breakable.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
-import { ago } from './parts/moment.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf } from './parts/site.ts';
 import { table } from './parts/table.ts';
+import { ago } from './parts/time-element.ts';
 
 /** Adds the page that shows the configuration in force, with the origin of each value. Offers a reload if the file differs. */
 export const addConfiguration: AddPage = (app, site) => {

@@ -6,9 +6,9 @@ import { addList } from './lists/list-page.ts';
 import { emptyText } from './lists/pager.ts';
 import { badge } from './parts/badge.ts';
 import { breakable } from './parts/breakable.ts';
-import { moment } from './parts/moment.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
+import { moment } from './parts/time-element.ts';
 
 /** Adds the page with the last lines of the log. */
 export const addLog: AddPage = (app, site) => {

@@ -14,7 +14,7 @@ import { addLog } from './log.ts';
 import { type LoginPage, type LoginWays, loginPage, type OnwardPage, onwardPage } from './login.ts';
 import { addOverview } from './overview/overview.ts';
 import { serveAssets } from './parts/assets.ts';
-import { failureFor } from './parts/failure.ts';
+import { failureFor } from './parts/failure-page.ts';
 import { publicFailurePage } from './parts/public-failure-page.ts';
 import { type PageParts, Site } from './parts/site.ts';
 import { addRunbook } from './runbook.ts';

@@ -2,11 +2,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import { MAX_LEAD_ID } from '../../leads/lead.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { MOMENT_FORMS } from '../../platform/time/moment.ts';
+import { MOMENT_FORMS } from '../../platform/time/parse-moment.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import type { Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { readMoment } from './moment.ts';
+import { readMoment } from './moment-option.ts';
 
 /** The options with which commands select deliveries or leads. */
 export interface FilterOptions {

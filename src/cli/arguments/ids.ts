@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { MAX_LEAD_ID } from '../../leads/lead.ts';
 import type { SelectedIds } from '../../ledger/contract/ledger-queries.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { countOf, printCount } from '../../platform/text/format.ts';
+import { countOf, printCount } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import type { Surroundings } from '../shell/context.ts';

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { WAIT_REASONS } from '../../leads/sink-health.ts';
 import type { LedgerQueries, SelectedState } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
-import { printMomentAndAge } from '../../platform/text/format.ts';
+import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { type BatchWait, batchWaits } from '../../status/batch-wait.ts';
 import { deliveryJson } from '../../status/record-json.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ActionFilter } from '../../ledger/contract/ledger-queries.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import {
   declareFilter,
   declareIds,

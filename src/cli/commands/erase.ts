@@ -5,7 +5,7 @@ import {
   personToErase,
 } from '../../operations/erasure/erase.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import type { KeptRecord } from '../../sinks/sink.ts';
 import { requireName, sourceNames } from '../arguments/names.ts';

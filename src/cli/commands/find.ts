@@ -1,6 +1,6 @@
 import { contactMatcher } from '../../leads/find-contact.ts';
 import type { FoundLead, FoundLeads, PersonSearch } from '../../ledger/contract/page-rows.ts';
-import { countOf, printMomentAndAge } from '../../platform/text/format.ts';
+import { countOf, printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { foundLeadJson } from '../../status/record-json.ts';
 import { requireName, sourceNames } from '../arguments/names.ts';

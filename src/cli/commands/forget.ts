@@ -1,4 +1,4 @@
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { requireName, sinkNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { SourceConfig } from '../../config/contract/config.ts';
 import { withLogin } from '../../operations/login.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
-import { printMoment } from '../../platform/text/format.ts';
+import { printMoment } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { LoggedIn, Login } from '../../source/auth/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';

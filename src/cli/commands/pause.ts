@@ -1,4 +1,4 @@
-import { printMomentAndAge } from '../../platform/text/format.ts';
+import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { requireName, sinkNames, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -10,8 +10,8 @@ import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, exportStatesOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { lastDeclaration } from '../shell/last-declared.ts';
-import { newestLeads, sentPending } from '../shell/newest-leads.ts';
+import { lastDeclaration } from '../shell/last-recorded-config.ts';
+import { newestLeads, sentPending } from '../shell/sample-leads.ts';
 
 /** Number of recent leads on which `plan` tries a changed mapping. */
 const TRIED_LEADS = 1_000;

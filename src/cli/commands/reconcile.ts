@@ -1,7 +1,7 @@
 import { openSink } from '../../operations/opening/open-sinks.ts';
 import { reconcile as compare, type Difference, type ReconcileResult } from '../../operations/reconcile.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
-import { countOf, printCount } from '../../platform/text/format.ts';
+import { countOf, printCount } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import { requireName, sinkNotInLedger } from '../arguments/names.ts';

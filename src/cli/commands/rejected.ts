@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { RejectionState, StoredRejection } from '../../ledger/contract/page-rows.ts';
-import { printMomentAndAge } from '../../platform/text/format.ts';
+import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { readLimit } from '../arguments/filter.ts';
 import { requireName, sourceNames } from '../arguments/names.ts';

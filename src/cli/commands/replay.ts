@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { LeadChoice, ReplayTotals } from '../../ledger/contract/ledger-control.ts';
 import type { SelectedState } from '../../ledger/contract/ledger-queries.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import {
   declareDelivered,

@@ -1,5 +1,5 @@
 import type { SinkStatus } from '../../ledger/contract/status-rows.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { requireName, sinkNames, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';

@@ -3,7 +3,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { ActionTotals } from '../../ledger/contract/ledger-control.ts';
 import type { ActionFilter, DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import {
   declareFilter,

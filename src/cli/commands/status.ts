@@ -26,7 +26,7 @@ import {
   withLedger,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { explainFailure } from '../shell/failure.ts';
+import { explainFailure } from '../shell/explain-failure.ts';
 import { checkReport, unknownReport } from '../views/check-report.ts';
 import { sinkReport } from '../views/sink-report.ts';
 import { type ReportContext, statusReport } from '../views/status-report.ts';

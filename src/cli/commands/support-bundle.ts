@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { tar } from '../../platform/files/tar.ts';
-import { printBytes, printStamp } from '../../platform/text/format.ts';
+import { printBytes, printStamp } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';

@@ -8,7 +8,7 @@ import { Mapping } from '../../mapping/mapping.ts';
 import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
 import { outlineOf } from '../../mapping/value-outline.ts';
 import { type MappingTrial, tryMapping } from '../../operations/try-mapping.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { readLeadId } from '../arguments/filter.ts';
@@ -18,9 +18,9 @@ import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, type GlobalOptions, type Surroundings, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { newestLeads } from '../shell/newest-leads.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { repeatOnSave } from '../shell/repeat-on-save.ts';
+import { newestLeads } from '../shell/sample-leads.ts';
 
 interface Options {
   readonly lead?: LeadId;

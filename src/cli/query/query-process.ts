@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { QueryRefused, runSql } from '../../ledger/extraction/run-sql.ts';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
-import { explainFailure } from '../shell/failure.ts';
+import { explainFailure } from '../shell/explain-failure.ts';
 import { writeAnswer } from './query-output.ts';
 import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './run-query.ts';
 

@@ -12,7 +12,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { disk } from '../../platform/files/file-system.ts';
 import { rewriteCommands, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { sinkTypes } from '../../sinks/registry.ts';

@@ -1,12 +1,12 @@
 import { ConfigError } from '../../config/contract/config-error.ts';
 import { stampOf, watchConfig } from '../../daemon/watching/watch-config.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
-import { printMoment } from '../../platform/text/format.ts';
+import { printMoment } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { GlobalOptions, Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { explainFailure } from './failure.ts';
+import { explainFailure } from './explain-failure.ts';
 
 /**
  * Calls `show` now and after each change to the configuration file, until Ctrl-C or until the output is closed. If `show` throws a

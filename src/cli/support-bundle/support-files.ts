@@ -16,7 +16,7 @@ import {
   type Surroundings,
   withLedger,
 } from '../shell/context.ts';
-import { explainFailure } from '../shell/failure.ts';
+import { explainFailure } from '../shell/explain-failure.ts';
 import { readLogTail } from './log-tail.ts';
 
 /** One file of a support bundle: its content, or why it was left out. */

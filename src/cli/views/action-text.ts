@@ -1,5 +1,5 @@
 import type { ActionTotals, ReplayCancellation, ReplayTotals } from '../../ledger/contract/ledger-control.ts';
-import { countOf, printCount } from '../../platform/text/format.ts';
+import { countOf, printCount } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 
 /** Maximum number of groups, and of ids, that are listed. */

@@ -1,4 +1,4 @@
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { Problem } from '../../status/problem.ts';
 import { problemLines } from './status-report.ts';

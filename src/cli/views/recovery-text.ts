@@ -1,6 +1,6 @@
 import type { Recovered } from '../../ledger/recovery/build.ts';
 import { isUndamaged, type Recovery } from '../../operations/recover.ts';
-import { countOf, printCount } from '../../platform/text/format.ts';
+import { countOf, printCount } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { table } from '../shell/table.ts';
 

@@ -1,5 +1,5 @@
 import type { Restored } from '../../operations/restoring/restore.ts';
-import { countOf, printMomentAndAge } from '../../platform/text/format.ts';
+import { countOf, printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 
 /** Describes what a backup contains, what the restore did or would do, and the consequences. */

@@ -1,4 +1,10 @@
-import { countOf, printAge, printCount, printLength, printMomentAndAge } from '../../platform/text/format.ts';
+import {
+  countOf,
+  printAge,
+  printCount,
+  printLength,
+  printMomentAndAge,
+} from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { breakerJson } from '../../status/breaker-json.ts';
 import { nextAttemptAt } from '../../status/next-attempt.ts';

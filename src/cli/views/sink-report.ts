@@ -5,7 +5,7 @@ import {
   printShare,
   printSpan,
   printSpanRange,
-} from '../../platform/text/format.ts';
+} from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { SinkDetail } from '../../status/sink-detail.ts';
 import type { Paint } from '../shell/colour.ts';

@@ -7,7 +7,7 @@ import {
   printLength,
   printMoment,
   printMomentAndAge,
-} from '../../platform/text/format.ts';
+} from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { ExportView } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';

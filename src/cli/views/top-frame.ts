@@ -1,5 +1,11 @@
 import { version } from '../../platform/process/version.ts';
-import { printAge, printCount, printLength, printMoment, printSeconds } from '../../platform/text/format.ts';
+import {
+  printAge,
+  printCount,
+  printLength,
+  printMoment,
+  printSeconds,
+} from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { fold, table } from '../shell/table.ts';

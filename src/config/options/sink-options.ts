@@ -3,7 +3,7 @@ import { type BreakerPolicy, DEFAULT_BREAKER, JUDGED_BATCHES } from '../../leads
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { FieldRule } from '../../mapping/definition.ts';
 import { mappingOptions, perLeadOption } from '../../mapping/options.ts';
-import { printDuration } from '../../platform/text/format.ts';
+import { printDuration } from '../../platform/text/human-readable.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 

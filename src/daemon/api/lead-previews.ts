@@ -12,7 +12,7 @@ import { MappingEnded, type MappingWorker } from '../../mapping/mapping-worker.t
 import { sampleDelivery } from '../../mapping/sample-lead.ts';
 import { tryExpression } from '../../mapping/try-expression.ts';
 import { notOwed, type PreviewResult, preview, previewNote } from '../../operations/preview.ts';
-import { sentence } from '../../platform/text/format.ts';
+import { sentence } from '../../platform/text/human-readable.ts';
 import type { Preview } from '../../sinks/sink.ts';
 import { commandInText } from '../../status/problem.ts';
 import type { Parts } from '../start/compose.ts';

@@ -6,7 +6,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
-import type { Pace } from './pace.ts';
+import type { Pace } from './batch-rate.ts';
 import type { Wake } from './wake.ts';
 
 /** What `dispatch` needs for one sink. All sinks share the ledger and the carrier; each sink has its own wake. */

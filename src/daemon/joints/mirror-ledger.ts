@@ -2,7 +2,7 @@ import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts
 import { type HistoryRow, type Overview, rowsOf } from '../../leads/history.ts';
 import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
 import type { Emit } from '../../telemetry/events.ts';

@@ -6,9 +6,9 @@ import type { Mirror } from '../../sinks/sink.ts';
 import { backfill } from '../joints/backfill.ts';
 import { attemptLeaseMs } from '../joints/deliver.ts';
 import { dispatch } from '../joints/dispatch.ts';
-import { Loops } from '../joints/loops.ts';
 import { mirrorLedger, mirrorOnce } from '../joints/mirror-ledger.ts';
 import { claimLimits } from '../joints/open-carrier.ts';
+import { Loops } from '../joints/restarting-loops.ts';
 import { watchWorkers } from '../joints/watch-workers.ts';
 import type { Parts } from '../start/compose.ts';
 

@@ -1,10 +1,10 @@
 import type { SourceConfig } from '../../config/contract/config.ts';
 import type { Source } from '../../source/contract/source.ts';
 import { openSource } from '../../source/http-source.ts';
-import { Loops } from '../joints/loops.ts';
 import { type PollFailure, type PollParts, poll } from '../joints/poll.ts';
 import { pollLoop } from '../joints/poll-loop.ts';
 import { PollRequest } from '../joints/poll-request.ts';
+import { Loops } from '../joints/restarting-loops.ts';
 import type { Parts } from '../start/compose.ts';
 
 /** One running source under one configuration. */

@@ -1,6 +1,6 @@
 import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import type { Secret } from '../../platform/options/secret.ts';
-import { nextBeat } from '../../platform/time/beat.ts';
+import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
 const EVERY_MS = 2_000;

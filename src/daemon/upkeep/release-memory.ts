@@ -1,6 +1,6 @@
 import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import type { Memory } from '../../platform/process/memory.ts';
-import { nextBeat } from '../../platform/time/beat.ts';
+import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
 const CHECK_INTERVAL_MS = 10_000;

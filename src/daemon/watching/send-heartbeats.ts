@@ -1,5 +1,5 @@
 import { Heartbeats } from '../../alerts/heartbeat.ts';
-import { nextBeat } from '../../platform/time/beat.ts';
+import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import type { Parts } from '../start/compose.ts';
 
 /** Interval for checking whether a heartbeat is due, in ms. */

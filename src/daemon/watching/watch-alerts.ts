@@ -6,7 +6,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
 import { disk as files } from '../../platform/files/file-system.ts';
-import { nextBeat } from '../../platform/time/beat.ts';
+import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import { evaluateConditions } from '../../status/alert-conditions.ts';
 import { type FileRuns, runsOf } from '../../status/export-view.ts';
 import type { Observation, ObservedSink, ObservedSource } from '../../status/observation.ts';

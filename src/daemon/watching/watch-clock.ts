@@ -1,6 +1,6 @@
 import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import { nextBeat } from '../../platform/time/beat.ts';
+import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 

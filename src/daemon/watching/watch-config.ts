@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { nextBeat } from '../../platform/time/beat.ts';
+import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ConfigFiles } from '../units/reloader.ts';
 

@@ -1,7 +1,7 @@
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { reclaimLeases } from '../../operations/opening/reclaim-leases.ts';
-import { nextWrite } from '../../platform/files/next-write.ts';
-import { nextBeat } from '../../platform/time/beat.ts';
+import { nextWrite } from '../../platform/files/wait-for-write.ts';
+import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import type { Parts } from '../start/compose.ts';
 
 /** Minimum time between two checks for writes by other processes, in ms. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { printStamp } from '../../platform/text/format.ts';
+import { printStamp } from '../../platform/text/human-readable.ts';
 
 /** File names of exports, such as `nightly-20261122T030000Z.parquet`; a folder has no extension. A backup's name ends in `.db.gz`. */
 

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
+import { contradictions } from './consistency-rules.ts';
 import type { InspectionResult } from './inspect-file.ts';
-import { contradictions } from './ledger-rules.ts';
 import { migrations } from './schema.ts';
 import { schemaNumber } from './upgrading.ts';
 

@@ -1,5 +1,5 @@
-import { browseIndexes } from './browse-indexes.ts';
 import { erasedDeliveryIds, erasures } from './erasures.ts';
+import { browseIndexes } from './page-indexes.ts';
 
 /**
  * The migrations of a ledger's schema, in order. `PRAGMA user_version` is the number of applied migrations. Append migrations; never edit

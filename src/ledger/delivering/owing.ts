@@ -3,7 +3,7 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { isGivenUp, isLeftOut, NewestContent, type NewestVersion, NOT_STORED } from './newest-content.ts';
+import { isGivenUp, isLeftOut, NewestContent, type NewestVersion, NOT_STORED } from './superseding.ts';
 
 const LISTED_BEFORE = 'listed before leadsync delivered leads of this source to this sink; backfill is off';
 const BACKFILL_CHUNK = 300;

@@ -9,9 +9,9 @@ import type { SinkActivity } from '../database/sink-activity.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { ERASED } from '../privacy/erasing.ts';
 import { batchNumber } from './claiming.ts';
-import type { NewestContent } from './newest-content.ts';
 import { Results } from './results.ts';
 import { type BegunRow, type DeliveryRow, prepareSettling } from './settling-sql.ts';
+import type { NewestContent } from './superseding.ts';
 
 /** A batch whose attempt began when the batch was claimed. */
 export interface BegunBatch {

@@ -10,7 +10,7 @@ import type {
   SinkStatus,
   SourceStatus,
 } from '../contract/status-rows.ts';
-import { DAYS_COMPARED, dayOf } from '../database/day.ts';
+import { DAYS_COMPARED, dayOf } from '../database/listing-size-days.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { dateOf } from './delivery-rows.ts';
 

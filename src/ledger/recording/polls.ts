@@ -4,7 +4,7 @@ import type { ListingMark } from '../../leads/listing-mark.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { PollEnd, PollSummary } from '../contract/ledger-polling.ts';
 import type { PollId } from '../contract/status-rows.ts';
-import { DAYS_COMPARED, dayOf } from '../database/day.ts';
+import { DAYS_COMPARED, dayOf } from '../database/listing-size-days.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { IdSet } from './id-set.ts';
 import type { OpenPoll } from './open-poll.ts';

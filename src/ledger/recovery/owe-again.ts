@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { SinkRows } from '../database/sink-rows.ts';
-import { NewestContent } from '../delivering/newest-content.ts';
+import { NewestContent } from '../delivering/superseding.ts';
 import { ERASED } from '../privacy/erasing.ts';
 import { SETTLED } from './repair-deliveries.ts';
 

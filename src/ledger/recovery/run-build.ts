@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
-import { removeLedger } from '../database/leftovers.ts';
+import { removeLedger } from '../database/leftover-files.ts';
 import { type ErrorParts, fromErrorParts } from '../thread/messages.ts';
 import type { Recovered } from './build.ts';
 import type { OnCopied } from './copy-tables.ts';

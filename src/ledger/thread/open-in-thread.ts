@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Ledger } from '../contract/ledger.ts';
-import { ledgerOf } from '../ledger-of.ts';
+import { ledgerOf } from '../ledger-from-engine.ts';
 import { engineProxy } from './engine-proxy.ts';
 import { fromErrorParts, type OpenResult, type ThreadMessage } from './messages.ts';
 

@@ -11,7 +11,7 @@ import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.t
 import type { LedgerPersons } from '../../ledger/contract/ledger-persons.ts';
 import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import { reach } from '../../platform/process/failpoint.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type Sink, SinkUnavailable } from '../../sinks/sink.ts';
 import { isDataDirInUse } from '../opening/open-ledger.ts';

@@ -1,6 +1,6 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { FormerDestination, SinkErasure } from '../../leads/person.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import type { ErasedRecords } from '../../sinks/sink.ts';
 import type { PlaceReport } from './certificate.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import type { LedgerConfig } from '../../config/contract/config.ts';
-import { printStamp } from '../../platform/text/format.ts';
+import { printStamp } from '../../platform/text/human-readable.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { isLedgerMissing } from './new-ledger.ts';
 import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts';

@@ -105,7 +105,7 @@ async function heldBy(
 
 async function askQueue({ queue: { redis, prefix } }: Config, stop: AbortSignal): Promise<Answer> {
   if (!redis) return {};
-  const { readMarker } = await import('../../delivery/queue-marker.ts'); // lazy: loads the queue's packages
+  const { readMarker } = await import('../../delivery/queue-owner.ts'); // lazy: loads the queue's packages
   return answerOf('Redis', stop, async (signal) => {
     const ledger = await readMarker(redis, prefix, signal);
     return ledger && `Redis holds the marker of ledger ${ledger} under ${prefix}`;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { printStamp } from '../../platform/text/format.ts';
 import { neutraliseCell } from '../../platform/text/formulas.ts';
+import { printStamp } from '../../platform/text/human-readable.ts';
 import type { Drop } from '../drop/drop.ts';
 import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
 import { leadsInDrop } from '../drop/leads-in-drop.ts';

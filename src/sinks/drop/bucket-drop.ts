@@ -1,6 +1,6 @@
 import type { BucketAccess } from '../../bucket/bucket-options.ts';
 import type { ObjectStore, Sending } from '../../bucket/object-store.ts';
-import { OnDemand } from '../../platform/process/on-demand.ts';
+import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from '../sink.ts';
 import { bucketUnavailable } from './bucket-unavailable.ts';

@@ -4,7 +4,7 @@ import { nestedJson } from '../../leads/mapped-fields.ts';
 import type { Outcome, Refused } from '../../leads/outcome.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { minimalEnvironment } from '../../platform/process/minimal-environment.ts';
-import { printBytes } from '../../platform/text/format.ts';
+import { printBytes } from '../../platform/text/human-readable.ts';
 import {
   type AttemptUnderWay,
   defineSink,

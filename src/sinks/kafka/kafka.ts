@@ -1,7 +1,7 @@
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { mappedText } from '../../leads/mapped-fields.ts';
 import type { Outcome, Refused } from '../../leads/outcome.ts';
-import { OnDemand } from '../../platform/process/on-demand.ts';
+import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import type { EventKind } from '../lead-event.ts';
 import {
   type AttemptUnderWay,

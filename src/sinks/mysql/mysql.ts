@@ -18,8 +18,8 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { partsOf } from '../split-for-statements.ts';
 import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
-import { partsOf } from '../table-parts.ts';
 import { type Address, readAddress } from './connection/address.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads } from './leads/erase.ts';

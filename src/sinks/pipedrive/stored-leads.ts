@@ -1,5 +1,5 @@
 import type { LeadKey, Person, Subject } from '../../leads/person.ts';
-import { countOf } from '../../platform/text/format.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { keyText, leadOfKey } from '../crm/lead-key.ts';
 import { type ErasedRecords, type KeptRecord, SinkUnavailable, type StoredLead } from '../sink.ts';
 import type { AccountFields } from './account-fields.ts';

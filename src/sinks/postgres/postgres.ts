@@ -20,8 +20,8 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { partsOf } from '../split-for-statements.ts';
 import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
-import { partsOf } from '../table-parts.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads, eraseRejected } from './leads/erase.ts';
 import { addColumns, checkColumns, columnsOfLeads, fieldFault } from './leads/field-columns.ts';

@@ -1,4 +1,4 @@
-import { msOfDate } from '../../platform/time/moment.ts';
+import { msOfDate } from '../../platform/time/parse-moment.ts';
 import type { Enquiry, Value, Values } from './enquiry.ts';
 import type { LeadField, LeadFields } from './lead-fields.ts';
 

@@ -7,7 +7,7 @@ import { isPlainHttp } from '../../platform/http/address.ts';
 import { post, READ_MS } from '../../platform/http/post.ts';
 import { readRetryAfter } from '../../platform/http/retry-after.ts';
 import { tryConnection } from '../../platform/http/try-connection.ts';
-import { OnDemand } from '../../platform/process/on-demand.ts';
+import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { reachServer } from '../reach-server.ts';
 import {

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Tokens } from '../auth/tokens.ts';
 import type { SourceOptions } from '../contract/options.ts';
 import { type Listing, SourceError } from '../contract/source.ts';
-import { type PauseParts, withPauses } from '../http/body-pauses.ts';
+import { type PauseParts, withPauses } from '../http/pause-detection.ts';
 import { ReadingTime } from '../http/reading-time.ts';
 import { dropBody, type ServiceAnswer, type ServiceConnection } from '../http/service-call.ts';
 import { type BlockSequence, SequenceReader } from './block-sequence.ts';

@@ -1,4 +1,4 @@
-import { printSpan } from '../../platform/text/format.ts';
+import { printSpan } from '../../platform/text/human-readable.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 

@@ -1,4 +1,4 @@
-import { printBytes, printSeconds, printSpan } from '../../platform/text/format.ts';
+import { printBytes, printSeconds, printSpan } from '../../platform/text/human-readable.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 

@@ -1,4 +1,4 @@
-import { printLength, printSpan, sentence } from '../../platform/text/format.ts';
+import { printLength, printSpan, sentence } from '../../platform/text/human-readable.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 

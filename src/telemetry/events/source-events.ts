@@ -1,4 +1,4 @@
-import { printSeconds, printSpan } from '../../platform/text/format.ts';
+import { printSeconds, printSpan } from '../../platform/text/human-readable.ts';
 import { eventKind } from '../event-kind.ts';
 import { count, withoutStop } from './wording.ts';
 

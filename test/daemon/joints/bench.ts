@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
+import { Pace, type Rate } from '../../../src/daemon/joints/batch-rate.ts';
 import { deliverBatch } from '../../../src/daemon/joints/deliver.ts';
 import { dispatch } from '../../../src/daemon/joints/dispatch.ts';
-import { Pace, type Rate } from '../../../src/daemon/joints/pace.ts';
 import { Wake } from '../../../src/daemon/joints/wake.ts';
 import { InProcessCarrier } from '../../../src/delivery/in-process-carrier.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';

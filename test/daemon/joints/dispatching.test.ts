@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { Paces } from '../../../src/daemon/joints/pace.ts';
+import { Paces } from '../../../src/daemon/joints/batch-rate.ts';
 import { CarrierUnavailable } from '../../../src/delivery/carrier.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 import { Bench, MINUTE, SECOND } from './bench.ts';

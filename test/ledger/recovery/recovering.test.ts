@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { brokenRules } from '../../../src/ledger/database/ledger-rules.ts';
+import { brokenRules } from '../../../src/ledger/database/consistency-rules.ts';
 import { LOST_TEXT } from '../../../src/ledger/delivering/owing.ts';
 import { buildRecovered, type Recovered } from '../../../src/ledger/recovery/build.ts';
 import { SETTLED } from '../../../src/ledger/recovery/repair-deliveries.ts';

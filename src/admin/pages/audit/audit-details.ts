@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { countOf } from '../../../platform/text/format.ts';
+import { countOf } from '../../../platform/text/human-readable.ts';
 import type { AuditRow } from '../../contract/audit.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';

@@ -3,9 +3,9 @@ import { AUDIT_COLUMNS, AuditFilter, type AuditRow } from '../../contract/audit.
 import type { Field } from '../lists/filters.ts';
 import { addList } from '../lists/list-page.ts';
 import { emptyText } from '../lists/pager.ts';
-import { moment } from '../parts/moment.ts';
 import type { AddPage } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
+import { moment } from '../parts/time-element.ts';
 import { detailsInWords } from './audit-details.ts';
 
 /** Adds the audit log page, which shows who did what. */

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { printCount } from '../../../platform/text/format.ts';
+import { printCount } from '../../../platform/text/human-readable.ts';
 import type { DeliveryRow } from '../../contract/deliveries.ts';
 import type { Content } from '../parts/content.ts';
 

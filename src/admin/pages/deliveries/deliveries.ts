@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf } from '../../../platform/text/format.ts';
+import { countOf } from '../../../platform/text/human-readable.ts';
 import {
   DELIVERY_COLUMNS,
   DeliveryFilter,
@@ -20,10 +20,10 @@ import { leadAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import { dialogAttributes } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
-import { moment } from '../parts/moment.ts';
 import { nextAttempt, waitReason } from '../parts/next-attempt.ts';
 import { type AddPage, fieldsOf, type Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
+import { moment } from '../parts/time-element.ts';
 import { attemptCount } from './attempt-count.ts';
 import { reasonAndAnswer } from './delivery-answers.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf } from '../../../platform/text/format.ts';
+import { countOf } from '../../../platform/text/human-readable.ts';
 import type { Content as LeadContent } from '../../contract/leads.ts';
 import { may } from '../../contract/rights.ts';
 import { queryOf } from '../lists/filters.ts';

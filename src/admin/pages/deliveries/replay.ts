@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { countOf, printCount } from '../../../platform/text/format.ts';
+import { countOf, printCount } from '../../../platform/text/human-readable.ts';
 import { ReplayFilter, type ReplayTotals, SelectedState } from '../../contract/deliveries.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import {

@@ -1,15 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf } from '../../../platform/text/format.ts';
+import { countOf } from '../../../platform/text/human-readable.ts';
 import type { FoundLeads } from '../../contract/leads.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import { errorText } from '../lists/filters.ts';
 import { leadAddress } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
-import { moment } from '../parts/moment.ts';
 import { type AddPage, fieldsOf, type Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
+import { moment } from '../parts/time-element.ts';
 
 const ROWS = 50;
 const PATH = '/leads/find';

@@ -1,4 +1,4 @@
-import { countOf, printCount } from '../../../platform/text/format.ts';
+import { countOf, printCount } from '../../../platform/text/human-readable.ts';
 import type { DeliveryRow } from '../../contract/deliveries.ts';
 
 /** States of the last delivery of a lead to a sink, in the order in which the sentence names them. */

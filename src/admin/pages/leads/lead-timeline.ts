@@ -1,13 +1,13 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount, printSpan } from '../../../platform/text/format.ts';
+import { countOf, printCount, printSpan } from '../../../platform/text/human-readable.ts';
 import type { LeadDetail } from '../../contract/leads.ts';
 import { may } from '../../contract/rights.ts';
 import { badge } from '../parts/badge.ts';
 import type { Content } from '../parts/content.ts';
 import { revealVersion } from '../parts/lead-content.ts';
 import { markup } from '../parts/markup.ts';
-import { moment } from '../parts/moment.ts';
+import { moment } from '../parts/time-element.ts';
 
 interface TimelineEntry {
   readonly at: string;

@@ -8,9 +8,9 @@ import { emptyText } from '../lists/pager.ts';
 import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
 import { leadAddress, replayAddress, withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
-import { moment } from '../parts/moment.ts';
 import type { AddPage } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
+import { moment } from '../parts/time-element.ts';
 import { sourcesOf } from '../sources/source-state.ts';
 import { findForm } from './find-leads.ts';
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { z } from 'zod';
-import { momentOf } from '../../../platform/time/moment.ts';
+import { momentOf } from '../../../platform/time/parse-moment.ts';
 import type { Content } from '../parts/content.ts';
 
 /** A field of a filter form. */

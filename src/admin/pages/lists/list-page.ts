@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf } from '../../../platform/text/format.ts';
+import { countOf } from '../../../platform/text/human-readable.ts';
 import { MAX_COUNTED, type Page as Rows } from '../../contract/operations.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import type { OperationName } from '../../contract/rights.ts';

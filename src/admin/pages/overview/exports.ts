@@ -1,12 +1,12 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printBytes, printCount, printSpan } from '../../../platform/text/format.ts';
+import { countOf, printBytes, printCount, printSpan } from '../../../platform/text/human-readable.ts';
 import type { Overview } from '../../contract/overview.ts';
 import { badge } from '../parts/badge.ts';
 import { breakable } from '../parts/breakable.ts';
 import type { Content } from '../parts/content.ts';
-import { ago, moment } from '../parts/moment.ts';
 import { type Column, table } from '../parts/table.ts';
+import { ago, moment } from '../parts/time-element.ts';
 
 type Export = Overview['exports'][number];
 type Backup = Overview['backups'][number];

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount } from '../../../platform/text/format.ts';
+import { printCount } from '../../../platform/text/human-readable.ts';
 import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { may } from '../../contract/rights.ts';
 import { goneLeadsAddress, runbookAddress, sinkAction, sinkAddress, withQuery } from '../parts/addresses.ts';

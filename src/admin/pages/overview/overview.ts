@@ -1,14 +1,14 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount, printSpan } from '../../../platform/text/format.ts';
+import { countOf, printCount, printSpan } from '../../../platform/text/human-readable.ts';
 import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import { chart } from '../parts/chart.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
-import { ago } from '../parts/moment.ts';
 import type { AddPage } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
+import { ago } from '../parts/time-element.ts';
 import { sinkBadges, worstFirst } from '../sinks/sink-state.ts';
 import { pollButton } from '../sources/poll-now.ts';
 import { failureNote, nextPoll, sourceBadges } from '../sources/source-state.ts';

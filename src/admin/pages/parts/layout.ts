@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount } from '../../../platform/text/format.ts';
+import { countOf, printCount } from '../../../platform/text/human-readable.ts';
 import type { Actor } from '../../contract/actor.ts';
 import type { Overview } from '../../contract/overview.ts';
 import { isAllowed } from '../../contract/rights.ts';

@@ -5,9 +5,9 @@ import { leadAddress } from './addresses.ts';
 import { badge } from './badge.ts';
 import { breakable } from './breakable.ts';
 import type { Content } from './content.ts';
-import { moment } from './moment.ts';
 import { beginning, rawText } from './raw-text.ts';
 import { table } from './table.ts';
+import { moment } from './time-element.ts';
 
 /** Maximum length of the value of a field, in characters. The text as received shows more of a longer value. */
 const MAX_VALUE = 10_000;

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { breakable } from './breakable.ts';
 import type { Content } from './content.ts';
-import { moment } from './moment.ts';
+import { moment } from './time-element.ts';
 
 /** Renders text that leadsync wrote: text between backticks as code, and ISO times in the reader's time zone. */
 export function markup(text: string): Content {

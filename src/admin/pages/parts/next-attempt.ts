@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import type { DeliveryRow } from '../../contract/deliveries.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
 import type { Content } from './content.ts';
-import { moment } from './moment.ts';
+import { moment } from './time-element.ts';
 
 type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at' | 'waits_for_batch_until'>;
 

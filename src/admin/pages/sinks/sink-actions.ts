@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
-import { countOf, printCount, printSpan } from '../../../platform/text/format.ts';
+import { countOf, printCount, printSpan } from '../../../platform/text/human-readable.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
 import { queryOf } from '../lists/filters.ts';
 import { originAddress } from '../parts/addresses.ts';
 import type { Confirmation } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
-import { moment } from '../parts/moment.ts';
 import type { Notice } from '../parts/notice.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from '../parts/site.ts';
+import { moment } from '../parts/time-element.ts';
 import { noSuchSink } from './sink-state.ts';
 
 /** An action on a sink, with its confirmation. */

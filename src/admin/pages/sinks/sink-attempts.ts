@@ -1,13 +1,13 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { countOf, printCount, printSpan } from '../../../platform/text/format.ts';
+import { countOf, printCount, printSpan } from '../../../platform/text/human-readable.ts';
 import type { SinkDetail } from '../../contract/sinks.ts';
 import { reasonAndAnswer } from '../deliveries/delivery-answers.ts';
 import { leadAddress, sinkAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
-import { moment } from '../parts/moment.ts';
 import { type Column, table } from '../parts/table.ts';
+import { moment } from '../parts/time-element.ts';
 
 /** Number of attempts that the table shows unless the reader asks for all. */
 const FIRST_ROWS = 10;

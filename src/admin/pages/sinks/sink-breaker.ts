@@ -1,12 +1,12 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount, printShare, printSpan } from '../../../platform/text/format.ts';
+import { countOf, printCount, printShare, printSpan } from '../../../platform/text/human-readable.ts';
 import type { SinkDetail } from '../../contract/sinks.ts';
 import { badge } from '../parts/badge.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
-import { moment } from '../parts/moment.ts';
 import { table } from '../parts/table.ts';
+import { moment } from '../parts/time-element.ts';
 
 /** Returns the state of a sink's circuit breaker: its failure rate, its limits, its next probe, and how it recovers. */
 export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDetail): Content {

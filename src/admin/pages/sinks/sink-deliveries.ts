@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount, printSpanRange } from '../../../platform/text/format.ts';
+import { printCount, printSpanRange } from '../../../platform/text/human-readable.ts';
 import { may } from '../../contract/rights.ts';
 import type { SinkDetail } from '../../contract/sinks.ts';
 import { withQuery } from '../parts/addresses.ts';

@@ -1,14 +1,14 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount, printShare, printSpan } from '../../../platform/text/format.ts';
+import { countOf, printCount, printShare, printSpan } from '../../../platform/text/human-readable.ts';
 import { Period, type SinkDetail } from '../../contract/sinks.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import { chart } from '../parts/chart.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
-import { ago, moment } from '../parts/moment.ts';
 import { table } from '../parts/table.ts';
+import { ago, moment } from '../parts/time-element.ts';
 
 /** The period that the page shows unless the reader chooses another. */
 export const DEFAULT_PERIOD: Period = '24h';

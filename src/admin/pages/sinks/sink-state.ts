@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount, printShare } from '../../../platform/text/format.ts';
+import { countOf, printCount, printShare } from '../../../platform/text/human-readable.ts';
 import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { may } from '../../contract/rights.ts';
 import { replayAddress, sinkAction } from '../parts/addresses.ts';
@@ -9,8 +9,8 @@ import { badge } from '../parts/badge.ts';
 import { confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
-import { moment } from '../parts/moment.ts';
 import type { Site } from '../parts/site.ts';
+import { moment } from '../parts/time-element.ts';
 
 /** Minimum share of failed batches among the last ones for which the label of a sink that works shows the share. */
 const NOTED_RATE = 0.1;

@@ -1,15 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf } from '../../../platform/text/format.ts';
+import { countOf } from '../../../platform/text/human-readable.ts';
 import { may } from '../../contract/rights.ts';
 import { Period, type SinkDetail } from '../../contract/sinks.ts';
 import { queryOf } from '../lists/filters.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
-import { ago } from '../parts/moment.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from '../parts/site.ts';
 import { table } from '../parts/table.ts';
+import { ago } from '../parts/time-element.ts';
 import { AttemptChoice, recentTable } from './sink-attempts.ts';
 import { breakerFacts, holdTable } from './sink-breaker.ts';
 import { backlogTable, reasonTable } from './sink-deliveries.ts';

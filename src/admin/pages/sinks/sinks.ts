@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount } from '../../../platform/text/format.ts';
+import { printCount } from '../../../platform/text/human-readable.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
-import { ago, moment } from '../parts/moment.ts';
 import type { AddPage, Site } from '../parts/site.ts';
+import { ago, moment } from '../parts/time-element.ts';
 import { sinkBadges, sinkButtons, stateExplanation, worstFirst } from './sink-state.ts';
 
 /** Adds the page that lists the sinks. */

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { z } from 'zod';
-import { printBytes, printCount, printSpan } from '../../../platform/text/format.ts';
+import { printBytes, printCount, printSpan } from '../../../platform/text/human-readable.ts';
 import type { Overview } from '../../contract/overview.ts';
 import { POLL_COLUMNS, PollFilter, type PollRow } from '../../contract/polls.ts';
 import { type Field, sourceField } from '../lists/filters.ts';
@@ -10,9 +10,9 @@ import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
 import { goneLeadsAddress, withQuery } from '../parts/addresses.ts';
 import { breakable } from '../parts/breakable.ts';
 import type { Content } from '../parts/content.ts';
-import { moment } from '../parts/moment.ts';
 import type { AddPage, Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
+import { moment } from '../parts/time-element.ts';
 import { pollButton } from './poll-now.ts';
 import { failureNote, nextPoll, pollBadges, sourceBadges, sourcesOf } from './source-state.ts';
 

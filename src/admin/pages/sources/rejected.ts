@@ -16,10 +16,10 @@ import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
 import { rejectedAction, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import { markup } from '../parts/markup.ts';
-import { moment } from '../parts/moment.ts';
 import { rawText } from '../parts/raw-text.ts';
 import { type AddPage, paramOf } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
+import { moment } from '../parts/time-element.ts';
 import { sourcesOf } from './source-state.ts';
 
 /** Adds the page that lists the leads that leadsync could not record, and the page that shows the text of one of them. */

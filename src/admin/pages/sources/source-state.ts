@@ -1,14 +1,14 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printAge, printCount, sentence } from '../../../platform/text/format.ts';
+import { printAge, printCount, sentence } from '../../../platform/text/human-readable.ts';
 import type { Overview, SourceOverview } from '../../contract/overview.ts';
 import type { PollRow } from '../../contract/polls.ts';
 import { may } from '../../contract/rights.ts';
 import { badge } from '../parts/badge.ts';
 import { breakable } from '../parts/breakable.ts';
 import type { Content } from '../parts/content.ts';
-import { moment } from '../parts/moment.ts';
 import type { Site } from '../parts/site.ts';
+import { moment } from '../parts/time-element.ts';
 
 /**
  * Returns the result of the last poll of a source and the problems of the source as labels. A source with a problem has no green label, so that no

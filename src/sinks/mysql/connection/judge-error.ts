@@ -1,7 +1,7 @@
 import type { Refused } from '../../../leads/outcome.ts';
 import { codeOf } from '../../../platform/failures/error-code.ts';
 import { networkFailure } from '../../../platform/failures/network-failure.ts';
-import { NotWritten } from '../../not-written.ts';
+import { NotWritten } from '../../not-written-error.ts';
 import { SinkUnavailable } from '../../sink.ts';
 import { TooLarge } from '../sql/statement-rows.ts';
 

@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 import type { Refused } from '../../../leads/outcome.ts';
-import { OnDemand } from '../../../platform/process/on-demand.ts';
+import { OnDemand } from '../../../platform/process/lazy-resource.ts';
 import { DeadlinePassed, withinDeadline } from '../../../platform/time/deadline.ts';
 import { type SinkParts, SinkUnavailable } from '../../sink.ts';
 import { type Judged, judgeError } from './judge-error.ts';

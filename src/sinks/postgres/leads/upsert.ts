@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Cell } from '../../field-cells.ts';
 import type { LeadRow } from '../../lead-row.ts';
-import { NotWritten } from '../../not-written.ts';
+import { NotWritten } from '../../not-written-error.ts';
 import type { FieldColumns } from '../../table-fields.ts';
 import { arrayParameter } from '../sql/array-parameter.ts';
 import { quoted } from '../sql/identifier.ts';

@@ -2,7 +2,7 @@ import { answersStep } from './answers-migration.ts';
 import { deliveriesStep } from './deliveries-migration.ts';
 import { refStep } from './delivery-views.ts';
 import { presenceStep } from './presence-migration.ts';
-import { rawStep } from './raw-migration.ts';
+import { rawStep } from './raw-column-migration.ts';
 import { versionsStep } from './versions-migration.ts';
 
 const HEX = '[0-9a-fA-F]';

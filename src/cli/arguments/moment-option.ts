@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { AGE, MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
+import { AGE, MOMENT_FORMS, momentOf } from '../../platform/time/parse-moment.ts';
 
 /** Parses the value of `--since` or `--until`. @throws InvalidArgumentError */
 export function readMoment(text: string, now: Date): Date {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextBeat } from '../../src/platform/time/beat.ts';
+import { nextBeat } from '../../src/platform/time/aligned-sleep.ts';
 import type { Clock } from '../../src/platform/time/clock.ts';
 
 /** What a sleep is asked for at a moment, in ms. */

@@ -10,7 +10,7 @@ import type { Destination } from './destinations/destination.ts';
 import { PathExists, TemporaryRemoved } from './files/atomic-write.ts';
 import { type BackupRequest, writeBackup } from './files/backup-file.ts';
 import { OWNER_BYTES, ownerIn } from './files/backup-owner.ts';
-import { type ExportRequest, exportTables } from './files/export.ts';
+import { type ExportRequest, exportTables } from './files/export-tables.ts';
 
 /** One run of an export. */
 export interface ExportRun {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { table } from '../../../src/cli/shell/table.ts';
-import { printAge } from '../../../src/platform/text/format.ts';
-import { momentOf } from '../../../src/platform/time/moment.ts';
+import { printAge } from '../../../src/platform/text/human-readable.ts';
+import { momentOf } from '../../../src/platform/time/parse-moment.ts';
 
 const now = new Date('2026-11-20T10:00:00.000Z');
 

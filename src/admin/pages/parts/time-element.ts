@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printAgo, printDate } from '../../../platform/text/format.ts';
+import { printAgo, printDate } from '../../../platform/text/human-readable.ts';
 
 /** Returns a time in UTC, which a script converts to the reader's time zone. Returns the text `none` if there is no time. */
 export function moment(at: string | null | undefined, none = '–'): VNode {

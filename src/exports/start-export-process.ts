@@ -5,7 +5,7 @@ import { codeOf } from '../platform/failures/error-code.ts';
 import { Secret } from '../platform/options/secret.ts';
 import { replacedProgram } from '../platform/process/replaced-program.ts';
 import type { ExportConfig, ExportTarget } from './contract/options.ts';
-import type { ExportMade, ExportRun } from './make-export.ts';
+import type { ExportMade, ExportRun } from './export-to-destination.ts';
 
 /** The job for an export process. Its secrets are in plain text, because the job is sent between processes; it is never stored. */
 export interface ExportJob {

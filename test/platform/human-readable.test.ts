@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { countOf, printAgo, printBytes, printDate, printSpan } from '../../src/platform/text/format.ts';
+import {
+  countOf,
+  printAgo,
+  printBytes,
+  printDate,
+  printSpan,
+} from '../../src/platform/text/human-readable.ts';
 
 test.each([
   [-5, '0 ms'],

@@ -10,7 +10,7 @@ import {
   printMinute,
   printMomentAndAge,
   sentence,
-} from '../platform/text/format.ts';
+} from '../platform/text/human-readable.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import type { FileRuns } from './export-view.ts';
 import { fixCredentials } from './fix-credentials.ts';

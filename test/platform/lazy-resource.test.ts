@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OnDemand } from '../../src/platform/process/on-demand.ts';
+import { OnDemand } from '../../src/platform/process/lazy-resource.ts';
 
 function counted() {
   const seen = { opened: 0, ended: [] as number[] };
