@@ -156,6 +156,9 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['sinks/*', 'leads', 'platform'],
     doors: [
       'sink.ts',
+      'sink-type.ts',
+      'sink-unavailable.ts',
+      'mirror.ts',
       'registry.ts',
       'api-server.ts',
       'attempt-parts.ts',

@@ -282,7 +282,8 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
     },
     '.': {
       imports: ['contract', 'destinations', 'files'],
-      because: 'The files of exports/ itself make one export from end to end; begin at start-export-process.ts.',
+      because:
+        'The files of exports/ itself make one export from end to end; begin at start-export-process.ts.',
     },
   },
   platform: {

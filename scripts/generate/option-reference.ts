@@ -7,7 +7,7 @@ import { ANY_TYPE, sinkOptions } from '../../src/config/options/sink-options.ts'
 import { sourceEntry } from '../../src/config/options/source-entry.ts';
 import { backupTypes, exportTypes } from '../../src/exports/contract/options.ts';
 import { duration, secret, size } from '../../src/platform/options/option-types.ts';
-import type { SinkType } from '../../src/sinks/sink.ts';
+import type { SinkType } from '../../src/sinks/sink-type.ts';
 
 /** Returns `docs/configuration.md`: name, value, default and meaning of every option, from the schemas. */
 export function optionReference(sinkTypes: readonly SinkType[]): string {

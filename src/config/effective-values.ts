@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import type { LineCounter } from 'yaml';
 import { printDuration } from '../platform/text/human-readable.ts';
-import type { SinkType } from '../sinks/sink.ts';
+import type { SinkType } from '../sinks/sink-type.ts';
 import type { ConfigValue, SecretOption } from './contract/config.ts';
 import { type Path, printPath } from './faults/fault-list.ts';
 import { takesSecretFile } from './options/absolute-paths.ts';

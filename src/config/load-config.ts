@@ -1,6 +1,6 @@
 import { readRegularFile, UnreadableFile } from '../platform/files/regular-file.ts';
 import { rightsOfOthers } from '../platform/files/rights-of-others.ts';
-import type { SinkType } from '../sinks/sink.ts';
+import type { SinkType } from '../sinks/sink-type.ts';
 import type { Config, ConfigValue, LedgerConfig, SecretOption } from './contract/config.ts';
 import { inEffect } from './effective-values.ts';
 import { FaultList } from './faults/fault-list.ts';

@@ -19,7 +19,7 @@ import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { columnsOfDefinition } from '../mapping/map-delivery.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { disk } from '../platform/files/file-system.ts';
-import { SinkUnavailable } from '../sinks/sink.ts';
+import { SinkUnavailable } from '../sinks/sink-unavailable.ts';
 import { SourceError } from '../source/contract/source.ts';
 import { checkLogin } from './check-login.ts';
 import { type CheckParts, checkSource, StoredTokenUnusable } from './check-source.ts';

@@ -4,7 +4,8 @@ import { CompiledMappings } from '../mapping/compiled-mappings.ts';
 import { textOf } from '../mapping/definition.ts';
 import { columnsOf, mapDelivery } from '../mapping/map-delivery.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import { SinkUnavailable, type TestResult } from '../sinks/sink.ts';
+import type { TestResult } from '../sinks/sink.ts';
+import { SinkUnavailable } from '../sinks/sink-unavailable.ts';
 import { testBatch } from '../sinks/test-batch.ts';
 import { openSink } from './opening/open-sinks.ts';
 

@@ -1,6 +1,7 @@
 import type { Delivered, Outcome, Refused, Unavailable, Untried } from '../leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD } from '../leads/sink-health.ts';
-import { type AttemptUnderWay, LeaseOver, SinkUnavailable, WITHOUT_LEASE } from './sink.ts';
+import { type AttemptUnderWay, WITHOUT_LEASE } from './sink.ts';
+import { LeaseOver, SinkUnavailable } from './sink-unavailable.ts';
 
 const UNTRIED: Untried = { kind: 'untried' };
 const APART: Untried = { kind: 'untried', apart: true };

@@ -4,7 +4,7 @@ import { mappedText } from '../leads/mapped-fields.ts';
 import { readTime } from '../leads/read-time.ts';
 import { printMinute } from '../platform/text/human-readable.ts';
 import { escaped, INTERPRETED_IN_PAGES } from '../platform/text/printable.ts';
-import type { SinkParts } from './sink.ts';
+import type { SinkParts } from './sink-type.ts';
 
 /** A line of a message: a label and a value, which may itself have several lines. Both are safe to show to a person. */
 export interface MessageLine {

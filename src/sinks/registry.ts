@@ -8,7 +8,7 @@ import { parquet } from './parquet/parquet.ts';
 import { pipedrive } from './pipedrive/pipedrive.ts';
 import { postgres } from './postgres/postgres.ts';
 import { salesforce } from './salesforce/salesforce.ts';
-import type { SinkType } from './sink.ts';
+import type { SinkType } from './sink-type.ts';
 import { slack } from './slack/slack.ts';
 import { webhook } from './webhook/webhook.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Difference, reconcile } from '../../src/operations/reconcile.ts';
-import { SinkUnavailable } from '../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../src/sinks/sink-unavailable.ts';
 import { ids } from '../ledger/ledger-under-test.ts';
 import { openPostgres } from '../sinks/postgres/database.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';

@@ -7,7 +7,7 @@ import { describeConfig, describeSecrets, parseConfig } from '../../src/config/l
 import type { Environment } from '../../src/config/reading/interpolate.ts';
 import { secret } from '../../src/platform/options/option-types.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
-import type { SinkType } from '../../src/sinks/sink.ts';
+import type { SinkType } from '../../src/sinks/sink-type.ts';
 import { canarySecret, expectNoCanary } from '../support/scene/canary.ts';
 import { pigeons, SOURCE } from './reading.ts';
 

@@ -4,7 +4,7 @@ import { ConfigError, formatFault } from '../../src/config/contract/config-error
 import { parseConfig } from '../../src/config/load-config.ts';
 import type { Environment } from '../../src/config/reading/interpolate.ts';
 import { secret } from '../../src/platform/options/option-types.ts';
-import { defineSink, type SinkType } from '../../src/sinks/sink.ts';
+import { defineSink, type SinkType } from '../../src/sinks/sink-type.ts';
 
 const pigeon = defineSink({
   type: 'pigeon',

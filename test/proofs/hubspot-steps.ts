@@ -1,6 +1,7 @@
 import type { Delivery } from '../../src/leads/delivery.ts';
 import { VERSION } from '../../src/sinks/hubspot/hubspot-api.ts';
-import { type Sink, SinkUnavailable } from '../../src/sinks/sink.ts';
+import type { Sink } from '../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../src/sinks/sink-unavailable.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
 import { aLead } from '../support/scene/a-lead.ts';
 import { isDelivered, kindsOf, summaryOfErasure } from './crm-outcomes.ts';

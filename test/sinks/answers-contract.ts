@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { mayHaveArrived, type Outcome } from '../../src/leads/outcome.ts';
-import { type Sink, SinkUnavailable } from '../../src/sinks/sink.ts';
+import type { Sink } from '../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../src/sinks/sink-unavailable.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
 import { aLead } from '../support/scene/a-lead.ts';
 

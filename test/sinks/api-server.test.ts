@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { mayHaveArrived } from '../../src/leads/outcome.ts';
 import { AnswerTooLong, ApiServer } from '../../src/sinks/api-server.ts';
-import { SinkUnavailable } from '../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../src/sinks/sink-unavailable.ts';
 import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { someParts } from './some-parts.ts';
 

@@ -3,7 +3,8 @@ import { CompiledMappings } from '../../src/mapping/compiled-mappings.ts';
 import { type FieldRule, textOf } from '../../src/mapping/definition.ts';
 import { mapDelivery } from '../../src/mapping/map-delivery.ts';
 import { Mapping } from '../../src/mapping/mapping.ts';
-import type { Sink, StandardField } from '../../src/sinks/sink.ts';
+import type { Sink } from '../../src/sinks/sink.ts';
+import type { StandardField } from '../../src/sinks/sink-type.ts';
 
 /** Returns the rules of a mapping: the standard fields of a type of sink, and others as expressions. */
 export function rulesOf(

@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/platform/time/clock.ts';
-import type { SinkParts } from '../../src/sinks/sink.ts';
+import type { SinkParts } from '../../src/sinks/sink-type.ts';
 
 /** What leadsync hands to a sink, with what the test says otherwise. */
 export function someParts(parts: Partial<SinkParts> = {}): SinkParts {

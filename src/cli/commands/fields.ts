@@ -2,7 +2,7 @@ import { fieldsOfDestination } from '../../operations/prepare-sink.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import type { DestinationField } from '../../sinks/destination.ts';
-import { SinkUnavailable } from '../../sinks/sink.ts';
+import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import { requireName } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

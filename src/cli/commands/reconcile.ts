@@ -3,7 +3,7 @@ import { reconcile as compare, type Difference, type ReconcileResult } from '../
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printCount } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import { SinkUnavailable } from '../../sinks/sink.ts';
+import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import { requireName, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

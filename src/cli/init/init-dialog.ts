@@ -4,7 +4,7 @@ import { mappingOptions } from '../../mapping/options.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
-import type { SinkType } from '../../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink-type.ts';
 
 /** A dialog with a user at a terminal. */
 export interface Conversation {

@@ -9,7 +9,7 @@ import type { Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import type { MappingTest } from '../../mapping/options.ts';
 import type { NamedToken, PersonRoles, TrustedHeader } from '../../platform/options/role.ts';
 import type { Secret } from '../../platform/options/secret.ts';
-import type { SinkType } from '../../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink-type.ts';
 import type { SourceOptions } from '../../source/contract/options.ts';
 import type { Fault } from './config-error.ts';
 

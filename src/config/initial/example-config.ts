@@ -1,4 +1,4 @@
-import type { SinkType } from '../../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink-type.ts';
 import { newConfig, sinkEntries } from './new-config.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { SinkType } from '../../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink-type.ts';
 
 /** The choices for a new configuration. The values may contain `${NAME}`. */
 export interface NewConfig {

@@ -1,5 +1,5 @@
 import { mappingOptions } from '../../mapping/options.ts';
-import { defaultsOf, type SinkType } from '../../sinks/sink.ts';
+import { defaultsOf, type SinkType } from '../../sinks/sink-type.ts';
 import { daemonOptions } from './daemon-options.ts';
 import { NAME } from './option-limits.ts';
 import { isSchema, type JsonSchema, optionSchema } from './option-schema.ts';

@@ -4,7 +4,7 @@ import type { LeadEvent } from '../../leads/delivery.ts';
 import type { FieldRule } from '../../mapping/definition.ts';
 import { mappingOptions, perLeadOption } from '../../mapping/options.ts';
 import { printDuration } from '../../platform/text/human-readable.ts';
-import type { SinkType } from '../../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink-type.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
 /** The waits after failed attempts, about three days in all. If the attempt after the last wait fails as well, the delivery is dead. */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { redisPlaceOf } from '../../delivery/options.ts';
 import { backupConfigOf, type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
 import { Secret } from '../../platform/options/secret.ts';
-import type { SinkType } from '../../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink-type.ts';
 import type { Config, LedgerConfig, SourceConfig } from '../contract/config.ts';
 import type { FaultList } from '../faults/fault-list.ts';
 import { absoluteSecretFiles, mayNameFile } from '../options/absolute-paths.ts';

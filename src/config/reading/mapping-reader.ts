@@ -4,7 +4,7 @@ import type { FieldRule, Lookups, MappingDefinition } from '../../mapping/defini
 import { Mapping, type MappingFault } from '../../mapping/mapping.ts';
 import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
 import type { Secret } from '../../platform/options/secret.ts';
-import type { SinkType, StandardField } from '../../sinks/sink.ts';
+import type { SinkType, StandardField } from '../../sinks/sink-type.ts';
 import type { Path } from '../faults/fault-list.ts';
 import { perLeadRules, type SinkOptions } from '../options/sink-options.ts';
 import type { TreeValidator } from './validate-tree.ts';

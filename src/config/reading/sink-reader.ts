@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { didYouMean } from '../../platform/text/suggest.ts';
-import { defaultsOf, type SinkType } from '../../sinks/sink.ts';
+import { defaultsOf, type SinkType } from '../../sinks/sink-type.ts';
 import type { LedgerConfig, SinkConfig } from '../contract/config.ts';
 import { absolutePaths } from '../options/absolute-paths.ts';
 import { ANY_TYPE, breakerOf, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';

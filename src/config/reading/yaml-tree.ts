@@ -11,7 +11,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { mappingOptions } from '../../mapping/options.ts';
-import type { SinkType } from '../../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink-type.ts';
 import { COMMA_ENDS, isCut, templateFault, WHOLE } from '../faults/explain-yaml.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
 import { type Environment, interpolate } from './interpolate.ts';

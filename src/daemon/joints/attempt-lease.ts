@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/time/clock.ts';
-import { LeaseOver } from '../../sinks/sink.ts';
+import { LeaseOver } from '../../sinks/sink-unavailable.ts';
 
 /**
  * Safety margin, in ms: nothing is sent in this last part of a lease. Must be smaller than the time by which a lease exceeds the attempt's

@@ -3,7 +3,7 @@ import type { Outcome } from '../../leads/outcome.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { SinkUnavailable } from '../../sinks/sink.ts';
+import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import type { AttemptLease } from './attempt-lease.ts';
 
 /** Parameters of one call to a sink. */

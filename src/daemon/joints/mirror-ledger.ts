@@ -4,7 +4,8 @@ import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
+import type { Mirror } from '../../sinks/mirror.ts';
+import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** Maximum number of rows in one transaction. Few enough that reading them does not delay the ledger's other work for long. */

@@ -2,7 +2,7 @@ import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import { columnsOfDefinition } from '../../mapping/map-delivery.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
-import type { Mirror } from '../../sinks/sink.ts';
+import type { Mirror } from '../../sinks/mirror.ts';
 import { backfill } from '../joints/backfill.ts';
 import { attemptLeaseMs } from '../joints/deliver.ts';
 import { dispatch } from '../joints/dispatch.ts';

@@ -5,7 +5,7 @@ import { CarrierUnavailable } from '../../delivery/carrier.ts';
 import { ledgerSize } from '../../ledger/database/inspect-file.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
-import { SinkUnavailable } from '../../sinks/sink.ts';
+import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import { ledgerFile } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
 

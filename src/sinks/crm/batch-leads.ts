@@ -1,6 +1,6 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
-import type { SinkUnavailable } from '../sink.ts';
+import type { SinkUnavailable } from '../sink-unavailable.ts';
 import { keyText } from './lead-key.ts';
 
 /** A lead in a batch, which may contain several deliveries of it. */

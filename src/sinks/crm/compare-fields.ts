@@ -1,7 +1,7 @@
 import { type MappedColumn, mappedText } from '../../leads/mapped-fields.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** Verifies that a destination lacks nothing that leadsync needs there. @throws SinkUnavailable that names what is missing */
 export function requireParts(missing: readonly MissingPart[], destination: string, hint: string): void {

@@ -1,5 +1,5 @@
 import type { CallLimits } from '../api-server.ts';
-import { LeaseOver, SinkUnavailable } from '../sink.ts';
+import { LeaseOver, SinkUnavailable } from '../sink-unavailable.ts';
 
 /** Tracks whether the CRM may have stored data from the leads, in an attempt that consists of several requests. */
 export class StoredParts {

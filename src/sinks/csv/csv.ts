@@ -8,14 +8,8 @@ import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../dro
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
 import { openDrop } from '../drop/open-drop.ts';
 import { writeBatch } from '../drop/write-batch.ts';
-import {
-  type AttemptUnderWay,
-  defineSink,
-  type Preview,
-  type Sink,
-  type StoredLead,
-  type TestResult,
-} from '../sink.ts';
+import type { AttemptUnderWay, Preview, Sink, StoredLead, TestResult } from '../sink.ts';
+import { defineSink } from '../sink-type.ts';
 import { csvFile } from './csv-file.ts';
 import { storedFormat } from './stored-leads.ts';
 

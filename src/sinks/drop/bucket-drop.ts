@@ -2,7 +2,9 @@ import type { BucketAccess } from '../../bucket/bucket-options.ts';
 import type { ObjectStore, Sending } from '../../bucket/object-store.ts';
 import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
-import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from '../sink.ts';
+import { type AttemptUnderWay, WITHOUT_LEASE } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { bucketUnavailable } from './bucket-unavailable.ts';
 import {
   appearedMeanwhile,

@@ -5,7 +5,7 @@ import {
   type NamedBucket,
 } from '../../bucket/bucket-failure.ts';
 import { readRetryAfter } from '../../platform/http/retry-after.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 const RIGHTS =
   'The keys need s3:PutObject, s3:ListBucket and s3:GetObject to deliver, and s3:AbortMultipartUpload for `check`.';

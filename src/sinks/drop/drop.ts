@@ -1,4 +1,5 @@
-import { type AttemptUnderWay, SinkUnavailable } from '../sink.ts';
+import type { AttemptUnderWay } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** A place in which a sink drops files of leads. Each file is complete the moment it appears. */
 export interface Drop {

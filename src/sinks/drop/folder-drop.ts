@@ -7,7 +7,9 @@ import {
   writeFileDurably,
 } from '../../platform/files/file-system.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
-import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from '../sink.ts';
+import { type AttemptUnderWay, WITHOUT_LEASE } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import {
   appearedMeanwhile,
   type ChooseFile,

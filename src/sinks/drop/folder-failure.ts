@@ -1,6 +1,6 @@
 import { type DiskFailure, diskFailure } from '../../platform/failures/disk-failure.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 const NOT_THERE: DiskFailure = {
   what: 'cannot be created: the file system does not allow a folder there',

@@ -1,4 +1,5 @@
-import { SinkUnavailable, type StoredLead } from '../sink.ts';
+import type { StoredLead } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { Drop, DroppedFile } from './drop.ts';
 
 /** A file format of a drop, with its reader. */

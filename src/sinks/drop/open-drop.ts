@@ -1,5 +1,5 @@
 import { disk } from '../../platform/files/file-system.ts';
-import type { SinkParts } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { BucketDrop } from './bucket-drop.ts';
 import type { Drop } from './drop.ts';
 import { bucketOf, type DropOptions } from './drop-options.ts';

@@ -5,16 +5,9 @@ import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { openTransport, PROGRAM_MAIL } from '../../platform/mail/smtp.ts';
 import { withinDeadline } from '../../platform/time/deadline.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import {
-  type AttemptUnderWay,
-  defineSink,
-  type Preview,
-  type Sink,
-  type SinkParts,
-  SinkUnavailable,
-  type TestResult,
-  WITHOUT_LEASE,
-} from '../sink.ts';
+import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { readAddresses } from './addresses.ts';
 import { judgeSmtpError } from './judge-error.ts';
 import { type Mail, mailOf, previewHeaders } from './mail.ts';

@@ -1,7 +1,7 @@
 import type { Refused } from '../../leads/outcome.ts';
 import { networkFailure } from '../../platform/failures/network-failure.ts';
 import { DeadlinePassed } from '../../platform/time/deadline.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** What was known when sending an email failed. */
 export interface SendFailure {

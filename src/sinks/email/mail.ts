@@ -10,7 +10,7 @@ import {
   printLine,
   safeText,
 } from '../lead-message.ts';
-import type { SinkParts } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { isAddress, readAddresses } from './addresses.ts';
 
 /** An email about a lead. */

@@ -5,16 +5,9 @@ import type { Outcome, Refused } from '../../leads/outcome.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { minimalEnvironment } from '../../platform/process/minimal-environment.ts';
 import { printBytes } from '../../platform/text/human-readable.ts';
-import {
-  type AttemptUnderWay,
-  defineSink,
-  type Preview,
-  type Sink,
-  type SinkParts,
-  SinkUnavailable,
-  type TestResult,
-  WITHOUT_LEASE,
-} from '../sink.ts';
+import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { findProgram } from './find-program.ts';
 import { findRefused } from './find-refused.ts';
 import { jsonlProtocol } from './jsonl-protocol.ts';

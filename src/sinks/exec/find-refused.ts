@@ -1,7 +1,8 @@
 import type { Delivered, Outcome, Refused, Untried } from '../../leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD } from '../../leads/sink-health.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import { type AttemptUnderWay, SinkUnavailable } from '../sink.ts';
+import type { AttemptUnderWay } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { FailedRun } from './judge-run.ts';
 
 /** How leads are tried in parts after all of them together failed. */

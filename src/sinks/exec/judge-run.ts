@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { Acknowledgement } from './program-protocol.ts';
 import type { Run } from './run-program.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secret, size } from '../../platform/options/option-types.ts';
 import { Secret } from '../../platform/options/secret.ts';
-import type { OptionFault } from '../sink.ts';
+import type { OptionFault } from '../sink-type.ts';
 
 const WRONG_COMMAND = 'must be a list of the program and its arguments, such as [psql, -f, load.sql]';
 

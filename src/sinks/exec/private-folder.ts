@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** A temporary folder that only its owner can open (mode 0700). */
 export interface PrivateFolder {

@@ -2,7 +2,7 @@ import type { Delivery } from '../../leads/delivery.ts';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { type BatchLead, leadsOf } from '../crm/batch-leads.ts';
-import type { SinkParts } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
 import type { ObjectName } from './hubspot-api.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 

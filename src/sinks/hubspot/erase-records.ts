@@ -1,6 +1,7 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
-import { type ErasedRecords, type KeptRecord, SinkUnavailable } from '../sink.ts';
+import type { ErasedRecords, KeptRecord } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { KEY } from './enquiry.ts';
 import { type HubSpotApi, type ObjectName, objectPath } from './hubspot-api.ts';
 import { readLinkedContacts } from './linked-contacts.ts';

@@ -1,6 +1,7 @@
 import type { Quota } from '../../leads/quota.ts';
 import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
-import { type SinkParts, SinkUnavailable } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { AccountLimits } from './account-limits.ts';
 import { type BatchRequest, inParts, isSuccess, type Part } from './batch-requests.ts';
 import {

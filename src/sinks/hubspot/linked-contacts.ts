@@ -1,5 +1,5 @@
 import type { CallLimits } from '../api-server.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { chunksOf, MAX_INPUTS } from './batch-requests.ts';
 import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';
 

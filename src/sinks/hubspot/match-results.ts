@@ -1,5 +1,5 @@
 import type { Answer } from '../api-server.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type Addressee, judgeFault, type RecordFault, storedAnswer, unnamed } from './judge-fault.ts';
 import type { BatchAnswer, HubSpotRecord } from './read-answer.ts';
 

@@ -1,6 +1,7 @@
 import type { CallLimits } from '../api-server.ts';
 import { leadOfKey } from '../crm/lead-key.ts';
-import { SinkUnavailable, type StoredLead } from '../sink.ts';
+import type { StoredLead } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { KEY } from './enquiry.ts';
 import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';
 

@@ -1,6 +1,6 @@
 import type { CallLimits } from '../api-server.ts';
 import type { Overwrite } from '../crm/overwrite.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { contactAfter, type Person, personsOf, remarkOn } from './contact-of-person.ts';
 import { type Enquiry, KEY, namesOf } from './enquiry.ts';
 import type { HubSpotApi } from './hubspot-api.ts';

@@ -8,7 +8,7 @@ import {
 import { hostAndPort } from '../../platform/http/address.ts';
 import { withinDeadline } from '../../platform/time/deadline.ts';
 import { reachServer } from '../reach-server.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { RequestApi } from './apis.ts';
 import { callFailure, type LoginFacts } from './judge-error.ts';
 import type { BrokerAddress } from './options.ts';

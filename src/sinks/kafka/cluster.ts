@@ -1,6 +1,6 @@
 import type { MessageRecord } from '@platformatic/kafka';
 import { hostAndPort } from '../../platform/http/address.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { produceApis } from './apis.ts';
 import { type BrokerSettings, Brokers } from './brokers.ts';
 import { codeText, isStale, judgeCode } from './judge-error.ts';

@@ -9,7 +9,7 @@ import {
 } from '@platformatic/kafka';
 import type { Refused } from '../../leads/outcome.ts';
 import { networkFailure } from '../../platform/failures/network-failure.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** The topic, and maybe partition, that an answer is about. */
 export interface Place {

@@ -3,15 +3,8 @@ import { mappedText } from '../../leads/mapped-fields.ts';
 import type { Outcome, Refused } from '../../leads/outcome.ts';
 import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import type { EventKind } from '../lead-event.ts';
-import {
-  type AttemptUnderWay,
-  defineSink,
-  type Preview,
-  type Sink,
-  type SinkParts,
-  type TestResult,
-  WITHOUT_LEASE,
-} from '../sink.ts';
+import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
 import type { Cluster } from './cluster.ts';
 import { isTopic, type KafkaOptions, kafkaOptions, optionFaults, optionWarnings } from './options.ts';
 import { recordOf } from './record.ts';

@@ -6,7 +6,7 @@ import {
   saslPlain,
   saslScramSha,
 } from '@platformatic/kafka';
-import type { SinkParts } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { Cluster } from './cluster.ts';
 import { type BrokerAddress, type KafkaOptions, readBrokers } from './options.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isLoopback, readHostAndPort } from '../../platform/http/address.ts';
 import { secret } from '../../platform/options/option-types.ts';
-import type { OptionFault } from '../sink.ts';
+import type { OptionFault } from '../sink-type.ts';
 
 /** The port of a broker whose address has none. */
 const DEFAULT_PORT = 9092;

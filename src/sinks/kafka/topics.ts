@@ -1,6 +1,6 @@
 import type { Connection } from '@platformatic/kafka';
 import type { Clock } from '../../platform/time/clock.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { createTopicsApis, metadataApis } from './apis.ts';
 import { type Brokers, originOf } from './brokers.ts';
 import { codeText, judgeCode, type LoginFacts, type Place } from './judge-error.ts';

@@ -9,7 +9,8 @@ import {
 } from '../../leads/outcome.ts';
 import { hostAndPort } from '../../platform/http/address.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import { type AttemptUnderWay, SinkUnavailable } from '../sink.ts';
+import type { AttemptUnderWay } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { CallLimits, Cluster, PartitionAnswer } from './cluster.ts';
 import type { BrokerAddress } from './options.ts';
 import { type KafkaRecord, partsOf } from './record.ts';

@@ -9,15 +9,14 @@ import type { DestinationField, MissingPart } from '../destination.ts';
 import { DoesNotFit } from '../field-cells.ts';
 import {
   type AttemptUnderWay,
-  defineSink,
   type Preview,
   type Sink,
-  type SinkParts,
-  SinkUnavailable,
   type StoredLead,
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { partsOf } from '../split-for-statements.ts';
 import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
 import { type Address, readAddress } from './connection/address.ts';

@@ -1,5 +1,5 @@
 import type { Overwrite } from '../crm/overwrite.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type AccountField, fieldName, ownField } from './account-fields.ts';
 import type { Enquiry, Values } from './enquiry.ts';
 import { fitted, spread } from './fit-values.ts';

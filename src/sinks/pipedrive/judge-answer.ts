@@ -1,6 +1,6 @@
 import type { Refused } from '../../leads/outcome.ts';
 import type { Answer } from '../api-server.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { Call } from './calls.ts';
 import type { FieldOwner } from './options.ts';
 import { readBody, readFault } from './read-answer.ts';

@@ -1,7 +1,8 @@
 import type { Quota } from '../../leads/quota.ts';
 import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
 import { type LimitSaid, RequestWindow } from '../crm/request-window.ts';
-import { type SinkParts, SinkUnavailable } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type Call, calls } from './calls.ts';
 import { type Addressee, judgeAnswer, type RecordFault } from './judge-answer.ts';
 import type { PipedriveOptions } from './options.ts';

@@ -12,16 +12,15 @@ import { makeAndDelete, notTaken } from '../crm/test-records.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
-  defineSink,
   type ErasedRecords,
   type Preview,
   type Sink,
-  type SinkParts,
-  type SinkUnavailable,
   type StoredLead,
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkUnavailable } from '../sink-unavailable.ts';
 import { type AccountFields, readFields, readPipelines } from './account-fields.ts';
 import { enquiryBody, merged, namedFields, noteContent, RecordBuilder, v2Body } from './build-records.ts';
 import { calls, tokensOfLead } from './calls.ts';

@@ -1,5 +1,5 @@
 import { type MappedColumn, type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type AccountField, type AccountFields, fieldName } from './account-fields.ts';
 import { type Call, calls } from './calls.ts';
 import { fitted } from './fit-values.ts';

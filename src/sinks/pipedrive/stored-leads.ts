@@ -1,7 +1,8 @@
 import type { LeadKey, Person, Subject } from '../../leads/person.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import { keyText, leadOfKey } from '../crm/lead-key.ts';
-import { type ErasedRecords, type KeptRecord, SinkUnavailable, type StoredLead } from '../sink.ts';
+import type { ErasedRecords, KeptRecord, StoredLead } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { AccountFields } from './account-fields.ts';
 import { keysIn, noteMark } from './build-records.ts';
 import { type Call, calls } from './calls.ts';

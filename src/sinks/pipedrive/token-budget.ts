@@ -1,6 +1,6 @@
 import type { Quota } from '../../leads/quota.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** The unit of the daily limit. */
 export const DAILY_UNIT = 'tokens';

@@ -2,7 +2,7 @@ import type { DestinationRecord } from '../../leads/outcome.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
 import { overwriteOf } from '../crm/overwrite.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import {
   enquiryBody,
   leadBody,

@@ -1,6 +1,6 @@
 import { type MappedColumn, mappedText } from '../../leads/mapped-fields.ts';
 import { type Overwrite, overwriteOf } from '../crm/overwrite.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { AccountFields } from './account-fields.ts';
 import { merged, type Parts, RecordBuilder, type RecordOwner, v2Body, withKeys } from './build-records.ts';
 import { calls, tokensOfLead } from './calls.ts';

@@ -8,18 +8,17 @@ import { attemptParts } from '../attempt-parts.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import { cellsOf, DoesNotFit } from '../field-cells.ts';
 import { rowOf } from '../lead-row.ts';
+import type { Mirror } from '../mirror.ts';
 import {
   type AttemptUnderWay,
-  defineSink,
-  type Mirror,
   type Preview,
   type Sink,
-  type SinkParts,
-  SinkUnavailable,
   type StoredLead,
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { partsOf } from '../split-for-statements.ts';
 import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
 import { Database } from './connection/database.ts';

@@ -2,7 +2,7 @@ import type { Delivery } from '../../leads/delivery.ts';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
 import { type BatchLead, deliveredAs, leadsOf } from '../crm/batch-leads.ts';
-import type { SinkParts } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { ALWAYS_REQUIRED } from './lead-fields.ts';
 import { KEY, URL_FIELD } from './options.ts';
 

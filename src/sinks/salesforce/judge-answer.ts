@@ -1,5 +1,5 @@
 import type { Answer } from '../api-server.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { readErrors } from './read-answer.ts';
 
 /** Where a request went, for messages. */

@@ -1,5 +1,5 @@
 import type { Refused } from '../../leads/outcome.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type Addressee, shown, storedAnswer } from './judge-answer.ts';
 import { KEY } from './options.ts';
 import type { SalesforceError } from './read-answer.ts';

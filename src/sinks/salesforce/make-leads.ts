@@ -1,4 +1,4 @@
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { Enquiry } from './enquiry.ts';
 import { type RecordFault, unnamed } from './judge-record.ts';
 import { KEY } from './options.ts';

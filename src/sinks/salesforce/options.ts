@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secret } from '../../platform/options/option-types.ts';
-import type { StandardField } from '../sink.ts';
+import type { StandardField } from '../sink-type.ts';
 
 /** Visible ASCII without spaces. */
 const CREDENTIAL = /^[\x21-\x7e]+$/;

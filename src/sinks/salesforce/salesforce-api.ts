@@ -1,5 +1,6 @@
 import { type Answer, type ApiRequest, ApiServer, type CallLimits } from '../api-server.ts';
-import type { SinkParts, SinkUnavailable } from '../sink.ts';
+import type { SinkParts } from '../sink-type.ts';
+import type { SinkUnavailable } from '../sink-unavailable.ts';
 import { ApiUsage } from './api-usage.ts';
 import { type Addressee, requestFailure, withoutPermission, withoutRequestsLeft } from './judge-answer.ts';
 import { type LeadFields, readFields } from './lead-fields.ts';

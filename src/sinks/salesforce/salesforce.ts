@@ -13,16 +13,15 @@ import { makeAndDelete, notTaken } from '../crm/test-records.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import {
   type AttemptUnderWay,
-  defineSink,
   type ErasedRecords,
   type Preview,
   type Sink,
-  type SinkParts,
-  SinkUnavailable,
   type StoredLead,
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { DAILY_UNIT } from './api-usage.ts';
 import { type Enquiry, enquiriesOf, newRecord } from './enquiry.ts';
 import type { LeadFields } from './lead-fields.ts';

@@ -1,5 +1,5 @@
 import type { Answer, ApiServer, CallLimits } from '../api-server.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { loginFailure } from './judge-answer.ts';
 import type { SalesforceOptions } from './options.ts';
 import { readBody } from './read-answer.ts';

@@ -1,5 +1,6 @@
 import { leadOfKey } from '../crm/lead-key.ts';
-import { type ErasedRecords, type KeptRecord, SinkUnavailable, type StoredLead } from '../sink.ts';
+import type { ErasedRecords, KeptRecord, StoredLead } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { KEY } from './options.ts';
 import { readLeads } from './read-leads.ts';
 import { API, type Limits, type SalesforceApi } from './salesforce-api.ts';

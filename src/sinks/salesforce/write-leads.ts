@@ -1,7 +1,7 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { CallLimits } from '../api-server.ts';
 import { changesOf, overwriteOf } from '../crm/overwrite.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { deliver, type Enquiry, newRecord, type Values } from './enquiry.ts';
 import { fillMatch } from './fill-match.ts';
 import { DESCRIPTION, fitValues, heldValues } from './fit-values.ts';

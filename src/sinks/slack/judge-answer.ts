@@ -1,6 +1,6 @@
 import type { DestinationRecord, Refused } from '../../leads/outcome.ts';
 import type { Answer } from '../api-server.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** An answer from Slack's Web API (https://docs.slack.dev/apis/web-api/). */
 export interface ApiAnswer {

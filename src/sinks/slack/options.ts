@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import { secret } from '../../platform/options/option-types.ts';
-import type { OptionFault } from '../sink.ts';
+import type { OptionFault } from '../sink-type.ts';
 
 /** An address without credentials, query or fragment. */
 function isAddress(value: string): boolean {

@@ -6,16 +6,9 @@ import { isPlainHttp } from '../../platform/http/address.ts';
 import type { CallLimits } from '../api-server.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { leadMessage } from '../lead-message.ts';
-import {
-  type AttemptUnderWay,
-  defineSink,
-  type Preview,
-  type Sink,
-  type SinkParts,
-  SinkUnavailable,
-  type TestResult,
-  WITHOUT_LEASE,
-} from '../sink.ts';
+import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { IncomingWebhook } from './incoming-webhook.ts';
 import { WrongChannel } from './judge-answer.ts';
 import { type Entry, messagesOf, payloadOf } from './message.ts';

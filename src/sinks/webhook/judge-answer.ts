@@ -1,5 +1,5 @@
 import type { Delivered, Refused } from '../../leads/outcome.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** An answer from a receiver. */
 export interface Answer {

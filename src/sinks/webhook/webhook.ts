@@ -10,16 +10,9 @@ import { tryConnection } from '../../platform/http/try-connection.ts';
 import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { reachServer } from '../reach-server.ts';
-import {
-  type AttemptUnderWay,
-  defineSink,
-  type Preview,
-  type Sink,
-  type SinkParts,
-  SinkUnavailable,
-  type TestResult,
-  WITHOUT_LEASE,
-} from '../sink.ts';
+import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
+import { defineSink, type SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { type Message, messageOf, testMessage } from './message.ts';
 import { webhookOptions } from './options.ts';

@@ -5,7 +5,7 @@ import type { Batch } from '../../../src/leads/delivery.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
 import { rest } from '../../support/time/held-clock.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';

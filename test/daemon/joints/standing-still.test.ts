@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchClock } from '../../../src/daemon/watching/watch-clock.ts';
 import type { Batch } from '../../../src/leads/delivery.ts';
 import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { changedLead } from '../../ledger/ledger-under-test.ts';
 import { rest } from '../../support/time/held-clock.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';

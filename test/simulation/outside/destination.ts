@@ -1,7 +1,8 @@
 import type { Batch, Delivery } from '../../../src/leads/delivery.ts';
 import type { Outcome, Refused, Unavailable } from '../../../src/leads/outcome.ts';
 import type { Clock } from '../../../src/platform/time/clock.ts';
-import { type AttemptUnderWay, type Sink, SinkUnavailable, WITHOUT_LEASE } from '../../../src/sinks/sink.ts';
+import { type AttemptUnderWay, type Sink, WITHOUT_LEASE } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import type { Chance } from '../chance.ts';
 import type { Witness } from '../judging/witness.ts';
 import type { Life } from '../life.ts';

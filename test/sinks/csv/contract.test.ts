@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { disk } from '../../../src/platform/files/file-system.ts';
 import { restoreCell } from '../../../src/platform/text/formulas.ts';
-import type { SinkParts } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { anAnsweringStorage } from '../../exports/answering-storage.ts';
 import { aStorage } from '../../exports/storage.ts';
 import { promisesOfAnswers } from '../answers-contract.ts';

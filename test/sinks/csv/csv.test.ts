@@ -15,7 +15,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MappedValue } from '../../../src/leads/mapped-fields.ts';
 import { disk, type Files } from '../../../src/platform/files/file-system.ts';
-import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';

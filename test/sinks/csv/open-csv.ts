@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { disk, type Files } from '../../../src/platform/files/file-system.ts';
 import { CsvSink, csvOptions } from '../../../src/sinks/csv/csv.ts';
 import { FolderDrop } from '../../../src/sinks/drop/folder-drop.ts';
-import type { SinkParts } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
 
 /** Opens a CSV sink from options as they stand in the YAML, on a disk that the test may have broken. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LeaseOver, type Sink, SinkUnavailable, type StoredLead } from '../../../src/sinks/sink.ts';
+import type { Sink, StoredLead } from '../../../src/sinks/sink.ts';
+import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { anAnsweringStorage } from '../../exports/answering-storage.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import {

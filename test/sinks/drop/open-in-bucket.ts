@@ -1,6 +1,7 @@
 import { csv } from '../../../src/sinks/csv/csv.ts';
 import { parquet } from '../../../src/sinks/parquet/parquet.ts';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
 
 /** The beginning of every key that these sinks write. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { email } from '../../../src/sinks/email/email.ts';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
 
 /** The recipients of every lead of a test, unless it says otherwise. */

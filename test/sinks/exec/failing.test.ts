@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { mayHaveArrived, type Outcome } from '../../../src/leads/outcome.ts';
-import { type AttemptUnderWay, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import type { AttemptUnderWay, Sink } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { type ExecInput, openExec, ProgramFolder } from './open-exec.ts';
 

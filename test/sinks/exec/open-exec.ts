@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { exec } from '../../../src/sinks/exec/exec.ts';
 import { execOptions } from '../../../src/sinks/exec/options.ts';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
 
 /** Options as they stand in the YAML; every test has its own folder. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { MappedFields } from '../../../src/leads/mapped-fields.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { testBatch } from '../../../src/sinks/test-batch.ts';
 import { ownStrings } from '../../hostile/own-strings.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';

@@ -1,4 +1,4 @@
-import type { SinkParts } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import {
   type HubSpotStub,
   type HubSpotStubOptions,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import { mayHaveArrived, type Outcome } from '../../../src/leads/outcome.ts';
-import { LeaseOver } from '../../../src/sinks/sink.ts';
+import { LeaseOver } from '../../../src/sinks/sink-unavailable.ts';
 import type { HubSpotStub } from '../../stub/hubspot/hubspot-stub.ts';
 import { limitsOfPlans } from '../../stub/hubspot/limits.ts';
 import { aDelivery } from '../../support/scene/a-delivery.ts';

@@ -1,8 +1,9 @@
 import { murmur2 } from '@platformatic/kafka';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
 import { WITHOUT_LEASE } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { startKafkaBroker } from '../../support/servers/kafka-broker.ts';
 import { givingFields, rulesOf } from '../giving-fields.ts';

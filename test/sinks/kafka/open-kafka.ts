@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { kafka } from '../../../src/sinks/kafka/kafka.ts';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
 
 /** Opens a kafka sink for the topic `leads` from options as they stand in the YAML. */

@@ -1,7 +1,9 @@
 import { onTestFinished } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
-import { type Sink, type SinkParts, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { type KafkaStub, startKafkaStub } from './kafka-stub.ts';
 import { openKafka } from './open-kafka.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mayHaveArrived } from '../../../src/leads/outcome.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { until } from '../../support/time/until.ts';
 import { database, deliver, kinds, lead, leadIds, NEVER, open } from './database-of-each-test.ts';
 import { startProxy } from './proxy.ts';

@@ -1,7 +1,8 @@
 import { createConnection } from 'mysql2/promise';
 import type { z } from 'zod';
 import { mysql } from '../../../src/sinks/mysql/mysql.ts';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { requireMysqlUrl, uniqueName } from '../../support/servers/services.ts';
 import { someParts } from '../some-parts.ts';
 

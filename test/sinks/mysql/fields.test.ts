@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Batch, Delivery } from '../../../src/leads/delivery.ts';
 import type { MappedColumn, MappedValue } from '../../../src/leads/mapped-fields.ts';
-import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
 import { type Database, openMysql, startDatabase } from './database.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { judgeError } from '../../../src/sinks/mysql/connection/judge-error.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 
 const CALLED = { where: 'MySQL at db:3306', database: '`crm`', account: "'leadsync'@'%'" };
 

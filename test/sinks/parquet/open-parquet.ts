@@ -1,7 +1,7 @@
 import { disk, type Files } from '../../../src/platform/files/file-system.ts';
 import { FolderDrop } from '../../../src/sinks/drop/folder-drop.ts';
 import { ParquetSink } from '../../../src/sinks/parquet/parquet.ts';
-import type { SinkParts } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
 
 /** Opens a Parquet sink, on a disk that the test may have broken. */

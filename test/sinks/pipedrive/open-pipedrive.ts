@@ -4,7 +4,9 @@ import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import { standardFields } from '../../../src/sinks/pipedrive/options.ts';
 import { pipedrive } from '../../../src/sinks/pipedrive/pipedrive.ts';
-import { type AttemptUnderWay, type Sink, type SinkParts, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import type { AttemptUnderWay, Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import {
   type PipedriveStub,
   type PipedriveStubOptions,

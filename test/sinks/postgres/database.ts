@@ -1,7 +1,8 @@
 import pg from 'pg';
 import type { z } from 'zod';
 import { postgres } from '../../../src/sinks/postgres/postgres.ts';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { requireDatabaseUrl, uniqueName } from '../../support/servers/services.ts';
 import { someParts } from '../some-parts.ts';
 

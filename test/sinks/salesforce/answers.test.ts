@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { mayHaveArrived, type Outcome } from '../../../src/leads/outcome.ts';
-import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import type { Answer } from '../../stub/salesforce/answer.ts';
 import { allTables } from '../../stub/salesforce/answers.ts';
 import type { SalesforceStub } from '../../stub/salesforce/salesforce-stub.ts';

@@ -1,4 +1,4 @@
-import type { SinkParts } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import type { StoredRecord } from '../../stub/salesforce/object-table.ts';
 import type { SalesforceStub, SalesforceStubOptions } from '../../stub/salesforce/salesforce-stub.ts';
 import { type Answering, promisesOfAnswers } from '../answers-contract.ts';

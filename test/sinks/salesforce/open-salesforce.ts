@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { standardFields } from '../../../src/sinks/salesforce/options.ts';
 import { salesforce } from '../../../src/sinks/salesforce/salesforce.ts';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import {
   type SalesforceStub,
   type SalesforceStubOptions,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { mayHaveArrived, type Outcome } from '../../../src/leads/outcome.ts';
-import { LeaseOver } from '../../../src/sinks/sink.ts';
+import { LeaseOver } from '../../../src/sinks/sink-unavailable.ts';
 import type { SalesforceStub } from '../../stub/salesforce/salesforce-stub.ts';
 import { anUpdateOf, closeScenes, deliverWhile, keyOf, kinds, scene } from './salesforce-scene.ts';
 

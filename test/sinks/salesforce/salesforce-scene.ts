@@ -1,6 +1,7 @@
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
-import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import type { StoredRecord } from '../../stub/salesforce/object-table.ts';
 import type { SalesforceStub, SalesforceStubOptions } from '../../stub/salesforce/salesforce-stub.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import { mayHaveArrived } from '../../../src/leads/outcome.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { aBatch } from '../../support/scene/a-delivery.ts';
 import { givingValues } from '../giving-values.ts';
 import { CHANNEL, openSlack } from './open-slack.ts';

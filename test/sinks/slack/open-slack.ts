@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { slack } from '../../../src/sinks/slack/slack.ts';
 import { someParts } from '../some-parts.ts';
 

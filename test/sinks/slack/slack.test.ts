@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { MappedValue } from '../../../src/leads/mapped-fields.ts';
 import type { Sink } from '../../../src/sinks/sink.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { testBatch } from '../../../src/sinks/test-batch.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';

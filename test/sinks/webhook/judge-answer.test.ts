@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { judgeAnswer } from '../../../src/sinks/webhook/judge-answer.ts';
 
 const judge = (httpStatus: number, retryAfterMs?: number) =>

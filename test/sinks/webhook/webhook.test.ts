@@ -6,7 +6,8 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/time/clock.ts';
 import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
-import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import type { Sink } from '../../../src/sinks/sink.ts';
+import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { selfSigned } from '../../support/servers/certificate.ts';
 import {

@@ -1,6 +1,7 @@
 import type { Refused } from '../../../leads/outcome.ts';
 import { DeadlinePassed } from '../../../platform/time/deadline.ts';
-import { type SinkParts, SinkUnavailable } from '../../sink.ts';
+import type { SinkParts } from '../../sink-type.ts';
+import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { quoted } from '../sql/identifier.ts';
 import type { Address } from './address.ts';
 import { type Judged, judgeError } from './judge-error.ts';

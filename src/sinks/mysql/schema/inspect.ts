@@ -1,4 +1,4 @@
-import { SinkUnavailable } from '../../sink.ts';
+import { SinkUnavailable } from '../../sink-unavailable.ts';
 import type { Session } from '../connection/session.ts';
 import { quoted } from '../sql/identifier.ts';
 import type { OwnTable } from './own-tables.ts';

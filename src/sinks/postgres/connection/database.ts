@@ -2,7 +2,8 @@ import type { ClientBase, Pool } from 'pg';
 import type { Refused } from '../../../leads/outcome.ts';
 import { OnDemand } from '../../../platform/process/lazy-resource.ts';
 import { DeadlinePassed, withinDeadline } from '../../../platform/time/deadline.ts';
-import { type SinkParts, SinkUnavailable } from '../../sink.ts';
+import type { SinkParts } from '../../sink-type.ts';
+import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { type Judged, judgeError } from './judge-error.ts';
 import { inTransaction, type TransactionOptions } from './transaction.ts';
 

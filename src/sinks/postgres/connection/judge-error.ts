@@ -2,7 +2,7 @@ import type { DatabaseError } from 'pg';
 import type { Refused } from '../../../leads/outcome.ts';
 import { networkFailure } from '../../../platform/failures/network-failure.ts';
 import { NotWritten } from '../../not-written-error.ts';
-import { SinkUnavailable } from '../../sink.ts';
+import { SinkUnavailable } from '../../sink-unavailable.ts';
 
 /** What an error means: the lead is refused, the database is unavailable, or an immediate retry may work (`again`). */
 export type Judged = Refused | SinkUnavailable | 'again';

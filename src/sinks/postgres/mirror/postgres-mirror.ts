@@ -1,5 +1,5 @@
 import type { FormerName, HistoryRow, Overview, RenamedSink } from '../../../leads/history.ts';
-import type { Mirror } from '../../sink.ts';
+import type { Mirror } from '../../mirror.ts';
 import type { Database } from '../connection/database.ts';
 import { quoted } from '../sql/identifier.ts';
 import { registerLedger } from './ledgers.ts';

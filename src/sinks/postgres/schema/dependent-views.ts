@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { relations } from '../../../catalog/documented.ts';
-import { SinkUnavailable } from '../../sink.ts';
+import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { quoted } from '../sql/identifier.ts';
 
 /** A user's view over a table that leadsync is about to replace, with everything needed to create the view again. */

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { mirrored } from '../../../catalog/mirrored.ts';
-import { SinkUnavailable } from '../../sink.ts';
+import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { quoted } from '../sql/identifier.ts';
 import { commentsSql } from './comments.ts';
 import { dropDependentViews } from './dependent-views.ts';

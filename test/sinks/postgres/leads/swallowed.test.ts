@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../../src/leads/delivery.ts';
 import type { Refused } from '../../../../src/leads/outcome.ts';
-import { type Sink, SinkUnavailable } from '../../../../src/sinks/sink.ts';
+import type { Sink } from '../../../../src/sinks/sink.ts';
+import { SinkUnavailable } from '../../../../src/sinks/sink-unavailable.ts';
 import { aBatch, aDelivery } from '../../../support/scene/a-delivery.ts';
 import { aLead } from '../../../support/scene/a-lead.ts';
 import { type Database, openPostgres, startDatabase } from '../database.ts';
