@@ -6,6 +6,8 @@ import { escapeHtml } from '../platform/text/html-escape.ts';
 import { didYouMean } from '../platform/text/suggest.ts';
 import type { Lookups } from './definition.ts';
 import type { Effort } from './functions/effort.ts';
+import { emailOf } from './functions/email-address.ts';
+import { lastResult } from './functions/last-result.ts';
 import { limitedSplit, replaced, strictInt } from './functions/limited.ts';
 import { PersonName, personName } from './functions/person-name.ts';
 import { isRegion, phoneOf } from './functions/phone.ts';
@@ -255,15 +257,6 @@ export const SPLIT = 'splitText';
 /** Functions that evaluate an expression once for each element of a list (CEL macros). */
 export const LOOPS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
-/** Wraps a function so that it caches its last result: the first and the last name are usually read from the same text. */
-function lastResult<Result>(compute: (text: string) => Result): (text: string) => Result {
-  let last: { readonly text: string; readonly result: Result } | undefined;
-  return (text) => {
-    if (last?.text !== text) last = { text, result: compute(text) };
-    return last.result;
-  };
-}
-
 /** Returns an environment with the variables and functions of a mapping. */
 export function newEnvironment(parts: LanguageParts): Cel.Environment {
   const environment = new (cel().Environment)({
@@ -297,14 +290,4 @@ function limited(call: (...args: readonly unknown[]) => unknown, effort: Effort)
 export function unwrapped(value: unknown): unknown {
   if (!(value instanceof cel().Optional)) return value;
   return value.hasValue() ? value.value() : null;
-}
-
-const EMAIL = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/;
-/** Maximum number of characters in an email address (RFC 5321, section 4.5.3.1). */
-const EMAIL_MAX = 254;
-
-/** Returns the email address in lower case; null if the text is not an email address. */
-function emailOf(text: string): string | null {
-  const address = text.trim().toLowerCase();
-  return address.length <= EMAIL_MAX && EMAIL.test(address) ? address : null;
 }

@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { z } from 'zod';
 import { ReloadResult, TestResult } from '../contract/configuration.ts';
 import { ReplayCancellation, ReplayTotals } from '../contract/deliveries.ts';
 import { Content, FoundLeads } from '../contract/leads.ts';
 import type { Operations } from '../contract/operations.ts';
-import { LeadPreviews, TriedExpression } from '../contract/previews.ts';
+import { LeadPreviews } from '../contract/previews.ts';
 import { RejectedContent } from '../contract/rejected.ts';
 import {
   DEFAULT_PAUSE_REASON,
@@ -23,25 +22,12 @@ import {
   versionPath,
 } from './inputs.ts';
 import { noSuchLead, noSuchRejection, noSuchSink, noSuchSource, noSuchVersion } from './not-found.ts';
-import { responses } from './outputs.ts';
+import { Changed, Discarded, Done, Requested, responses, Tried } from './outputs.ts';
 
 /** Maximum size of a body with an expression, in bytes. Leaves room for escapes. */
 const MAX_EXPRESSION_BYTES = 64 * 1024;
 /** Maximum size of a body with a list of ids, in bytes. */
 const MAX_IDS_BYTES = 4 * 1024 * 1024;
-
-const Done = z.object({
-  deliveries: z.int().nonnegative().describe('Number of deliveries that are due now.'),
-});
-const Discarded = z.object({ deliveries: z.int().nonnegative().describe('Number of discarded deliveries.') });
-const Changed = z.object({ sink: z.string() });
-const Requested = z.object({
-  source: z.string(),
-  poll: z
-    .enum(['started', 'running'])
-    .describe('`running`: a poll was already in progress, and this request starts no other.'),
-});
-const Tried = z.object({ result: TriedExpression });
 
 /** Adds the routes that change something or return personal data. The audit log records each of these actions before it happens. */
 export function addActions(scope: FastifyInstance, operations: Operations): void {

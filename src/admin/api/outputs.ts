@@ -1,4 +1,25 @@
 import { z } from 'zod';
+import { TriedExpression } from '../contract/previews.ts';
+
+/** Result of a retry. */
+export const Done = z.object({
+  deliveries: z.int().nonnegative().describe('Number of deliveries that are due now.'),
+});
+/** Result of a discard. */
+export const Discarded = z.object({
+  deliveries: z.int().nonnegative().describe('Number of discarded deliveries.'),
+});
+/** The sink whose state an action changed. */
+export const Changed = z.object({ sink: z.string() });
+/** The poll that an operator requested. */
+export const Requested = z.object({
+  source: z.string(),
+  poll: z
+    .enum(['started', 'running'])
+    .describe('`running`: a poll was already in progress, and this request starts no other.'),
+});
+/** Result of trying an expression. */
+export const Tried = z.object({ result: TriedExpression });
 
 /** Body of every error. */
 const ApiError = z

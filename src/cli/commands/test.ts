@@ -7,7 +7,7 @@ import { mappedJson } from '../../leads/mapped-fields.ts';
 import { Mapping } from '../../mapping/mapping.ts';
 import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
 import { outlineOf } from '../../mapping/value-outline.ts';
-import { type MappingTrial, tryMapping } from '../../operations/try-mapping.ts';
+import { tryMapping } from '../../operations/try-mapping.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
@@ -21,6 +21,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { repeatOnSave } from '../shell/repeat-on-save.ts';
 import { newestLeads } from '../shell/sample-leads.ts';
+import { linesOfTrial } from '../views/trial-text.ts';
 
 interface Options {
   readonly lead?: LeadId;
@@ -274,25 +275,6 @@ async function tryLast(
     : `${trials.flatMap(linesOfTrial).map(printable).join('\n')}\n`;
   surroundings.stdout.write(text);
   return trials.some(({ failed }) => failed > 0) ? ExitCode.notDone : ExitCode.done;
-}
-
-function linesOfTrial({
-  sink,
-  leads,
-  sent,
-  leftOut,
-  failed,
-  empty,
-  reasons,
-}: MappingTrial & { sink: string }): string[] {
-  const often = [...empty].filter(([, count]) => count > 0).sort(([, one], [, other]) => other - one);
-  return [
-    `sink ${sink}: of the last ${countOf(leads, 'lead')}, ${sent} go to it, ${leftOut} are left out, and an expression fails for ${failed}`,
-    ...often.map(([name, count]) => `  ${name} is empty for ${count} of ${sent}`),
-    ...[...reasons].map(
-      ([reason, { leads: count, example }]) => `  ${count} ×, such as ${example}: ${reason}`,
-    ),
-  ];
 }
 
 function compiled(definition: SinkConfig['mapping'], clientKey: Config['clientKey']): Mapping | undefined {

@@ -4,6 +4,7 @@ import type { Clock, Random } from '../../platform/time/clock.ts';
 import type { ActiveLeases, ClaimRequest, ClaimResult } from '../contract/claim.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';
+import { toBatches, withoutPartialBatch } from './divide-into-batches.ts';
 
 /** Number of lost attempts after which a batch is split, to find the lead that makes the process crash. */
 const LOST_BEFORE_SPLIT = 3;
@@ -19,8 +20,6 @@ const NEWEST_EVERY = 4;
 const NEWER_BY_MS = 1_000;
 /** Maximum number of deliveries that the search for the newest leads passes over because an older version of their lead is still pending. */
 const MAX_BLOCKED = 100;
-/** Maximum total size of the leads in a batch, in bytes. All of these leads are in memory while the batch is attempted. */
-const BATCH_BYTES = 32_000_000;
 
 /** Minimum step of the wall clock that counts as setting the clock and not as normal clock synchronisation, in ms. */
 const CLOCK_STEP_MS = 2_000;
@@ -269,33 +268,6 @@ export class Claiming {
 /** Returns how many batches of a sink may be in flight: one while the sink is held, and few while it recovers. */
 function capacityOf({ health }: SinkRow, { window }: ClaimRequest): number {
   return health.heldSince ? 1 : Math.min(window, health.places ?? window);
-}
-
-/** Leaves out the last deliveries if they do not fill a batch and may all wait longer. */
-function withoutPartialBatch(
-  due: readonly DueRow[],
-  { max, waitMs }: ClaimRequest,
-  now: number,
-): readonly DueRow[] {
-  const full = due.length - (due.length % max);
-  const mayWait = due.slice(full).every((row) => row.owed_at <= now && row.owed_at + waitMs > now);
-  return mayWait ? due.slice(0, full) : due;
-}
-
-/** Divides deliveries, in order, into batches of at most `max` deliveries and `BATCH_BYTES`. A larger lead gets its own batch. */
-function toBatches(due: readonly DueRow[], max: number): DueRow[][] {
-  const batches: DueRow[][] = [];
-  let bytes = 0;
-  for (const row of due) {
-    const last = batches.at(-1);
-    bytes += row.bytes;
-    if (last && last.length < max && bytes <= BATCH_BYTES) last.push(row);
-    else {
-      batches.push([row]);
-      bytes = row.bytes;
-    }
-  }
-  return batches;
 }
 
 function earliest(...times: (number | null | undefined)[]): number | undefined {

@@ -14,30 +14,13 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { RecordCounts } from '../contract/ledger-polling.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Owing } from '../delivering/owing.ts';
+import type { Addition } from './addition.ts';
+import { changedFields } from './changed-fields.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } from './recording-sql.ts';
 
 /** Maximum number of distinct reasons for rejected leads that a poll reports. */
 const MAX_REASONS = 5;
-
-/** The changes that one chunk makes. If the transaction fails, `#add` undoes them in the state of the poll. */
-interface Addition {
-  /**
-   * The time inside the transaction, in ms since 1970. It may be later than the time of the call, because the transaction first waits for
-   * the write lock.
-   */
-  now: number;
-  /** The version numbers of new leads that were listed before the sinks were configured. */
-  readonly old: number[];
-  /** The version numbers of the other new leads. */
-  readonly fresh: number[];
-  /** Leads that this poll first saw in this chunk. */
-  readonly seen: number[];
-  /** Leads that became undecided in this chunk. */
-  readonly undecided: number[];
-  /** The number of leads that were gone and are listed again. */
-  back: number;
-}
 
 /** New content of a known lead. */
 type Content = Pick<ListedLead, 'id' | 'hash' | 'raw' | 'facts'>;
@@ -307,17 +290,6 @@ export class Recording {
 function isOld({ createdAtMs }: ContentFacts, before: number): boolean {
   if (!Number.isFinite(before)) return before > 0;
   return createdAtMs !== null && createdAtMs < before;
-}
-
-/** Returns the names of the top-level fields in which two versions of a lead differ. Returns null if the earlier content has been removed. */
-function changedFields(before: string, after: string): string[] | null {
-  const [old, now] = [JSON.parse(before), JSON.parse(after)] as [
-    Record<string, unknown>,
-    Record<string, unknown>,
-  ];
-  if (Object.keys(old).length === 1) return null;
-  const names = new Set([...Object.keys(old), ...Object.keys(now)]);
-  return [...names].filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
 }
 
 function iso(date: Date): string {

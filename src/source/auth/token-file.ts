@@ -10,6 +10,7 @@ import {
 } from '../../platform/files/file-system.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { SourceError } from '../contract/source.ts';
+import { loginNote } from './login-note.ts';
 import { isBetter, isNewer, originOf, type StoredToken } from './stored-token.ts';
 import type { Token, TokenOrigin } from './token.ts';
 import { DecryptionFailed, Seal, sealedText } from './token-seal.ts';
@@ -282,17 +283,6 @@ export class TokenFile {
       );
     }
   }
-}
-
-/**
- * Returns the content of the file that records a login. leadsync checks only that the file exists; the text is for an operator who opens
- * it.
- */
-function loginNote(source: string, at: Date): string {
-  return `A person logged in to source ${source} at ${at.toISOString()} (\`leadsync login\`).
-While this file exists, leadsync reads the source with a login's tokens and never with the client's own.
-To use the client's own tokens, set \`grant: client_credentials\` for the source.
-`;
 }
 
 function isSealed(text: string): boolean {

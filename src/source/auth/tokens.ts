@@ -228,7 +228,10 @@ export class Tokens {
     if (stored.kind === 'unusable') throw loginUnusable(source, stored.reason);
     const { refreshToken, origin } = stored.token;
     if (refreshToken === undefined)
-      throw loginNeeded(source, `${ended(source)}: there is no refresh token to renew it.`);
+      throw loginNeeded(
+        source,
+        `The login of source ${source} has ended: there is no refresh token to renew it.`,
+      );
     const waitMs = waitAfterRefusalMs(stored.token.refusedAt, clock.now());
     if (waitMs > 0 && !trial) throw loginRefused(source, waitMs);
     try {
@@ -254,7 +257,7 @@ export class Tokens {
     }
     // Otherwise every poll would send the refresh token again and be refused.
     if (!trial) await file.write({ ...token, refreshToken: undefined, refusedAt: undefined });
-    const why = `${ended(source)}: the service has refused its refresh token twice (invalid_grant).`;
+    const why = `The login of source ${source} has ended: the service has refused its refresh token twice (invalid_grant).`;
     return loginNeeded(source, why, cause);
   }
 
@@ -295,8 +298,4 @@ export class Tokens {
     emit({ type: 'token-renewed', source, grant, expiresAt: token.expiresAt });
     return token.accessToken;
   }
-}
-
-function ended(source: string): string {
-  return `The login of source ${source} has ended`;
 }

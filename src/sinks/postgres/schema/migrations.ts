@@ -3,17 +3,8 @@ import { deliveriesStep } from './deliveries-migration.ts';
 import { refStep } from './delivery-views.ts';
 import { presenceStep } from './presence-migration.ts';
 import { rawStep } from './raw-column-migration.ts';
+import { isUnsafe, safe } from './unsafe-json.ts';
 import { versionsStep } from './versions-migration.ts';
-
-const HEX = '[0-9a-fA-F]';
-const [HIGH, LOW] = [String.raw`\\u[dD][89abAB]${HEX}{2}`, String.raw`\\u[dD][c-fC-F]${HEX}{2}`];
-/** A column's JSON text with `\u005c` for escaped backslashes, so that every backslash begins an escape. */
-const plain = (column: string) => String.raw`replace(${column}::text, '\\', '\u005c')`;
-/** That text with U+FFFD for NUL and lone surrogates. */
-const safe = (column: string) =>
-  String.raw`regexp_replace(regexp_replace(replace(${plain(column)}, '\u0000', '\ufffd'), '${HIGH}(?!${LOW})', '\\ufffd', 'g'), '(?<!${HIGH})${LOW}', '\\ufffd', 'g')`;
-const isUnsafe = (column: string) =>
-  String.raw`${column}::text ~* '\\u(0000|d[89a-f])' AND ${safe(column)} <> ${plain(column)}`;
 
 /**
  * The steps from an empty schema to this version, run in one transaction with the schema as `search_path`. A released step never
