@@ -443,4 +443,12 @@ export const deliverySafeguards: readonly Safeguard[] = [
     instead: 'JSON.stringify(fields.size > 100)',
     tests: ['test/sinks/postgres/leads/fields.test.ts'],
   },
+  {
+    name: 'a client of Redis outlives a fail-over that is announced while it asks the sentinels',
+    without: 'a worker takes no more leads after a fail-over, until it is restarted',
+    file: 'src/delivery/sentinel-connector.ts',
+    text: 'return this.#closedStream();',
+    instead: 'throw error;',
+    tests: ['test/delivery/sentinel-connector.test.ts'],
+  },
 ];
