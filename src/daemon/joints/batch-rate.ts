@@ -37,12 +37,10 @@ export class Pace {
     for (let added = 0; added < batches; added += 1) this.#claimedAt.push(now);
   }
 
-  /** Returns when the next batch may be claimed; undefined if one may be claimed now. */
-  nextAt(): Date | undefined {
+  /** Returns when the next batch may be claimed, in ms of the monotonic clock; undefined if one may be claimed now. */
+  nextAtMs(): number | undefined {
     const [oldest] = this.#claimedAt;
-    if (this.room() > 0 || oldest === undefined) return undefined;
-    const waitMs = oldest + this.#rate.perMs - this.#clock.monotonicMs();
-    return new Date(this.#clock.now().getTime() + Math.ceil(waitMs));
+    return this.room() > 0 || oldest === undefined ? undefined : oldest + this.#rate.perMs;
   }
 }
 

@@ -41,15 +41,16 @@ export async function dispatch(
   let health: SinkHealth | undefined;
   let reofferAtMs = clock.monotonicMs(); // immediately: the previous process may have ended before its offer arrived
   while (!signal.aborted) {
-    let until: Date | undefined;
+    let nextMs = Number.POSITIVE_INFINITY;
     try {
       // While the carrier is unavailable, claim nothing, because batches would only wait under a lease.
       if (carrier.unready() === undefined) {
         const activeLeases = { leases: carrier.attempting(), leaseMs: LEASE_EXTENSION_MS };
         // Claims even if the pace allows no batch, because the claim also extends leases and returns the health of the sink.
+        const startMs = clock.monotonicMs();
         const claimed = await ledger.claim({ sink, ...requestNow(), most: pace?.room(), activeLeases });
         pace?.add(claimed.refs.length);
-        until = claimed.nextAt;
+        if (claimed.nextInMs !== undefined) nextMs = startMs + claimed.nextInMs;
         reportChanges(sink, health, claimed.health, emit);
         health = claimed.health;
         if (claimed.refs.length > 0) {
@@ -65,10 +66,12 @@ export async function dispatch(
       }
     } catch (error) {
       // An unavailable carrier reports itself. Claimed batches are offered again until they begin or their leases end.
-      if (!(error instanceof CarrierUnavailable)) until = reportFailure(error, sink, clock, emit);
+      if (!(error instanceof CarrierUnavailable)) {
+        reportFailure(error, sink, emit);
+        nextMs = clock.monotonicMs() + AFTER_LEDGER_FAILURE_MS;
+      }
     }
-    const reofferAt = new Date(clock.now().getTime() + REOFFER_MS);
-    await wake.sleep(earlier(pace?.nextAt(), earlier(until, reofferAt)), signal);
+    await wake.sleep(Math.min(nextMs, pace?.nextAtMs() ?? nextMs, clock.monotonicMs() + REOFFER_MS), signal);
   }
 }
 
@@ -87,7 +90,8 @@ function reportChanges(
   if (before?.pausedSince && !now?.pausedSince) emit({ type: 'sink-resumed', sink });
 }
 
-function reportFailure(error: unknown, sink: string, clock: Clock, emit: Emit): Date {
+/** Reports that the ledger failed. @throws any other error */
+function reportFailure(error: unknown, sink: string, emit: Emit): void {
   if (!(error instanceof LedgerError)) throw error;
   emit({
     type: 'ledger-failed',
@@ -95,9 +99,4 @@ function reportFailure(error: unknown, sink: string, clock: Clock, emit: Emit): 
     reason: error.message,
     hint: error.hint,
   });
-  return new Date(clock.now().getTime() + AFTER_LEDGER_FAILURE_MS);
-}
-
-function earlier(one: Date | undefined, other: Date): Date {
-  return one && one < other ? one : other;
 }

@@ -21,13 +21,12 @@ export class Wake {
     this.#sleeper?.abort(AWAKE);
   }
 
-  /** Resolves on a notification, at `until` (undefined: never), or when the signal aborts. */
-  async sleep(until: Date | undefined, signal: AbortSignal): Promise<void> {
+  /** Resolves on a notification, at `untilMs` of the monotonic clock, or when the signal aborts. */
+  async sleep(untilMs: number, signal: AbortSignal): Promise<void> {
     if (!this.#news && !signal.aborted) {
       const sleeper = new AbortController();
       this.#sleeper = sleeper;
-      const ms =
-        until === undefined ? 2 ** 31 - 1 : Math.max(0, until.getTime() - this.#clock.now().getTime());
+      const ms = Math.max(0, Math.ceil(untilMs - this.#clock.monotonicMs()));
       // Not `AbortSignal.any`: it costs ten times as much, and there is a wake for every delivery.
       const stop = () => sleeper.abort(AWAKE);
       signal.addEventListener('abort', stop, { once: true });

@@ -37,10 +37,10 @@ export interface ClaimResult {
   /** The batches to offer to the carrier: first the batches whose lease had expired, then new batches. */
   readonly refs: readonly BatchRef[];
   /**
-   * When to claim again: at the next due time, probe or lease expiry. Undefined if only a new delivery or an operator can cause another
-   * batch.
+   * How long after this claim the next due time, probe or lease expiry comes, in ms: a span, because the ledger and the caller may have
+   * different clocks. Undefined if only a new delivery or an operator can cause another batch.
    */
-  readonly nextAt: Date | undefined;
+  readonly nextInMs: number | undefined;
   /** The health of the sink; undefined if the sink is unknown or no longer configured. */
   readonly health?: SinkHealth | undefined;
 }

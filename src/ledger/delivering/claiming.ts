@@ -62,19 +62,19 @@ export class Claiming {
   /** Claims batches of a sink. `holder` is the process that begins their attempts in the same commit; null if the attempts begin later. */
   claim(request: ClaimRequest, holder: string | null): ClaimResult {
     const sink = this.#rows.get(request.sink);
-    if (!sink?.active) return { refs: [], nextAt: undefined };
+    if (!sink?.active) return { refs: [], nextInMs: undefined };
     const now = this.#clock.now().getTime();
     this.#followClock(now);
     this.#extendLeases(sink, request.activeLeases, now);
     const { health } = sink;
-    if (health.pausedSince) return { refs: [], nextAt: undefined, health };
+    if (health.pausedSince) return { refs: [], nextInMs: undefined, health };
     const lease = { holder, until: now + (request.beginForMs ?? request.leaseMs) };
     const room = this.#roomFor(sink, request, now);
     const claimBatches = () =>
       health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, room, lease, now);
     const refs = room > 0 ? claimBatches() : [];
     const nextAt = this.#nextAt(sink, request, now);
-    return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt), health };
+    return { refs, nextInMs: nextAt && Math.max(0, nextAt - now), health };
   }
 
   /**

@@ -128,7 +128,7 @@ it('a sink that a reload opens again has not sent less, also under another rate'
   const paces = new Paces(clock);
   paces.of('crm', { batches: 3, perMs: MINUTE })?.add(2);
   expect(paces.of('crm', { batches: 3, perMs: MINUTE })?.room()).toBe(1);
-  expect(paces.of('crm', { batches: 2, perMs: MINUTE })?.nextAt()).toBeDefined();
+  expect(paces.of('crm', { batches: 2, perMs: MINUTE })?.nextAtMs()).toBeDefined();
   expect(paces.of('other', { batches: 2, perMs: MINUTE })?.room()).toBe(2);
   expect(paces.of('crm', undefined)).toBeUndefined();
 });

@@ -358,7 +358,11 @@ export function controlContract(store: () => OpenLedger): void {
       await restarted.declare('crm');
       await restarted.list([1, 2]);
       const claimed = await restarted.claim('crm');
-      expect(claimed).toMatchObject({ refs: [], nextAt: undefined, health: { pausedReason: 'maintenance' } });
+      expect(claimed).toMatchObject({
+        refs: [],
+        nextInMs: undefined,
+        health: { pausedReason: 'maintenance' },
+      });
       expect((await restarted.ledger.status()).sinks[0]?.health).toMatchObject({
         pausedReason: 'maintenance',
       });
