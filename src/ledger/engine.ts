@@ -16,7 +16,8 @@ export interface ClaimAndBeginResult {
  * A ledger whose methods take and return only values that can be copied, so that they can be called by message. `ledgerOf` makes a `Ledger`
  * from it in the calling thread.
  */
-export interface LedgerEngine extends Omit<Ledger, 'claim' | 'begin' | 'unknownElements' | 'inspect'> {
+export interface LedgerEngine
+  extends Omit<Ledger, 'claim' | 'begin' | 'unknownElements' | 'nextWrite' | 'inspect'> {
   /** Like `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */
   claimAndBegin(request: ClaimRequest): Promise<ClaimAndBeginResult>;
   /** Like `Ledger.begin`, but for a batch whose attempt did not begin when it was claimed. */

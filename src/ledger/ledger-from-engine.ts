@@ -1,3 +1,4 @@
+import { nextWrite } from '../platform/files/wait-for-write.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Ledger } from './contract/ledger.ts';
 import { inspectFile } from './database/inspect-file.ts';
@@ -39,6 +40,8 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
         (index) => elements[index] as (typeof elements)[number],
       );
     },
+
+    nextWrite: (atMostMs, signal) => nextWrite(`${file}-wal`, clock, atMostMs, signal), // every commit writes to this file
 
     inspect: async (signal) => {
       const damage = await inspectFile(file, 'quick', signal);

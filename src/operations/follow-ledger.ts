@@ -30,7 +30,7 @@ export type FollowEvent = FeedEntry | SinkChange | LedgerChange;
  * closes the ledgers that `open` returns.
  */
 export interface FollowParts {
-  readonly open: () => Ledger;
+  readonly open: () => Promise<Ledger>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Whether to include lead content and the answers from destinations. */
@@ -49,12 +49,12 @@ const AWAY_MS = 1_000;
  */
 export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly FollowEvent[], void> {
   const { open, clock, signal } = parts;
-  let followed = await FollowedLedger.begin(open(), parts);
+  let followed = await FollowedLedger.begin(await open(), parts);
   try {
     for (let failed = false; !signal.aborted; ) {
       try {
         if (failed || (await followed.isReplaced())) {
-          const again = await followed.reopen(open());
+          const again = await followed.reopen(await open());
           yield [ledgerChange(clock, again === followed ? 'back' : 'another')];
           followed = again;
         }

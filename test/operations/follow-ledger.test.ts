@@ -24,7 +24,7 @@ class Followed {
     const ledger = this.open(true);
     await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
     const stop = new AbortController();
-    const open = () => this.open(false);
+    const open = async () => this.open(false);
     const happened = followLedger({ open, clock: systemClock, signal: stop.signal, withData: false });
     const following = this.#listen(happened);
     onTestFinished(async () => {

@@ -32,7 +32,7 @@ export const command = defineCommand<object>({
 async function accept(options: GlobalOptions, surroundings: Surroundings): Promise<number> {
   const config = ledgerConfigOf(options, surroundings);
   const isRecorded = await recordAction(config, surroundings, 'ledger-accept');
-  const { made, aside } = acceptNewLedger(config, surroundings);
+  const { made, aside } = await acceptNewLedger(config, surroundings);
   if (!isRecorded) await recordAction(config, surroundings, 'ledger-accept');
   const { stdout } = surroundings;
   for (const path of aside) stdout.write(`${printable(path)} holds what is left of the old ledger.\n`);

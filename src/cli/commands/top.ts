@@ -140,7 +140,7 @@ class Watch {
   async read(): Promise<void> {
     if (this.#frames++ % ASK_EVERY === 0) this.#holder = await askRunningDaemon(this.#config);
     if (await this.#ledger?.isReplaced()) await this.close();
-    this.#ledger ??= openConfiguredLedger(this.#config, { ...this.#surroundings, create: false });
+    this.#ledger ??= await openConfiguredLedger(this.#config, { ...this.#surroundings, create: false });
     const [status, attempts] = [await this.#ledger.status(), await this.#ledger.recentAttempts(ATTEMPTS)];
     const [sources, sinks] = [viewSources(this.#config, status), viewSinks(this.#config, status)];
     this.#read = { sources, sinks, attempts, status };

@@ -145,7 +145,7 @@ export async function withLedger<T>(
   use: (ledger: Ledger) => Promise<T>,
 ): Promise<T> {
   const { clock, random } = surroundings;
-  const ledger = openConfiguredLedger(config, { clock, random, create: false });
+  const ledger = await openConfiguredLedger(config, { clock, random, create: false });
   try {
     const record = (what: string, details: AuditFields) => recordAction(config, surroundings, what, details);
     return await use(auditedLedger(ledger, record));

@@ -183,7 +183,7 @@ async function openLedger(
   const holder = randomBytes(8).toString('hex');
   const parts = { create, holder, sinks: () => current.config.sinks };
   const ledger = clock
-    ? openConfiguredLedger(config, { ...parts, clock, random })
+    ? await openConfiguredLedger(config, { ...parts, clock, random })
     : await openThreadedLedger(config.dataDir, parts);
   closers.push(() => ledger.close());
   if (create) closers.push(() => ledger.recordProgress());

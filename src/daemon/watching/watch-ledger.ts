@@ -1,6 +1,4 @@
-import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { reclaimLeases } from '../../operations/opening/reclaim-leases.ts';
-import { nextWrite } from '../../platform/files/wait-for-write.ts';
 import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import type { Parts } from '../start/compose.ts';
 
@@ -15,13 +13,12 @@ const CHECK_PROCESSES_MS = 2_000;
 
 /** Wakes dispatch when another process has written to the ledger, such as a worker that settled a batch, or a command. */
 export async function watchExternalWrites(
-  { ledger, clock, wakes, current }: Parts,
+  { ledger, clock, wakes }: Parts,
   signal: AbortSignal,
 ): Promise<void> {
-  const log = `${ledgerFile(current.config.dataDir)}-wal`; // every commit writes to it
   while (!signal.aborted) {
     // Watch before checking, so that a write during the check is not missed.
-    const written = nextWrite(log, clock, MAX_CHECK_INTERVAL_MS, signal);
+    const written = ledger.nextWrite(MAX_CHECK_INTERVAL_MS, signal);
     if (await ledger.changedElsewhere()) wakes.notifyAll();
     await clock.sleep(MIN_CHECK_INTERVAL_MS, signal);
     await written;

@@ -54,6 +54,11 @@ export interface LedgerUpkeep {
   isReplaced(): Promise<boolean>;
   /** Whether another process has written to the ledger since the previous call. */
   changedElsewhere(): Promise<boolean>;
+  /**
+   * Resolves when any process may have written to the ledger, or after `atMostMs`, or when the signal aborts. A write between the call and
+   * the `await` counts.
+   */
+  nextWrite(atMostMs: number, signal: AbortSignal): Promise<void>;
   /** Copies the write-ahead log into the database file, up to the oldest state that a connection still reads. */
   checkpointLog(): Promise<CheckpointResult>;
   /** Frees cached memory. If the ledger runs in a thread, also frees that thread's memory. */

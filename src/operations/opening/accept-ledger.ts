@@ -10,15 +10,16 @@ import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts'
  * that an old ledger left behind.
  * @throws DataDirInUse, DataDirUnusable, LedgerError
  */
-export function acceptNewLedger(
+export async function acceptNewLedger(
   config: LedgerConfig,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
-): { readonly made: boolean; readonly aside: readonly string[] } {
+): Promise<{ readonly made: boolean; readonly aside: readonly string[] }> {
   const held = holdDataDir(config.dataDir);
   try {
     if (!isLedgerMissing(config.dataDir)) return { made: false, aside: [] };
     const aside = setAside(ledgerFile(config.dataDir), clock.now());
-    void openConfiguredLedger(config, { clock, random, create: true }).close();
+    const ledger = await openConfiguredLedger(config, { clock, random, create: true });
+    await ledger.close();
     return { made: true, aside };
   } finally {
     held.release();

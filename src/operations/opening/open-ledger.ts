@@ -118,7 +118,7 @@ function policyOf({ retry, breaker }: JudgedSink): SinkPolicy {
 }
 
 /** Opens the ledger of a configuration in this thread, with the policies of its sinks. @throws LedgerError */
-export function openConfiguredLedger(config: LedgerConfig, parts: LedgerParts): Ledger {
+export async function openConfiguredLedger(config: LedgerConfig, parts: LedgerParts): Promise<Ledger> {
   const sinks = parts.sinks ?? (() => config.sinks);
   const policyNamed = (name: string) => {
     const sink = sinks().find((one) => one.name === name);
