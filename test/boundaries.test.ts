@@ -87,6 +87,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/ledger.ts',
       'contract/ledger-control.ts',
       'contract/ledger-delivering.ts',
+      'contract/ledger-pages.ts',
       'contract/ledger-persons.ts',
       'contract/ledger-polling.ts',
       'contract/ledger-queries.ts',

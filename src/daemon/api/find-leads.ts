@@ -2,8 +2,8 @@ import type { FoundLeads, PersonSearch } from '../../admin/contract/leads.ts';
 import type { PageRequest } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { contactMatcher } from '../../leads/find-contact.ts';
+import type { AskLedger } from '../../ledger/contract/ledger-pages.ts';
 import type { FoundLead } from '../../ledger/contract/page-rows.ts';
-import type { QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { foundLeadJson } from '../../status/record-json.ts';
 
 /** Maximum number of queries for one answer. Other queries can run between two of them. */
@@ -16,7 +16,7 @@ const MAX_QUERIES = 10;
 export async function findLeads(
   { text, source }: PersonSearch,
   { limit, after }: PageRequest,
-  query: QueryWorker['ask'],
+  query: AskLedger,
 ): Promise<FoundLeads> {
   if (contactMatcher(text) === undefined)
     throw new RequestError(

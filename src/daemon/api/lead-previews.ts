@@ -5,7 +5,7 @@ import type { SinkConfig } from '../../config/contract/config.ts';
 import type { Delivery } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import { type MappedFields, mappedJson } from '../../leads/mapped-fields.ts';
-import type { QueryWorker } from '../../ledger/queries/query-worker.ts';
+import type { AskLedger } from '../../ledger/contract/ledger-pages.ts';
 import { mapOne } from '../../mapping/map-delivery.ts';
 import { MAX_LEAD_CHARACTERS } from '../../mapping/mapping.ts';
 import { MappingEnded, type MappingWorker } from '../../mapping/mapping-worker.ts';
@@ -21,7 +21,7 @@ import type { Parts } from '../start/compose.ts';
 interface PreviewParts {
   readonly parts: Pick<Parts, 'current' | 'clock' | 'rewriteCommands'>;
   readonly mappings: MappingWorker;
-  readonly query: QueryWorker['ask'];
+  readonly query: AskLedger;
 }
 
 type SinkPreviews = LeadPreviews['sinks'][number];

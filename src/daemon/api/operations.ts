@@ -9,9 +9,9 @@ import { RequestError } from '../../admin/contract/request-error.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import type { LeadChoice } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import { type AskLedger, LedgerBusy, type PageReader } from '../../ledger/contract/ledger-pages.ts';
 import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow, LedgerStatus } from '../../ledger/contract/status-rows.ts';
-import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { MAX_EXPRESSION } from '../../mapping/definition.ts';
 import { languageReference } from '../../mapping/language-reference.ts';
 import type { MappingWorker } from '../../mapping/mapping-worker.ts';
@@ -38,7 +38,7 @@ export interface OperationParts {
     Parts,
     'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands' | 'pollFailures'
   >;
-  readonly queries: QueryWorker;
+  readonly queries: PageReader;
   readonly mappings: MappingWorker;
   /** Returns the latest log lines, newest first. */
   readonly recentLines: Logger['recent'];
@@ -199,7 +199,7 @@ export function operationsOf(context: OperationParts): Operations {
 }
 
 /** Wraps the queries so that their failures become HTTP errors. */
-function withHttpErrors(queries: QueryWorker): QueryWorker['ask'] {
+function withHttpErrors(queries: PageReader): AskLedger {
   return async (name, ...args) => {
     try {
       return await queries.ask(name, ...args);
@@ -215,7 +215,7 @@ function withHttpErrors(queries: QueryWorker): QueryWorker['ask'] {
 /** Requires known names, because a query for a misspelt name would find nothing, which looks like good news. @throws RequestError */
 async function requireNames(
   { parts }: OperationParts,
-  query: QueryWorker['ask'],
+  query: AskLedger,
   { sink, source }: { sink?: string | undefined; source?: string | undefined },
 ): Promise<void> {
   if (sink === undefined && source === undefined) return;

@@ -1,7 +1,7 @@
 import type { Overview } from '../../admin/contract/overview.ts';
 import { filesOf } from '../../config/contract/config.ts';
 import { isBackup } from '../../exports/contract/options.ts';
-import type { QueryWorker } from '../../ledger/queries/query-worker.ts';
+import type { AskLedger } from '../../ledger/contract/ledger-pages.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
 import { version } from '../../platform/process/version.ts';
 import { backupOverview, exportOverview } from '../../status/export-json.ts';
@@ -29,7 +29,7 @@ interface OverviewParts {
 /** Returns the state of the whole installation, with every problem. `query` asks the query thread. */
 export async function overviewOf(
   { parts, unready, state }: OverviewParts,
-  query: QueryWorker['ask'],
+  query: AskLedger,
 ): Promise<Overview> {
   const { clock, current } = parts;
   const { config } = current;

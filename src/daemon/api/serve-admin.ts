@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../../admin/server.ts';
 import { AuditLog } from '../../audit/audit-log.ts';
-import { QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { MappingWorker } from '../../mapping/mapping-worker.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
-import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { openPageReader } from '../../operations/opening/open-ledger.ts';
 import { isLoopback } from '../../platform/http/address.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { version } from '../../platform/process/version.ts';
@@ -26,7 +25,7 @@ export async function serveAdmin(
   const { dataDir } = current.config;
   const audit = new AuditLog(dataDir, clock);
   closers.push(() => audit.close());
-  const queries = new QueryWorker(ledgerFile(dataDir), { onDamage: (damage) => ledger.reportDamage(damage) });
+  const queries = openPageReader(dataDir, ledger);
   closers.push(() => queries.close());
   const mappings = new MappingWorker(() => current.config.clientKey);
   closers.push(() => mappings.close());

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
+import type { LedgerPages } from '../contract/ledger-pages.ts';
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
   FoundLeads,
@@ -47,8 +48,8 @@ const MAX_ATTEMPTS = 100;
 /** Maximum number of answers from destinations returned for a lead; the newest are returned. An answer may be a few kilobytes long. */
 const MAX_ANSWERS = 20;
 
-/** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
-export class PageQueries {
+/** The queries of the pages and the API on an SQLite connection. */
+export class PageQueries implements LedgerPages {
   readonly #db: Database.Database;
   readonly #status: StatusQueries;
   readonly #activity: ActivityQueries;
@@ -78,7 +79,6 @@ export class PageQueries {
     return this.#status.status();
   }
 
-  /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
   sinkActivity(sink: string, request: ActivityRequest): SinkActivity | undefined {
     return this.#activity.of(sink, request);
   }
@@ -119,10 +119,6 @@ export class PageQueries {
     };
   }
 
-  /**
-   * Returns the present content of a lead and the destinations' answers. With `version`, returns the content of that version and the answers
-   * to it. With `delivery`, returns only the answers to that delivery.
-   */
   content(source: string, lead: LeadId, version?: number, delivery?: string): LeadContent | undefined {
     const content = this.#sql.content.get({ source, lead, version: version ?? null });
     if (!content) return undefined;
@@ -134,7 +130,6 @@ export class PageQueries {
     };
   }
 
-  /** Returns the next delivery of a lead to a sink, as `LedgerQueries.upcoming` describes; undefined if the lead has no content. */
   upcoming(sink: string, source: string, lead: LeadId): Upcoming | undefined {
     return this.#upcoming.of(sink, lead, source)[0];
   }

@@ -1,14 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { toReadingError } from '../contract/ledger-error.ts';
+import type { LedgerPages } from '../contract/ledger-pages.ts';
 import { PageQueries } from './page-queries.ts';
 
 /* The program in the thread of a `QueryWorker`. It runs one query after another on a read-only connection. */
 
-/** A call of a method of `PageQueries`. */
+/** A call of one of the `LedgerPages`. */
 export interface QueryRequest {
   readonly id: number;
-  readonly name: keyof PageQueries;
+  readonly name: keyof LedgerPages;
   readonly args: readonly unknown[];
 }
 

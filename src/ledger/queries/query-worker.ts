@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
-import type { PageQueries } from './page-queries.ts';
+import { LedgerBusy, type LedgerPages, type PageReader } from '../contract/ledger-pages.ts';
 import type { QueryRequest, QueryResponse } from './query-thread.ts';
 
 /** Idle time after which the thread ends, to free its memory, in ms. */
@@ -12,22 +12,6 @@ const TIMEOUT_MS = 5_000;
 /** Maximum number of waiting queries. */
 const MAX_WAITING = 200;
 
-type Result<Name extends keyof PageQueries> = ReturnType<PageQueries[Name]>;
-
-/** The query has no result: it took too long, too many queries were waiting, or the thread ended or could not be started. */
-export class LedgerBusy extends Error {
-  override readonly name = 'LedgerBusy';
-  readonly hint: string;
-
-  constructor(
-    message: string,
-    hint = 'Narrow the request to one sink, one state or a shorter period, or try again in a moment.',
-  ) {
-    super(message);
-    this.hint = hint;
-  }
-}
-
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -35,10 +19,10 @@ interface Waiting {
 }
 
 /**
- * Runs the queries of the pages and the API in a thread with its own connection, so that polls and deliveries never wait for such a query.
- * The thread starts with the first query and ends after a minute without queries.
+ * Runs the queries of the pages and the API in a thread with its own connection. The thread starts with the first query and ends after a
+ * minute without queries.
  */
-export class QueryWorker {
+export class QueryWorker implements PageReader {
   readonly #file: string;
   readonly #idleMs: number;
   readonly #timeoutMs: number;
@@ -68,11 +52,10 @@ export class QueryWorker {
     return this.#thread !== undefined;
   }
 
-  /** Runs one of the `PageQueries` and returns the result of the query. @throws LedgerError, LedgerBusy */
-  ask<Name extends keyof PageQueries>(
+  ask<Name extends keyof LedgerPages>(
     name: Name,
-    ...args: Parameters<PageQueries[Name]>
-  ): Promise<Result<Name>> {
+    ...args: Parameters<LedgerPages[Name]>
+  ): Promise<ReturnType<LedgerPages[Name]>> {
     if (this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new LedgerBusy('Too many queries are waiting for the ledger.'));
     const replaced = this.#thread ? undefined : replacedProgram();
@@ -84,7 +67,7 @@ export class QueryWorker {
     const timer = setTimeout(() => this.#giveUp(), this.#timeoutMs);
     this.#waiting.set(request.id, { resolve, reject, timer });
     thread.postMessage(request);
-    return promise as Promise<Result<Name>>;
+    return promise as Promise<ReturnType<LedgerPages[Name]>>;
   }
 
   /** Ends the thread and rejects the waiting queries. */

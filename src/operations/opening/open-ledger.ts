@@ -4,6 +4,8 @@ import { DEFAULT_RETRY } from '../../config/options/sink-options.ts';
 import { judgeBy } from '../../delivery/judge.ts';
 import type { SinkPolicy } from '../../delivery/retry-policy.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
+import { QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
 import { type DiskFailure, diskFailure } from '../../platform/failures/disk-failure.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
@@ -129,4 +131,9 @@ export async function openConfiguredLedger(config: LedgerConfig, parts: LedgerPa
     file: ledgerFile(config.dataDir),
     judge: judgeBy(policyNamed, parts.random),
   });
+}
+
+/** Opens a reader for the pages and the API. Reports damage that a query finds to `ledger`. */
+export function openPageReader(dataDir: string, ledger: Pick<Ledger, 'reportDamage'>): PageReader {
+  return new QueryWorker(ledgerFile(dataDir), { onDamage: (damage) => ledger.reportDamage(damage) });
 }

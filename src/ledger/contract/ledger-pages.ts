@@ -1,0 +1,88 @@
+import type { LeadId } from '../../leads/lead.ts';
+import type { DeliveryFilter } from './ledger-queries.ts';
+import type {
+  FoundLeads,
+  LeadContent,
+  LeadHistory,
+  LeadRow,
+  LeadSearch,
+  Page,
+  PersonSearch,
+  RejectedSearch,
+  RejectedText,
+  Rows,
+  Speed,
+  StoredPoll,
+  StoredRejection,
+} from './page-rows.ts';
+import type { ActivityRequest, SinkActivity } from './sink-activity.ts';
+import type { DeliveryRow, LedgerStatus, PollStatus, Upcoming } from './status-rows.ts';
+
+/** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
+export interface LedgerPages {
+  /** Returns the status of every source and sink that was ever configured. */
+  status(): LedgerStatus;
+  /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
+  sinkActivity(sink: string, request: ActivityRequest): SinkActivity | undefined;
+  /** Returns the number of new leads in each of the last hours. */
+  newLeads(now: Date, hours: number): readonly { readonly hour: Date; readonly leads: number }[];
+  /** Returns how fast each sink got the leads that are new since a time. */
+  speed(since: Date): readonly Speed[];
+  /** Returns a page of leads. */
+  leads(search: LeadSearch, page: Page): Rows<LeadRow>;
+  /** Counts leads, up to `most`. */
+  countLeads(search: LeadSearch, most: number): number;
+  /** Like `LedgerQueries.findLeads`. */
+  findLeads(search: PersonSearch, limit: number): FoundLeads;
+  /** Returns the history of a lead; undefined if the ledger does not have the lead. */
+  lead(source: string, lead: LeadId): LeadHistory | undefined;
+  /**
+   * Returns the present content of a lead and the destinations' answers. With `version`, returns the content of that version and the answers
+   * to it. With `delivery`, returns only the answers to that delivery.
+   */
+  content(source: string, lead: LeadId, version?: number, delivery?: string): LeadContent | undefined;
+  /** Returns the next delivery of a lead to a sink, as `LedgerQueries.upcoming` describes; undefined if the lead has no content. */
+  upcoming(sink: string, source: string, lead: LeadId): Upcoming | undefined;
+  /** Returns a page of deliveries. */
+  deliveries(filter: DeliveryFilter, page: Page): Rows<DeliveryRow>;
+  /** Counts deliveries, up to `most`. */
+  countDeliveries(filter: DeliveryFilter, most: number): number;
+  /** Like `LedgerQueries.countDue`. */
+  countDue(sink: string, now: Date, most: number): number;
+  /** Returns a page of polls. */
+  polls(
+    filter: { source?: string | undefined; status?: PollStatus | undefined },
+    page: Page,
+  ): Rows<StoredPoll>;
+  /** Returns a page of rejected leads, without their text. */
+  rejected(search: RejectedSearch, page: Page): Rows<StoredRejection>;
+  /** Returns the text of a rejected lead, which is personal data; undefined if no rejected lead has this id. */
+  rejectedText(rejected: number): RejectedText | undefined;
+}
+
+/** Runs one of the queries and returns its result. @throws LedgerError, LedgerBusy */
+export type AskLedger = <Name extends keyof LedgerPages>(
+  name: Name,
+  ...args: Parameters<LedgerPages[Name]>
+) => Promise<ReturnType<LedgerPages[Name]>>;
+
+/** Runs the queries of the pages and the API, so that polls and deliveries never wait for such a query. */
+export interface PageReader {
+  readonly ask: AskLedger;
+  /** Rejects the queries that have no result yet. */
+  close(): Promise<void>;
+}
+
+/** The query has no result: it took too long, or the ledger could not be queried at all. */
+export class LedgerBusy extends Error {
+  override readonly name = 'LedgerBusy';
+  readonly hint: string;
+
+  constructor(
+    message: string,
+    hint = 'Narrow the request to one sink, one state or a shorter period, or try again in a moment.',
+  ) {
+    super(message);
+    this.hint = hint;
+  }
+}
