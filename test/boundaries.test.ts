@@ -91,6 +91,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/ledger-persons.ts',
       'contract/ledger-polling.ts',
       'contract/ledger-queries.ts',
+      'contract/ledger-tables.ts',
       'contract/ledger-upkeep.ts',
       'contract/claim.ts',
       'contract/declared.ts',

@@ -247,13 +247,13 @@ describe('leadsync export', () => {
     const install = await withManyLeads();
     const extract = new LedgerExtract(ledgerOf(install));
     const parts = extract.parts(leads, undefined);
-    expect(parts.next().value).not.toHaveLength(MANY);
+    expect((await parts.next()).value).not.toHaveLength(MANY);
     await install.recorded([aListedLead({ id: MANY + 1 })]);
     const daemon = new Database(ledgerOf(install));
     expect(daemon.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }]);
     daemon.close();
-    expect([...parts].at(-1)?.at(-1)?.[1]).toBe(BigInt(MANY + 1));
-    extract.close();
+    expect((await Array.fromAsync(parts)).at(-1)?.at(-1)?.[1]).toBe(BigInt(MANY + 1));
+    await extract.close();
   });
 
   it.each(['file', 'days'] as const)('leaves nothing behind when it is stopped (%s)', async (layout) => {

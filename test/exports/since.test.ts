@@ -153,7 +153,7 @@ describe('an increment', () => {
     on.clock.jump(10); // so that only what happens from here on belongs to the increment
     const since = on.clock.now();
     await then(on);
-    const carried = rowsSince(disk.file, Object.keys(expected), since);
+    const carried = await rowsSince(disk.file, Object.keys(expected), since);
     for (const [name, rows] of Object.entries(expected))
       expect(carried.get(name), name).toBeGreaterThanOrEqual(rows);
   });
@@ -164,7 +164,7 @@ describe('an increment', () => {
     await on.list([1]);
     await on.attemptAll('crm');
     on.clock.jump(HOUR + MINUTE);
-    const carried = rowsSince(
+    const carried = await rowsSince(
       disk.file,
       [
         'leads',
@@ -186,17 +186,17 @@ describe('an increment', () => {
 });
 
 /** How many rows of each table came or changed since then. */
-function rowsSince(file: string, tables: readonly string[], since: Date): Map<string, number> {
+async function rowsSince(file: string, tables: readonly string[], since: Date): Promise<Map<string, number>> {
   const extract = new LedgerExtract(file);
   try {
-    const from = extract.reachedBack(since);
-    return new Map(
-      tables.map((name) => {
-        const relation = relations.find((one) => one.name === name) as Relation;
-        return [name, [...extract.parts(relation, from)].flat().length];
-      }),
-    );
+    const from = await extract.reachedBack(since);
+    const rows = new Map<string, number>();
+    for (const name of tables) {
+      const relation = relations.find((one) => one.name === name) as Relation;
+      rows.set(name, (await Array.fromAsync(extract.parts(relation, from))).flat().length);
+    }
+    return rows;
   } finally {
-    extract.close();
+    await extract.close();
   }
 }

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
+import type { Cell } from '../../src/ledger/contract/ledger-tables.ts';
 import { leadRows } from '../../src/ledger/database/views.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { completing } from '../../src/ledger/extraction/lead-cells.ts';
-import type { Cell } from '../../src/ledger/extraction/run-sql.ts';
 import { oddLeads } from '../catalog/odd-leads.ts';
 import { aLead, aListedLead, listedAs } from '../support/scene/a-lead.ts';
 import { HOUR, LedgerUnderTest } from './ledger-under-test.ts';
@@ -16,7 +16,7 @@ import { SqliteFile } from './sqlite-store.ts';
 const alike = relations.filter(({ name }) => ['leads', 'v_leads'].includes(name));
 
 /** Returns the result of the extraction and that of the view. */
-function bothOf(file: string, relation: Relation): { extracted: unknown; view: unknown } {
+async function bothOf(file: string, relation: Relation): Promise<{ extracted: unknown; view: unknown }> {
   const columns = relation.columns.map(({ name }) => name);
   const extract = new LedgerExtract(file);
   const db = new Database(file, { readonly: true });
@@ -24,11 +24,11 @@ function bothOf(file: string, relation: Relation): { extracted: unknown; view: u
     const view = db.prepare<[], Cell[]>(`SELECT ${columns} FROM ${relation.name} ORDER BY source, id`);
     const named = (row: readonly Cell[]) => Object.fromEntries(row.map((cell, at) => [columns[at], cell]));
     return {
-      extracted: [...extract.parts(relation, undefined)].flat().map(named),
+      extracted: (await Array.fromAsync(extract.parts(relation, undefined))).flat().map(named),
       view: view.safeIntegers().raw().all().map(named),
     };
   } finally {
-    extract.close();
+    await extract.close();
     db.close();
   }
 }
@@ -38,7 +38,7 @@ async function expectAlike(items: readonly ListedItem[]): Promise<void> {
   const on = await LedgerUnderTest.with(disk.open);
   await on.list(items);
   for (const relation of alike) {
-    const { extracted, view } = bothOf(disk.file, relation);
+    const { extracted, view } = await bothOf(disk.file, relation);
     expect(extracted).toEqual(view);
     expect(view).toHaveLength(items.length);
   }
@@ -189,7 +189,7 @@ describe('an extraction of leads returns the same as the view', () => {
     await on.list([1, 2], 'other');
     await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 4n }), []);
     for (const relation of alike) {
-      const { extracted, view } = bothOf(disk.file, relation);
+      const { extracted, view } = await bothOf(disk.file, relation);
       expect(extracted).toEqual(view);
       expect(view).toHaveLength(5);
     }

@@ -1,4 +1,4 @@
-import { type Cell, QueryRefused, type QueryResult } from '../../ledger/extraction/run-sql.ts';
+import { type Cell, QueryRefused, type QueryResult } from '../../ledger/contract/ledger-tables.ts';
 import { csvLine } from '../../platform/text/csv-line.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { table } from '../shell/table.ts';

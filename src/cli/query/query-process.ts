@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
-import { QueryRefused, runSql } from '../../ledger/extraction/run-sql.ts';
+import { QueryRefused } from '../../ledger/contract/ledger-tables.ts';
+import { runSql } from '../../ledger/extraction/run-sql.ts';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
 import { explainFailure } from '../shell/explain-failure.ts';
 import { writeAnswer } from './query-output.ts';

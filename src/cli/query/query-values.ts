@@ -1,5 +1,5 @@
 import type { Parameter, Query } from '../../catalog/query.ts';
-import type { QueryValue, QueryValues } from '../../ledger/extraction/run-sql.ts';
+import type { QueryValue, QueryValues } from '../../ledger/contract/ledger-tables.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { readLeadId } from '../arguments/filter.ts';
 import { isAge, readMoment } from '../arguments/moment-option.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Writable } from 'node:stream';
 import { relations } from '../../catalog/documented.ts';
-import type { QueryValues } from '../../ledger/extraction/run-sql.ts';
+import type { QueryValues } from '../../ledger/contract/ledger-tables.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import type { Surroundings } from '../shell/context.ts';

@@ -1,5 +1,5 @@
 import type { Column } from '../../catalog/relation.ts';
-import type { Cell } from '../../ledger/extraction/run-sql.ts';
+import type { Cell } from '../../ledger/contract/ledger-tables.ts';
 import { ParquetFile, type ParquetGroup, parquetGroup } from '../../parquet/parquet-file.ts';
 import { csvLine } from '../../platform/text/csv-line.ts';
 import { jsonLine } from './json-line.ts';

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
+import type { LedgerTables } from '../../ledger/contract/ledger-tables.ts';
 import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
 import { PublicCopy } from '../../ledger/extraction/public-copy.ts';
 import { version } from '../../platform/process/version.ts';
@@ -50,22 +51,22 @@ export async function exportTables(
   reportProgress: ReportProgress,
   stop: AbortSignal,
 ): Promise<void> {
-  const extract = new LedgerExtract(request.ledgerFile);
+  const tables: LedgerTables = new LedgerExtract(request.ledgerFile);
   try {
     await writeAtomically(request.output, async (temporary) => {
-      const since = request.since && extract.reachedBack(request.since);
-      const work = { request: { ...request, since }, extract, reportProgress, stop };
+      const since = request.since && (await tables.reachedBack(request.since));
+      const work = { request: { ...request, since }, tables, reportProgress, stop };
       if (request.format === 'sqlite') await writeCopy(work, temporary);
       else await writeFiles(work, request.format, temporary);
     });
   } finally {
-    extract.close();
+    await tables.close();
   }
 }
 
 interface Work {
   readonly request: ExportRequest;
-  readonly extract: LedgerExtract;
+  readonly tables: LedgerTables;
   readonly reportProgress: ReportProgress;
   readonly stop: AbortSignal;
 }
@@ -77,7 +78,7 @@ async function writeCopy(work: Work, path: string): Promise<void> {
     for (const relation of work.request.relations) {
       const add = copy.add(stamped(relation));
       const counting = new Counting(work, relation, 'written');
-      for (const rows of work.extract.parts(relation, work.request.since)) {
+      for await (const rows of work.tables.parts(relation, work.request.since)) {
         add(withStamp(rows, work.request.exportedAt));
         await otherWork(); // for example, handling a signal
         counting.add(rows.length);
@@ -121,7 +122,7 @@ interface Files {
 
 async function writeTable(work: Work, files: Files, file: string): Promise<void> {
   const { relation, format, pieces } = files;
-  const encoder = fileFormats[format].open(stamped(relation).columns, aboutOf(work, relation));
+  const encoder = fileFormats[format].open(stamped(relation).columns, await aboutOf(work, relation));
   await begin(file, encoder.begin());
   files.created.push(file);
   const counting = new Counting(work, relation, 'written');
@@ -164,7 +165,7 @@ async function writeSorted(
     return { relation: relation.name, exportedAt, spill: path, places: ofDay, format, file };
   });
   const counting = new Counting(work, relation, 'written');
-  const about = aboutOf(work, relation);
+  const about = await aboutOf(work, relation);
   let open: { readonly file: string; readonly encoder: Encoder } | undefined;
   const end = async () => {
     if (open) await append(open.file, open.encoder.end());
@@ -186,8 +187,8 @@ async function writeSorted(
 }
 
 /** Returns the metadata of a file. Of several copies of a row, the one with the latest `leadsync.as_of` counts. */
-function aboutOf({ extract, request: { exportedAt, since } }: Work, { name }: Relation): About {
-  const { ledger, schema } = extract.origin();
+async function aboutOf({ tables, request: { exportedAt, since } }: Work, { name }: Relation): Promise<About> {
+  const { ledger, schema } = await tables.origin();
   return {
     'leadsync.version': version,
     'leadsync.table': name,
@@ -199,12 +200,12 @@ function aboutOf({ extract, request: { exportedAt, since } }: Work, { name }: Re
 }
 
 /** Yields a request for each stretch (a range of keys) of a relation. */
-function* stretchesOf<Make>(
-  { extract, request: { since, exportedAt } }: Work,
+async function* stretchesOf<Make>(
+  { tables, request: { since, exportedAt } }: Work,
   relation: Relation,
   make: Make,
 ) {
-  for (const stretch of extract.stretches(relation, since))
+  for await (const stretch of tables.stretches(relation, since))
     yield { relation: relation.name, exportedAt, since, stretch, ...make };
 }
 

@@ -1,5 +1,5 @@
 import type { Column, ColumnType } from '../../catalog/relation.ts';
-import type { Cell } from '../../ledger/extraction/run-sql.ts';
+import type { Cell } from '../../ledger/contract/ledger-tables.ts';
 
 /** Returns a row as a line of JSON: integers with all digits, `jsonb` cells as nested JSON, and a lead's own JSON as a string. */
 export function jsonLine(columns: readonly Column[], row: readonly Cell[]): string {

@@ -2,7 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { relations } from '../../catalog/documented.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import { LedgerExtract, type Rows, type Stretch } from '../../ledger/extraction/extracting.ts';
+import type { LedgerTables, Rows, Stretch } from '../../ledger/contract/ledger-tables.ts';
+import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
 import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import { type Place, type Sorted, sortedByDay, spilledParts } from './spill-file.ts';
 import { stamped, withStamp } from './stamp.ts';
@@ -44,19 +45,22 @@ export type PieceResponse<W extends PieceRequest = PieceRequest> =
   | { readonly failure: Pick<LedgerError, 'code' | 'message' | 'hint'> };
 
 const { file } = workerData as { file: string };
-let extract: LedgerExtract | undefined;
-let current: { readonly parts: Iterator<Rows>; readonly make: (rows: Rows) => Piece | Sorted };
+let tables: LedgerTables | undefined;
+let current: {
+  readonly parts: Iterator<Rows> | AsyncIterator<Rows>;
+  readonly make: (rows: Rows) => Piece | Sorted;
+};
 
 // The message `undefined` continues the last request.
-parentPort?.on('message', (request: PieceRequest | undefined) => {
-  const response = next(request);
+parentPort?.on('message', async (request: PieceRequest | undefined) => {
+  const response = await next(request);
   parentPort?.postMessage(response, 'result' in response ? [response.result.bytes.buffer] : []);
 });
 
-function next(request: PieceRequest | undefined): PieceResponse {
+async function next(request: PieceRequest | undefined): Promise<PieceResponse> {
   try {
     if (request) current = begin(request);
-    const { value: rows, done } = current.parts.next();
+    const { value: rows, done } = await current.parts.next();
     return done ? { end: true } : { result: current.make(rows), rows: rows.length };
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
@@ -76,8 +80,8 @@ function begin(request: PieceRequest): typeof current {
   };
 }
 
-function partsOf(request: PieceRequest, relation: Relation): Iterator<Rows> {
+function partsOf(request: PieceRequest, relation: Relation): typeof current.parts {
   if ('spill' in request) return spilledParts(request.spill, request.places);
-  extract ??= new LedgerExtract(file);
-  return extract.parts(relation, request.since, request.stretch);
+  tables ??= new LedgerExtract(file);
+  return tables.parts(relation, request.since, request.stretch);
 }

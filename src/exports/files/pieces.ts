@@ -41,12 +41,16 @@ export class Pieces {
    * Yields the results; takes each request when a thread is free. @throws LedgerError, the error from Node if the disk fails, the signal's
    * reason
    */
-  async *of<W extends PieceRequest>(requests: Iterable<W>): AsyncGenerator<PieceOfRequest<W>> {
-    const toCome = requests[Symbol.iterator]();
+  async *of<W extends PieceRequest>(
+    requests: Iterable<W> | AsyncIterable<W>,
+  ): AsyncGenerator<PieceOfRequest<W>> {
+    const toCome = (async function* () {
+      yield* requests;
+    })();
     const ahead: Reading<W>[] = [];
     for (;;) {
       while (ahead.length < THREADS) {
-        const { value, done } = toCome.next();
+        const { value, done } = await toCome.next();
         if (done) break;
         ahead.push(this.#read(value));
       }

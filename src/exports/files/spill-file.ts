@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
-import { inParts, type Rows } from '../../ledger/extraction/extracting.ts';
-import type { Cell } from '../../ledger/extraction/run-sql.ts';
+import type { Cell, Rows } from '../../ledger/contract/ledger-tables.ts';
+import { inParts } from '../../ledger/extraction/extracting.ts';
 
 /** The file contains personal data, so only this user may read it. */
 const FILE_MODE = 0o600;

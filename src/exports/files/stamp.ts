@@ -1,5 +1,5 @@
 import { always, type Relation } from '../../catalog/relation.ts';
-import type { Rows } from '../../ledger/extraction/extracting.ts';
+import type { Rows } from '../../ledger/contract/ledger-tables.ts';
 
 const EXPORTED_AT = always(
   '_exported_at',

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { Cell } from './run-sql.ts';
+import type { Cell } from '../contract/ledger-tables.ts';
 
 /** A table of an SQLite file. The values of a row are in the order of the columns. */
 export interface CopiedTable {

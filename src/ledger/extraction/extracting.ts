@@ -2,11 +2,11 @@ import Database from 'better-sqlite3';
 import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { toReadingError } from '../contract/ledger-error.ts';
+import type { Cell, LedgerTables, Rows, Stretch } from '../contract/ledger-tables.ts';
 import { requireFile } from '../database/ledger-file.ts';
 import { requireCurrentSchema } from '../database/upgrading.ts';
 import { leadRows } from '../database/views.ts';
 import { completing } from './lead-cells.ts';
-import type { Cell } from './run-sql.ts';
 
 /**
  * A part ends when it reaches this number of cells or this number of UTF-16 units of text. Both limit memory. In Parquet, a part is a row
@@ -38,18 +38,6 @@ const STEP_MARGIN_MS = 60_000;
 /** The view `leads`, and the view that has a subset of its columns. */
 const LIKE_LEADS: readonly string[] = ['leads', 'v_leads'];
 
-/** Rows of a relation, with their values in the order of the columns in the catalog. */
-export type Rows = readonly (readonly Cell[])[];
-
-/**
- * A range of a relation's rows in key order: the rows after the key `after`, up to and including the key `through`. An empty key leaves
- * that end of the range open.
- */
-export interface Stretch {
-  readonly after: readonly Cell[];
-  readonly through: readonly Cell[];
-}
-
 const WHOLE: Stretch = { after: [], through: [] };
 
 /**
@@ -57,7 +45,7 @@ const WHOLE: Stretch = { after: [], through: [] };
  * not hold up the checkpoint of the write-ahead log.
  * @throws LedgerError
  */
-export class LedgerExtract {
+export class LedgerExtract implements LedgerTables {
   readonly #db: Database.Database;
   readonly #file: string;
 
@@ -67,11 +55,8 @@ export class LedgerExtract {
     this.#db = open(file);
   }
 
-  /**
-   * Yields the rows of a relation in parts. With `since`, leaves out rows that were neither added nor changed from then on, if the relation
-   * records this. Reads a relation without an order in one transaction.
-   */
-  *parts(relation: Relation, since: Date | undefined, stretch = WHOLE): Generator<Rows> {
+  /** Reads a relation without an order in one transaction. */
+  async *parts(relation: Relation, since: Date | undefined, stretch = WHOLE): AsyncGenerator<Rows> {
     const { order } = extractionOf(relation.name);
     try {
       if (order.length === 0) yield* inParts(this.#select(relation, since, stretch));
@@ -81,10 +66,7 @@ export class LedgerExtract {
     }
   }
 
-  /**
-   * Yields consecutive stretches that cover a relation, each about as long as a part. Finds each stretch only when the caller requests it.
-   */
-  *stretches(relation: Relation, since: Date | undefined): Generator<Stretch> {
+  async *stretches(relation: Relation, since: Date | undefined): AsyncGenerator<Stretch> {
     let after: readonly Cell[] = [];
     try {
       for (;;) {
@@ -98,11 +80,7 @@ export class LedgerExtract {
     }
   }
 
-  /**
-   * Returns the earliest timestamp that a row written since `since` may have, which is before `since` if the clock was set back. Also
-   * considers steps from up to a day before `since`, because a step is recorded some time after it happens.
-   */
-  reachedBack(since: Date): Date {
+  async reachedBack(since: Date): Promise<Date> {
     try {
       const steps = this.#db.prepare<[], { from_at: number; to_at: number }>(CLOCK_STEPS).all();
       let earliest = since.getTime();
@@ -114,13 +92,12 @@ export class LedgerExtract {
     }
   }
 
-  /** Returns the ledger's id and its schema number. */
-  origin(): { readonly ledger: string; readonly schema: number } {
+  async origin(): Promise<{ ledger: string; schema: number }> {
     const schema = Number(this.#db.pragma('user_version', { simple: true }));
     return { ledger: String(this.#db.prepare('SELECT id FROM _ledger').pluck().get()), schema };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#db.close();
   }
 

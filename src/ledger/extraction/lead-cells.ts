@@ -1,6 +1,6 @@
 import type { Column } from '../../catalog/relation.ts';
 import type { LeadAnswer } from '../../leads/lead.ts';
-import type { Cell } from './run-sql.ts';
+import type { Cell } from '../contract/ledger-tables.ts';
 
 /** Start and end of the years 0 to 9999, in ms since 1970. SQLite and JavaScript write other years differently. */
 const [FIRST_MS, LAST_MS] = [-62_167_219_200_000n, 253_402_300_799_999n];

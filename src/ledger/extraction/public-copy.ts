@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { type ColumnType, commentOf, type Relation } from '../../catalog/relation.ts';
-import type { Rows } from './extracting.ts';
+import type { Rows } from '../contract/ledger-tables.ts';
 
 /** The declared types, from which tools recognise the contents of a column (https://www.sqlite.org/datatype3.html). */
 const DECLARED: Readonly<Record<ColumnType, string>> = {

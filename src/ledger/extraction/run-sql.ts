@@ -1,30 +1,11 @@
 import Database from 'better-sqlite3';
 import { LedgerError, toReadingError } from '../contract/ledger-error.ts';
+import { type Cell, QueryRefused, type QueryResult, type QueryValues } from '../contract/ledger-tables.ts';
 import { requireFile } from '../database/ledger-file.ts';
 import { requireCurrentSchema } from '../database/upgrading.ts';
 
 /** Maximum wait for a lock, in ms. Writers do not block readers, but recovery after a crash does. */
 const BUSY_MS = 5_000;
-
-/** A value from SQLite. Integers are bigint, so that ids are exact. */
-export type Cell = string | bigint | number | Buffer | null;
-
-/** A value to bind to a parameter: an integer as bigint, a decimal as number. */
-export type QueryValue = string | bigint | number;
-
-/** Values by parameter name. */
-export type QueryValues = Readonly<Record<string, QueryValue>>;
-
-/** The result of a query. The rows are read as the caller iterates over them. */
-export interface QueryResult {
-  readonly columns: readonly string[];
-  readonly rows: IterableIterator<readonly Cell[]>;
-}
-
-/** The query cannot be run. The message may repeat the SQL of the query, but contains no data from the ledger. */
-export class QueryRefused extends Error {
-  override readonly name = 'QueryRefused';
-}
 
 /** The keywords that a query may begin with. None of them can attach a file or change the connection. */
 const QUERY = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()*(SELECT|WITH|VALUES|EXPLAIN)\b/i;
