@@ -1,4 +1,4 @@
-/** When the circuit breaker of a sink holds it, and how long it waits between probes: the options that an operator can set. */
+/** When a circuit breaker holds its sink, and how long it waits between probes: the options that an operator can set. */
 export interface BreakerPolicy {
   /** Share of the last `JUDGED_BATCHES` batches that must fail for the sink to be held. */
   readonly failureRate: number;

@@ -165,7 +165,7 @@ describe('the page of the webhook sink is right about', () => {
   const cases: Readonly<Record<string, () => Promise<void>>> = {
     NUL: sent(leadWith('"x":"\\u0000"'), '"x":"\\u0000"'),
     'a lone surrogate': sent(leadWith('"x":"\\uD800"'), '"x":"\\uD800"'),
-    'line separators, changes of direction, invisible characters, terminal escapes': sent(
+    'line separators, bidirectional formatting characters, invisible characters, terminal escapes': sent(
       leadOf('\u2028\u202e\u200b\u001b[2J'),
       '"\u2028\u202e\u200b\\u001b[2J"',
     ),

@@ -68,7 +68,7 @@ const FAULTS: readonly [what: string, fault: Fault, reason: string, message: str
     'fails',
     token(500, '{"error":"server_error"}'),
     'unreachable',
-    'of its own (status 500)',
+    'an internal error (status 500)',
     'log of the provider',
   ],
   ['is overloaded', token(503, '<h1>busy', 'text/html'), 'unreachable', 'error (status 503)', 'minute'],
@@ -76,7 +76,7 @@ const FAULTS: readonly [what: string, fault: Fault, reason: string, message: str
     'limits requests',
     token(429, '{"error":"slow_down"}'),
     'unreachable',
-    'of its own (status 429)',
+    'an internal error (status 429)',
     'minute',
   ],
   [

@@ -84,6 +84,6 @@ test('the list of what an expression can use has every variable and function, in
   );
   expect(functions.map(({ usage }) => usage)).toEqual(expect.arrayContaining(['email(text)', 'hash(text)']));
   expect(others).toContain('startsWith');
-  for (const { content } of variables) expect(content).toMatch(/^(an? |the |true or false)/);
+  for (const { content } of variables) expect(content).toMatch(/^(an? |the |text|true or false)/);
   for (const { result } of functions) expect(result).toMatch(/^[a-z3]/);
 });

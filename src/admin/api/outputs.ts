@@ -16,7 +16,7 @@ export const Requested = z.object({
   source: z.string(),
   poll: z
     .enum(['started', 'running'])
-    .describe('`running`: a poll was already in progress, and this request starts no other.'),
+    .describe('`running`: a poll was already in progress, so this request did not start another.'),
 });
 /** Result of trying an expression. */
 export const Tried = z.object({ result: TriedExpression });

@@ -1,4 +1,4 @@
-/** A request that fails. The API and the pages show its message and hint to the client, so they must contain no secret and no personal data. */
+/** The failure of a request. The API and the pages show the message and the hint to the client, so neither may contain a secret or personal data. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   /** HTTP status. */

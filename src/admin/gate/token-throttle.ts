@@ -25,7 +25,7 @@ export class TokenThrottle {
     this.#now = now;
   }
 
-  /** Returns the remaining seconds for which wrong tokens from this address are neither counted nor recorded; 0 if they are. */
+  /** Returns for how many more seconds wrong tokens from this address are neither counted nor recorded; 0 if they are counted and recorded. */
   waitSeconds(address: string): number {
     const tried = this.#of(address);
     return tried && tried.wrong.size >= MAX_WRONG ? Math.ceil((tried.untilMs - this.#now()) / 1000) : 0;

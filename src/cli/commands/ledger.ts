@@ -24,7 +24,7 @@ export const command = defineCommand<object>({
       `ledger has no action "${printable(String(action))}".`,
       action === 'backup'
         ? '`leadsync backup --to FOLDER` makes a backup, and `leadsync restore FILE` restores it.'
-        : 'The action is: `leadsync ledger accept`.',
+        : 'The only action is `accept`: `leadsync ledger accept`.',
     );
   },
 });

@@ -22,7 +22,7 @@ const CHECK_INTERVAL_MS = 100;
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync poll', 'leadsync poll main'],
   notes:
-    'Polls every source, or the named one, without waiting for `poll.every` or `poll.cron`, or for the back-off after a failure. If a poll is in progress, it waits for that one. Exit 0 if every poll succeeded, else 1. Ctrl-C ends the command and not the poll.',
+    'Polls every source, or the named one, without waiting for `poll.every` or `poll.cron`, or for the back-off after a failure. If a poll is already in progress, the command waits for that one. The exit code is 0 if every poll succeeded, otherwise 1. Ctrl-C ends the command, but not the poll.',
   declare: (command) => command.option('--json', 'print the polls as JSON'),
   run: async ({ json, ...options }, surroundings, [source]) => {
     const config = readableConfigOf(options, surroundings);

@@ -5,7 +5,7 @@ import { fold } from './table.ts';
 /** Width of Commander's help without a terminal, in characters. */
 const HELP_WIDTH = 80;
 
-/** The help of a command, apart from its options. */
+/** The help text of a command, except its options. */
 export interface CommandHelp {
   /** Shown at the top of the help. */
   readonly examples: readonly string[];

@@ -118,7 +118,7 @@ export function sinkOptions({ defaults, perLead = {} }: OptionParts) {
     formerly: nameOption
       .optional()
       .describe(
-        'The former name of this sink. The sink takes over all deliveries of its former name, pending and past. The option may stay.',
+        'The former name of this sink. The sink takes over all deliveries recorded under that name, pending and past. You can leave the option in place afterwards.',
       ),
     events: z
       .array(z.enum(eventsOf(defaults)))

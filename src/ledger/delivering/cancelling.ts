@@ -43,7 +43,7 @@ export class Cancelling {
     return true;
   }
 
-  /** Counts what `cancel` would do with the same deliveries. Only reads. */
+  /** Returns what `cancel` would return for the same arguments. Changes nothing. */
   count(name: string, after: number): CancelStep {
     return totalsOf(this.#replayed(name, after));
   }

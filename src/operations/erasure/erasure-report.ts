@@ -9,7 +9,7 @@ export function sinksWithErasedEvents(sinks: readonly SinkConfig[]): string[] {
   return sinks.filter(({ events }) => events.includes('erased')).flatMap(namesOf);
 }
 
-/** Returns the report on a destination that leadsync cannot delete from, but can notify with `lead.erased`. */
+/** Returns the report on a destination that leadsync cannot delete from: whether it accepted `lead.erased`, or what an operator must do there. */
 export function destinationReport(
   sink: SinkConfig,
   all: readonly SinkErasure[],

@@ -57,7 +57,7 @@ export const salesforceOptions = z.strictObject({
     )
     .optional()
     .describe(
-      'Which assignment rule decides who owns a new lead: `true` for the active rule of the org, the id of a rule for that rule, or `false` for none. Default: `true`, unless `fields` has `OwnerId`, which a rule would replace. Updates never change the owner.',
+      'Which assignment rule decides who owns a new lead: `true` for the active rule of the org, the id of a rule for that rule, or `false` for none. Default: `true`, unless `fields` has `OwnerId`, which a rule would replace. An update does not change the owner, unless `fields` has `OwnerId` without `once` and `overwrite` is `always`.',
     ),
   standard_fields: z
     .boolean()

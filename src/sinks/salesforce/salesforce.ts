@@ -91,7 +91,10 @@ class SalesforceSink implements Sink {
     if (required.length > 0)
       throw new SinkUnavailable(
         `Salesforce requires ${required.map(({ name }) => `\`${name}\``).join(', ')} of a lead, and the mapping has no such field.`,
-        { hint: 'Add it to `fields` of the sink, or make it optional in Salesforce.', unsent: true },
+        {
+          hint: 'Add each of them to `fields` of the sink, or make it optional in Salesforce.',
+          unsent: true,
+        },
       );
   }
 

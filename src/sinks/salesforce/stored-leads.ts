@@ -27,8 +27,8 @@ export async function* storedLeads(api: SalesforceApi, limits: Limits): AsyncIte
 }
 
 /**
- * Moves the leads with these keys to the recycle bin, and names the records that people converted them to, which stay. `mayBeElsewhere` says
- * whether enquiries may have been written to leads that do not have their keys. @throws SinkUnavailable
+ * Moves the leads with these keys to the recycle bin. Keeps the records that people converted them to, and returns those. `mayBeElsewhere`:
+ * whether enquiries may have been written to leads that do not have the keys of these enquiries. @throws SinkUnavailable
  */
 export async function eraseLeads(
   api: SalesforceApi,

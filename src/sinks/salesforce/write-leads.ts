@@ -26,7 +26,7 @@ import {
 const CONVERTED = 'The lead has been converted in Salesforce, so leadsync does not change it.';
 const DELETED = 'The lead was deleted in Salesforce, so leadsync does not update it.';
 const UNFOUND =
-  'No lead in Salesforce has the key of this one: it was deleted or merged, or a duplicate rule found the person and leadsync filled another lead. leadsync does not update that lead.';
+  'No lead in Salesforce has the key of this lead: it was deleted or merged there, or a duplicate rule found the person and leadsync filled in another lead, which it does not update.';
 const NEW =
   'A duplicate rule found the person, but no open lead, so leadsync created a new one (`converted: new`).';
 

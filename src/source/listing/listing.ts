@@ -17,8 +17,8 @@ import { ListingRequests } from './listing-request.ts';
 const BLOCK_WAIT_MS = 500;
 
 /**
- * Interval between requests without an ETag, in ms. A service or cache whose ETag stays the same while the listing changes would otherwise hide new
- * leads for ever.
+ * Interval between unconditional requests (without `If-None-Match`), in ms. Otherwise, a service or cache whose ETag stays the same while the
+ * listing changes would hide new leads for ever.
  */
 const WHOLE_EVERY_MS = 3_600_000;
 

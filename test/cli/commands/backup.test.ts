@@ -310,7 +310,7 @@ describe('leadsync restore', () => {
 
   const WRONG: readonly [string, (backup: string, install: Install) => string, RegExp][] = [
     ['is not there', (backup) => `${backup}x`, /There is no backup at .*\nCheck the name/],
-    ['is a folder', (_, { folder }) => folder, /is a folder, and not a backup/],
+    ['is a folder', (_, { folder }) => folder, /is a folder, and not a leadsync backup/],
     [
       'is something else',
       (backup) => {

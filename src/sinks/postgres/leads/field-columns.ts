@@ -112,7 +112,7 @@ export async function missingColumns(
     }));
 }
 
-/** Returns the columns of `leads`. A mapping can write those that leadsync does not write itself. */
+/** Returns the columns of `leads`. `writable` are those that leadsync does not write itself and whose type can hold a field. */
 export async function columnsOfLeads(
   client: ClientBase,
   schema: string,
