@@ -79,7 +79,7 @@ async function readListing(
   }
   const broken =
     rejected > 0
-      ? ` ${rejected} of them ${rejected === 1 ? 'violates' : 'violate'} the service's API description (${[...reasons].join('; ')}).`
+      ? ` ${rejected} of them ${rejected === 1 ? 'does' : 'do'} not match the service's API description (${[...reasons].join('; ')}).`
       : '';
   return { read: `a listing of ${countOf(listed, 'lead')}.${broken}`, leads: listed - rejected };
 }

@@ -204,11 +204,11 @@ export function rejectedLeads(name: string, rejected: number, { command }: TextO
   if (rejected === 0) return undefined;
   const remedy =
     'Tell the operator of the service: leadsync records and delivers each lead once the service corrects it.';
-  const [violate, were] = rejected === 1 ? ['violates', 'was'] : ['violate', 'were'];
+  const [doNot, were] = rejected === 1 ? ['does not', 'was'] : ['do not', 'were'];
   return problem(
     'leads_rejected',
     name,
-    `${name}: ${countOf(rejected, 'lead')} of the last complete listing ${violate} the service's API description and ${were} rejected.`,
+    `${name}: ${countOf(rejected, 'lead')} of the last complete listing ${doNot} match the service's API description and ${were} rejected.`,
     `No sink gets them. ${command('rejected')} shows why. ${remedy}`,
     `No sink gets them. ${remedy}`,
   );

@@ -102,7 +102,7 @@ export const sourceEvents = {
     level: 'warn',
     fields: ['source', 'poll', 'rejected', 'reasons'],
     message: ({ source, rejected, reasons }) =>
-      `Source ${source}: rejected ${count(rejected, 'lead')} that ${rejected === 1 ? 'violates' : 'violate'} the service's API description: ${reasons.map(withoutStop).join('; ')}.`,
+      `Source ${source}: rejected ${count(rejected, 'lead')} that ${rejected === 1 ? 'does' : 'do'} not match the service's API description: ${reasons.map(withoutStop).join('; ')}.`,
   }),
 
   'token-renewed': eventKind<{ source: string; grant: string; expiresAt: Date | undefined }>({

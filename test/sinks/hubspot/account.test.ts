@@ -120,7 +120,7 @@ test.each<[string, (stub: HubSpotStub) => unknown, HubSpotInput, string, string]
     (stub) => stub.withdrawObject('leads'),
     { object: 'lead' },
     'does not have the object leads.',
-    'The plan of the account may not include it: choose another `object`.',
+    'The plan of the account might not include it: choose another `object`.',
   ],
   [
     'an administrator has deleted a property',

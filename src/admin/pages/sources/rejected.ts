@@ -34,7 +34,7 @@ export const addRejected: AddPage = (app, site) => {
       site.operations.rejected({ ...filter, state: state === 'any' ? undefined : state }, { ...page, order }),
     columns: REJECTED_COLUMNS,
     body: (filtered, rejected) => [
-      html`<p class="hint">Leads that violate the service’s description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault.</p>`,
+      html`<p class="hint">Leads that do not match the service’s API description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault.</p>`,
       table({
         name: 'Rejected leads',
         columns: columns.map((column) =>
