@@ -8,6 +8,7 @@ import { clockSettingContract } from './contract/clock-setting.ts';
 import { controlContract } from './contract/control.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
+import { externalWritesContract } from './contract/external-writes.ts';
 import { findingContract } from './contract/finding.ts';
 import { leftOutReplaysContract } from './contract/left-out-replays.ts';
 import { mappingContract } from './contract/mapping.ts';
@@ -47,5 +48,6 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     alertQueriesContract(store);
     speedToLeadContract(store);
     sinkActivityContract(store);
+    externalWritesContract(store);
   });
 }

@@ -381,17 +381,6 @@ describe('writing to the ledger', () => {
     ]);
     expect(disk.contents()['_attempts']).toHaveLength(3);
   });
-
-  it('the ledger notices a write of another process once', async () => {
-    const disk = new SqliteFile();
-    const on = await LedgerUnderTest.with(disk.open, 'crm');
-    expect(await on.ledger.changedElsewhere()).toBe(false);
-    await on.list([1]);
-    expect(await on.ledger.changedElsewhere()).toBe(false);
-    disk.other((db) => db.exec('UPDATE _sinks SET active = 0'));
-    expect(await on.ledger.changedElsewhere()).toBe(true);
-    expect(await on.ledger.changedElsewhere()).toBe(false);
-  });
 });
 
 describe('the public views of the ledger file', () => {
