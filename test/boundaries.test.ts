@@ -132,7 +132,6 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['bucket', 'catalog', 'ledger', 'parquet', 'platform'],
     doors: [
       'start-export-process.ts',
-      'export-lock.ts',
       'export-states.ts',
       'staged-files.ts',
       'restore-source.ts',

@@ -10,7 +10,7 @@ import type { RedisPlace } from '../delivery/options.ts';
 import { ExportFailed } from '../exports/contract/export-failed.ts';
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { openDestination as openExportDestination } from '../exports/destinations/open-destination.ts';
-import { ExportStates } from '../exports/export-states.ts';
+import { ExportStateFiles } from '../exports/export-states.ts';
 import { LoginFailed } from '../identity/contract.ts';
 import type { Quota } from '../leads/quota.ts';
 import type { LastDeclaration } from '../ledger/contract/declared.ts';
@@ -184,7 +184,7 @@ async function requireRoom(folder: string): Promise<void> {
 }
 
 async function checkExport(config: ExportConfig, dataDir: string, signal: AbortSignal): Promise<string> {
-  const destination = await openExportDestination(config, new ExportStates(disk, dataDir).folder);
+  const destination = await openExportDestination(config, new ExportStateFiles(disk, dataDir).folder);
   try {
     await destination.check(signal);
     return 'Files can be written there.';

@@ -39,10 +39,12 @@ export interface ExportParts {
 /** Returns the last configurations of the exports, for `planOf`. */
 export async function lastExports(states: ExportStates): Promise<{ name: string; config: string }[]> {
   const names = await states.names().catch(() => []); // each export reports an unusable folder itself
-  return names.flatMap((name) => {
-    const config = states.read(name)?.config;
-    return config === undefined || config === NOT_CONFIGURED ? [] : [{ name, config }];
-  });
+  const read = await Promise.all(
+    names.map(async (name) => ({ name, config: (await states.read(name))?.config })),
+  );
+  return read.flatMap(({ name, config }) =>
+    config === undefined || config === NOT_CONFIGURED ? [] : [{ name, config }],
+  );
 }
 
 /**
@@ -54,10 +56,10 @@ export async function formerExports(
   states: ExportStates,
 ): Promise<{ name: string; place: string | undefined }[]> {
   const others = await namesOfOthers(exports, states);
-  return others.flatMap((name) => {
-    const state = states.read(name);
-    return state && !state.done ? [] : [{ name, place: state?.done?.place }];
-  });
+  const read = await Promise.all(others.map(async (name) => ({ name, state: await states.read(name) })));
+  return read.flatMap(({ name, state }) =>
+    state && !state.done ? [] : [{ name, place: state?.done?.place }],
+  );
 }
 
 /** Called after each run with its result. */
@@ -159,7 +161,7 @@ function after(
 
 /** Returns the state of an export. After a change of its configuration, clears the failure, because the change may have fixed it. */
 async function currentState(config: ExportConfig, { states, clock }: ExportParts): Promise<ExportState> {
-  const state = states.read(config.name);
+  const state = await states.read(config.name);
   const described = describeExport(config);
   if (state?.config === described) return state;
   const known = state?.config === NOT_CONFIGURED ? undefined : state;
@@ -173,7 +175,7 @@ async function forgetOthers(exports: readonly ExportConfig[], states: ExportStat
   // Each export reports an unusable folder itself, and so does an erasure.
   await removeStagedOfOthers(states.folder, new Set(exports.map(({ name }) => name))).catch(() => undefined);
   for (const name of await namesOfOthers(exports, states).catch(() => [])) {
-    const state = states.read(name);
+    const state = await states.read(name);
     if (!state) continue; // a state that cannot be read now may name files
     if (!state.done) await states.forget(name);
     else if (state.config !== NOT_CONFIGURED) await states.write(name, { ...state, config: NOT_CONFIGURED });

@@ -1,6 +1,5 @@
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { dueAfter } from '../exports/contract/schedule.ts';
-import { isRunning } from '../exports/export-lock.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 
 /** A configured export with the state of its runs. */
@@ -14,12 +13,16 @@ export interface ExportView {
 }
 
 /** Returns every configured export, in the order of the configuration. */
-export function viewExports(exports: readonly ExportConfig[], states: ExportStates): ExportView[] {
-  return exports.map((config) => {
-    const state = states.read(config.name);
-    const running = isRunning(states.folder, config.name);
-    return { config, state, dueAt: state && dueAt(config, state), running };
-  });
+export async function viewExports(
+  exports: readonly ExportConfig[],
+  states: ExportStates,
+): Promise<ExportView[]> {
+  return Promise.all(
+    exports.map(async (config) => {
+      const [state, running] = await Promise.all([states.read(config.name), states.isRunning(config.name)]);
+      return { config, state, dueAt: state && dueAt(config, state), running };
+    }),
+  );
 }
 
 /** An export or a backup with the results of its last runs. */

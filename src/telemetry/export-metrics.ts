@@ -25,7 +25,12 @@ export class ExportMetrics {
   readonly #rows;
 
   /** @param runsOf returns the results of an export's runs; called at each scrape */
-  constructor(make: Instruments, kind: Kind, names: readonly string[], runsOf: (name: string) => ExportRuns) {
+  constructor(
+    make: Instruments,
+    kind: Kind,
+    names: readonly string[],
+    runsOf: (name: string) => Promise<ExportRuns>,
+  ) {
     const by = { [kind]: names };
     const one = kind === 'export' ? 'an export' : 'a backup';
     this.#kind = kind;
@@ -34,23 +39,28 @@ export class ExportMetrics {
       `leadsync_${kind}_last_success_timestamp_seconds`,
       `Start of the last successful run of ${one}; 0 before the first.`,
       by,
-      (gauge) => {
+      async (gauge) => {
         for (const name of this.names)
-          gauge.set({ [kind]: name }, (runsOf(name).madeAt?.getTime() ?? 0) / 1000);
+          gauge.set({ [kind]: name }, ((await runsOf(name)).madeAt?.getTime() ?? 0) / 1000);
       },
     );
     make.gauge(
       `leadsync_${kind}_due_timestamp_seconds`,
       `When the next run or retry of ${one} is due; in the past if it is late.`,
       by,
-      (gauge) => {
+      async (gauge) => {
         for (const name of this.names)
-          gauge.set({ [kind]: name }, (runsOf(name).dueAt?.getTime() ?? 0) / 1000);
+          gauge.set({ [kind]: name }, ((await runsOf(name)).dueAt?.getTime() ?? 0) / 1000);
       },
     );
-    make.gauge(`leadsync_${kind}_failures_in_a_row`, `Consecutive failed runs of ${one}.`, by, (gauge) => {
-      for (const name of this.names) gauge.set({ [kind]: name }, runsOf(name).failures);
-    });
+    make.gauge(
+      `leadsync_${kind}_failures_in_a_row`,
+      `Consecutive failed runs of ${one}.`,
+      by,
+      async (gauge) => {
+        for (const name of this.names) gauge.set({ [kind]: name }, (await runsOf(name)).failures);
+      },
+    );
     this.#failures = make.counter(`leadsync_${kind}_failures_total`, `Failed runs of ${one}.`, by);
     this.#seconds = make.gauge(
       `leadsync_${kind}_duration_seconds`,
@@ -66,8 +76,8 @@ export class ExportMetrics {
       `leadsync_${kind}_bytes`,
       `Size of the last successful run of ${one}; 0 before the first.`,
       by,
-      (gauge) => {
-        for (const name of this.names) gauge.set({ [kind]: name }, runsOf(name).bytes ?? 0);
+      async (gauge) => {
+        for (const name of this.names) gauge.set({ [kind]: name }, (await runsOf(name)).bytes ?? 0);
       },
     );
   }

@@ -17,7 +17,7 @@ export interface MetricsOptions extends MetricNames, SourceReaders {
   /** Returns the free space of the data directory's disk, and the size of the ledger; called at each scrape. */
   readonly disk: () => Promise<DiskSizes>;
   /** Returns the results of the runs of an export or a backup; called at each scrape. */
-  readonly exportRuns: (name: string) => ExportRuns;
+  readonly exportRuns: (name: string) => Promise<ExportRuns>;
 }
 
 /** Functions that update the metrics, by event type. Other events change nothing. */

@@ -44,7 +44,7 @@ const { registry } = createMetrics({
   pollDueAt: async () => undefined,
   exports: ['nightly'],
   backups: ['daily'],
-  exportRuns: () => ({ madeAt: undefined, dueAt: undefined, bytes: undefined, failures: 0 }),
+  exportRuns: async () => ({ madeAt: undefined, dueAt: undefined, bytes: undefined, failures: 0 }),
 });
 
 /** The metrics that leadsync shows, each with its labels. */

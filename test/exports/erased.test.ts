@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { ExportStates } from '../../src/exports/export-states.ts';
+import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { erase, personToErase } from '../../src/operations/erasure/erase.ts';
 import { exportOnSchedule } from '../../src/operations/scheduled-exports.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
@@ -178,7 +178,13 @@ test('an export that is configured no more is no news at every start, and begins
 async function scheduled(install: Install): Promise<void> {
   const { exports, dataDir } = loadConfig(install.configFile, { sinkTypes, env: {} });
   const { clock } = install;
-  const parts = { states: new ExportStates(disk, dataDir), dataDir, clock, random: () => 0.5, niceness: 0 };
+  const parts = {
+    states: new ExportStateFiles(disk, dataDir),
+    dataDir,
+    clock,
+    random: () => 0.5,
+    niceness: 0,
+  };
   const stop = new AbortController();
   const ended = exportOnSchedule(
     () => exports,

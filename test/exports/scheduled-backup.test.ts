@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { filesOf } from '../../src/config/contract/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { ExportStates } from '../../src/exports/export-states.ts';
+import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
@@ -23,7 +23,7 @@ test('the daemon makes a backup when it is due, keeps as many as it is told, and
   const events: Event[] = [];
   const stop = new AbortController();
   const parts = {
-    states: new ExportStates(disk, config.dataDir),
+    states: new ExportStateFiles(disk, config.dataDir),
     dataDir: config.dataDir,
     clock,
     random: () => 0.5,

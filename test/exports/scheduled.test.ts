@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { ExportStates } from '../../src/exports/export-states.ts';
+import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
 import { disk, type Files } from '../../src/platform/files/file-system.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
@@ -43,7 +43,7 @@ function scheduler(install: Install, files: Files = disk) {
   const events: Event[] = [];
   const stop = new AbortController();
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
-  const states = new ExportStates(files, config.dataDir);
+  const states = new ExportStateFiles(files, config.dataDir);
   const { clock } = install;
   const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5, niceness: 0 };
   const told = reportExports((event) => events.push(event), clock);

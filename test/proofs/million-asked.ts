@@ -10,7 +10,7 @@ import { operationsOf } from '../../src/daemon/api/operations.ts';
 import { PollFailures } from '../../src/daemon/joints/poll-failures.ts';
 import { Wakes } from '../../src/daemon/joints/wake.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
-import { ExportStates } from '../../src/exports/export-states.ts';
+import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { QueryWorker } from '../../src/ledger/queries/query-worker.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { MappingWorker } from '../../src/mapping/mapping-worker.ts';
@@ -143,7 +143,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
       rewriteCommands: (text) => text,
       clock: systemClock,
       wakes: new Wakes(systemClock),
-      exportStates: new ExportStates(disk, folder),
+      exportStates: new ExportStateFiles(disk, folder),
       pollFailures: new PollFailures(systemClock),
     },
     queries,

@@ -19,7 +19,7 @@ function metrics(options: Partial<MetricsOptions> = {}) {
     pollDueAt: async () => undefined,
     exports: ['nightly'],
     backups: ['daily'],
-    exportRuns: () => ({ madeAt: undefined, dueAt: undefined, bytes: undefined, failures: 0 }),
+    exportRuns: async () => ({ madeAt: undefined, dueAt: undefined, bytes: undefined, failures: 0 }),
     ...options,
   });
   /** The series and their values, as a scraper reads them. */
@@ -190,7 +190,7 @@ test('the token’s end is asked for when it is shown', async () => {
 
 test('what is remembered of an export is asked for when it is shown: it outlives a restart', async () => {
   let runs = { madeAt: now, dueAt: now, bytes: 1, failures: 0 };
-  const { scrape } = metrics({ exportRuns: () => runs });
+  const { scrape } = metrics({ exportRuns: async () => runs });
   await scrape();
   runs = { madeAt: now, dueAt: now, bytes: 4_096, failures: 3 };
   const series = await scrape();

@@ -131,7 +131,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     ...holder,
     // The report shows the current faults of the file once, at its end.
     stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
-    exports: viewExports(filesOf(config), exportStatesOf(config)),
+    exports: await viewExports(filesOf(config), exportStatesOf(config)),
     disk: await diskSpace(config),
     restoredAt: known.restoredAt,
     queued: config.queue.redis !== undefined,

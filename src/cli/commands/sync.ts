@@ -34,7 +34,7 @@ export const command = defineCommand<{ json?: boolean }>({
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     const synced = await syncOnce(config, surroundings, stop.signal).finally(stop.release);
     const { failures, status } = synced;
-    printResult(config, synced, options, surroundings);
+    await printResult(config, synced, options, surroundings);
     const open = status.sinks.some(({ active, pending, dead }) => active && pending + dead > 0);
     return failures.length > 0 || open || stop.signal.aborted ? ExitCode.notDone : ExitCode.done;
   },
@@ -79,17 +79,17 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
   }
 }
 
-function printResult(
+async function printResult(
   config: Config,
   { failures, status, result }: SyncOutcome,
   options: GlobalOptions & { json?: boolean },
   surroundings: Surroundings,
-): void {
+): Promise<void> {
   const { stdout, stderr } = surroundings;
   for (const { report, reason, hint } of failures)
     stderr.write(`${report.source}: ${printable(`${reason} ${hint}`)}\n`);
   if (options.json) {
-    stdout.write(printJson(resultJson(config, status, result)));
+    stdout.write(printJson(await resultJson(config, status, result)));
     return;
   }
   for (const { name } of config.sources) {
@@ -111,7 +111,8 @@ function printResult(
     );
 }
 
-function resultJson(config: Config, status: LedgerStatus, result: SyncResult) {
-  const { sinks, ...json } = statusJson(config, status, viewExports(filesOf(config), exportStatesOf(config)));
+async function resultJson(config: Config, status: LedgerStatus, result: SyncResult) {
+  const exports = await viewExports(filesOf(config), exportStatesOf(config));
+  const { sinks, ...json } = statusJson(config, status, exports);
   return { ...json, sinks: sinks.map((sink) => ({ ...sink, delivered_now: result.deliveredTo(sink.sink) })) };
 }

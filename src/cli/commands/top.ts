@@ -7,7 +7,7 @@ import { diskSpace } from '../../operations/disk-space.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';
-import { viewExports } from '../../status/export-view.ts';
+import { type ExportView, viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
 import type { DiskSpace, ProblemContext } from '../../status/problem.ts';
 import { verdictJson } from '../../status/status-json.ts';
@@ -126,6 +126,7 @@ class Watch {
   #holder: RunningDaemon = NOT_RUNNING;
   #read: Read = { sources: [], sinks: [], attempts: [], status: undefined };
   #disk: DiskSpace | undefined;
+  #exports: readonly ExportView[] = [];
   #unread: string | undefined;
   #frames = 0;
 
@@ -145,6 +146,7 @@ class Watch {
     const [sources, sinks] = [viewSources(this.#config, status), viewSinks(this.#config, status)];
     this.#read = { sources, sinks, attempts, status };
     this.#disk = await diskSpace(this.#config);
+    this.#exports = await viewExports(filesOf(this.#config), exportStatesOf(this.#config));
     this.#unread = undefined;
   }
 
@@ -188,7 +190,7 @@ class Watch {
     return {
       now,
       ...this.#holder,
-      exports: viewExports(filesOf(this.#config), exportStatesOf(this.#config)),
+      exports: this.#exports,
       secrets: this.#secrets,
       disk: this.#disk,
       restoredAt: this.#read.status?.restoredAt,

@@ -7,7 +7,7 @@ import {
   loadLedgerConfig,
   loadLenientConfig,
 } from '../../config/load-config.ts';
-import { ExportStates } from '../../exports/export-states.ts';
+import { type ExportStates, ExportStateFiles } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { disk } from '../../platform/files/file-system.ts';
@@ -105,7 +105,7 @@ export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): L
 
 /** Returns the stored states of a configuration's scheduled exports. */
 export function exportStatesOf({ dataDir }: Pick<LedgerConfig, 'dataDir'>): ExportStates {
-  return new ExportStates(disk, dataDir);
+  return new ExportStateFiles(disk, dataDir);
 }
 
 /**

@@ -65,7 +65,7 @@ export async function supportFiles(
       'status.json',
       'sources, sinks, backlog',
       ofLedger(async (ledger, read) =>
-        statusJson(read, await ledger.status(), viewExports(filesOf(read), exportStatesOf(read))),
+        statusJson(read, await ledger.status(), await viewExports(filesOf(read), exportStatesOf(read))),
       ),
     ),
     await file(

@@ -34,15 +34,15 @@ export async function overviewOf(
   const { clock, current } = parts;
   const { config } = current;
   const now = clock.now();
-  const [status, hours, speeds, reasons, disk] = await Promise.all([
+  const [status, hours, speeds, reasons, disk, exports] = await Promise.all([
     query('status'),
     query('newLeads', now, HOURS),
     query('speed', new Date(now.getTime() - SPEED_MS)),
     unready(),
     diskSpace(config),
+    viewExports(filesOf(config), parts.exportStates),
   ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
-  const exports = viewExports(filesOf(config), parts.exportStates);
   const problems = findProblems(sources, sinks, {
     now,
     running: true,

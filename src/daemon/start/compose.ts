@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { configWarnings } from '../../config/config-warnings.ts';
 import { type Config, filesOf, type SinkConfig } from '../../config/contract/config.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
-import { ExportStates } from '../../exports/export-states.ts';
+import { type ExportStates, ExportStateFiles } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { CompiledMappings } from '../../mapping/compiled-mappings.ts';
 import { diskSizes } from '../../operations/disk-space.ts';
@@ -120,9 +120,9 @@ export async function compose(
   });
   if (tracing) closers.push(() => tracing.close());
   const subscribers = [options.subscribers ?? [], pollFailures.observe, tracing?.observe ?? []].flat();
-  const exportStates = new ExportStates(disk, config.dataDir);
-  const exportRuns = (name: string) => {
-    const state = exportStates.read(name);
+  const exportStates = new ExportStateFiles(disk, config.dataDir);
+  const exportRuns = async (name: string) => {
+    const state = await exportStates.read(name);
     const one = filesOf(current.config).find((config) => config.name === name);
     return {
       madeAt: state?.done?.startedAt,

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Alerts } from '../../alerts/alerts.ts';
 import { ArrivalModel } from '../../alerts/arrival-model.ts';
 import { filesOf, type SourceConfig } from '../../config/contract/config.ts';
+import type { ExportConfig } from '../../exports/contract/options.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
@@ -72,7 +73,7 @@ class Observer {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
     const disk = await diskSpace(current.config);
-    const shared = { at, stale, disk, carrier: carrier.unready(), exports: this.#exports(at) };
+    const shared = { at, stale, disk, carrier: carrier.unready(), exports: await this.#exports(at) };
     try {
       const vitals = await ledger.vitals(new Date(at.getTime() - RECENT_MS));
       for (const { name } of current.config.sources) await this.#learn(name, signal);
@@ -118,9 +119,10 @@ class Observer {
     });
   }
 
-  #exports(at: Date): FileRuns[] {
+  #exports(at: Date): Promise<FileRuns[]> {
     const { current, exportStates } = this.#parts;
-    return filesOf(current.config).map((one) => runsOf(one, exportStates.read(one.name), at));
+    const runs = async (one: ExportConfig) => runsOf(one, await exportStates.read(one.name), at);
+    return Promise.all(filesOf(current.config).map(runs));
   }
 
   /** Reads the polls since the last call, in parts. The first call reads those of the last eight weeks. */

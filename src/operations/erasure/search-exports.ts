@@ -4,8 +4,7 @@ import { ExportFailed } from '../../exports/contract/export-failed.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import type { Destination } from '../../exports/destinations/destination.ts';
 import { openDestination } from '../../exports/destinations/open-destination.ts';
-import { lockExport } from '../../exports/export-lock.ts';
-import { ExportStates } from '../../exports/export-states.ts';
+import { ExportStateFiles, type ExportStates } from '../../exports/export-states.ts';
 import { fileContainsAny } from '../../exports/files/contains-lead.ts';
 import { removeStagedOfOthers } from '../../exports/staged-files.ts';
 import type { Person } from '../../leads/person.ts';
@@ -36,13 +35,12 @@ export async function searchExports(
   parts: SearchParts,
 ): Promise<PlaceReport[]> {
   const places: PlaceReport[] = [];
-  const states = new ExportStates(disk, dataDir);
-  const { folder } = states;
+  const states = new ExportStateFiles(disk, dataDir);
   for (const config of exports) {
     places.push({
       place: config.name,
       type: `export to ${config.target.type}`,
-      ...(await searchExport(config, folder, person, parts)),
+      ...(await searchExport(config, states, person, parts)),
     });
   }
   return [...places, ...(await placesOfFormer(filesOf({ exports, backups }), states))];
@@ -78,14 +76,14 @@ type Found = Pick<PlaceReport, 'reached' | 'again' | 'what' | 'files'>;
 
 async function searchExport(
   config: ExportConfig,
-  folder: string,
+  states: ExportStates,
   person: Person,
   parts: SearchParts,
 ): Promise<Found> {
   const { name } = config;
-  const destination = await openDestination(config, folder);
+  const destination = await openDestination(config, states.folder);
   try {
-    const lock = await waitForLock(() => lockExport(folder, name), parts);
+    const lock = await waitForLock(() => states.lock(name), parts);
     if (!lock)
       return {
         reached: false,
@@ -133,13 +131,13 @@ async function searchFiles(destination: Destination, person: Person, signal: Abo
 }
 
 async function waitForLock(
-  lock: () => { release(): void },
+  lock: () => Promise<{ release(): void }>,
   { clock, signal }: SearchParts,
 ): Promise<{ release(): void } | undefined> {
   for (const startMs = clock.monotonicMs(); ; await clock.sleep(RETRY_MS, signal)) {
     signal.throwIfAborted();
     try {
-      return lock();
+      return await lock();
     } catch (error) {
       if (!(error instanceof LockHeld)) throw error;
       if (clock.monotonicMs() - startMs > PATIENCE_MS) return undefined;

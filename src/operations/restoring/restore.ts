@@ -2,7 +2,7 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
-import { ExportStates } from '../../exports/export-states.ts';
+import { ExportStateFiles } from '../../exports/export-states.ts';
 import { type BackupManifest, isCarried, readManifest } from '../../exports/files/attached-files.ts';
 import { fetchBackup, nameOfSource, type RestoreSource } from '../../exports/restore-source.ts';
 import { LedgerError, type LedgerErrorCode } from '../../ledger/contract/ledger-error.ts';
@@ -152,7 +152,7 @@ async function verified(
   target: string,
   signal: AbortSignal,
 ): Promise<CopyContents> {
-  await fetchBackup(source, { output: target, folder: new ExportStates(disk, dataDir).folder }, signal);
+  await fetchBackup(source, { output: target, folder: new ExportStateFiles(disk, dataDir).folder }, signal);
   const contents = readBackup(source, target);
   const damage = await inspectFile(target, 'whole', signal);
   signal.throwIfAborted();
