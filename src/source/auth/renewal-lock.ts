@@ -2,14 +2,15 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { acquireLock, LockHeld } from '../../platform/files/lock.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
+import type { TokenStore } from './token-store.ts';
 
 /** Minimum interval at which a waiting process checks the lock, in ms. Random jitter adds up to the same again. */
 const LOOK_EVERY_MS = 50;
 
-/** The lock on one source's token, and how to wait for it. The lock is the file at `path`, which all processes that use the data directory share. */
+/** The right to renew one source's token, and how to wait for it. */
 export interface RenewalLockParts {
   readonly source: string;
-  readonly path: string;
+  readonly store: Pick<TokenStore, 'tryLock' | 'lockPath'>;
   /** Maximum time to wait for another process, in ms. */
   readonly patienceMs: number;
   readonly clock: Clock;
@@ -23,7 +24,7 @@ export interface RenewalLockParts {
  * @throws SourceError `token-file` if another process holds the lock for too long; also throws what `look` and `renew` throw
  */
 export async function withRenewalLock<T>(
-  { source, path, patienceMs, clock, random }: RenewalLockParts,
+  { source, store, patienceMs, clock, random }: RenewalLockParts,
   look: () => Promise<T | undefined>,
   renew: () => Promise<T>,
   signal: AbortSignal,
@@ -31,7 +32,7 @@ export async function withRenewalLock<T>(
   const startMs = clock.monotonicMs();
   for (;;) {
     signal.throwIfAborted();
-    const lock = tryLock(path, source);
+    const lock = await store.tryLock();
     if (lock !== undefined) {
       try {
         return await renew();
@@ -41,12 +42,13 @@ export async function withRenewalLock<T>(
     }
     const found = await look();
     if (found !== undefined) return found;
-    if (clock.monotonicMs() - startMs > patienceMs) throw heldTooLong(source, path);
+    if (clock.monotonicMs() - startMs > patienceMs) throw heldTooLong(source, store.lockPath);
     await clock.sleep(LOOK_EVERY_MS * (1 + random()), signal);
   }
 }
 
-function tryLock(path: string, source: string): { release(): void } | undefined {
+/** Acquires the lock file of a source's token. Returns undefined if another process holds it. @throws SourceError `token-file` */
+export function tryLock(path: string, source: string): { release(): void } | undefined {
   try {
     return acquireLock(path);
   } catch (error) {

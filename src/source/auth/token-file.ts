@@ -11,9 +11,11 @@ import {
 import type { Secret } from '../../platform/options/secret.ts';
 import { SourceError } from '../contract/source.ts';
 import { loginNote } from './login-note.ts';
+import { tryLock } from './renewal-lock.ts';
 import { isBetter, isNewer, originOf, type StoredToken } from './stored-token.ts';
 import type { Token, TokenOrigin } from './token.ts';
 import { DecryptionFailed, Seal, sealedText } from './token-seal.ts';
+import type { TokenStore } from './token-store.ts';
 
 /** The account that a token belongs to. leadsync does not use a token of another account, for other scopes, or from another grant. */
 export interface Account {
@@ -58,7 +60,7 @@ export interface TokenFileParts {
  * the configuration is set aside as `<source>.json.<hash>.unusable` until the configuration matches again. The first login creates
  * `<source>.login`, which outlives every token: while it exists, leadsync does not use the client's own tokens unless `grant` says so.
  */
-export class TokenFile {
+export class TokenFile implements TokenStore {
   readonly #name: string;
   readonly #account: Account;
   readonly #files: Files;
@@ -85,32 +87,28 @@ export class TokenFile {
     return join(this.#folder, this.#loginName);
   }
 
-  /** Path of the lock that a process holds while it renews the token; see `withRenewalLock`. */
   get lockPath(): string {
     return join(this.#folder, `${encodeURIComponent(this.#name)}.lock`);
   }
 
-  /** Creates the folder. @throws SourceError `token-file` */
+  async tryLock(): Promise<{ release(): void } | undefined> {
+    return tryLock(this.lockPath, this.#name);
+  }
+
   async prepare(): Promise<void> {
     await this.#onDisk('created', () => makeFolderDurably(this.#files, this.#folder, 0o700));
   }
 
-  /** Creates the folder and checks that a token can be read and written there. @throws SourceError `token-file` */
   async probe(): Promise<void> {
     await this.prepare();
     await this.#onDisk('written', () => this.#files.probeFolder(this.#folder));
     await this.read();
   }
 
-  /** Reads the stored token; returns invalid content as `unusable`. @throws SourceError `token-file` if the disk fails */
   read(): Promise<StoredToken> {
     return this.#read(this.#path);
   }
 
-  /**
-   * Whether leadsync may use only a login's tokens: the configuration says so, or a person has logged in. A stored login token also shows
-   * this, because earlier versions recorded a login only by its tokens. @throws SourceError `token-file`
-   */
   async needsLogin(stored: StoredToken): Promise<boolean> {
     const grant = await this.#grant();
     return (grant ?? originOf(stored)) === 'authorization_code';
@@ -122,10 +120,6 @@ export class TokenFile {
     return login && 'authorization_code';
   }
 
-  /**
-   * Restores the best token that was set aside and now matches the configuration, unless the token in the file is as good. Returns the resulting
-   * content of the file. The caller must hold the lock. @throws SourceError `token-file`
-   */
   async takeBack(): Promise<StoredToken> {
     const stored = await this.read();
     const fitting = await this.#bestSetAside();
@@ -135,7 +129,6 @@ export class TokenFile {
     return await this.read();
   }
 
-  /** Encrypts every plain-text token file, if there is a key. The caller must hold the lock. @throws SourceError `token-file` */
   async sealAll(): Promise<void> {
     if (this.#seal === undefined) return;
     for (const path of [this.#path, ...(await this.#setAsidePaths())]) {
@@ -188,7 +181,6 @@ export class TokenFile {
     }
   }
 
-  /** Writes the token durably. The caller must hold the lock. @throws SourceError `token-file` */
   async write(token: Token): Promise<void> {
     if (token.origin === 'authorization_code') await this.#noteLogin(token.receivedAt);
     const { baseUrl, clientId, scope } = this.#account;
@@ -207,10 +199,7 @@ export class TokenFile {
     await this.#write(this.#path, plain);
   }
 
-  /**
-   * Renames an unusable file to a name derived from its content, so that several files can be kept: the configuration may return to the key
-   * or the account of any of them. @throws SourceError `token-file`
-   */
+  /** Renames the file to a name derived from its content, so that several files can be kept. */
   async setAside(): Promise<void> {
     await this.#onDisk('set aside', async () => {
       const bytes = (await this.#files.read(this.#path)) ?? Buffer.alloc(0);
@@ -220,7 +209,6 @@ export class TokenFile {
     });
   }
 
-  /** Removes the stored token. @throws SourceError `token-file` */
   async remove(): Promise<void> {
     await this.#onDisk('removed', () => this.#files.remove(this.#path));
   }

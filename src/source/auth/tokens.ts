@@ -7,7 +7,6 @@ import { withRenewalLock } from './renewal-lock.ts';
 import { accessTokenIn, originOf, type StoredToken } from './stored-token.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
-import type { TokenFile } from './token-file.ts';
 import {
   GrantRefused,
   loginMaybeRevoked,
@@ -15,13 +14,14 @@ import {
   loginUnusable,
   refusesToken,
 } from './token-refusal.ts';
+import type { TokenStore } from './token-store.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** Dependencies of one source's tokens. `emit` receives an event for each renewal and for each stored token that leadsync cannot use. */
 export interface TokensParts {
   readonly source: string;
   readonly endpoint: TokenEndpoint;
-  readonly file: TokenFile;
+  readonly file: TokenStore;
   /** Maximum time to wait for a renewal by another process, in ms. */
   readonly patienceMs: number;
   readonly clock: Clock;
@@ -88,7 +88,7 @@ export class Tokens {
   /** Tries to write the unsaved token: an operator who has freed space on a full disk may restart leadsync before the next poll. */
   #saveLast(): Promise<string | undefined> {
     const { source, file, clock, random } = this.#parts;
-    const lock = { source, path: file.lockPath, patienceMs: 0, clock, random };
+    const lock = { source, store: file, patienceMs: 0, clock, random };
     const save = async () => this.#saveUnsaved(await file.read());
     return withRenewalLock(lock, async () => undefined, save, new AbortController().signal);
   }
@@ -161,7 +161,7 @@ export class Tokens {
 
   #locked(look: () => Promise<string | undefined>, renew: () => Promise<string>) {
     const { source, file, patienceMs, clock, random } = this.#parts;
-    const lock = { source, path: file.lockPath, patienceMs, clock, random };
+    const lock = { source, store: file, patienceMs, clock, random };
     return withRenewalLock(lock, look, renew, this.#ending.signal);
   }
 
